@@ -1,0 +1,3 @@
+"""Build, check and study longitudinal test collections for information retrieval."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,97 @@
+"""Every error a person can meet, as one tree.
+
+```
+LongEvalError                 anything expected; the command prints it without a traceback
+|-- UsageError                wrong use or wrong definition file          exit 2
+|   |-- DefinitionError       a workflow file that cannot be built
+|   `-- MissingExtraError     a feature whose optional dependency is absent
+`-- DataError                 the data is invalid, or a stage failed      exit 1
+    |-- FormatError           a file is not what its format says
+    |-- ContractError         a table does not keep its contract in `schemas/`
+    `-- LedgerError           rows went missing: rows in != rows out + rejects
+```
+"""
+
+from pathlib import Path
+
+__all__ = [
+    "ContractError",
+    "DataError",
+    "DefinitionError",
+    "FormatError",
+    "LedgerError",
+    "LongEvalError",
+    "MissingExtraError",
+    "UsageError",
+]
+
+
+class LongEvalError(Exception):
+    """An error whose message says what was expected, what was found, where, and what to do."""
+
+    exit_code = 1
+
+
+class UsageError(LongEvalError):
+    """The command or function was used in a way that cannot work."""
+
+    exit_code = 2
+
+
+class DefinitionError(UsageError):
+    """A workflow definition is wrong.
+
+    Args:
+        message: What is wrong and what to do.
+        file: The definition file.
+        key: The dotted TOML key at fault, when there is one.
+    """
+
+    def __init__(self, message: str, file: Path | str, key: str | None = None) -> None:
+        self.file = str(file)
+        self.key = key
+        where = f"{file}: {key}" if key else str(file)
+        super().__init__(f"{where}: {message}")
+
+
+class MissingExtraError(UsageError):
+    """An optional dependency is needed.
+
+    Args:
+        feature: What the user asked for.
+        extra: The extra of this distribution that brings it.
+    """
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs the extra [{extra}]; install it with: "
+            f"pip install 'longeval-builder[{extra}]'"
+        )
+
+
+class DataError(LongEvalError):
+    """The data is invalid or a stage failed on it."""
+
+
+class FormatError(DataError):
+    """A file is not what its format says.
+
+    Args:
+        message: What was expected and what was found.
+        file: The file.
+        line: The 1-based line, when known.
+    """
+
+    def __init__(self, message: str, file: Path | str, line: int | None = None) -> None:
+        self.file = str(file)
+        self.line = line
+        where = f"{file}, line {line}" if line is not None else str(file)
+        super().__init__(f"{where}: {message}")
+
+
+class ContractError(DataError):
+    """A table does not keep the contract that `schemas/` states for it."""
+
+
+class LedgerError(DataError):
+    """The rows of a stage do not add up: rows in != rows out + rejects."""

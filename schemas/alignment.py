@@ -1,0 +1,73 @@
+"""Tables that hold across snapshots: ids that last, and what changed between two of them."""
+
+import dataframely as dy
+
+from schemas._base import Contract, count, doc_id, query_id, snapshot
+
+DOCUMENT_STATUSES = ("added", "removed", "updated", "unchanged", "returned")
+CHANGE_BANDS = ("cosmetic", "edited", "rewritten")
+QUERY_STATUSES = ("new", "gone", "kept")
+
+
+class DocumentsMap(Contract):
+    """Every document of the collection and the snapshots that hold it."""
+
+    doc_id = doc_id(primary_key=True)
+    url = dy.String(min_length=1, description="Address in the last snapshot that holds it")
+    url_key = dy.String(min_length=1, description="Canonical URL")
+    snapshots = dy.List(dy.String(), min_length=1, description="Snapshots that hold it, in order")
+
+
+class QueriesMap(Contract):
+    """Every query of the collection and the snapshots that hold it."""
+
+    query_id = query_id(primary_key=True)
+    text = dy.String(min_length=1, description="Text in the last snapshot that holds it")
+    snapshots = dy.List(dy.String(), min_length=1, description="Snapshots that hold it, in order")
+    core = dy.Bool(description="In every snapshot")
+
+
+class DocumentChanges(Contract):
+    """One document over one pair of consecutive snapshots."""
+
+    doc_id = doc_id(primary_key=True)
+    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    status = dy.String(
+        regex=rf"^({'|'.join(DOCUMENT_STATUSES)})$",
+        description="updated: tokens of title and text differ; returned: added, but seen before",
+    )
+    text_changed = dy.Bool(nullable=True, description="Raw text differs, before normalisation")
+    dice = dy.Float64(nullable=True, min=0, max=1, description="Dice of word sets; updated only")
+    shingle_jaccard = dy.Float64(
+        nullable=True, min=0, max=1, description="Jaccard of the 5-shingle sets; updated only"
+    )
+    tokens_from = count("Tokens in the earlier snapshot", nullable=True)
+    tokens_to = count("Tokens in the later snapshot", nullable=True)
+    band = dy.String(
+        nullable=True, regex=rf"^({'|'.join(CHANGE_BANDS)})$", description="Degree; updated only"
+    )
+
+
+class QueryChanges(Contract):
+    """One query over one pair of consecutive snapshots."""
+
+    query_id = query_id(primary_key=True)
+    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    status = dy.String(regex=rf"^({'|'.join(QUERY_STATUSES)})$", description="new, gone or kept")
+    impressions_from = count("Impressions in the earlier snapshot", nullable=True)
+    impressions_to = count("Impressions in the later snapshot", nullable=True)
+
+
+class QrelChanges(Contract):
+    """One judged pair over one pair of consecutive snapshots."""
+
+    query_id = query_id(primary_key=True)
+    doc_id = doc_id(primary_key=True)
+    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    grade_from = dy.UInt8(nullable=True, max=2, description="Earlier grade; null where unjudged")
+    grade_to = dy.UInt8(nullable=True, max=2, description="Later grade; null where unjudged")
+    examinations_from = count("Earlier evidence", nullable=True)
+    examinations_to = count("Later evidence", nullable=True)
