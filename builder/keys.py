@@ -1,0 +1,112 @@
+"""Identity: which queries are the same query, which addresses are the same document.
+
+In: text as typed, URLs as fetched. Out: folded text and canonical URLs, 64-bit keys (the first 8
+bytes of md5, big-endian, so that keys sort as their hexadecimal ids do), and printable ids.
+Keys are portable: they depend on nothing but the bytes of the text.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from urllib.parse import urlsplit, urlunsplit
+
+import polars as pl
+import pyarrow as pa
+from w3lib.url import canonicalize_url
+
+TRACKING_PREFIXES = ("utm_", "mtm_", "hsa_", "_hs")
+TRACKING_PARAMETERS = frozenset(
+    ("gclid", "gclsrc", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "yclid", "twclid")
+    + ("ttclid", "igshid", "mc_cid", "mc_eid", "xtor", "at_medium", "at_campaign")
+    + ("pk_campaign", "pk_kwd", "_ga", "_gl")
+)
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"}
+
+
+def fold(text: pl.Expr) -> pl.Expr:
+    """Fold a text column to its identity: no case, accents, punctuation or extra spaces.
+
+    NFKD, lower-cased, marks dropped, ligatures spelt out, every run of characters that are
+    neither letters nor numbers becomes one space. Idempotent.
+    """
+    folded = text.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
+    folded = folded.str.replace_all(r"\p{M}+", "")
+    folded = folded.str.replace_many(list(LIGATURES), list(LIGATURES.values()))
+    return folded.str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars(" ")
+
+
+def fold_texts(texts: Iterable[str]) -> list[str]:
+    """Fold texts one by one; see `fold`."""
+    return (
+        pl.Series("text", list(texts), dtype=pl.String)
+        .to_frame()
+        .select(fold(pl.col("text")))["text"]
+        .to_list()
+    )
+
+
+def key64(text: str) -> int:
+    """64-bit key of a text: the first 8 bytes of md5, big-endian."""
+    digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
+def _is_tracking(parameter: str) -> bool:
+    name = parameter.partition("=")[0].lower()
+    return name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)
+
+
+def url_key(url: str) -> str:
+    """Canonical form of a URL: the identity of a document.
+
+    Scheme and host lower-cased, default port, fragment and tracking parameters dropped, query
+    parameters sorted, escapes normalised. Path and other parameters are kept as they are.
+
+    Raises:
+        ValueError: the text is not an absolute http or https URL.
+    """
+    parts = urlsplit(canonicalize_url(url.strip()))
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
+        raise ValueError(f"not an absolute http or https URL: {url[:80]!r}")
+    host = parts.netloc.removesuffix(DEFAULT_PORTS[parts.scheme])
+    query = "&".join(p for p in parts.query.split("&") if p and not _is_tracking(p))
+    return urlunsplit((parts.scheme, host, parts.path or "/", query, ""))
+
+
+def doc_id(key: int) -> str:
+    """Printable id of a document key: `d` + 16 hexadecimal digits."""
+    return f"d{key:016x}"
+
+
+def query_id(key: int) -> str:
+    """Printable id of a query key: `q` + 16 hexadecimal digits."""
+    return f"q{key:016x}"
+
+
+def key_of_id(column: str) -> pl.Expr:
+    """The 64-bit key (UInt64) of a column of printable ids."""
+    return pl.col(column).str.slice(1).str.to_integer(base=16, dtype=pl.UInt64)
+
+
+def id_of_key(column: str, prefix: str) -> pl.Expr:
+    """The printable id (`prefix` + 16 hexadecimal digits) of a column of 64-bit keys."""
+    digits = pl.col(column).map_batches(_hexadecimal, return_dtype=pl.String, is_elementwise=True)
+    return pl.lit(prefix) + digits
+
+
+def _hexadecimal(keys: pl.Series) -> pl.Series:
+    big_endian = pa.py_buffer(keys.to_numpy().astype(">u8").tobytes())
+    array = pa.Array.from_buffers(pa.binary(8), len(keys), [None, big_endian])
+    return pl.Series(keys.name, array.cast(pa.binary())).bin.encode("hex")
+
+
+def in_sample(id_column: str, share: float, seed: str) -> pl.Expr:
+    """Whether a column of printable ids falls into a keyed-hash sample.
+
+    A larger share contains the smaller one, and an id is in the sample of every snapshot or of
+    none, because nothing but the id and the seed decides.
+    """
+    threshold = int(share * 2**64)
+    return pl.col(id_column).map_elements(
+        lambda value: key64(f"{seed}\n{value}") < threshold, return_dtype=pl.Boolean
+    )

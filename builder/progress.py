@@ -1,0 +1,65 @@
+"""Progress: a bar on a terminal, plain lines in a pipe, nothing when quiet."""
+
+import sys
+from typing import Protocol, TextIO
+
+from tqdm import tqdm
+
+
+class Progress(Protocol):
+    """What a long-running function may tell about itself."""
+
+    def start(self, label: str, total: int | None, unit: str) -> None:
+        """Begin a piece of work of `total` units (None when unknown)."""
+
+    def advance(self, count: int) -> None:
+        """`count` more units are done."""
+
+    def finish(self) -> None:
+        """The piece of work is over."""
+
+
+class Silent:
+    """No progress."""
+
+    def start(self, label: str, total: int | None, unit: str) -> None:
+        """Ignore."""
+
+    def advance(self, count: int) -> None:
+        """Ignore."""
+
+    def finish(self) -> None:
+        """Ignore."""
+
+
+class Terminal:
+    """A tqdm bar that appears after two seconds, on a terminal only."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._bar: tqdm | None = None  # type: ignore[type-arg]
+
+    def start(self, label: str, total: int | None, unit: str) -> None:
+        """Begin a bar."""
+        self.finish()
+        self._bar = tqdm(
+            desc=label,
+            total=total,
+            unit=" " + unit,
+            unit_scale=True,
+            delay=2,
+            leave=False,
+            file=self._stream,
+            disable=not self._stream.isatty(),
+        )
+
+    def advance(self, count: int) -> None:
+        """Move the bar."""
+        if self._bar is not None:
+            self._bar.update(count)
+
+    def finish(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None

@@ -1,0 +1,62 @@
+"""What a run may use: threads, memory, scratch space. No stage asks the machine itself."""
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+
+from builder.errors import UsageError
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+MINIMUM_MEMORY = 256 * 2**20
+
+
+def parse_memory(text: str) -> int:
+    """Bytes of a size such as `4GiB`, `900MB` or `2g`.
+
+    Raises:
+        UsageError: not a size, or below 256 MiB.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", text.lower())
+    if match is None:
+        raise UsageError(f"--memory: expected a size such as 4GiB or 900MB, found {text!r}")
+    size = int(float(match[1]) * _UNITS[match[2] or ""])
+    if size < MINIMUM_MEMORY:
+        raise UsageError(f"--memory: at least 256MiB is needed, found {text!r}")
+    return size
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The resources of one stage.
+
+    Args:
+        threads: Worker threads.
+        memory: Bytes that a stage may hold.
+        scratch: Existing private folder for spilled data; emptied by the runner.
+    """
+
+    scratch: Path
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    memory: int = 4 * 2**30
+
+    def connect(self, share: float = 0.7) -> duckdb.DuckDBPyConnection:
+        """A private DuckDB connection that spills to the scratch folder.
+
+        Args:
+            share: Part of `memory` that the engine may use.
+        """
+        connection = duckdb.connect(
+            config={
+                "threads": self.threads,
+                "memory_limit": f"{int(self.memory * share / 2**20)}MiB",
+                "temp_directory": str(self.scratch / "duckdb"),
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "preserve_insertion_order": "true",
+            }
+        )
+        connection.execute("SET enable_progress_bar = false")
+        return connection

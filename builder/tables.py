@@ -1,0 +1,250 @@
+"""Tables on disk: how every Parquet file of ours is written and read, and how rows are accounted.
+
+One writer with fixed row groups and compression, so that the same rows are the same bytes for any
+number of threads.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from builder.errors import LedgerError
+from schemas import Contract, Rejects
+
+ROWS_PER_GROUP = 122_880
+TEXT_BYTES_PER_GROUP = 16 * 2**20
+COMPRESSION_LEVEL = 3
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table on disk: Parquet parts in the order of the primary key, and their contract."""
+
+    paths: tuple[Path, ...]
+    contract: type[Contract]
+
+    def scan(self) -> pl.LazyFrame:
+        """The table as a lazy frame."""
+        return pl.scan_parquet(list(self.paths))
+
+    def view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+        """Make the table a view of a DuckDB connection."""
+        connection.read_parquet([str(path) for path in self.paths]).create_view(name)
+
+    def batches(
+        self, columns: list[str] | None = None, rows: int = 8192
+    ) -> Iterator[pa.RecordBatch]:
+        """The table as Arrow record batches, in order, one part at a time."""
+        for path in self.paths:
+            with pq.ParquetFile(path) as file:
+                yield from file.iter_batches(rows, columns=columns)
+
+
+def table_at(folder: Path, name: str, contract: type[Contract]) -> Table:
+    """The table `name` in a folder: one file `name.parquet` or parts `name/part-*.parquet`."""
+    single = folder / f"{name}.parquet"
+    paths = (single,) if single.exists() else tuple(sorted((folder / name).glob("part-*.parquet")))
+    return Table(paths, contract)
+
+
+def arrow_schema(contract: type[Contract]) -> pa.Schema:
+    """The Arrow schema of a contract: plain strings, no dictionaries."""
+    empty = pl.DataFrame(schema=contract.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
+    return pa.schema([pa.field(f.name, _plain(f.type)) for f in empty.schema])
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_large_list(kind) or pa.types.is_list(kind):
+        return pa.list_(_plain(kind.value_type))
+    return kind
+
+
+class TableWriter:
+    """Write record batches to one Parquet file with row groups that depend on the rows alone.
+
+    Args:
+        path: The file to write.
+        contract: Columns and types; batches are cast to them.
+        rows_per_group: Most rows in a row group.
+        bytes_per_group: Most bytes in a row group, for tables that hold text.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        contract: type[Contract],
+        *,
+        rows_per_group: int = ROWS_PER_GROUP,
+        bytes_per_group: int = TEXT_BYTES_PER_GROUP,
+    ) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.rows = 0
+        self._schema = arrow_schema(contract)
+        self._group = (rows_per_group, bytes_per_group)
+        self._pending: list[pa.Table] = []
+        self._pending_size = (0, 0)
+        self._writer = pq.ParquetWriter(
+            path, self._schema, compression="zstd", compression_level=COMPRESSION_LEVEL
+        )
+
+    def write(self, rows: pa.RecordBatch | pa.Table) -> None:
+        """Append rows; extra columns are left out, types are cast."""
+        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+        table = table.select(self._schema.names).cast(self._schema)
+        ends = np.cumsum(_row_bytes(table))
+        start, before = 0, 0
+        while start < len(table):
+            count, size = self._pending_size
+            room = before + self._group[1] - size
+            stop = max(int(np.searchsorted(ends, room, side="right")), start + (count == 0))
+            stop = min(stop, start + self._group[0] - count, len(table))
+            self._pending.append(table.slice(start, stop - start))
+            taken = int(ends[stop - 1]) - before if stop > start else 0
+            self._pending_size = (count + stop - start, size + taken)
+            start, before = stop, before + taken
+            if start < len(table):
+                self._flush()
+
+    def _flush(self) -> None:
+        if self._pending_size[0]:
+            self._writer.write_table(
+                pa.concat_tables(self._pending).combine_chunks(), row_group_size=self._group[0]
+            )
+            self.rows += self._pending_size[0]
+        self._pending, self._pending_size = [], (0, 0)
+
+    def close(self) -> None:
+        """Write what is pending and the footer."""
+        self._flush()
+        self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Bytes of text in each row."""
+    sizes = np.zeros(len(table), dtype=np.int64)
+    for column in table.columns:
+        if pa.types.is_string(column.type):
+            lengths = pc.fill_null(pc.binary_length(column), 0)
+            sizes += lengths.to_numpy(zero_copy_only=False)
+    return sizes
+
+
+def write_frame(rows: pl.DataFrame, path: Path, contract: type[Contract]) -> int:
+    """Write a frame that fits in memory, sorted by the contract's key; returns its rows."""
+    ordered = rows.select(list(contract.dtypes())).cast(contract.dtypes())  # type: ignore[arg-type]
+    ordered = ordered.sort(contract.sort_key(), nulls_last=False)
+    with TableWriter(path, contract) as writer:
+        writer.write(ordered.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return ordered.height
+
+
+def write_query(
+    connection: duckdb.DuckDBPyConnection, sql: str, path: Path, contract: type[Contract]
+) -> int:
+    """Stream an ordered DuckDB query into a table; returns its rows.
+
+    Args:
+        connection: Where the views of the query live.
+        sql: A constant statement of ours that ends in a total ORDER BY.
+        path: The file to write.
+        contract: Columns and types of the result.
+    """
+    with TableWriter(path, contract) as writer:
+        for batch in connection.sql(sql).fetch_arrow_reader(ROWS_PER_GROUP):
+            writer.write(batch)
+    return writer.rows
+
+
+@dataclass
+class Ledger:
+    """The account of one stage: rows in = rows out + rejected rows, by reason.
+
+    Args:
+        unit: What is counted, such as "lines" or "pages".
+        rows_in: Rows offered to the stage.
+        rows_out: Rows that it kept.
+        rejected: Rows that it dropped, by reason.
+    """
+
+    unit: str
+    rows_in: int = 0
+    rows_out: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+
+    def check(self, stage: str) -> None:
+        """Compare both sides.
+
+        Raises:
+            LedgerError: rows went missing, or came from nowhere.
+        """
+        dropped = sum(self.rejected.values())
+        if self.rows_in != self.rows_out + dropped:
+            raise LedgerError(
+                f"stage {stage}: {self.rows_in} {self.unit} in, but {self.rows_out} out and "
+                f"{dropped} rejected; this is a fault of the stage, its output was not published"
+            )
+
+
+class RejectWriter:
+    """Collect the rows that a stage drops, in a table and in its ledger.
+
+    Args:
+        folder: Output folder of the stage; `rejects.parquet` is written there on exit.
+        stage: Name of the stage.
+        ledger: The account to keep.
+    """
+
+    def __init__(self, folder: Path, stage: str, ledger: Ledger) -> None:
+        self._path = folder / "rejects.parquet"
+        self._stage = stage
+        self._ledger = ledger
+        self._rows: list[tuple[str, str, str | None, int | None, str | None, int]] = []
+
+    def add(
+        self,
+        reason: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        key: str | None = None,
+        rows: int = 1,
+    ) -> None:
+        """Drop `rows` rows for a reason (lower-case words joined by underscores)."""
+        self._ledger.rejected[reason] += rows
+        if rows:
+            self._rows.append((self._stage, reason, file, line, key, rows))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        frame = pl.DataFrame(self._rows, schema=Rejects.dtypes(), orient="row")
+        write_frame(frame, self._path, Rejects)
