@@ -6,6 +6,7 @@ Keys are portable: they depend on nothing but the bytes of the text.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit, urlunsplit
 
@@ -15,9 +16,11 @@ from w3lib.url import canonicalize_url
 
 TRACKING_PREFIXES = ("utm_", "mtm_", "hsa_", "_hs")
 TRACKING_PARAMETERS = frozenset(
-    ("gclid", "gclsrc", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "yclid", "twclid")
-    + ("ttclid", "igshid", "mc_cid", "mc_eid", "xtor", "at_medium", "at_campaign")
-    + ("pk_campaign", "pk_kwd", "_ga", "_gl")
+    re.split(
+        r"\s+",
+        "gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid mc_cid mc_eid "
+        "xtor at_medium at_campaign pk_campaign pk_kwd _ga _gl",
+    )
 )
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"}
