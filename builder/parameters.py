@@ -43,16 +43,45 @@ class CrawlParameters(Section):
 
 
 class SelectParameters(Section):
-    """`[select]`: which queries of a log may enter the collection."""
+    """`[select]`: which queries of a log may enter the collection, one rule after the other."""
 
+    anonymity: Literal["users", "impressions"] = Field(
+        default="users",
+        description="What k-anonymity counts: distinct users, or impressions where the log was "
+        "stripped of users before it came here",
+    )
     min_users: Positive = Field(
         default=5, description="k of k-anonymity: distinct users a query and its text need"
     )
     min_impressions: Positive = Field(default=5, description="Times a query must be shown")
-    matching: Literal["word", "substring"] = Field(
-        default="word", description="Topic in query as whole words, or anywhere (LongEval 2023)"
+    min_clicks: int = Field(default=0, ge=0, description="Clicked results a query needs")
+    max_words: Positive = Field(default=15, description="Queries of more words are left out")
+    max_chars: Positive = Field(default=150, description="Longer texts are left out")
+    operators: Literal["drop", "keep"] = Field(
+        default="drop", description="Queries with a search operator such as site: or inurl:"
     )
-    max_words: Positive = Field(default=15, description="Longer queries are left out")
+    url_like: Literal["drop", "keep"] = Field(
+        default="drop", description="Queries that are an address or a host name"
+    )
+    navigational_share: Share | None = Field(
+        default=None,
+        description="Leave out queries with at least this share of clicks on one document; "
+        "absent: keep them",
+    )
+    navigational_clicks: Positive = Field(
+        default=20, description="Clicks that the navigational rule needs to judge a query"
+    )
+    stop_lists: tuple[str, ...] = Field(
+        default=(), description="Files with one query or word to leave out on each line"
+    )
+    stop_matching: Literal["query", "word"] = Field(
+        default="query", description="A stop-list line is a whole query, or words within one"
+    )
+    matching: Literal["word", "substring", "stem"] = Field(
+        default="word",
+        description="Topic in query as whole words, anywhere (LongEval 2023), or as whole words "
+        "without plural endings",
+    )
 
 
 class ClickParameters(Section):
@@ -65,8 +94,24 @@ class ClickParameters(Section):
         default="all_examined",
         description="An impression without a click: every rank examined, or no evidence at all",
     )
-    prior_alpha: float = Field(default=1.0, gt=0, description="Prior pseudo-clicks")
-    prior_beta: float = Field(default=1.0, gt=0, description="Prior pseudo-skips")
+    last: Literal["rank", "time"] = Field(
+        default="rank", description="The last click: the deepest rank, or the latest in time"
+    )
+    votes: Literal["impression", "user"] = Field(
+        default="impression",
+        description="Every impression counts, or each user once per query and result (spam)",
+    )
+    pages: Literal["separate", "joined"] = Field(
+        default="separate",
+        description="joined: a user's next impression of the same query with other results is the "
+        "next page of one result list",
+    )
+    prior: Literal["empirical_bayes", "beta"] = Field(
+        default="empirical_bayes",
+        description="Beta priors of a and s: fitted to the snapshot, or fixed as below",
+    )
+    prior_alpha: float = Field(default=1.0, gt=0, description="Prior pseudo-clicks under beta")
+    prior_beta: float = Field(default=1.0, gt=0, description="Prior pseudo-skips under beta")
 
 
 class DocumentParameters(Section):
@@ -84,16 +129,43 @@ class QrelParameters(Section):
     score: Literal["attractiveness", "relevance"] = Field(
         default="attractiveness", description="What is cut: a, or a*s"
     )
+    policy: Literal["fixed", "target_shares", "credible"] = Field(
+        default="fixed",
+        description="fixed cuts; cuts that give the shares on the first snapshot, then frozen; "
+        "or fixed cuts with grade 2 only where the posterior is sure",
+    )
     cuts: tuple[float, float] = Field(
         default=(0.15, 0.4), description="Least score of grade 1 and of grade 2"
     )
+    shares: (
+        Literal["longeval-2023-train", "longeval-2024-train", "longeval-2025-2022-06"]
+        | tuple[float, float, float]
+    ) = Field(
+        default="longeval-2023-train",
+        description="Under target_shares: shares of the grades 0, 1, 2, or a release that had them",
+    )
+    credibility: float = Field(
+        default=0.9,
+        gt=0.5,
+        lt=1,
+        description="Posterior probability that a grade 2 needs under credible, and that the "
+        "published intervals of scores hold",
+    )
     min_examinations: Positive = Field(default=3, description="Evidence that a grade needs")
     min_judged: Positive = Field(default=3, description="Judged documents that a query needs")
+    manual: Literal["wins", "fills_gaps"] = Field(
+        default="wins",
+        description="A manual grade beside one by clicks: it wins, or it is kept out",
+    )
 
     @model_validator(mode="after")
     def _cuts_ascend(self) -> "QrelParameters":
         if not 0 < self.cuts[0] < self.cuts[1] <= 1:
             raise ValueError("cuts must ascend within (0, 1]")
+        if not isinstance(self.shares, str) and not (
+            min(self.shares) >= 0 and abs(sum(self.shares) - 1) < 1e-6
+        ):
+            raise ValueError("shares must be three numbers that sum to 1, not percentages")
         return self
 
 
@@ -128,6 +200,18 @@ class ChangeParameters(Section):
     shingle: Positive = Field(default=5, description="Words in a shingle")
     cosmetic: Share = Field(default=0.9, description="Shingle Jaccard from which a change is small")
     rewritten: Share = Field(default=0.3, description="Shingle Jaccard below which little is left")
+    moved: Share = Field(
+        default=0.9, description="Shingle Jaccard from which a new address is a moved page"
+    )
+    moved_tokens: Positive = Field(
+        default=20, description="Tokens that a text needs to identify a moved page"
+    )
+
+    @model_validator(mode="after")
+    def _bands_are_ordered(self) -> "ChangeParameters":
+        if self.rewritten > self.cosmetic:
+            raise ValueError("rewritten must not exceed cosmetic")
+        return self
 
 
 class ExportParameters(Section):

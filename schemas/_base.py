@@ -8,6 +8,7 @@ import polars as pl
 SNAPSHOT_PATTERN = r"^\d{4}-(0[1-9]|1[0-2])(-\d{2})?$"
 DOC_ID_PATTERN = r"^d[0-9a-f]{16}$"
 QUERY_ID_PATTERN = r"^q[0-9a-f]{16}$"
+VARIANT_SET_PATTERN = r"^v[0-9a-f]{16}$"
 
 
 class Contract(dy.Schema):
@@ -66,6 +67,15 @@ def query_id(*, primary_key: bool = False) -> dy.String:
     )
 
 
+def variant_set() -> dy.String:
+    """The id of a set of query variants: `v` + 16 hex digits of md5(signature or given name)."""
+    return dy.String(
+        nullable=True,
+        regex=VARIANT_SET_PATTERN,
+        description="Id of its variant set; null while variants are off",
+    )
+
+
 def count(description: str, *, nullable: bool = False, minimum: int = 0) -> dy.UInt32:
     """An integer count."""
     return dy.UInt32(nullable=nullable, min=minimum, description=description)
@@ -74,3 +84,8 @@ def count(description: str, *, nullable: bool = False, minimum: int = 0) -> dy.U
 def probability(description: str, *, nullable: bool = True) -> dy.Float64:
     """A probability in [0, 1]."""
     return dy.Float64(nullable=nullable, min=0.0, max=1.0, description=description)
+
+
+def pseudo_count(description: str) -> dy.Float64:
+    """A parameter of a Beta prior."""
+    return dy.Float64(nullable=True, min=0.0, description=description)

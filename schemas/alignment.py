@@ -2,10 +2,11 @@
 
 import dataframely as dy
 
-from schemas._base import Contract, count, doc_id, query_id, snapshot
+from schemas._base import DOC_ID_PATTERN, Contract, count, doc_id, query_id, snapshot
 
 DOCUMENT_STATUSES = ("added", "removed", "updated", "unchanged", "returned")
 CHANGE_BANDS = ("cosmetic", "edited", "rewritten")
+MATCHES = ("loose", "moved")
 QUERY_STATUSES = ("new", "gone", "kept")
 
 
@@ -16,6 +17,12 @@ class DocumentsMap(Contract):
     url = dy.String(min_length=1, description="Address in the last snapshot that holds it")
     url_key = dy.String(min_length=1, description="Canonical URL")
     snapshots = dy.List(dy.String(), min_length=1, description="Snapshots that hold it, in order")
+    loose_id = dy.String(
+        nullable=True,
+        regex=DOC_ID_PATTERN,
+        description="Smallest doc_id among the addresses that differ from this one by scheme, www "
+        "or trailing slash only; null where there is no other",
+    )
 
 
 class QueriesMap(Contract):
@@ -46,6 +53,15 @@ class DocumentChanges(Contract):
     tokens_to = count("Tokens in the later snapshot", nullable=True)
     band = dy.String(
         nullable=True, regex=rf"^({'|'.join(CHANGE_BANDS)})$", description="Degree; updated only"
+    )
+    matched_by = dy.String(
+        nullable=True,
+        regex=rf"^({'|'.join(MATCHES)})$",
+        description="How a removed and an added page are one: loose: addresses differ by scheme, "
+        "www or trailing slash; moved: near-identical text; null where no such page is known",
+    )
+    matched_id = dy.String(
+        nullable=True, regex=DOC_ID_PATTERN, description="doc_id of that page in the other snapshot"
     )
 
 

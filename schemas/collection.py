@@ -5,7 +5,7 @@ from typing import ClassVar
 import dataframely as dy
 import polars as pl
 
-from schemas._base import Contract, count, doc_id, probability, query_id
+from schemas._base import Contract, count, doc_id, probability, pseudo_count, query_id, variant_set
 
 GRADES = {0: "not relevant", 1: "relevant", 2: "highly relevant"}
 SPLITS = ("train", "heldout", "test", "seen")
@@ -30,6 +30,34 @@ class Candidates(Contract):
     impressions = count("Times shown in the snapshot", minimum=1)
     users = count("Distinct users")
     clicks = count("Clicked results, once per impression and rank")
+    variant_set = variant_set()
+
+
+class Variants(Contract):
+    """Which candidate stands for which: one row a candidate, none while variants are off."""
+
+    query = dy.UInt64(primary_key=True, description="Query key of a candidate")
+    representative = dy.UInt64(description="Query key of the candidate that stands for it")
+    variant_set = variant_set()
+    text = dy.String(min_length=1, description="Text of the candidate: an alias of its set")
+    similarity = dy.Float64(min=0, max=1, description="Edit similarity to the representative")
+    origin = dy.String(
+        regex=r"^(itself|signature|edit|file)$", description="What put it into its set"
+    )
+
+
+class JudgedQueries(Contract):
+    """A query of a snapshot with enough judgements, before it has a side of the split."""
+
+    query_id = query_id(primary_key=True)
+    text = dy.String(min_length=1, description="Most frequent surface form")
+    topics = dy.List(dy.String(), min_length=1, description="Ids of the topics it matches, sorted")
+    impressions = count("Times shown in the snapshot", minimum=1)
+    users = count("Distinct users")
+    clicks = count("Clicked results")
+    judged = count("Judged documents", minimum=1)
+    relevant = count("Documents with a grade above 0")
+    variant_set = variant_set()
 
 
 class Documents(Contract):
@@ -73,6 +101,7 @@ class Queries(Contract):
     clicks = count("Clicked results")
     judged = count("Judged documents", minimum=1)
     relevant = count("Documents with a grade above 0")
+    variant_set = variant_set()
 
 
 class ClickEstimates(Contract):
@@ -87,6 +116,13 @@ class ClickEstimates(Contract):
     attractiveness = probability("Posterior mean of a; null where never examined")
     satisfaction = probability("Posterior mean of s; null where never examined")
     relevance = probability("attractiveness x satisfaction; null where never examined")
+    other_examinations = count(
+        "Examinations under the other rule for impressions without a click", nullable=True
+    )
+    attractiveness_alpha = pseudo_count("Prior of a: pseudo-clicks; the same in every row")
+    attractiveness_beta = pseudo_count("Prior of a: pseudo-skips; the same in every row")
+    satisfaction_alpha = pseudo_count("Prior of s: pseudo-last-clicks; the same in every row")
+    satisfaction_beta = pseudo_count("Prior of s: pseudo-other-clicks; the same in every row")
 
     @dy.rule()
     def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
@@ -114,6 +150,11 @@ class Qrels(Contract):
     clicks = count("Times clicked")
     last_clicks = count("Times clicked last")
     source = dy.String(regex=r"^(click|manual)$", description="Where the grade comes from")
+    score_low = probability("Lower end of the credible interval of the score")
+    score_high = probability("Upper end of the credible interval of the score")
+    stability = probability("Posterior probability that the score falls within the same grade")
+    click_grade = dy.UInt8(nullable=True, max=max(GRADES), description="Grade by clicks alone")
+    manual_grade = dy.UInt8(nullable=True, max=max(GRADES), description="Grade by people alone")
 
 
 class Rejects(Contract):

@@ -1,0 +1,48 @@
+# Everything runs from a fresh checkout with Python 3.11+ and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+DEMO ?= demo
+
+.PHONY: demo test install bench lint docs lock clean
+
+demo: install
+	@$(BIN)/longeval demo $(DEMO)
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest
+
+install: $(VENV)/.core
+
+bench: $(VENV)/.dev
+	@$(BIN)/python -m tests.bench
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	@$(BIN)/python -m pytest tests/docs
+
+# The versions of requirements.lock, in two steps: what the program needs, what its tests need.
+$(VENV)/.core: requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+lock: $(VENV)/.dev
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-annotate --no-emit-index-url pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-annotate --no-emit-index-url --all-extras --group dev -c requirements.lock \
+		pyproject.toml -o requirements-dev.lock
+
+clean:
+	@rm -rf demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

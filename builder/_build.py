@@ -1,0 +1,96 @@
+"""Build a collection from a definition: plan, run, publish."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from builder.collection.publish import check_version, is_published, publish
+from builder.pipeline import PIPELINE
+from builder.progress import Progress, Silent
+from builder.resources import parse_memory
+from builder.run import Runner, Step
+from builder.store import Store
+from builder.workflow import Definition
+
+DEFAULT_MEMORY = "4GiB"
+
+
+@dataclass
+class BuildReport:
+    """The outcome of a build.
+
+    Args:
+        root: The collection's folder.
+        steps: One for each unit, in order.
+        version: The published version folder; None when nothing was to be published.
+        published: Whether that version is new or a draft that was replaced.
+    """
+
+    root: Path
+    steps: list[Step] = field(default_factory=list)
+    version: Path | None = None
+    published: bool = False
+
+    @property
+    def ran(self) -> int:
+        """How many units ran, or would run."""
+        return sum(step.ran for step in self.steps)
+
+
+def default_root(definition: Definition) -> Path:
+    """Where a collection goes when nothing is said: `collections/<name>` beside its definition."""
+    return definition.resolve("collections") / definition.workflow.collection.name
+
+
+def build(
+    workflow: Path | str,
+    out: Path | str | None = None,
+    *,
+    snapshots: Sequence[str] = (),
+    until: str | None = None,
+    explain: bool = False,
+    threads: int | None = None,
+    memory: str = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+    say: Callable[[Step], None] = lambda _: None,
+) -> BuildReport:
+    """Build a collection, or the part of it that is asked for.
+
+    Args:
+        workflow: The definition file.
+        out: The collection's folder; its versions are published in it.
+        snapshots: Only these and what they need; nothing is published then.
+        until: Last stage; nothing is published then.
+        explain: Only find out what would run, and why.
+        threads: Worker threads; None: all cores.
+        memory: What a stage may hold, such as `4GiB`.
+        progress: Where progress goes.
+        say: Called after each unit.
+
+    Raises:
+        UsageError: a wrong definition, an unknown stage or snapshot, or a released version that
+            would change.
+        DataError: a stage failed, or another build of the collection is running.
+    """
+    definition = Definition.load(workflow)
+    definition.check_names(snapshots, "--snapshot")
+    units = PIPELINE.plan(definition.workflow, snapshots, until)
+    root = Path(out) if out is not None else default_root(definition)
+    store = Store(root)
+    cores = threads or os.cpu_count() or 1
+    runner = Runner(PIPELINE, definition, store, cores, parse_memory(memory), progress or Silent())
+    if explain:
+        return BuildReport(root, runner.explain(units))
+    whole = not snapshots and until is None
+    with store.locked():
+        if whole:
+            check_version(definition, store)
+        report = BuildReport(root, runner.run(units, say))
+        if whole:
+            report.version = store.root / definition.workflow.collection.version
+            report.published = not is_published(definition, store, PIPELINE.stages)
+        if report.published:
+            runner.repair(units, say)
+            publish(definition, store, PIPELINE.stages)
+    return report

@@ -1,0 +1,54 @@
+"""A small world from nothing: simulate it, build its collection, check it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder._build import BuildReport, build
+from builder.collection.checks import Finding
+from builder.collection.validate import validate
+from builder.progress import Progress
+from builder.run import Step
+from builder.simulation import Simulation, simulate
+
+WORLD = Simulation(name="demo", documents=1500, queries=150, impressions=15_000, seed=2022)
+
+
+@dataclass(frozen=True)
+class DemoReport:
+    """What a demo made.
+
+    Args:
+        world: The simulated raw data and its truth.
+        build: The build of its collection.
+        findings: What `validate` found; nothing, if all is well.
+    """
+
+    world: Path
+    build: BuildReport
+    findings: list[Finding]
+
+
+def demo(
+    folder: Path | str = "demo",
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    say: Callable[[Step], None] = lambda _: None,
+) -> DemoReport:
+    """Simulate three snapshots of a small search engine and build a collection from them.
+
+    Args:
+        folder: Where to; `world/` and `collection/` are written in it.
+        threads: Worker threads; None: all cores.
+        progress: Where progress goes.
+        say: Called after each unit of the build.
+    """
+    world = Path(folder) / "world"
+    definition = world / "workflow.toml"
+    if not definition.exists():
+        simulate(world, WORLD)
+    report = build(
+        definition, Path(folder) / "collection", threads=threads, progress=progress, say=say
+    )
+    return DemoReport(world, report, validate(report.root))

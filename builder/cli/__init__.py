@@ -1,0 +1,64 @@
+"""The command `longeval`: parses, calls one public function, prints; no logic.
+
+Exit codes: 0 done, 1 the data is invalid or a stage failed, 2 wrong usage or definition, 130
+interrupted.
+"""
+
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from builder import __version__
+from builder.cli import build, collection
+from builder.errors import LongEvalError
+
+app = typer.Typer(
+    name="longeval",
+    help="Build, check and study longitudinal test collections for information retrieval.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for module in (build, collection):
+    for verb in module.VERBS:
+        app.command()(verb)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"longeval-builder {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Build, check and study longitudinal test collections for information retrieval."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command and exit with its code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = app(args=given, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except LongEvalError as error:
+        if "--debug" in given:
+            raise
+        typer.echo(f"longeval: {error}", err=True)
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        typer.echo("longeval: interrupted; finished stages are kept, run it again", err=True)
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)

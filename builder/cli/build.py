@@ -1,0 +1,175 @@
+"""Verbs that make a collection: `demo`, `simulate`, `build`."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from builder._build import DEFAULT_MEMORY, BuildReport
+from builder._build import build as build_collection
+from builder._demo import demo as run_demo
+from builder.cli.output import say_step, table
+from builder.collection.read import open_collection
+from builder.collection.summary import summarize
+from builder.progress import Silent, Terminal
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads; default: all cores.")]
+
+
+class CrawlFormat(StrEnum):
+    """Formats in which a simulated crawl is written."""
+
+    JSONL = "jsonl"
+    QWANT = "qwant"
+    WARC = "warc"
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where to.")] = Path("demo"),
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate a small world, build its collection, check it.
+
+    Example: longeval demo demo
+    """
+    say = (lambda _: None) if quiet else say_step
+    report = run_demo(folder, threads=threads, progress=_progress(quiet), say=say)
+    if not quiet:
+        _print_summary(report.build)
+        typer.echo(_next_steps(report.world, report.build))
+    if report.findings:
+        typer.echo(f"longeval validate finds {len(report.findings)} defects", err=True)
+        raise typer.Exit(1)
+
+
+def simulate(
+    folder: Annotated[Path, typer.Argument(help="Where to; created.")],
+    snapshots: Annotated[int, typer.Option(min=1, help="Number of snapshots.")] = 3,
+    documents: Annotated[int, typer.Option(min=1, help="Pages in the index of a snapshot.")] = 1500,
+    queries: Annotated[int, typer.Option(min=1, help="Distinct needs.")] = 150,
+    impressions: Annotated[int, typer.Option(min=1, help="Impressions of a snapshot.")] = 15_000,
+    seed: Annotated[int, typer.Option(help="Another seed, another world.")] = 1,
+    over: Annotated[
+        list[Path] | None,
+        typer.Option(exists=True, help="Simulate logs over this crawl instead; repeat it."),
+    ] = None,
+    crawl_format: Annotated[
+        CrawlFormat, typer.Option(help="Format of the crawl.")
+    ] = CrawlFormat.JSONL,
+    quiet: Quiet = False,
+) -> None:
+    """Write raw logs and crawls of a synthetic search engine, with their truth.
+
+    Example: longeval simulate world --snapshots 3 --documents 10000 --queries 500
+    """
+    from builder.simulation import Simulation, simulate_over
+    from builder.simulation import simulate as write_world
+
+    params = Simulation(
+        snapshots=snapshots,
+        documents=documents,
+        queries=queries,
+        impressions=impressions,
+        seed=seed,
+        crawl_format=crawl_format.value,
+    )
+    if over:
+        simulate_over(folder, over, params)
+    else:
+        write_world(folder, params)
+    if not quiet:
+        typer.echo(f"wrote {folder}; build it with: longeval build {folder / 'workflow.toml'}")
+
+
+def build(
+    workflow: Annotated[Path, typer.Argument(help="Definition (TOML).")],
+    out: Annotated[
+        Path | None, typer.Option(help="The collection's folder; default: beside the definition.")
+    ] = None,
+    snapshot: Annotated[
+        list[str] | None, typer.Option(help="Only this snapshot; repeat it. Nothing is published.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Last stage. Nothing is published.")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what would run and why; run nothing.")
+    ] = False,
+    threads: Threads = None,
+    memory: Annotated[str, typer.Option(help="What a stage may hold.")] = DEFAULT_MEMORY,
+    quiet: Quiet = False,
+) -> None:
+    """Build a collection from its definition, or the part of it that changed.
+
+    Example: longeval build world/workflow.toml --out collections/world
+    """
+    report = build_collection(
+        workflow,
+        out,
+        snapshots=snapshot or (),
+        until=until,
+        explain=explain,
+        threads=threads,
+        memory=memory,
+        progress=_progress(quiet),
+        say=(lambda _: None) if quiet else say_step,
+    )
+    if explain:
+        _print_plan(report)
+    elif not quiet:
+        _print_outcome(report)
+
+
+def _progress(quiet: bool) -> Silent | Terminal:
+    return Silent() if quiet else Terminal()
+
+
+def _print_plan(report: BuildReport) -> None:
+    for step in report.steps:
+        verb, why = ("run ", "; ".join(step.reasons)) if step.ran else ("skip", "up to date")
+        typer.echo(f"{verb}  {step.unit!s:<24} {why}")
+    typer.echo(f"{report.ran} of {len(report.steps)} units would run")
+
+
+def _print_outcome(report: BuildReport) -> None:
+    typer.echo(f"{report.ran} of {len(report.steps)} units ran, the others were up to date")
+    if report.version is None:
+        typer.echo(f"nothing is published by a partial build; its tables are in {report.root}")
+    elif report.published:
+        _print_summary(report)
+        typer.echo(f"published {report.version}")
+    else:
+        typer.echo(f"nothing to do: {report.version} is up to date")
+
+
+def _print_summary(report: BuildReport) -> None:
+    collection = open_collection(report.version or report.root)
+    header = ("snapshot", "documents", "queries", "grade 0", "grade 1", "grade 2")
+    header += ("added", "removed", "updated")
+    rows = [
+        (s.snapshot, s.documents, s.queries, *s.grades, s.added, s.removed, s.updated)
+        for s in summarize(collection)
+    ]
+    typer.echo("\n" + table(rows, header) + "\n")
+
+
+def _next_steps(world: Path, report: BuildReport) -> str:
+    version = report.version or report.root
+    lines = [f"collection   {version}", f"raw data     {world}"]
+    manifest = open_collection(version).manifest
+    if manifest["definition"]["parameters"]["translate"]["model"] is None:
+        lines.append("translation  off: the definition names no model ([translate] model = ...)")
+    lines += [
+        "",
+        "What to open next:",
+        f"  {version / 'report.html'}",
+        f"  longeval validate {version}",
+        f"  longeval build {world / 'workflow.toml'} --out {report.root} --explain",
+        f"  python -c \"import builder; print(builder.open_collection('{version}').snapshots)\"",
+    ]
+    return "\n".join(lines)
+
+
+VERBS: tuple[Callable[..., Any], ...] = (demo, simulate, build)

@@ -1,0 +1,88 @@
+"""Verbs about what was published: `validate`, `schema`."""
+
+import json
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from builder.cli.output import table as text_table
+from builder.errors import UsageError
+
+
+class ReportFormat(StrEnum):
+    """How findings are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+
+
+class PlainFormat(StrEnum):
+    """Text for people, JSON for machines."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def validate(
+    collection: Annotated[Path, typer.Argument(help="A version folder, or one above it.")],
+    format: Annotated[  # noqa: A002 - the option's name
+        ReportFormat, typer.Option(help="Output format.")
+    ] = ReportFormat.TEXT,
+) -> None:
+    """Check a collection: exit 0 when clean, 1 with findings.
+
+    Example: longeval validate demo/collection
+    """
+    from builder.collection import validate as checks
+
+    findings = checks.validate(collection)
+    if format is ReportFormat.JSON:
+        typer.echo(checks.as_json(findings))
+    else:
+        render = checks.as_github if format is ReportFormat.GITHUB else checks.as_text
+        for finding in findings:
+            typer.echo(render(finding))
+        if format is ReportFormat.TEXT:
+            typer.echo(f"{len(findings)} findings" if findings else "no findings")
+    if any(finding.severity == "error" for finding in findings):
+        raise typer.Exit(1)
+
+
+def schema(
+    table: Annotated[str | None, typer.Argument(help="One table; default: all.")] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        PlainFormat, typer.Option(help="Output format.")
+    ] = PlainFormat.TEXT,
+) -> None:
+    """Print the contract of a table, or of all tables.
+
+    Example: longeval schema qrels
+    """
+    import schemas
+    from schemas.describe import describe
+
+    if table is not None and table not in schemas.TABLES:
+        known = ", ".join(schemas.TABLES)
+        raise UsageError(f"no table {table!r}; the tables are {known}")
+    names = [table] if table is not None else list(schemas.TABLES)
+    described = {name: describe(schemas.TABLES[name]) for name in names}
+    if format is PlainFormat.JSON:
+        typer.echo(json.dumps(described, indent=1, ensure_ascii=False))
+        return
+    for name, contract in described.items():
+        typer.echo(f"{name}: {contract['description']}")
+        rows = [
+            (c["name"], c["type"] + ("?" if c["nullable"] else ""), c["rules"], c["description"])
+            for c in contract["columns"]
+        ]
+        typer.echo(text_table(rows, ("column", "type", "rules", "meaning")))
+        for rule in contract["rules"]:
+            typer.echo(f"rule {rule['name']}: {rule['description']}")
+        typer.echo(f"order: {', '.join(contract['order'])}\n")
+
+
+VERBS: tuple[Callable[..., Any], ...] = (validate, schema)

@@ -1,0 +1,49 @@
+"""How verbs print: aligned tables, one line a stage, nothing that a pipe would choke on."""
+
+from collections.abc import Sequence
+
+import typer
+
+from builder.run import Step
+
+
+def table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str:
+    """An aligned text table; numbers to the right, absent values as a dash."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(header))]
+
+    def line(values: Sequence[str]) -> str:
+        padded = (
+            value.rjust(width) if right else value.ljust(width)
+            for value, width, right in zip(values, widths, numeric, strict=True)
+        )
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(header), *map(line, cells)])
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _is_number(value: object) -> bool:
+    return value is None or isinstance(value, int | float)
+
+
+def say_step(step: Step) -> None:
+    """One line for a unit that ran: its account and why it ran. Skipped units are silent."""
+    if not step.ran or step.ledger is None:
+        return
+    ledger = step.ledger
+    dropped = ", ".join(f"{reason} {n:,}" for reason, n in sorted(ledger.rejected.items()) if n)
+    account = f"{ledger.rows_in:,} {ledger.unit} = {ledger.rows_out:,} kept"
+    rejected = sum(ledger.rejected.values())
+    if rejected:
+        account += f" + {rejected:,} rejected ({dropped})"
+    if ledger.rows_in and not ledger.rows_out:
+        account += "; NO ROW WAS KEPT"
+    reason = "" if step.reasons == ("not built yet",) else f"  [{'; '.join(step.reasons)}]"
+    typer.echo(f"{step.unit!s:<24} {account}  {step.seconds:.1f} s{reason}")

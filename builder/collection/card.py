@@ -1,0 +1,94 @@
+"""The dataset card of a version: what it holds, how it was made, how to load it."""
+
+from pathlib import Path
+from typing import Any
+
+from builder.collection.layout import CARD
+
+_FRONT = """---
+pretty_name: {name} {version}
+language: [{languages}]
+task_categories: [text-retrieval]
+configs:
+{configs}---
+
+# {name} {version}
+
+A longitudinal test collection for information retrieval: the same topics, queried and crawled at
+{count} points in time, with graded relevance judgements derived from clicks. Licence: {licence}.
+
+| snapshot | interval | documents | queries | judgements |
+|---|---|--:|--:|--:|
+{rows}
+Document ids and query ids are stable: the same page or query has the same id in every snapshot.
+
+## Files
+
+- `snapshots/<snapshot>/documents/`, `queries.parquet`, `qrels.parquet`: the test collection
+- `snapshots/<snapshot>/click_estimates.parquet`: the click counts behind every grade
+- `snapshots/<snapshot>/rejects.parquet`: what was left out, and why
+- `changes/`: what was added, removed, updated between consecutive snapshots
+- `documents_map.parquet`, `queries_map.parquet`: which snapshot holds which id
+- `drift.json`, `report.html`: change statistics
+- `trec/<snapshot>/`: the same in TREC formats
+- `manifest.json`, `SHA256SUMS`: every file, parameter and input by hash; check with
+  `sha256sum -c SHA256SUMS`
+
+## Parameters
+
+{parameters}
+"""
+
+
+def write_card(folder: Path, defined: dict[str, Any], tables: dict[str, Any]) -> None:
+    """Write the card.
+
+    Args:
+        folder: The assembled version.
+        defined: The definition with defaults and input hashes.
+        tables: Rows of every table by path.
+    """
+    collection = defined["collection"]
+    snapshots = defined["snapshots"]
+    text = _FRONT.format(
+        name=collection["name"],
+        version=collection["version"],
+        languages=", ".join(collection["languages"]),
+        licence=" ".join(collection["licence"].split()),
+        count=len(snapshots),
+        configs="".join(
+            _configuration(kind, snapshots) for kind in ("documents", "queries", "qrels")
+        ),
+        rows="".join(_row(s, tables) for s in snapshots),
+        parameters=_parameters(defined["parameters"]),
+    )
+    (folder / CARD).write_text(text, encoding="utf-8")
+
+
+def _configuration(kind: str, snapshots: list[dict[str, Any]]) -> str:
+    """One dataset configuration; split names take no dash."""
+    suffix = "/part-*.parquet" if kind == "documents" else ".parquet"
+    lines = [f"  - config_name: {kind}\n    data_files:\n"]
+    for snapshot in snapshots:
+        name = snapshot["name"]
+        split = f"snapshot_{name.replace('-', '_')}"
+        lines.append(f"      - split: {split}\n        path: snapshots/{name}/{kind}{suffix}\n")
+    return "".join(lines)
+
+
+def _row(snapshot: dict[str, Any], tables: dict[str, Any]) -> str:
+    name = snapshot["name"]
+    counts = [
+        tables[f"snapshots/{name}/{kind}"]["rows"] for kind in ("documents", "queries", "qrels")
+    ]
+    cells = " | ".join(f"{count:,}" for count in counts)
+    return f"| {name} | {snapshot['start']} to {snapshot['end']} | {cells} |\n"
+
+
+def _parameters(parameters: dict[str, Any]) -> str:
+    lines = ["| parameter | value |", "|---|---|"]
+    for section, values in parameters.items():
+        for key, value in values.items():
+            cell = str(value).replace("|", "\\|").replace("\n", " ")
+            lines.append(f"| `{section}.{key}` | `{cell}` |")
+    return "\n".join(lines)

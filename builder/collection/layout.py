@@ -1,0 +1,74 @@
+"""Where everything lies in a published version.
+
+```
+<version>/manifest.json SHA256SUMS README.md drift.json report.html
+<version>/topics.parquet documents_map.parquet queries_map.parquet
+<version>/snapshots/<snapshot>/{documents/part-*,queries,qrels,click_estimates,rejects}.parquet
+<version>/changes/{documents,queries,qrels}.parquet
+<version>/trec/<snapshot>/...
+```
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+MANIFEST = "manifest.json"
+SUMS = "SHA256SUMS"
+CARD = "README.md"
+
+COLLECTION_TABLES: Mapping[str, str] = {
+    "topics": "topics",
+    "documents_map": "documents_map",
+    "queries_map": "queries_map",
+}
+SNAPSHOT_TABLES: Mapping[str, str] = {
+    "documents": "documents",
+    "queries": "queries",
+    "qrels": "qrels",
+    "click_estimates": "click_estimates",
+}
+CHANGE_TABLES: Mapping[str, str] = {
+    "document_changes": "changes/documents",
+    "query_changes": "changes/queries",
+    "qrel_changes": "changes/qrels",
+}
+PUBLISHED = {**COLLECTION_TABLES, **SNAPSHOT_TABLES, **CHANGE_TABLES}
+"""Path of every published table, without suffix; those of a snapshot below its folder."""
+
+
+def snapshot_folder(version: Path, snapshot: str) -> Path:
+    """The folder of a snapshot in a version."""
+    return version / "snapshots" / snapshot
+
+
+def find_version(path: Path) -> Path | None:
+    """The version folder that a path means.
+
+    Args:
+        path: A version folder, or a folder above it; of several versions the highest counts.
+
+    Returns:
+        The folder that holds `manifest.json`, or None.
+    """
+    if (path / MANIFEST).is_file():
+        return path
+    found = [
+        manifest.parent
+        for depth in ("*", "*/*")
+        for manifest in path.glob(f"{depth}/{MANIFEST}")
+        if not any(part.startswith(".") for part in manifest.relative_to(path).parts)
+    ]
+    return max(found, key=lambda folder: (version_key(folder.name), folder.name), default=None)
+
+
+def version_key(version: str) -> tuple[tuple[int, ...], bool]:
+    """Orders versions by their numbers; a pre-release comes before its release."""
+    numbers, release = [], True
+    for part in version.split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if digits:
+            numbers.append(int(digits))
+        if digits != part:
+            release = False
+            break
+    return tuple(numbers), release

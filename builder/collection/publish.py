@@ -1,0 +1,237 @@
+"""Assemble the outputs of all stages into a version folder and publish it by one rename.
+
+A released version never changes; a draft (0.x or a pre-release) is replaced as a whole.
+"""
+
+import ctypes
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builder.collection import layout
+from builder.collection.card import write_card
+from builder.collection.manifest import define, write_manifest
+from builder.errors import DataError, DefinitionError
+from builder.stage import CONTRACTS, Scope, Stage
+from builder.store import PARTIAL, Store, canonical_json
+from builder.tables import Table, TableWriter, write_frame
+from builder.workflow import Definition
+from schemas import Rejects
+
+RENAME_EXCHANGE = 2
+AT_FDCWD = -100
+
+
+def published_manifest(version: Path) -> dict[str, Any] | None:
+    """The manifest of a published version, or None."""
+    try:
+        return dict(json.loads((version / layout.MANIFEST).read_text("utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+def check_version(definition: Definition, store: Store) -> None:
+    """Refuse to change a released version, before any work is done.
+
+    Raises:
+        DefinitionError: the version is published with another definition or other inputs.
+    """
+    collection = definition.workflow.collection
+    manifest = published_manifest(store.root / collection.version)
+    if manifest is None or collection.is_draft:
+        return
+    now = json.loads(canonical_json(define(definition, store)))
+    if manifest["definition"] != now:
+        differing = "; ".join(_differences(manifest["definition"], now))
+        raise DefinitionError(
+            f"version {collection.version} is published and cannot change ({differing}); "
+            "give the definition a new version",
+            definition.file,
+            "collection.version",
+        )
+
+
+def _differences(before: Any, now: Any, path: str = "") -> list[str]:
+    if isinstance(before, dict) and isinstance(now, dict):
+        return [
+            line
+            for key in sorted({*before, *now})
+            for line in _differences(before.get(key), now.get(key), f"{path}.{key}".lstrip("."))
+        ]
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        return [
+            line
+            for index, (old, new) in enumerate(zip(before, now, strict=True))
+            for line in _differences(old, new, f"{path}[{index}]")
+        ]
+    if before == now:
+        return []
+    if isinstance(before, list | dict) or isinstance(now, list | dict):
+        return [f"{path} changed"]
+    return [f"{path}: {before} -> {now}"]
+
+
+def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
+    """Whether the version folder holds just what the valid units of the stages make.
+
+    Raises:
+        DataError: a released version would change, because stages of another version ran.
+    """
+    collection = definition.workflow.collection
+    final = store.root / collection.version
+    manifest = published_manifest(final)
+    if manifest is None:
+        return False
+    if manifest["units"] == json.loads(canonical_json(_units(definition, store, stages))):
+        return True
+    if collection.is_draft:
+        return False
+    raise DataError(
+        f"{final} is published and this program would make it otherwise; "
+        "give the definition a new version"
+    )
+
+
+def publish(definition: Definition, store: Store, stages: Iterable[Stage]) -> Path:
+    """Publish the collection; every unit of every stage is valid and undamaged.
+
+    Returns:
+        The version folder.
+    """
+    collection = definition.workflow.collection
+    final = store.root / collection.version
+    defined = define(definition, store)
+    partial = store.work / f"{collection.version}{PARTIAL}"
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    tables = _assemble(definition, store, list(stages), partial)
+    write_card(partial, defined, tables)
+    write_manifest(partial, defined, _units(definition, store, stages), tables)
+    _swap(partial, final)
+    return final
+
+
+def _units(definition: Definition, store: Store, stages: Iterable[Stage]) -> dict[str, Any]:
+    units: dict[str, Any] = {}
+    for stage in stages:
+        for key in stage.scope.keys(definition.workflow):
+            record = store.record(stage.name, key) or {}
+            identity = record["identity"]
+            units[f"{stage.name} {key}"] = {
+                "id": record["id"],
+                "version": identity["version"],
+                "parameters": identity["parameters"],
+                "inputs": identity["inputs"],
+                "ledger": record["ledger"],
+            }
+    return units
+
+
+def _assemble(
+    definition: Definition, store: Store, stages: list[Stage], folder: Path
+) -> dict[str, Any]:
+    """Lay out all tables and files; returns rows, content hash and contract of each table."""
+    tables: dict[str, Any] = {}
+    for stage in stages:
+        keys = stage.scope.keys(definition.workflow)
+        for name in stage.writes:
+            if name not in layout.PUBLISHED:
+                continue
+            if stage.scope is Scope.PAIR:
+                found = [store.table(stage.name, key, name, CONTRACTS[name]) for key in keys]
+                _concatenate(found, name, folder / f"{layout.PUBLISHED[name]}.parquet")
+            for key in keys:
+                entry = _describe(store, stage, key, name)
+                tables[_table_path(stage, key, name)] = entry
+                if stage.scope is not Scope.PAIR:
+                    _link_table(store, stage, key, name, folder)
+        for key in keys:
+            _link_files(store, stage, key, folder)
+    for snapshot in definition.workflow.names:
+        rejects = layout.snapshot_folder(folder, snapshot) / "rejects.parquet"
+        _gather_rejects(store, stages, snapshot, rejects)
+    return tables
+
+
+def _table_path(stage: Stage, key: str, name: str) -> str:
+    if stage.scope is Scope.SNAPSHOT:
+        return f"snapshots/{key}/{layout.PUBLISHED[name]}"
+    suffix = f"/{key}" if stage.scope is Scope.PAIR else ""
+    return layout.PUBLISHED[name] + suffix
+
+
+def _describe(store: Store, stage: Stage, key: str, name: str) -> dict[str, Any]:
+    record = store.record(stage.name, key) or {}
+    content = record["content"][name]
+    return {
+        "rows": int(content.partition("-")[0]),
+        "content": content,
+        "contract": CONTRACTS[name].signature(),
+    }
+
+
+def _link_table(store: Store, stage: Stage, key: str, name: str, folder: Path) -> None:
+    base = layout.snapshot_folder(folder, key) if stage.scope is Scope.SNAPSHOT else folder
+    target = base / layout.PUBLISHED[name]
+    paths = store.table(stage.name, key, name, CONTRACTS[name]).paths
+    for path in paths:
+        in_parts = path.parent.name == name
+        link(path, target / path.name if in_parts else target.with_suffix(".parquet"))
+
+
+def _link_files(store: Store, stage: Stage, key: str, folder: Path) -> None:
+    """Files that are no tables: `drift.json`, `report.html`, exports."""
+    record = store.record(stage.name, key) or {}
+    home = store.folder(stage.name, key, record)
+    for name in record["files"]:
+        if not name.endswith(".parquet"):
+            base = folder / stage.name / key if stage.scope is Scope.SNAPSHOT else folder
+            link(home / name, base / name)
+
+
+def link(source: Path, target: Path) -> None:
+    """Give a file a second name, or a copy where the file system has no links."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _concatenate(tables: list[Table], name: str, path: Path) -> None:
+    with TableWriter(path, CONTRACTS[name]) as writer:
+        for table in tables:
+            for batch in table.batches():
+                writer.write(batch)
+
+
+def _gather_rejects(store: Store, stages: list[Stage], snapshot: str, path: Path) -> None:
+    frames = []
+    for stage in stages:
+        if stage.scope is Scope.SNAPSHOT:
+            record = store.record(stage.name, snapshot) or {}
+            frames.append(
+                pl.read_parquet(store.folder(stage.name, snapshot, record) / "rejects.parquet")
+            )
+    write_frame(pl.concat(frames), path, Rejects)
+
+
+def _swap(partial: Path, final: Path) -> None:
+    """Put a folder in the place of another, in one step where the system can."""
+    if not final.exists():
+        partial.rename(final)
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    exchange = getattr(libc, "renameat2", None)
+    arguments = (AT_FDCWD, bytes(partial), AT_FDCWD, bytes(final), RENAME_EXCHANGE)
+    if exchange is None or exchange(*arguments) != 0:
+        aside = partial.with_name("replaced" + PARTIAL)
+        final.rename(aside)
+        partial.rename(final)
+        partial = aside
+    shutil.rmtree(partial)

@@ -1,0 +1,134 @@
+"""Open a published collection: snapshots by name, tables as lazy frames."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builder.collection import layout
+from builder.errors import FormatError, UsageError
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One snapshot of a collection; every table is a lazy frame under its contract's columns."""
+
+    collection: Path
+    name: str
+
+    @property
+    def folder(self) -> Path:
+        """Where its tables lie."""
+        return layout.snapshot_folder(self.collection, self.name)
+
+    @property
+    def documents(self) -> pl.LazyFrame:
+        """Documents: `schemas.Documents`, in order of doc_id."""
+        return pl.scan_parquet(sorted((self.folder / "documents").glob("part-*.parquet")))
+
+    @property
+    def queries(self) -> pl.LazyFrame:
+        """Queries: `schemas.Queries`, in order of query_id."""
+        return pl.scan_parquet(self.folder / "queries.parquet")
+
+    @property
+    def qrels(self) -> pl.LazyFrame:
+        """Judgements: `schemas.Qrels`, in order of query_id, doc_id."""
+        return pl.scan_parquet(self.folder / "qrels.parquet")
+
+    @property
+    def click_estimates(self) -> pl.LazyFrame:
+        """Click evidence: `schemas.ClickEstimates`."""
+        return pl.scan_parquet(self.folder / "click_estimates.parquet")
+
+    @property
+    def rejects(self) -> pl.LazyFrame:
+        """What was left out: `schemas.Rejects`."""
+        return pl.scan_parquet(self.folder / "rejects.parquet")
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A published version of a collection."""
+
+    path: Path
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest as published.
+
+        Raises:
+            FormatError: it is not readable JSON.
+        """
+        path = self.path / layout.MANIFEST
+        try:
+            return dict(json.loads(path.read_text("utf-8")))
+        except (OSError, ValueError) as error:
+            raise FormatError(f"not a readable manifest: {error}", path) from None
+
+    @property
+    def name(self) -> str:
+        """Name of the collection."""
+        return str(self.manifest["name"])
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+        return str(self.manifest["version"])
+
+    @property
+    def signature(self) -> str:
+        """One line that identifies the content."""
+        return str(self.manifest["signature"])
+
+    @property
+    def snapshots(self) -> tuple[str, ...]:
+        """Snapshot names in order of time."""
+        return tuple(s["name"] for s in self.manifest["definition"]["snapshots"])
+
+    def snapshot(self, name: str) -> Snapshot:
+        """A snapshot by name such as `2022-06`.
+
+        Raises:
+            UsageError: the collection has no such snapshot.
+        """
+        if name not in self.snapshots:
+            known = ", ".join(self.snapshots)
+            raise UsageError(f"{self.path}: no snapshot {name!r}; it has {known}")
+        return Snapshot(self.path, name)
+
+    def table(self, name: str) -> pl.LazyFrame:
+        """A table of the whole collection: topics, maps or changes, by its contract's name.
+
+        Raises:
+            UsageError: there is no such table.
+        """
+        places = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
+        if name not in places:
+            raise UsageError(f"no table {name!r} in a collection; it has {', '.join(places)}")
+        return pl.scan_parquet(self.path / f"{places[name]}.parquet")
+
+    def core_queries(self) -> pl.LazyFrame:
+        """Queries that every snapshot holds."""
+        return self.table("queries_map").filter("core")
+
+
+def open_collection(path: Path | str) -> Collection:
+    """Open a published collection.
+
+    Args:
+        path: A version folder, or a folder above it; of several versions the highest is opened.
+
+    Raises:
+        UsageError: there is no published collection.
+    """
+    version = layout.find_version(Path(path))
+    if version is None:
+        raise UsageError(
+            f"{path}: no published collection here; expected a folder with {layout.MANIFEST}, "
+            "as `longeval build` writes it"
+        )
+    return Collection(version)

@@ -1,0 +1,161 @@
+"""The whole flow on one screen: every stage, what it reads and what it writes.
+
+A stage of scope SNAPSHOT runs once for each snapshot, one of scope PAIR once for each pair of
+consecutive snapshots, one of scope COLLECTION once. The runner (`run.py`) does the rest.
+"""
+
+from builder.alignment import changes, maps
+from builder.clicks import estimate, grade
+from builder.collection.trec import export_trec
+from builder.documents import gather
+from builder.drift import measure
+from builder.ingest import ingest_crawl, ingest_log
+from builder.plan import Pipeline
+from builder.queries import read_topics, select, split
+from builder.stage import Scope, Stage, before, each, one, pair, pairs, raw, same, sides, training
+from builder.translation import translate
+from builder.workflow import Workflow
+
+
+def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
+    """The translation model's folder, when translation is on."""
+    model = workflow.translate.model
+    return (str(model),) if model else ()
+
+
+STAGES = (
+    Stage(
+        "topics",
+        "1",
+        Scope.COLLECTION,
+        read_topics,
+        reads=(raw("source", lambda w, _: (w.collection.topics,), single=True),),
+        writes=("topics",),
+    ),
+    Stage(
+        "log",
+        "1",
+        Scope.SNAPSHOT,
+        ingest_log,
+        reads=(raw("files", lambda w, key: w.snapshot(key).log),),
+        writes=("impressions", "log_queries", "log_urls"),
+        section="log",
+        context=lambda w, key: {"interval": w.snapshot(key).interval},
+    ),
+    Stage(
+        "crawl",
+        "1",
+        Scope.SNAPSHOT,
+        ingest_crawl,
+        reads=(raw("files", lambda w, key: w.snapshot(key).crawl),),
+        writes=("pages",),
+        section="crawl",
+        context=lambda w, key: {"interval": w.snapshot(key).interval},
+    ),
+    Stage(
+        "select",
+        "1",
+        Scope.SNAPSHOT,
+        select,
+        reads=(same("impressions"), same("log_queries"), one("topics")),
+        writes=("candidates",),
+        section="select",
+    ),
+    Stage(
+        "clicks",
+        "1",
+        Scope.SNAPSHOT,
+        estimate,
+        reads=(same("impressions"), same("candidates")),
+        writes=("click_estimates",),
+        section="clicks",
+    ),
+    Stage(
+        "documents",
+        "1",
+        Scope.SNAPSHOT,
+        gather,
+        reads=(same("pages"), same("click_estimates")),
+        writes=("gathered",),
+        section="documents",
+    ),
+    Stage(
+        "qrels",
+        "1",
+        Scope.SNAPSHOT,
+        grade,
+        reads=(same("click_estimates"), same("candidates"), same("gathered", "documents")),
+        writes=("qrels", "judged_queries"),
+        section="qrels",
+    ),
+    Stage(
+        "split",
+        "1",
+        Scope.SNAPSHOT,
+        split,
+        reads=(same("judged_queries"), training("train_queries", "split_queries")),
+        writes=("split_queries",),
+        section="split",
+        context=lambda w, key: {"is_train": key in w.training},
+    ),
+    Stage(
+        "translate",
+        "1",
+        Scope.SNAPSHOT,
+        translate,
+        reads=(
+            same("gathered"),
+            same("split_queries"),
+            raw("model", _model_files, hidden=True),
+        ),
+        writes=("documents", "queries"),
+        section="translate",
+    ),
+    Stage(
+        "trec",
+        "1",
+        Scope.SNAPSHOT,
+        export_trec,
+        reads=(same("documents"), same("queries"), same("qrels")),
+        writes=(),
+        section="export",
+    ),
+    Stage(
+        "changes",
+        "1",
+        Scope.PAIR,
+        changes,
+        reads=(
+            *sides("documents"),
+            *sides("queries"),
+            *sides("qrels"),
+            before("earlier", "documents"),
+        ),
+        writes=("document_changes", "query_changes", "qrel_changes"),
+        section="changes",
+        context=lambda _, key: dict(zip(("from_snapshot", "to_snapshot"), pair(key), strict=True)),
+    ),
+    Stage(
+        "maps",
+        "1",
+        Scope.COLLECTION,
+        maps,
+        reads=(each("documents"), each("queries")),
+        writes=("documents_map", "queries_map"),
+    ),
+    Stage(
+        "drift",
+        "1",
+        Scope.COLLECTION,
+        measure,
+        reads=(
+            *(each(table) for table in ("documents", "queries", "qrels")),
+            *(pairs(table) for table in ("document_changes", "query_changes", "qrel_changes")),
+            *(one(table) for table in ("documents_map", "queries_map")),
+        ),
+        writes=(),
+        section="changes",
+    ),
+)
+
+PIPELINE = Pipeline(STAGES)

@@ -1,0 +1,252 @@
+"""A collection definition: a TOML file in, a frozen typed model out.
+
+Everything wrong with a definition is found here, before any work, and named by file and key.
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, Field, ValidationError, field_validator
+
+from builder.errors import DefinitionError
+from builder.parameters import Parameters, Section
+from builder.sources import Interval, Source
+from schemas import SNAPSHOT_PATTERN
+
+NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
+VERSION_PATTERN = r"^\d+\.\d+\.\d+([a-z0-9.+-]*)$"
+
+
+class CollectionDefinition(Section):
+    """`[collection]`: what is being made."""
+
+    name: str = Field(pattern=NAME_PATTERN, description="Short name, also a folder name")
+    version: str = Field(
+        pattern=VERSION_PATTERN,
+        description="Semantic version. 0.x and pre-releases are drafts that a build may replace; "
+        "any other version is immutable once published",
+    )
+    languages: tuple[str, ...] = Field(
+        default=("fr", "en"), min_length=1, description="Source language, then its translation"
+    )
+    topics: str = Field(description="Topic table: TSV, relative to this file")
+    train: tuple[str, ...] = Field(
+        default=(), description="Training snapshots; absent: the first snapshot"
+    )
+    licence: str = Field(default="not stated", description="Licence of the data, for the card")
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether a build may replace a published folder of this version."""
+        return self.version.startswith("0.") or not re.fullmatch(r"\d+\.\d+\.\d+", self.version)
+
+
+class SnapshotDefinition(Section):
+    """`[[snapshots]]`: one point in time."""
+
+    name: str = Field(pattern=SNAPSHOT_PATTERN, description="Name such as 2022-06")
+    start: datetime | date = Field(description="First day (UTC), or a moment")
+    end: datetime | date = Field(description="Day after the last one (UTC), or a moment")
+    log: tuple[str, ...] = Field(min_length=1, description="Query logs: files, folders, globs")
+    crawl: tuple[str, ...] = Field(min_length=1, description="Crawls: files, folders, globs")
+
+    @field_validator("start", "end", mode="before")
+    @classmethod
+    def _keep_moments(cls, value: object) -> object:
+        if not isinstance(value, date):
+            raise ValueError("expected a TOML date such as 2022-06-01, without quotes")
+        return value
+
+    @property
+    def interval(self) -> Interval:
+        """The half-open interval in unix seconds."""
+        return Interval(_unix(self.start), _unix(self.end))
+
+
+def _unix(day: date) -> int:
+    moment = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+
+class Workflow(Parameters):
+    """A whole definition: the collection, its snapshots, and one section of parameters a stage."""
+
+    collection: CollectionDefinition
+    snapshots: tuple[SnapshotDefinition, ...] = Field(min_length=1)
+
+    def snapshot(self, name: str) -> SnapshotDefinition:
+        """The snapshot of that name; it exists."""
+        return next(s for s in self.snapshots if s.name == name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Snapshot names in order of time."""
+        return tuple(s.name for s in self.snapshots)
+
+    @property
+    def training(self) -> tuple[str, ...]:
+        """Names of the training snapshots, in order of time."""
+        return tuple(n for n in self.names if n in self.collection.train) or self.names[:1]
+
+
+class Definition(BaseModel):
+    """A workflow and the file it came from."""
+
+    model_config = {"frozen": True}
+
+    file: Path
+    workflow: Workflow
+
+    @classmethod
+    def load(cls, file: Path | str) -> Self:
+        """Read and check a definition.
+
+        Raises:
+            DefinitionError: the file is missing, is not TOML, has an unknown or wrong key, names
+                a missing input, or its snapshots overlap.
+        """
+        path = Path(file)
+        definition = cls(file=path, workflow=_parse(path))
+        definition._check_snapshots()
+        definition._check_files()
+        return definition
+
+    def sources(self, patterns: Sequence[str]) -> tuple[Source, ...]:
+        """The files that paths, folders and globs of the definition name, in order.
+
+        Files of a folder are taken by name; those that start with `_` or `.` are not data.
+        """
+        return tuple(source for pattern in patterns for source in self._expand(pattern))
+
+    def section(self, name: str) -> Section:
+        """A section of parameters with its paths resolved against the definition's folder."""
+        section: Section = getattr(self.workflow, name)
+        paths = {field: self.resolve(value) for field, value in section if isinstance(value, Path)}
+        return section.model_copy(update=paths)
+
+    def resolve(self, path: str | Path) -> Path:
+        """A path of the definition, relative to the definition's folder."""
+        return self.file.parent / path
+
+    def _expand(self, pattern: str) -> list[Source]:
+        folder = self.file.parent
+        path = folder / pattern
+        found: Iterable[Path] = [path]
+        if path.is_dir():
+            found = (p for p in path.rglob("*") if p.is_file() and p.name[0] not in "_.")
+        elif not path.is_file():
+            found = _glob(folder, pattern)
+        return [Source(p, _name(p, folder)) for p in sorted(found)]
+
+    def _check_snapshots(self) -> None:
+        snapshots = self.workflow.snapshots
+        for index, snapshot in enumerate(snapshots):
+            if snapshot.interval.start >= snapshot.interval.stop:
+                self._fail("the interval is empty: end must be after start", index, "end")
+            if index and snapshot.interval.start < snapshots[index - 1].interval.stop:
+                before = snapshots[index - 1]
+                self._fail(
+                    f"{snapshot.name} ({snapshot.start} to {snapshot.end}) overlaps or precedes "
+                    f"{before.name} ({before.start} to {before.end}); intervals must be disjoint "
+                    "and snapshots listed in order of time",
+                    index,
+                    "start",
+                )
+            if snapshot.name in self.workflow.names[:index]:
+                self._fail(f"snapshot {snapshot.name} is listed twice", index, "name")
+        self.check_names(self.workflow.collection.train, "collection.train")
+
+    def check_names(self, names: Iterable[str], key: str) -> None:
+        """Raise a DefinitionError when a name is no snapshot of the definition."""
+        for name in names:
+            if name not in self.workflow.names:
+                known = ", ".join(self.workflow.names)
+                raise DefinitionError(
+                    f"unknown snapshot {name!r}; the definition has {known}", self.file, key
+                )
+
+    def _check_files(self) -> None:
+        wanted = [("collection.topics", self.workflow.collection.topics)]
+        for index, snapshot in enumerate(self.workflow.snapshots):
+            for kind in ("log", "crawl"):
+                for number, pattern in enumerate(getattr(snapshot, kind)):
+                    wanted.append((f"snapshots[{index}].{kind}[{number}]", pattern))
+        for key, pattern in wanted:
+            if not self._expand(pattern):
+                raise DefinitionError(f"no such file: {self.resolve(pattern)}", self.file, key)
+        model = self.workflow.translate.model
+        if model is not None and not self.resolve(model).is_dir():
+            raise DefinitionError(
+                f"no such folder: {self.resolve(model)}", self.file, "translate.model"
+            )
+
+    def _fail(self, message: str, index: int, key: str) -> None:
+        raise DefinitionError(message, self.file, f"snapshots[{index}].{key}")
+
+
+def _name(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()
+
+
+def _glob(folder: Path, pattern: str) -> Iterable[Path]:
+    if not any(character in pattern for character in "*?["):
+        return ()
+    path = Path(pattern)
+    base, relative = (
+        (Path(path.anchor), path.relative_to(path.anchor)) if path.anchor else (folder, path)
+    )
+    return (p for p in base.glob(str(relative)) if p.is_file())
+
+
+def _parse(path: Path) -> Workflow:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DefinitionError("no such definition file", path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DefinitionError(f"cannot be read as a UTF-8 text: {error}", path) from None
+    except tomllib.TOMLDecodeError as error:
+        raise DefinitionError(f"not valid TOML: {error}", path) from None
+    try:
+        return Workflow.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise DefinitionError(_explain(first), path, _dotted(first["loc"])) from None
+
+
+def _dotted(location: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.lstrip(".")
+
+
+def _explain(error: Any) -> str:
+    """What is wrong with one key, with the nearest known key where it is misspelt."""
+    if error["type"] == "missing":
+        return "this key is required"
+    if error["type"] != "extra_forbidden":
+        found = repr(error["input"])
+        return f"{error['msg'].removeprefix('Value error, ')}; found {found[:80]}"
+    known = _known_keys(error["loc"][:-1])
+    near = difflib.get_close_matches(str(error["loc"][-1]), known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+    return f"unknown key; {hint}"
+
+
+def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = Workflow
+    for part in location:
+        if part == "snapshots":
+            model = SnapshotDefinition
+        elif isinstance(part, str):
+            annotation = model.model_fields[part].annotation
+            if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+                return []
+            model = annotation
+    return list(model.model_fields)

@@ -1,0 +1,48 @@
+"""Contracts in words: what `longeval schema` and the manual print."""
+
+from typing import Any
+
+import dataframely as dy
+
+from schemas._base import Contract
+
+_BOUNDS = {"min": ">= {}", "max": "<= {}", "min_length": "length >= {}", "regex": "matches {}"}
+
+
+def describe(contract: type[Contract]) -> dict[str, Any]:
+    """A contract as plain values.
+
+    Returns:
+        `{"description", "columns": [{"name", "type", "nullable", "key", "rules", "description"}],
+        "rules": [{"name", "description"}], "order": [...]}`
+    """
+    key = set(contract.primary_key())
+    return {
+        "description": " ".join((contract.__doc__ or "").split()),
+        "columns": [
+            {
+                "name": name,
+                "type": str(column.dtype),
+                "nullable": column.nullable,
+                "key": name in key,
+                "rules": _rules(column, name in key),
+                "description": column.description or "",
+            }
+            for name, column in contract.columns().items()
+        ],
+        "rules": [
+            {"name": name, "description": " ".join((rule.validation_fn.__doc__ or "").split())}
+            for name, rule in vars(contract).items()
+            if hasattr(rule, "validation_fn")
+        ],
+        "order": list(contract.sort_key()),
+    }
+
+
+def _rules(column: dy.Column, is_key: bool) -> str:
+    parts = ["key"] if is_key else []
+    for name, text in _BOUNDS.items():
+        bound = getattr(column, name, None)
+        if bound is not None:
+            parts.append(text.format(bound))
+    return ", ".join(parts)

@@ -1,0 +1,85 @@
+"""The rooms import only what stands before them, and the public names are these."""
+
+import ast
+from pathlib import Path
+
+import builder
+
+ROOT = Path(__file__).parents[1]
+ROOMS = (
+    "workflow",
+    "ingest",
+    "queries",
+    "clicks",
+    "documents",
+    "translation",
+    "alignment",
+    "drift",
+    "collection",
+    "evaluation",
+    "simulation",
+)
+FOUNDATION = {"errors", "keys", "parameters", "progress", "resources", "sources", "tables"}
+CONDUCTORS = {"stage", "store", "identity", "content"}
+"""Between the workflow and the rooms: what a stage is, where its outputs lie."""
+
+
+def _imports(path: Path) -> set[str]:
+    """Second-level names of `builder` that a file imports."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("builder."):
+            names.add((node.module or "").split(".")[1])
+        elif isinstance(node, ast.Import):
+            names |= {a.name.split(".")[1] for a in node.names if a.name.startswith("builder.")}
+    return names
+
+
+def _files(room: str) -> list[Path]:
+    folder = ROOT / "builder" / room
+    return sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+
+
+def test_a_room_never_imports_a_later_room() -> None:
+    for number, room in enumerate(ROOMS):
+        allowed = {*ROOMS[: number + 1], *FOUNDATION}
+        if room == "collection":
+            allowed |= CONDUCTORS
+        if room == "simulation":
+            allowed = {"simulation", "ingest", *FOUNDATION}
+        for path in _files(room):
+            later = _imports(path) - allowed
+            assert not later, f"{path.relative_to(ROOT)} imports {later}"
+
+
+def test_the_foundation_imports_no_room() -> None:
+    for name in FOUNDATION:
+        assert _imports(ROOT / "builder" / f"{name}.py") <= FOUNDATION
+
+
+def test_the_contracts_import_nothing_of_the_program() -> None:
+    for path in (ROOT / "schemas").glob("*.py"):
+        assert "builder" not in path.read_text("utf-8")
+
+
+def test_public_names() -> None:
+    assert sorted(builder.__all__) == [
+        "BuildReport",
+        "Collection",
+        "DataError",
+        "LongEvalError",
+        "Simulation",
+        "Snapshot",
+        "UsageError",
+        "__version__",
+        "build",
+        "demo",
+        "open_collection",
+        "simulate",
+        "simulate_over",
+        "validate",
+    ]
+    for name in builder.__all__:
+        assert getattr(builder, name) is not None
+    assert callable(builder.build)
+    assert callable(builder.demo)

@@ -1,0 +1,92 @@
+"""Identity of queries and documents."""
+
+import hashlib
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder import keys
+
+
+@pytest.mark.parametrize(
+    ("typed", "folded"),
+    [
+        ("L'État  ŒUVRE", "l etat oeuvre"),
+        ("Déclaration d’impôts 2042-C", "declaration d impots 2042 c"),
+        ("STRASSE straße", "strasse strasse"),
+        (" \t ", ""),
+        ("?!", ""),
+        ("pâte à crêpes", "pate a crepes"),
+        ("pa\u0302te", "pate"),
+        ("ﬁn", "fin"),
+    ],
+)
+def test_fold_examples(typed: str, folded: str) -> None:
+    assert keys.fold_texts([typed]) == [folded]
+
+
+@given(st.lists(st.text(), max_size=20))
+def test_fold_is_idempotent(texts: list[str]) -> None:
+    once = keys.fold_texts(texts)
+    assert keys.fold_texts(once) == once
+
+
+@given(st.text())
+def test_folded_text_has_single_spaces_and_no_upper_case(text: str) -> None:
+    (folded,) = keys.fold_texts([text])
+    assert folded == " ".join(folded.split(" ")).strip(" ")
+    assert "  " not in folded
+
+
+def test_key64_is_the_head_of_md5() -> None:
+    assert keys.key64("abc") == int(hashlib.md5(b"abc").hexdigest()[:16], 16)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=30))
+def test_ids_and_keys_convert_both_ways(values: list[int]) -> None:
+    frame = pl.DataFrame({"key": pl.Series(values, dtype=pl.UInt64)})
+    ids = frame.select(id=keys.id_of_key("key", "d"))
+    assert ids["id"].to_list() == [keys.doc_id(value) for value in values]
+    assert ids.select(keys.key_of_id("id"))["id"].to_list() == values
+    assert sorted(values) == [int(i[1:], 16) for i in sorted(ids["id"])]
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("HTTP://WWW.Exemple.example:80", "http://www.exemple.example/"),
+        ("https://a.example:443/x?b=2&a=1#top", "https://a.example/x?a=1&b=2"),
+        ("https://a.example/x?utm_source=n&id=7&GCLID=1", "https://a.example/x?id=7"),
+        ("https://a.example/été page", "https://a.example/%C3%A9t%C3%A9%20page"),
+        ("https://a.example/%c3%a9t%c3%a9%20page", "https://a.example/%C3%A9t%C3%A9%20page"),
+        (" https://a.example/x/ ", "https://a.example/x/"),
+        ("https://a.example:8443/x", "https://a.example:8443/x"),
+    ],
+)
+def test_url_key_examples(url: str, key: str) -> None:
+    assert keys.url_key(url) == key
+    assert keys.url_key(key) == key
+
+
+@pytest.mark.parametrize("url", ["", "x", "ftp://a.example/", "http://", "//a.example", "/path"])
+def test_url_key_refuses_what_is_no_web_address(url: str) -> None:
+    with pytest.raises(ValueError, match="not an absolute http"):
+        keys.url_key(url)
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_larger_sample_contains_the_smaller(first: float, second: float) -> None:
+    small, large = sorted((first, second))
+    ids = pl.DataFrame({"doc_id": [keys.doc_id(keys.key64(str(i))) for i in range(50)]})
+    taken = ids.select(
+        small=keys.in_sample("doc_id", small, "s"), large=keys.in_sample("doc_id", large, "s")
+    )
+    assert taken.filter(pl.col("small") & ~pl.col("large")).height == 0
+
+
+def test_sample_share_is_kept() -> None:
+    ids = pl.DataFrame({"doc_id": [keys.doc_id(keys.key64(str(i))) for i in range(20_000)]})
+    share = ids.select(keys.in_sample("doc_id", 0.2, "s"))["doc_id"].mean()
+    assert share == pytest.approx(0.2, abs=0.01)
