@@ -11,7 +11,7 @@ from builder.progress import Progress
 from builder.run import Step
 from builder.simulation import Simulation, simulate
 
-WORLD = Simulation(name="demo", documents=1500, queries=150, impressions=15_000, seed=2022)
+WORLD = Simulation(name="demo", documents=3000, queries=100, impressions=20_000, seed=2022)
 
 
 @dataclass(frozen=True)

@@ -103,13 +103,17 @@ def _hexadecimal(keys: pl.Series) -> pl.Series:
     return pl.Series(keys.name, array.cast(pa.binary())).bin.encode("hex")
 
 
-def in_sample(id_column: str, share: float, seed: str) -> pl.Expr:
-    """Whether a column of printable ids falls into a keyed-hash sample.
+def in_sample(ids: str | pl.Expr, share: float, seed: str) -> pl.Expr:
+    """Whether printable ids (a column or an expression) fall into a keyed-hash sample.
 
     A larger share contains the smaller one, and an id is in the sample of every snapshot or of
     none, because nothing but the id and the seed decides.
     """
     threshold = int(share * 2**64)
-    return pl.col(id_column).map_elements(
-        lambda value: key64(f"{seed}\n{value}") < threshold, return_dtype=pl.Boolean
-    )
+
+    def fall(column: pl.Series) -> pl.Series:
+        taken = [key64(f"{seed}\n{value}") < threshold for value in column.to_list()]
+        return pl.Series(column.name, taken, dtype=pl.Boolean)
+
+    expression = pl.col(ids) if isinstance(ids, str) else ids
+    return expression.map_batches(fall, return_dtype=pl.Boolean, is_elementwise=True)

@@ -26,6 +26,9 @@ class LogParameters(Section):
         default=500, description="Longer queries are rejected (a published one had 3,947)"
     )
     max_results: Positive = Field(default=1000, description="Longer result lists are rejected")
+    max_line_bytes: Positive = Field(
+        default=8 * 2**20, description="Longer lines are rejected unread"
+    )
 
 
 class CrawlParameters(Section):
@@ -81,6 +84,54 @@ class SelectParameters(Section):
         default="word",
         description="Topic in query as whole words, anywhere (LongEval 2023), or as whole words "
         "without plural endings",
+    )
+
+
+class VerdictFilter(Section):
+    """`[[verdicts.filters]]`: what to leave out by the verdicts of lists and plug-ins."""
+
+    name: str = Field(pattern=r"^[a-z0-9_]+$", description="Name of the rule in the funnel")
+    kind: Literal["query", "user", "document"] = Field(description="What is left out")
+    label: str = Field(pattern=r"^[a-z0-9_]+$", description="Label such as adult or bot")
+    min_score: Share = Field(default=0.5, description="Least score that counts")
+    source: str | None = Field(default=None, description="One list or plug-in; absent: any")
+
+
+class VerdictParameters(Section):
+    """`[verdicts]`: labels for queries, users and documents."""
+
+    files: tuple[str, ...] = Field(default=(), description="TSV files of verdicts")
+    plugins: tuple[str, ...] = Field(
+        default=(), description="Installed plug-ins: entry points of longeval_builder.verdicts"
+    )
+    filters: tuple[VerdictFilter, ...] = Field(default=(), description="In order of application")
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> "VerdictParameters":
+        names = [verdict_filter.name for verdict_filter in self.filters]
+        if len(set(names)) < len(names):
+            raise ValueError("two filters have the same name")
+        return self
+
+
+class VariantParameters(Section):
+    """`[variants]`: which queries are variants of one query."""
+
+    sets: Literal["off", "signature", "edit"] = Field(
+        default="signature",
+        description="No sets; queries of the same content words; and those with one word spelt "
+        "nearly the same",
+    )
+    threshold: float = Field(
+        default=0.8, ge=0.5, le=1, description="Edit similarity of two spellings of a word"
+    )
+    files: tuple[str, ...] = Field(
+        default=(), description="Hand-made sets: TSV files of set name and query"
+    )
+    merge: Literal["clicks", "labels", "none"] = Field(
+        default="clicks",
+        description="Count the clicks of a set under its representative; grade each query and "
+        "merge the labels as LongEval did; or publish every query of a set",
     )
 
 
@@ -226,6 +277,8 @@ class Parameters(Section):
     log: LogParameters = LogParameters()
     crawl: CrawlParameters = CrawlParameters()
     select: SelectParameters = SelectParameters()
+    verdicts: VerdictParameters = VerdictParameters()
+    variants: VariantParameters = VariantParameters()
     clicks: ClickParameters = ClickParameters()
     documents: DocumentParameters = DocumentParameters()
     qrels: QrelParameters = QrelParameters()

@@ -7,7 +7,7 @@ consecutive snapshots, one of scope COLLECTION once. The runner (`run.py`) does 
 from builder.alignment import changes, maps
 from builder.clicks import estimate, grade
 from builder.collection.trec import export_trec
-from builder.documents import gather
+from builder.documents import collect_shown, gather
 from builder.drift import measure
 from builder.ingest import ingest_crawl, ingest_log
 from builder.plan import Pipeline
@@ -71,11 +71,19 @@ STAGES = (
         section="clicks",
     ),
     Stage(
+        "shown",
+        "1",
+        Scope.SNAPSHOT,
+        collect_shown,
+        reads=(same("impressions"), same("candidates")),
+        writes=("shown_documents",),
+    ),
+    Stage(
         "documents",
         "1",
         Scope.SNAPSHOT,
         gather,
-        reads=(same("pages"), same("click_estimates")),
+        reads=(same("pages"), same("shown_documents")),
         writes=("gathered",),
         section="documents",
     ),

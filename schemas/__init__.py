@@ -29,8 +29,10 @@ from schemas.collection import (
     Qrels,
     Queries,
     Rejects,
+    ShownDocuments,
     Topics,
     Variants,
+    Verdicts,
 )
 from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
 from schemas.raw import RawImpressions, RawPages
@@ -44,7 +46,9 @@ TABLES: dict[str, type[Contract]] = {
     "pages": Pages,
     "topics": Topics,
     "candidates": Candidates,
+    "verdicts": Verdicts,
     "variants": Variants,
+    "shown_documents": ShownDocuments,
     "click_estimates": ClickEstimates,
     "click_diagnostics": ClickDiagnostics,
     "pair_statistics": PairStatistics,
@@ -96,6 +100,8 @@ __all__ = [
     "RawImpressions",
     "RawPages",
     "Rejects",
+    "ShownDocuments",
     "Topics",
     "Variants",
+    "Verdicts",
 ]

@@ -1,5 +1,7 @@
 """Tables that hold across snapshots: ids that last, and what changed between two of them."""
 
+from typing import ClassVar
+
 import dataframely as dy
 
 from schemas._base import DOC_ID_PATTERN, Contract, count, doc_id, query_id, snapshot
@@ -37,6 +39,8 @@ class QueriesMap(Contract):
 class DocumentChanges(Contract):
     """One document over one pair of consecutive snapshots."""
 
+    order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "doc_id")
+
     doc_id = doc_id(primary_key=True)
     from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
     to_snapshot = snapshot(primary_key=True, description="Later snapshot")
@@ -68,6 +72,8 @@ class DocumentChanges(Contract):
 class QueryChanges(Contract):
     """One query over one pair of consecutive snapshots."""
 
+    order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id")
+
     query_id = query_id(primary_key=True)
     from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
     to_snapshot = snapshot(primary_key=True, description="Later snapshot")
@@ -78,6 +84,8 @@ class QueryChanges(Contract):
 
 class QrelChanges(Contract):
     """One judged pair over one pair of consecutive snapshots."""
+
+    order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id", "doc_id")
 
     query_id = query_id(primary_key=True)
     doc_id = doc_id(primary_key=True)

@@ -33,16 +33,37 @@ class Candidates(Contract):
     variant_set = variant_set()
 
 
+class Verdicts(Contract):
+    """What a list of labels or a plug-in says about a query, a user or a document."""
+
+    kind = dy.String(
+        primary_key=True, regex=r"^(query|user|document)$", description="What is judged"
+    )
+    key = dy.UInt64(primary_key=True, description="Query key, user pseudonym or document key")
+    label = dy.String(
+        primary_key=True, regex=r"^[a-z0-9_]+$", description="Label such as adult, bot, off_topic"
+    )
+    source = dy.String(primary_key=True, min_length=1, description="List or plug-in that says so")
+    version = dy.String(primary_key=True, min_length=1, description="Version of that source")
+    score = dy.Float64(min=0, max=1, description="How sure it is")
+
+
 class Variants(Contract):
-    """Which candidate stands for which: one row a candidate, none while variants are off."""
+    """Which candidate stands for which: one row a candidate."""
 
     query = dy.UInt64(primary_key=True, description="Query key of a candidate")
-    representative = dy.UInt64(description="Query key of the candidate that stands for it")
+    representative = dy.UInt64(
+        description="Query key under which its clicks are counted and that is published for it"
+    )
     variant_set = variant_set()
     text = dy.String(min_length=1, description="Text of the candidate: an alias of its set")
-    similarity = dy.Float64(min=0, max=1, description="Edit similarity to the representative")
+    similarity = dy.Float64(
+        nullable=True, min=0, max=1, description="To its set's signature; null where not compared"
+    )
     origin = dy.String(
-        regex=r"^(itself|signature|edit|file)$", description="What put it into its set"
+        regex=r"^(itself|signature|edit|file|earlier)$",
+        description="What put it into its set: it represents it, has the same signature, a near "
+        "one, a given set says so, or an earlier snapshot did",
     )
 
 
@@ -58,6 +79,13 @@ class JudgedQueries(Contract):
     judged = count("Judged documents", minimum=1)
     relevant = count("Documents with a grade above 0")
     variant_set = variant_set()
+
+
+class ShownDocuments(Contract):
+    """A document that a kept query of the snapshot showed."""
+
+    doc = dy.UInt64(primary_key=True, description="Document key")
+    impressions = dy.UInt64(min=1, description="Times it was shown, once for each rank")
 
 
 class Documents(Contract):
@@ -109,7 +137,7 @@ class ClickEstimates(Contract):
 
     query = dy.UInt64(primary_key=True, description="Query key")
     doc = dy.UInt64(primary_key=True, description="Document key")
-    impressions = count("Times the document was shown for the query", minimum=1)
+    impressions = count("Times shown in impressions that count; 0: in none of them")
     examinations = count("Times it was shown at or above the last click")
     clicks = count("Impressions in which it was clicked")
     last_clicks = count("Impressions in which it was the deepest click")

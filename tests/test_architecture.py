@@ -76,7 +76,6 @@ def test_public_names() -> None:
         "demo",
         "open_collection",
         "simulate",
-        "simulate_over",
         "validate",
     ]
     for name in builder.__all__:

@@ -7,12 +7,13 @@ interrupted.
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from builder import __version__
 from builder.cli import build, collection
 from builder.errors import LongEvalError
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="longeval",
@@ -49,16 +50,13 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        code = app(args=given, standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
+        app(args=given, prog_name="longeval")
     except LongEvalError as error:
         if "--debug" in given:
             raise
         typer.echo(f"longeval: {error}", err=True)
-        code = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        typer.echo("longeval: interrupted; finished stages are kept, run it again", err=True)
-        code = 130
-    sys.exit(code if isinstance(code, int) else 0)
+        sys.exit(error.exit_code)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            typer.echo("longeval: interrupted; finished stages are kept, run it again", err=True)
+        raise

@@ -10,7 +10,7 @@ import typer
 from builder._build import DEFAULT_MEMORY, BuildReport
 from builder._build import build as build_collection
 from builder._demo import demo as run_demo
-from builder.cli.output import say_step, table
+from builder.cli.output import because, say_step, table
 from builder.collection.read import open_collection
 from builder.collection.summary import summarize
 from builder.progress import Silent, Terminal
@@ -128,7 +128,7 @@ def _progress(quiet: bool) -> Silent | Terminal:
 
 def _print_plan(report: BuildReport) -> None:
     for step in report.steps:
-        verb, why = ("run ", "; ".join(step.reasons)) if step.ran else ("skip", "up to date")
+        verb, why = ("run ", because(step)) if step.ran else ("skip", "up to date")
         typer.echo(f"{verb}  {step.unit!s:<24} {why}")
     typer.echo(f"{report.ran} of {len(report.steps)} units would run")
 
@@ -146,8 +146,8 @@ def _print_outcome(report: BuildReport) -> None:
 
 def _print_summary(report: BuildReport) -> None:
     collection = open_collection(report.version or report.root)
-    header = ("snapshot", "documents", "queries", "grade 0", "grade 1", "grade 2")
-    header += ("added", "removed", "updated")
+    counts = ("documents", "queries", "grade 0", "grade 1", "grade 2")
+    header = ("snapshot", *counts, "added", "removed", "updated")
     rows = [
         (s.snapshot, s.documents, s.queries, *s.grades, s.added, s.removed, s.updated)
         for s in summarize(collection)

@@ -33,6 +33,12 @@ def _is_number(value: object) -> bool:
     return value is None or isinstance(value, int | float)
 
 
+def because(step: Step, most: int = 3) -> str:
+    """The first reasons for which a unit runs, and how many more there are."""
+    more = len(step.reasons) - most
+    return "; ".join(step.reasons[:most]) + (f"; and {more} more" if more > 0 else "")
+
+
 def say_step(step: Step) -> None:
     """One line for a unit that ran: its account and why it ran. Skipped units are silent."""
     if not step.ran or step.ledger is None:
@@ -45,5 +51,5 @@ def say_step(step: Step) -> None:
         account += f" + {rejected:,} rejected ({dropped})"
     if ledger.rows_in and not ledger.rows_out:
         account += "; NO ROW WAS KEPT"
-    reason = "" if step.reasons == ("not built yet",) else f"  [{'; '.join(step.reasons)}]"
+    reason = "" if step.reasons == ("not built yet",) else f"  [{because(step)}]"
     typer.echo(f"{step.unit!s:<24} {account}  {step.seconds:.1f} s{reason}")

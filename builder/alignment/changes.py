@@ -1,0 +1,111 @@
+"""What happened between two consecutive snapshots: the stage that writes the change tables.
+
+In: documents, queries and qrels of both. Out: `document_changes`, `query_changes`,
+`qrel_changes`, one row for each id (or judged pair) in either snapshot, sorted by id.
+
+A document is *updated* when its tokens (lower-cased words of title and text) differ, and
+`text_changed` when anything in title or text does. An updated document is *cosmetic* from a
+shingle Jaccard of `cosmetic` on, *rewritten* below `rewritten`, else *edited*.
+"""
+
+from pathlib import Path
+
+import duckdb
+
+from builder.alignment.documents import align_documents
+from builder.parameters import ChangeParameters
+from builder.progress import Progress
+from builder.resources import Limits
+from builder.tables import Ledger, RejectWriter, Table, write_query
+from schemas import QrelChanges, QueryChanges
+
+QUERY_CHANGES = """
+SELECT
+    coalesce(f.query_id, t.query_id) AS query_id,
+    getvariable('from_snapshot') AS from_snapshot,
+    getvariable('to_snapshot') AS to_snapshot,
+    CASE
+        WHEN f.query_id IS NULL THEN 'new' WHEN t.query_id IS NULL THEN 'gone' ELSE 'kept'
+    END AS status,
+    f.impressions AS impressions_from,
+    t.impressions AS impressions_to
+FROM queries_from AS f FULL JOIN queries_to AS t ON f.query_id = t.query_id
+ORDER BY 1
+"""
+
+QREL_CHANGES = """
+SELECT
+    coalesce(f.query_id, t.query_id) AS query_id,
+    coalesce(f.doc_id, t.doc_id) AS doc_id,
+    getvariable('from_snapshot') AS from_snapshot,
+    getvariable('to_snapshot') AS to_snapshot,
+    f.grade AS grade_from,
+    t.grade AS grade_to,
+    f.examinations AS examinations_from,
+    t.examinations AS examinations_to
+FROM qrels_from AS f FULL JOIN qrels_to AS t
+    ON f.query_id = t.query_id AND f.doc_id = t.doc_id
+ORDER BY 1, 2
+"""
+
+
+def changes(
+    out: Path,
+    *,
+    documents_from: Table,
+    documents_to: Table,
+    queries_from: Table,
+    queries_to: Table,
+    qrels_from: Table,
+    qrels_to: Table,
+    earlier: tuple[Table, ...],
+    from_snapshot: str,
+    to_snapshot: str,
+    params: ChangeParameters,
+    limits: Limits,
+    progress: Progress,
+) -> Ledger:
+    """Write the change tables of one pair of snapshots.
+
+    Args:
+        out: Existing empty folder; receives the three tables and `rejects` (always empty).
+        documents_from: Documents of the earlier snapshot.
+        documents_to: Documents of the later snapshot.
+        queries_from: Queries of the earlier snapshot.
+        queries_to: Queries of the later snapshot.
+        qrels_from: Judgements of the earlier snapshot.
+        qrels_to: Judgements of the later snapshot.
+        earlier: Documents of the snapshots before the earlier one, for `returned`.
+        from_snapshot: Name of the earlier snapshot.
+        to_snapshot: Name of the later snapshot.
+        params: Shingle size, bands, what counts as moved.
+        limits: Memory, threads, scratch space.
+        progress: Told of the documents whose degree of change is measured.
+
+    Returns:
+        Document ids in either snapshot; none is rejected.
+    """
+    ledger = Ledger("document ids")
+    pair = (from_snapshot, to_snapshot)
+    with limits.connect(share=0.5) as connection:
+        ledger.rows_in, ledger.rows_out = align_documents(
+            connection,
+            out / "document_changes.parquet",
+            documents_from,
+            documents_to,
+            earlier,
+            pair,
+            params,
+            progress,
+        )
+        _views(connection, "queries", queries_from, queries_to)
+        _views(connection, "qrels", qrels_from, qrels_to)
+        write_query(connection, QUERY_CHANGES, out / "query_changes.parquet", QueryChanges)
+        write_query(connection, QREL_CHANGES, out / "qrel_changes.parquet", QrelChanges)
+    with RejectWriter(out, "changes", ledger):
+        return ledger
+
+
+def _views(connection: duckdb.DuckDBPyConnection, name: str, before: Table, after: Table) -> None:
+    before.view(connection, f"{name}_from")
+    after.view(connection, f"{name}_to")

@@ -1,0 +1,66 @@
+"""How much each updated document changed.
+
+In: the ids of updated documents and both documents tables. Out: the table `degrees` of a DuckDB
+connection: Dice of word sets and Jaccard of shingle sets. Only updated texts are read, in pieces
+of bounded size.
+"""
+
+import duckdb
+import polars as pl
+
+from builder.alignment.overlap import Versions
+from builder.alignment.texts import batches_by_size, read_tokens
+from builder.progress import Progress
+from builder.tables import Table
+
+UPDATED = """
+SELECT doc_id, tokens_from + tokens_to AS tokens
+FROM pairing WHERE status = 'updated' ORDER BY doc_id
+"""
+
+DEGREES = "CREATE TEMP TABLE degrees (doc_id VARCHAR, dice DOUBLE, shingle_jaccard DOUBLE)"
+
+
+def measure_degrees(
+    connection: duckdb.DuckDBPyConnection,
+    documents_from: Table,
+    documents_to: Table,
+    shingle: int,
+    progress: Progress,
+) -> None:
+    """Create `degrees`: one row for each updated document.
+
+    Args:
+        connection: Holds the table `pairing`.
+        documents_from: Documents of the earlier snapshot.
+        documents_to: Documents of the later snapshot.
+        shingle: Words in a shingle.
+        progress: Told of every document.
+    """
+    connection.execute(DEGREES)
+    updated = connection.sql(UPDATED).pl()
+    progress.start("degree of change", updated.height, "documents")
+    for piece in batches_by_size(updated, "tokens"):
+        measured = compare_texts(documents_from, documents_to, piece["doc_id"], shingle)
+        connection.register("measured", measured.to_arrow())
+        connection.execute("INSERT INTO degrees SELECT * FROM measured")
+        connection.unregister("measured")
+        progress.advance(piece.height)
+    progress.finish()
+
+
+def compare_texts(
+    documents_from: Table, documents_to: Table, ids: pl.Series, shingle: int
+) -> pl.DataFrame:
+    """Dice and shingle Jaccard of the documents with these ids.
+
+    Returns:
+        `doc_id`, `dice`, `shingle_jaccard`, sorted by id.
+    """
+    before, after = read_tokens(documents_from, ids), read_tokens(documents_to, ids)
+    versions = Versions.of(before["tokens"], after["tokens"])
+    return before.select(
+        "doc_id",
+        pl.Series("dice", versions.overlap(1).dice()),
+        pl.Series("shingle_jaccard", versions.overlap(shingle).jaccard()),
+    )

@@ -1,0 +1,104 @@
+"""What happened to each document between two snapshots.
+
+In: documents of both, and of the snapshots before. Out: `document_changes`, one row for each id in
+either, sorted. See `builder.alignment.pairing` for who is whose counterpart, and
+`builder.alignment.degree` for how much an updated document changed.
+"""
+
+from pathlib import Path
+
+import duckdb
+
+from builder.alignment.degree import measure_degrees
+from builder.alignment.moved import match_moved
+from builder.alignment.pairing import pair_documents
+from builder.parameters import ChangeParameters
+from builder.progress import Progress
+from builder.tables import Table, write_query
+from schemas import DocumentChanges
+
+DOCUMENT_CHANGES = """
+WITH partners AS (
+    SELECT gone_id AS doc_id, came_id AS matched_id, matched_by, text_changed FROM matches
+    UNION ALL
+    SELECT came_id, gone_id, matched_by, text_changed FROM matches
+)
+SELECT
+    p.doc_id,
+    getvariable('from_snapshot') AS from_snapshot,
+    getvariable('to_snapshot') AS to_snapshot,
+    CASE WHEN r.doc_id IS NULL THEN p.status ELSE 'returned' END AS status,
+    coalesce(p.text_changed, m.text_changed) AS text_changed,
+    d.dice,
+    d.shingle_jaccard,
+    p.tokens_from,
+    p.tokens_to,
+    CASE
+        WHEN d.shingle_jaccard >= getvariable('cosmetic') THEN 'cosmetic'
+        WHEN d.shingle_jaccard < getvariable('rewritten') THEN 'rewritten'
+        WHEN d.shingle_jaccard IS NOT NULL THEN 'edited'
+    END AS band,
+    m.matched_by,
+    m.matched_id
+FROM pairing AS p
+LEFT JOIN returned AS r ON p.doc_id = r.doc_id
+LEFT JOIN degrees AS d ON p.doc_id = d.doc_id
+LEFT JOIN partners AS m ON p.doc_id = m.doc_id
+ORDER BY p.doc_id
+"""
+
+IDS_IN_EITHER = """
+SELECT (SELECT count(*) FROM documents_from)
+     + (SELECT count(*) FROM documents_to ANTI JOIN documents_from USING (doc_id))
+"""
+
+
+def align_documents(
+    connection: duckdb.DuckDBPyConnection,
+    target: Path,
+    documents_from: Table,
+    documents_to: Table,
+    earlier: tuple[Table, ...],
+    pair: tuple[str, str],
+    params: ChangeParameters,
+    progress: Progress,
+) -> tuple[int, int]:
+    """Write `document_changes` of one pair of snapshots.
+
+    Args:
+        connection: A private connection; keeps the tables of the work.
+        target: The file to write.
+        documents_from: Documents of the earlier snapshot.
+        documents_to: Documents of the later snapshot.
+        earlier: Documents of the snapshots before the earlier one.
+        pair: Names of both snapshots.
+        params: Shingle size, bands, what counts as moved.
+        progress: Told of the documents whose text is read.
+
+    Returns:
+        Ids in either snapshot, and rows written.
+    """
+    constants = {
+        "from_snapshot": pair[0],
+        "to_snapshot": pair[1],
+        "cosmetic": params.cosmetic,
+        "rewritten": params.rewritten,
+    }
+    for name, value in constants.items():
+        connection.execute(f"SET VARIABLE {name} = ?", [value])
+    documents_from.view(connection, "documents_from")
+    documents_to.view(connection, "documents_to")
+    _earlier(connection, earlier)
+    ids = int(connection.execute(IDS_IN_EITHER).fetchall()[0][0])
+    pair_documents(connection)
+    match_moved(connection, documents_from, documents_to, params, progress)
+    measure_degrees(connection, documents_from, documents_to, params.shingle, progress)
+    return ids, write_query(connection, DOCUMENT_CHANGES, target, DocumentChanges)
+
+
+def _earlier(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...]) -> None:
+    paths = [str(path) for table in tables for path in table.paths]
+    if paths:
+        connection.read_parquet(paths).select("doc_id").create_view("documents_earlier")
+    else:
+        connection.execute("CREATE TEMP TABLE documents_earlier (doc_id VARCHAR)")

@@ -1,0 +1,149 @@
+"""Moved pages: a removed page whose text, or nearly, stands at a new address.
+
+In: the tables that `builder.alignment.pairing` made, and both documents tables. Out: further rows
+of `matches`.
+
+A text identifies a page only when it has `moved_tokens` tokens and no other page of its snapshot
+has it: a notice that many pages share is nobody's. First the removed and added pages with the same
+tokens are matched; the others are sketched, candidates compared in full, and two pages are one
+when each is the other's nearest and their shingle Jaccard is at least `moved`.
+"""
+
+import duckdb
+import polars as pl
+
+from builder.alignment.overlap import Versions
+from builder.alignment.sketch import sketch
+from builder.alignment.texts import batches_by_size, read_tokens
+from builder.parameters import ChangeParameters
+from builder.progress import Progress
+from builder.tables import Table
+
+PAGES_PER_BAND = 20
+"""A band that more pages of a side share is boilerplate and proposes nothing."""
+
+IDENTIFYING = """
+CREATE TEMP TABLE {side}_texts AS
+WITH
+unmatched AS (
+    SELECT doc_id, token_hash, text_hash, tokens FROM {side}
+    ANTI JOIN (SELECT {side}_id AS doc_id FROM matches) USING (doc_id)
+    WHERE tokens >= {moved_tokens:d}
+),
+texts AS (
+    SELECT token_hash FROM {documents} SEMI JOIN unmatched USING (token_hash)
+    GROUP BY token_hash HAVING count(*) = 1
+)
+SELECT * FROM unmatched SEMI JOIN texts USING (token_hash)
+"""
+
+SAME_TOKENS = """
+INSERT INTO matches
+SELECT g.doc_id, c.doc_id, 'moved', g.text_hash <> c.text_hash
+FROM gone_texts AS g JOIN came_texts AS c USING (token_hash)
+"""
+
+TO_SKETCH = """
+SELECT doc_id, tokens FROM {side}_texts
+ANTI JOIN (SELECT {side}_id AS doc_id FROM matches) USING (doc_id)
+WHERE tokens >= {shingle:d}
+ORDER BY doc_id
+"""
+
+BANDS = "CREATE TEMP TABLE {side}_bands (doc_id VARCHAR, band VARCHAR, value UBIGINT)"
+
+CANDIDATES = """
+WITH
+gone_pages AS (
+    SELECT * FROM gone_bands QUALIFY count(*) OVER (PARTITION BY band, value) <= {most:d}
+),
+came_pages AS (
+    SELECT * FROM came_bands QUALIFY count(*) OVER (PARTITION BY band, value) <= {most:d}
+)
+SELECT DISTINCT g.doc_id AS gone_id, c.doc_id AS came_id, a.tokens + b.tokens AS tokens
+FROM gone_pages AS g
+JOIN came_pages AS c USING (band, value)
+JOIN gone_texts AS a ON a.doc_id = g.doc_id
+JOIN came_texts AS b ON b.doc_id = c.doc_id
+ORDER BY gone_id, came_id
+"""
+
+NEAREST = """
+INSERT INTO matches
+WITH ranked AS (
+    SELECT
+        *,
+        row_number() OVER (PARTITION BY gone_id ORDER BY similarity DESC, came_id) AS of_gone,
+        row_number() OVER (PARTITION BY came_id ORDER BY similarity DESC, gone_id) AS of_came
+    FROM similarities
+)
+SELECT gone_id, came_id, 'moved', true FROM ranked WHERE of_gone = 1 AND of_came = 1
+"""
+
+
+def match_moved(
+    connection: duckdb.DuckDBPyConnection,
+    documents_from: Table,
+    documents_to: Table,
+    params: ChangeParameters,
+    progress: Progress,
+) -> None:
+    """Add moved pages to `matches`."""
+    for side, view in (("gone", "documents_from"), ("came", "documents_to")):
+        connection.execute(
+            IDENTIFYING.format(side=side, documents=view, moved_tokens=params.moved_tokens)
+        )
+    connection.execute(SAME_TOKENS)
+    for side, documents in (("gone", documents_from), ("came", documents_to)):
+        _sketch_side(connection, side, documents, params.shingle, progress)
+    connection.execute(
+        "CREATE TEMP TABLE similarities (gone_id VARCHAR, came_id VARCHAR, similarity DOUBLE)"
+    )
+    candidates = connection.sql(CANDIDATES.format(most=PAGES_PER_BAND)).pl()
+    for piece in batches_by_size(candidates, "tokens"):
+        _append(connection, "similarities", _near(piece, documents_from, documents_to, params))
+    connection.execute(NEAREST)
+
+
+def _sketch_side(
+    connection: duckdb.DuckDBPyConnection,
+    side: str,
+    documents: Table,
+    shingle: int,
+    progress: Progress,
+) -> None:
+    connection.execute(BANDS.format(side=side))
+    wanted = connection.sql(TO_SKETCH.format(side=side, shingle=shingle)).pl()
+    progress.start("moved pages", wanted.height, "documents")
+    for piece in batches_by_size(wanted, "tokens"):
+        read = read_tokens(documents, piece["doc_id"])
+        _append(connection, f"{side}_bands", sketch(read, shingle))
+        progress.advance(piece.height)
+    progress.finish()
+
+
+def _near(
+    candidates: pl.DataFrame,
+    documents_from: Table,
+    documents_to: Table,
+    params: ChangeParameters,
+) -> pl.DataFrame:
+    """The candidate pairs whose shingle Jaccard is at least `moved`, with it."""
+    sides = []
+    for column, documents in (("gone_id", documents_from), ("came_id", documents_to)):
+        ids = candidates[column].unique().sort()
+        texts = read_tokens(documents, ids).rename({"doc_id": column})
+        sides.append(
+            candidates.select(column).join(texts, on=column, how="left", maintain_order="left")
+        )
+    versions = Versions.of(sides[0]["tokens"], sides[1]["tokens"])
+    similarity = pl.Series("similarity", versions.overlap(params.shingle).jaccard())
+    return candidates.select("gone_id", "came_id", similarity).filter(
+        pl.col("similarity") >= params.moved
+    )
+
+
+def _append(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
+    connection.register("appended", rows.to_arrow())
+    connection.execute(f"INSERT INTO {table} SELECT * FROM appended")  # noqa: S608
+    connection.unregister("appended")

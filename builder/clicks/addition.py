@@ -1,0 +1,60 @@
+"""Click estimates of several logs in, those of all of them together out.
+
+Counts are integers of separate impressions, so adding them is the same as counting the
+concatenated log; priors and estimates are then derived again from the sums.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from builder.clicks.estimate import ORDERED_ESTIMATES, choose_priors, create_estimates
+from builder.errors import UsageError
+from builder.parameters import ClickParameters
+from builder.resources import Limits
+from builder.tables import Table, write_query
+from schemas import ClickEstimates
+
+SUMS = """
+CREATE TEMP TABLE pair_counts AS
+SELECT query, doc, sum(impressions)::UINTEGER AS impressions,
+       sum(examinations)::UINTEGER AS examinations, sum(clicks)::UINTEGER AS clicks,
+       sum(last_clicks)::UINTEGER AS last_clicks,
+       CASE WHEN count(*) = count(other_examinations)
+            THEN sum(other_examinations)::UINTEGER END AS other_examinations
+FROM added
+GROUP BY query, doc
+"""
+
+
+def add_estimates(
+    estimates: Sequence[Table], out: Path, *, params: ClickParameters, limits: Limits
+) -> int:
+    """Add the statistics of several logs and estimate again.
+
+    Args:
+        estimates: Tables of days, shards or snapshots (contract `ClickEstimates`), all counted
+            with the same parameters.
+        out: The Parquet file to write (contract `ClickEstimates`).
+        params: The parameters of the counts; the prior is fitted to the sums.
+        limits: Threads, memory and scratch space.
+
+    Returns:
+        Pairs written.
+
+    Raises:
+        UsageError: nothing to add, or votes by user, which do not add up: a user of two logs would
+            vote twice.
+    """
+    if not estimates:
+        raise UsageError("expected at least one table of click estimates to add, found none")
+    if params.votes == "user":
+        raise UsageError(
+            'statistics with votes = "user" do not add up, because a user of two logs would vote '
+            "twice; count the logs together"
+        )
+    with limits.connect() as connection:
+        files = [str(path) for table in estimates for path in table.paths]
+        connection.read_parquet(files).create_view("added")
+        connection.execute(SUMS)
+        create_estimates(connection, choose_priors(connection, params))
+        return write_query(connection, ORDERED_ESTIMATES, out, ClickEstimates)

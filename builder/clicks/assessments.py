@@ -1,0 +1,150 @@
+"""Judgements as people hand them in: TSV sheets and Parquet tables in, checked judgements out.
+
+A sheet is a tab-separated file with a header; `query_id`, `doc_id`, `assessor` and `grade` are
+read, other columns are for the eyes. Spreadsheet programs may have added a byte-order mark,
+quotes and CRLF line ends. An empty grade is a pair not judged yet.
+"""
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from builder.errors import FormatError
+from builder.sources import Source
+from builder.tables import write_frame
+from schemas import DOC_ID_PATTERN, GRADES, QUERY_ID_PATTERN, Judgements
+
+COLUMNS = ("query_id", "doc_id", "assessor", "grade")
+ASSESSOR_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+PATTERNS = {
+    "query_id": (QUERY_ID_PATTERN, "q and 16 hexadecimal digits"),
+    "doc_id": (DOC_ID_PATTERN, "d and 16 hexadecimal digits"),
+    "assessor": (ASSESSOR_PATTERN, "a name of letters, digits, '.', '_' and '-'"),
+    "grade": (rf"^([{''.join(map(str, GRADES))}]|)$", "0, 1, 2, or nothing"),
+}
+LARGEST_FIELD = 2**24
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import of judgements found.
+
+    Args:
+        judgements: Judgements written.
+        unjudged: Pairs without a grade, left out.
+        assessors: Judgements by assessor.
+    """
+
+    judgements: int
+    unjudged: int
+    assessors: dict[str, int]
+
+
+def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
+    """Check judging sheets and write their judgements as one table.
+
+    Args:
+        files: Sheets (TSV) or tables (Parquet, contract `Judgements`).
+        out: The Parquet file to write (contract `Judgements`).
+
+    Raises:
+        FormatError: a file is not one of judgements, or one assessor judged a pair twice.
+    """
+    sources = [Source(path, str(path)) for path in files]
+    judgements = read_assessments(sources)
+    rows = sum(_rows(source) for source in sources)
+    write_frame(judgements, out, Judgements)
+    counts = judgements["assessor"].value_counts(sort=True).sort("assessor")
+    return ImportReport(
+        judgements=judgements.height,
+        unjudged=rows - judgements.height,
+        assessors=dict(counts.iter_rows()),
+    )
+
+
+def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
+    """The judgements of several files, as rows of the contract `Judgements`.
+
+    Raises:
+        FormatError: a file is not one of judgements, or one assessor judged a pair twice.
+    """
+    frames = [_judgements(source) for source in files]
+    rows = pl.concat([pl.DataFrame(schema=Judgements.dtypes()), *frames])
+    key = Judgements.primary_key()
+    twice = rows.filter(pl.struct(key).is_duplicated()).sort(key)
+    if twice.height:
+        query, doc, assessor = twice.row(0)[:3]
+        names = ", ".join(source.name for source in files)
+        raise FormatError(
+            f"expected one judgement by an assessor for a pair, found several by {assessor} for "
+            f"{query} {doc} ({twice.height} such rows in all); keep the one that counts",
+            names,
+        )
+    return rows
+
+
+def _judgements(source: Source) -> pl.DataFrame:
+    if source.path.suffix == ".parquet":
+        return _of_parquet(source)
+    rows = [
+        tuple(row[name] for name in COLUMNS) for _, row in _checked_rows(source) if row["grade"]
+    ]
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+    return frame.cast({"grade": pl.UInt8})
+
+
+def _of_parquet(source: Source) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(source.path).select(COLUMNS).cast(Judgements.dtypes())  # type: ignore[arg-type]
+        return Judgements.validate(frame, cast=True).select(COLUMNS)
+    except pl.exceptions.PolarsError as error:
+        raise FormatError(f"expected a table of judgements: {error}", source.name) from None
+    except Exception as error:
+        if type(error).__module__.startswith("dataframely"):
+            raise FormatError(f"expected a table of judgements: {error}", source.name) from None
+        raise
+
+
+def _rows(source: Source) -> int:
+    if source.path.suffix == ".parquet":
+        return int(pl.scan_parquet(source.path).select(pl.len()).collect().item())
+    return sum(1 for _ in _checked_rows(source))
+
+
+def _checked_rows(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
+    csv.field_size_limit(LARGEST_FIELD)
+    with source.path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file, delimiter="\t")
+        try:
+            _check_header(source, reader.fieldnames or ())
+            for row in reader:
+                _check_row(source, reader.line_num, row)
+                yield reader.line_num, {name: row[name].strip() for name in COLUMNS}
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise FormatError(
+                f"expected tab-separated UTF-8 text: {error}", source.name, reader.line_num
+            ) from None
+
+
+def _check_header(source: Source, found: Sequence[str]) -> None:
+    missing = [name for name in COLUMNS if name not in found]
+    if missing:
+        raise FormatError(
+            f"expected the tab-separated columns {', '.join(COLUMNS)}; {', '.join(missing)} "
+            f"missing from {', '.join(found)[:200] or 'an empty file'}",
+            source.name,
+            1,
+        )
+
+
+def _check_row(source: Source, line: int, row: Mapping[str, str | None]) -> None:
+    for name, (pattern, expected) in PATTERNS.items():
+        value = (row[name] or "").strip()
+        if row[name] is None or re.fullmatch(pattern, value) is None:
+            raise FormatError(
+                f"{name}: expected {expected}, found {value[:40]!r}", source.name, line
+            )

@@ -1,0 +1,241 @@
+"""How well click models predict held-out pages: log-likelihood and perplexity.
+
+In: a log, and pages to test on. Out: for each model the mean log-likelihood of a page and the
+perplexity 2^(-mean log2 p) of every rank, once with marginal click probabilities and once with
+those given the clicks above (Dupret & Piwowarski 2008; Chuklin, Markov & de Rijke 2015, ch. 5).
+
+Two conventions are published, and they differ where lists have not ten results each:
+
+- `pyclick`: a page's log-likelihood is the mean over its ranks; perplexity divides every rank's
+  sum by the number of all test pages and averages over ten ranks, so that missing ranks count as
+  perfectly predicted and ranks beyond ten are ignored.
+- `per_rank`: every rank's sum is divided by the pages that have this rank, perplexity is the mean
+  over the ranks that occur; a page's log-likelihood is the sum over its ranks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from builder.clicks.encoding import EncodedLog, encode
+from builder.clicks.log import LogAccount, account_for_rejects, open_log
+from builder.clicks.model_log import check_model, working
+from builder.clicks.models import LEAST, MODELS, Pages, Prediction, Training
+from builder.clicks.statistics import set_variables
+from builder.errors import DataError, UsageError
+from builder.parameters import ClickParameters
+from builder.progress import Progress, Silent
+from builder.resources import Limits
+
+Floats = npt.NDArray[np.float64]
+
+BASELINE = "rank-ctr"
+PYCLICK_RANKS = 10
+COMPARED = ("sdbn", "dcm", "cascade", "dbn", "pbm", "document-ctr", "global-ctr")
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well one model predicts the test pages, by one convention.
+
+    Args:
+        log_likelihood: Mean of natural logarithms over pages; nearer to 0 is better.
+        perplexity: Of clicks by their marginal probability; 1 is perfect, 2 a coin.
+        conditional_perplexity: The same given the clicks above.
+        by_rank: Marginal perplexity of each rank.
+        conditional_by_rank: Conditional perplexity of each rank.
+    """
+
+    log_likelihood: float
+    perplexity: float
+    conditional_perplexity: float
+    by_rank: tuple[float, ...]
+    conditional_by_rank: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """One model by both conventions.
+
+    Args:
+        model: Its name.
+        pyclick: Ten ranks, all pages.
+        per_rank: The ranks that occur, the pages that have them.
+    """
+
+    model: str
+    pyclick: Score
+    per_rank: Score
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models compared on the same held-out pages.
+
+    Args:
+        train: Impressions trained on.
+        test: Impressions tested on: those whose query occurs in training.
+        unseen: Impressions left out of the test because their query does not.
+        logs: What was read.
+        scores: One for each model, the baseline last.
+    """
+
+    train: int
+    test: int
+    unseen: int
+    logs: tuple[LogAccount, ...]
+    scores: tuple[ModelScores, ...]
+
+    def losers(self) -> tuple[str, ...]:
+        """Models whose log-likelihood is worse than that of clicks by rank alone."""
+        limit = self.scores[-1].per_rank.log_likelihood
+        return tuple(s.model for s in self.scores if s.per_rank.log_likelihood < limit)
+
+
+LOGGED = """
+CREATE TEMP TABLE logged (query VARCHAR, results VARCHAR[], clicks USMALLINT[], is_test BOOLEAN)
+"""
+
+ADD_LOG = """
+INSERT INTO logged
+SELECT query, results, clicks, impression >= getvariable('first_test') FROM used_impressions
+"""
+
+FORGET_LOG = "DROP VIEW used_impressions; DROP VIEW ruled; DROP VIEW offered"
+
+TESTABLE = """
+CREATE VIEW pages_to_encode AS
+SELECT * FROM logged
+WHERE NOT is_test OR query IN (SELECT query FROM logged WHERE NOT is_test)
+"""
+
+SIZES = """
+SELECT count(*) FILTER (NOT is_test), count(*) FILTER (is_test),
+       (SELECT count(*) FILTER (is_test) FROM logged)
+FROM pages_to_encode
+"""
+
+
+def compare_models(
+    log: Path,
+    models: Sequence[str] = COMPARED,
+    *,
+    test: Path | None = None,
+    held_out: float = 0.25,
+    params: ClickParameters | None = None,
+    iterations: int = 50,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Train models on a log and compare how they predict held-out pages.
+
+    Args:
+        log: The log to train on; see `open_log`.
+        models: Names of `MODELS`; the baseline `rank-ctr` is always added.
+        test: The log to test on; without it, the last part of the log itself.
+        held_out: That part, as a share of the log's records in their order.
+        params: No-click rule, last click and prior.
+        iterations: Steps of expectation-maximisation.
+        limits: Threads, memory and scratch space.
+        progress: Told how many lines were read.
+
+    Raises:
+        UsageError: unknown model or share, or a log too large for memory.
+        FormatError: a log is not what its name says.
+        DataError: no test page has a query that occurs in training.
+    """
+    for name in models:
+        check_model(name)
+    if not 0 < held_out < 1:
+        raise UsageError(f"held-out share: expected a number between 0 and 1, found {held_out}")
+    training = Training(params or ClickParameters(), iterations)
+    with working(limits) as allowed:
+        encoded, sizes, logs = _encode(log, test, held_out, allowed, progress or Silent())
+    names = [name for name in dict.fromkeys(models) if name != BASELINE]
+    scores = tuple(_score(name, encoded, training) for name in [*names, BASELINE])
+    return Comparison(sizes[0], sizes[1], sizes[2] - sizes[1], logs, scores)
+
+
+def _encode(
+    log: Path, test: Path | None, held_out: float, limits: Limits, progress: Progress
+) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogAccount, ...]]:
+    """Pages of both parts; impressions of train, of test, and of test before seen queries."""
+    with limits.connect() as connection:
+        connection.execute(LOGGED)
+        parts = [(log, 1 - held_out)] if test is None else [(log, 1.0), (test, 0.0)]
+        logs = tuple(_add(connection, *part, limits, progress) for part in parts)
+        connection.execute(TESTABLE)
+        train, seen, offered = connection.execute(SIZES).fetchall()[0]
+        if not seen:
+            raise DataError(
+                f"{log}: expected test pages whose query occurs in training, found none among "
+                f"{offered} test pages and {train} training pages; give a larger log or --test"
+            )
+        return encode(connection, limits), (train, seen, offered), logs
+
+
+def _add(
+    connection: duckdb.DuckDBPyConnection,
+    log: Path,
+    train_share: float,
+    limits: Limits,
+    progress: Progress,
+) -> LogAccount:
+    """Add a log to the table `logged`; what lies beyond the share is to be tested on."""
+    account = open_log(connection, log, limits.scratch, progress)
+    set_variables(connection, first_test=int(train_share * account.used))
+    used = connection.execute(ADD_LOG).fetchall()[0][0]
+    account_for_rejects(connection, account, used)
+    connection.execute(FORGET_LOG)
+    return account
+
+
+def _score(name: str, log: EncodedLog, training: Training) -> ModelScores:
+    prediction = MODELS[name](log.train, training).predict(log.test)
+    return ModelScores(name, *evaluate(prediction, log.test))
+
+
+def evaluate(prediction: Prediction, pages: Pages) -> tuple[Score, Score]:
+    """Scores of one prediction, by the `pyclick` and the `per_rank` convention.
+
+    Args:
+        prediction: A trained model's probabilities of the results shown.
+        pages: What was shown and clicked; at least one page.
+    """
+    click = prediction.marginal(pages)
+    marginal = np.where(pages.clicked, click, 1 - click)
+    conditional = prediction.conditional(pages)
+    logs = [np.log(np.maximum(p, LEAST)) for p in (marginal, conditional)]
+    sums = np.add.reduceat(logs[1], pages.start[:-1])
+    weight = pages.weight / pages.weight.sum()
+    by_pyclick = [_perplexity(values, pages, of_all=True) for values in logs]
+    by_rank = [_perplexity(values, pages, of_all=False) for values in logs]
+    return (
+        _of(float(weight @ (sums / pages.lengths)), *by_pyclick),
+        _of(float(weight @ sums), *by_rank),
+    )
+
+
+def _of(log_likelihood: float, marginal: Floats, conditional: Floats) -> Score:
+    return Score(
+        log_likelihood,
+        float(marginal.mean()),
+        float(conditional.mean()),
+        tuple(marginal.tolist()),
+        tuple(conditional.tolist()),
+    )
+
+
+def _perplexity(logs: Floats, pages: Pages, *, of_all: bool) -> Floats:
+    """Perplexity of every rank; `of_all`: of ten ranks, out of all pages."""
+    weights = pages.weight[pages.page].astype(np.float64)
+    ranks = PYCLICK_RANKS if of_all else int(pages.lengths.max())
+    inside = pages.rank <= ranks
+    rank = pages.rank[inside] - 1
+    sums = np.bincount(rank, weights=(weights * logs)[inside], minlength=ranks)
+    having = np.bincount(rank, weights=weights[inside], minlength=ranks)
+    return np.asarray(np.exp(-sums / (pages.weight.sum() if of_all else having)))

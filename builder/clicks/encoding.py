@@ -1,0 +1,108 @@
+"""Distinct pages of a log in arrays, for the models and measures that need whole pages.
+
+In: pages of text or keys, some to train on, some to test on. Out: pages with integer pairs,
+numbered in the order of (query, document), so that sums over pages are made in the same order on
+every machine.
+"""
+
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+
+from builder.clicks.models import Pages
+from builder.errors import UsageError
+from builder.resources import Limits
+
+BYTES_PER_RESULT = 150
+"""Peak of arrays while a model is trained, per shown result of distinct pages; measured."""
+
+TRAIN_ONLY = """
+CREATE VIEW pages_to_encode AS
+SELECT query, results, clicks, false AS is_test FROM used_impressions
+"""
+
+ENCODED_PAGES = """
+CREATE TEMP TABLE encoded_pages AS
+WITH collapsed AS (
+    SELECT query, results, clicks,
+           count(*) FILTER (NOT is_test) AS train, count(*) FILTER (is_test) AS test
+    FROM pages_to_encode GROUP BY query, results, clicks
+)
+SELECT *, row_number() OVER (ORDER BY query, results, clicks) AS page FROM collapsed
+"""
+
+ENCODED_PAIRS = """
+CREATE TEMP TABLE encoded_pairs AS
+WITH shown AS (SELECT DISTINCT query, unnest(results) AS doc FROM encoded_pages)
+SELECT query, doc, row_number() OVER (ORDER BY query, doc) - 1 AS pair FROM shown
+"""
+
+SIZE = "SELECT coalesce(sum(len(results)), 0)::BIGINT FROM encoded_pages"
+
+NUMBER_OF_PAIRS = "SELECT count(*) FROM encoded_pairs"
+
+PAGE_ROWS = """
+SELECT len(results)::BIGINT AS length, train, test, coalesce(clicks[-1], 0)::BIGINT AS latest
+FROM encoded_pages ORDER BY page
+"""
+
+RESULT_ROWS = """
+WITH ranks AS (
+    SELECT page, query, unnest(results) AS doc, generate_subscripts(results, 1) AS rank, clicks
+    FROM encoded_pages
+)
+SELECT pair, list_contains(clicks, rank::USMALLINT) AS clicked
+FROM ranks JOIN encoded_pairs USING (query, doc)
+ORDER BY page, rank
+"""
+
+
+@dataclass(frozen=True)
+class EncodedLog:
+    """Pages to train on and pages to test on, over the same pairs.
+
+    Args:
+        train: Pages to train on.
+        test: Pages to test on; none where there was no test log.
+    """
+
+    train: Pages
+    test: Pages
+
+
+def encode(connection: duckdb.DuckDBPyConnection, limits: Limits) -> EncodedLog:
+    """Turn the pages of a connection into arrays.
+
+    Args:
+        connection: Has the view `pages_to_encode` (query, results, clicks, is_test); receives the
+            table `encoded_pairs` (query, doc, pair).
+        limits: The memory that arrays may take.
+
+    Raises:
+        UsageError: the arrays would not fit in that memory.
+    """
+    connection.execute(ENCODED_PAGES)
+    shown = connection.execute(SIZE).fetchall()[0][0]
+    if shown * BYTES_PER_RESULT > limits.memory:
+        raise UsageError(
+            f"the distinct pages show {shown} results, whose arrays need about "
+            f"{shown * BYTES_PER_RESULT // 2**20} MiB, but the limit is "
+            f"{limits.memory // 2**20} MiB; raise --memory, or use the model sdbn on the log, "
+            "which does not hold pages in memory"
+        )
+    connection.execute(ENCODED_PAIRS)
+    number = connection.execute(NUMBER_OF_PAIRS).fetchall()[0][0]
+    pages = connection.execute(PAGE_ROWS).fetchnumpy()
+    results = connection.execute(RESULT_ROWS).fetchnumpy()
+    everything = Pages(
+        pair=np.asarray(results["pair"], dtype=np.int64),
+        clicked=np.asarray(results["clicked"], dtype=np.bool_),
+        start=np.concatenate([[0], np.cumsum(pages["length"])]).astype(np.int64),
+        weight=np.ones(len(pages["length"]), dtype=np.int64),
+        latest=np.asarray(pages["latest"], dtype=np.int64),
+        pairs=int(number),
+    )
+    return EncodedLog(
+        *(everything.select(np.asarray(pages[name], dtype=np.int64)) for name in ("train", "test"))
+    )

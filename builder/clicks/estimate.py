@@ -1,0 +1,160 @@
+"""The stage `clicks`: impressions of candidate queries in, sDBN estimates of every pair out.
+
+a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
+s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s
+(Chapelle & Zhang 2009, algorithm 1). A pair that was shown but never examined has no estimate.
+"""
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from builder.clicks.diagnostics import write_diagnostics
+from builder.clicks.priors import Beta, Priors, fit_beta
+from builder.clicks.statistics import count_pairs, set_variables
+from builder.parameters import ClickParameters
+from builder.progress import Progress
+from builder.resources import Limits
+from builder.tables import Ledger, RejectWriter, Table, write_query
+from schemas import ClickEstimates
+
+SELECTED = """
+CREATE VIEW used_impressions AS
+SELECT impression, user, query, results, clicks
+FROM impressions SEMI JOIN candidates USING (query)
+"""
+
+SELECTED_VARIANTS = """
+CREATE VIEW used_impressions AS
+SELECT impression, user, coalesce(representative, query) AS query, results, clicks
+FROM impressions
+SEMI JOIN candidates USING (query)
+LEFT JOIN (SELECT query, representative FROM variants) USING (query)
+"""
+
+ACCOUNT = """
+SELECT count(*) AS impressions,
+       count(*) FILTER (query IN (SELECT query FROM candidates)) AS selected
+FROM impressions
+"""
+
+WITHOUT_CLICK = "SELECT count(*) FILTER (deepest IS NULL) FROM read_pages"
+
+ATTRACTIVENESS_HISTOGRAM = """
+SELECT clicks AS successes, examinations AS trials, count(*) AS pairs
+FROM pair_counts WHERE examinations > 0 GROUP BY ALL ORDER BY ALL
+"""
+
+SATISFACTION_HISTOGRAM = """
+SELECT last_clicks AS successes, clicks AS trials, count(*) AS pairs
+FROM pair_counts WHERE clicks > 0 GROUP BY ALL ORDER BY ALL
+"""
+
+ESTIMATES = """
+CREATE VIEW estimates AS
+WITH prior AS (
+    SELECT getvariable('attractiveness_alpha') AS attractiveness_alpha,
+           getvariable('attractiveness_beta') AS attractiveness_beta,
+           getvariable('satisfaction_alpha') AS satisfaction_alpha,
+           getvariable('satisfaction_beta') AS satisfaction_beta
+),
+posterior AS (
+    SELECT *,
+           CASE WHEN examinations > 0 THEN (clicks + attractiveness_alpha)
+               / (examinations + attractiveness_alpha + attractiveness_beta) END AS attractiveness,
+           CASE WHEN examinations > 0 THEN (last_clicks + satisfaction_alpha)
+               / (clicks + satisfaction_alpha + satisfaction_beta) END AS satisfaction
+    FROM pair_counts, prior
+)
+SELECT *, attractiveness * satisfaction AS relevance FROM posterior
+"""
+
+ORDERED_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
+
+
+def estimate(
+    out: Path,
+    *,
+    impressions: Table,
+    candidates: Table,
+    params: ClickParameters,
+    limits: Limits,
+    progress: Progress,
+    variants: Table | None = None,
+) -> Ledger:
+    """Estimate attractiveness and satisfaction of every pair shown for a candidate query.
+
+    Writes `click_estimates`, `click_diagnostics` and `rejects`.
+
+    Args:
+        out: Empty folder of the stage.
+        impressions: Result pages shown (contract `Impressions`).
+        candidates: Queries that may enter the collection (contract `Candidates`).
+        params: The model and its options.
+        limits: Threads, memory and scratch space.
+        progress: Told when a step is done.
+        variants: Which query stands for which (contract `Variants`); their clicks are counted
+            together.
+
+    Returns:
+        The account in impressions; rejected: `query_not_selected`, and `no_click_skipped` where
+        impressions without a click are no evidence.
+    """
+    with limits.connect() as connection:
+        impressions.view(connection, "impressions")
+        candidates.view(connection, "candidates")
+        if variants is not None:
+            variants.view(connection, "variants")
+        connection.execute(SELECTED if variants is None else SELECTED_VARIANTS)
+        count_pairs(connection, params)
+        ledger = _account(connection, params, out)
+        progress.advance(ledger.rows_in)
+        create_estimates(connection, choose_priors(connection, params))
+        path = out / "click_estimates.parquet"
+        write_query(connection, ORDERED_ESTIMATES, path, ClickEstimates)
+        write_diagnostics(connection, out / "click_diagnostics.parquet")
+    return ledger
+
+
+def _account(connection: duckdb.DuckDBPyConnection, params: ClickParameters, out: Path) -> Ledger:
+    offered, selected = connection.execute(ACCOUNT).fetchall()[0]
+    skipped = 0
+    if params.no_click == "skip":
+        skipped = connection.execute(WITHOUT_CLICK).fetchall()[0][0]
+    ledger = Ledger("impressions", rows_in=offered, rows_out=selected - skipped)
+    with RejectWriter(out, "clicks", ledger) as rejects:
+        rejects.add("query_not_selected", rows=offered - selected)
+        if params.no_click == "skip":
+            rejects.add("no_click_skipped", rows=skipped)
+    return ledger
+
+
+def choose_priors(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> Priors:
+    """The priors of the parameters, fitted to the table `pair_counts` where they are empirical."""
+    if params.prior == "beta":
+        fixed = Beta(params.prior_alpha, params.prior_beta)
+        return Priors(fixed, fixed)
+    return Priors(
+        _fit(connection, ATTRACTIVENESS_HISTOGRAM), _fit(connection, SATISFACTION_HISTOGRAM)
+    )
+
+
+def _fit(connection: duckdb.DuckDBPyConnection, histogram: str) -> Beta:
+    columns = connection.execute(histogram).fetchnumpy()
+    successes, trials, pairs = (
+        np.asarray(columns[name], dtype=np.int64) for name in ("successes", "trials", "pairs")
+    )
+    return fit_beta(successes, trials, pairs)
+
+
+def create_estimates(connection: duckdb.DuckDBPyConnection, priors: Priors) -> None:
+    """Create the view `estimates` over the table `pair_counts` under some priors."""
+    set_variables(
+        connection,
+        attractiveness_alpha=priors.attractiveness.alpha,
+        attractiveness_beta=priors.attractiveness.beta,
+        satisfaction_alpha=priors.satisfaction.alpha,
+        satisfaction_beta=priors.satisfaction.beta,
+    )
+    connection.execute(ESTIMATES)

@@ -1,0 +1,187 @@
+"""A click model on a log alone: the command `longeval clicks LOG --model NAME --out FILE`.
+
+In: a log of queries, results and clicks as text. Out: one row for every query and URL shown
+(contract `PairStatistics`), sorted by both, as Parquet or tab-separated text. `sdbn` is counted by
+the database engine and needs little memory; the other models hold the distinct pages in arrays.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from builder.clicks.encoding import TRAIN_ONLY, encode
+from builder.clicks.estimate import choose_priors, create_estimates
+from builder.clicks.log import LogAccount, account_for_rejects, open_log
+from builder.clicks.models import MODELS, Trained, Training
+from builder.clicks.priors import Priors
+from builder.clicks.statistics import count_pairs, count_used
+from builder.errors import UsageError
+from builder.parameters import ClickParameters
+from builder.progress import Progress, Silent
+from builder.resources import Limits
+from builder.tables import ROWS_PER_GROUP, TableWriter
+from schemas import PairStatistics
+
+SDBN_ROWS = """
+SELECT query, doc AS url, impressions, examinations, clicks, last_clicks,
+       attractiveness, satisfaction, relevance
+FROM estimates WHERE impressions > 0 ORDER BY query, doc
+"""
+
+PAIR_ROWS = """
+SELECT query, doc AS url, impressions, examinations, clicks, last_clicks, pair
+FROM pair_counts JOIN encoded_pairs USING (query, doc)
+WHERE impressions > 0
+ORDER BY query, doc
+"""
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """What running a model on a log gave.
+
+    Args:
+        log: Impressions offered, used and rejected.
+        pairs: Rows written.
+        never_examined: Pairs without an estimate, because they were shown but never examined.
+        priors: Priors of sDBN; None for other models.
+    """
+
+    log: LogAccount
+    pairs: int
+    never_examined: int
+    priors: Priors | None
+
+
+def model_log(
+    log: Path,
+    model: str,
+    out: Path,
+    *,
+    params: ClickParameters | None = None,
+    iterations: int = 50,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> ModelReport:
+    """Run a click model on a log and write what it says of every query and URL.
+
+    Args:
+        log: JSON lines (plain, .gz, .zst) or Parquet; see `open_log`.
+        model: A name of `MODELS`.
+        out: `.parquet` or `.tsv`; replaced whole when the model is done.
+        params: No-click rule, last click, votes, pages and prior.
+        iterations: Steps of expectation-maximisation, for the models that need them.
+        limits: Threads, memory and scratch space.
+        progress: Told how many lines were read.
+
+    Raises:
+        UsageError: unknown model, unknown kind of file, or a log too large for the model.
+        FormatError: the log is not what its name says.
+    """
+    check_model(model)
+    if out.suffix not in {".parquet", ".tsv"}:
+        raise UsageError(f"--out: expected a name that ends in .parquet or .tsv, found {out}")
+    params = params or ClickParameters()
+    with working(limits) as allowed, allowed.connect() as connection:
+        account = open_log(connection, log, allowed.scratch, progress or Silent())
+        count_pairs(connection, params)
+        account_for_rejects(connection, account, count_used(connection, params))
+        priors = None
+        if model == "sdbn":
+            priors = choose_priors(connection, params)
+            create_estimates(connection, priors)
+            batches = iter(connection.sql(SDBN_ROWS).to_arrow_reader(ROWS_PER_GROUP))
+        else:
+            trained = _train(connection, model, Training(params, iterations), allowed)
+            batches = _with_estimates(connection, trained)
+        pairs, unexamined = _write(batches, out)
+    return ModelReport(account, pairs, unexamined, priors)
+
+
+def check_model(name: str) -> None:
+    """Raise a UsageError when there is no model of that name."""
+    if name not in MODELS:
+        raise UsageError(f"unknown click model {name!r}; known are {', '.join(MODELS)}")
+
+
+@contextmanager
+def working(limits: Limits | None) -> Iterator[Limits]:
+    """The limits, or the usual ones with a scratch folder that goes away afterwards."""
+    if limits is not None:
+        yield limits
+        return
+    with tempfile.TemporaryDirectory(prefix="longeval-clicks-") as scratch:
+        yield Limits(Path(scratch))
+
+
+def _train(
+    connection: duckdb.DuckDBPyConnection, model: str, training: Training, limits: Limits
+) -> Trained:
+    connection.execute(TRAIN_ONLY)
+    pages = encode(connection, limits).train
+    return MODELS[model](pages, training)
+
+
+def _with_estimates(
+    connection: duckdb.DuckDBPyConnection, trained: Trained
+) -> Iterator[pa.RecordBatch]:
+    """Counts of every pair, and what the model estimates of it."""
+    for batch in connection.sql(PAIR_ROWS).to_arrow_reader(ROWS_PER_GROUP):
+        pair = batch["pair"].to_numpy(zero_copy_only=False)
+        rows = batch.drop_columns(["pair"])
+        for name in ("attractiveness", "satisfaction", "relevance"):
+            rows = rows.append_column(name, _estimates(trained, name, pair))
+        yield rows
+
+
+def _estimates(trained: Trained, name: str, pair: np.ndarray) -> pa.Array:
+    """Estimates of some pairs; null where the model has none, or nothing speaks for them."""
+    values = getattr(trained, name)
+    if values is None:
+        return pa.nulls(len(pair), pa.float64())
+    missing = None if trained.has_evidence is None else ~trained.has_evidence[pair]
+    return pa.array(values[pair], mask=missing)
+
+
+def _write(batches: Iterator[pa.RecordBatch], out: Path) -> tuple[int, int]:
+    """Write all rows beside the file, then put it in place; returns rows, and those unexamined."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_name(f".{out.name}.part")
+    write = _write_parquet if out.suffix == ".parquet" else _write_tsv
+    try:
+        counts = write(batches, part)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+    return counts
+
+
+def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> tuple[int, int]:
+    unexamined = 0
+    with TableWriter(path, PairStatistics) as writer:
+        for batch in batches:
+            unexamined += _unexamined(batch)
+            writer.write(batch)
+    return writer.rows, unexamined
+
+
+def _write_tsv(batches: Iterator[pa.RecordBatch], path: Path) -> tuple[int, int]:
+    rows = unexamined = 0
+    with path.open("wb") as file:
+        file.write("\t".join(PairStatistics.dtypes()).encode() + b"\n")
+        for batch in batches:
+            rows, unexamined = rows + len(batch), unexamined + _unexamined(batch)
+            frame = pl.DataFrame(pa.Table.from_batches([batch]))
+            frame.write_csv(file, separator="\t", include_header=False)
+    return rows, unexamined
+
+
+def _unexamined(batch: pa.RecordBatch) -> int:
+    return int(np.count_nonzero(batch["examinations"].to_numpy() == 0))

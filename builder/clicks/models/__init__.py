@@ -1,0 +1,27 @@
+"""Click models, one small file each, over the same statistics; `MODELS` names them."""
+
+from builder.clicks.models.cascade import cascade
+from builder.clicks.models.ctr import document_ctr, global_ctr, rank_ctr
+from builder.clicks.models.dbn import dbn
+from builder.clicks.models.dbn_pyclick import dbn_pyclick
+from builder.clicks.models.dcm import dcm
+from builder.clicks.models.pages import Pages, Statistics
+from builder.clicks.models.pbm import pbm
+from builder.clicks.models.probabilities import LEAST, Prediction
+from builder.clicks.models.sdbn import sdbn
+from builder.clicks.models.training import Fit, Trained, Training
+
+MODELS: dict[str, Fit] = {
+    "sdbn": sdbn,
+    "dbn": dbn,
+    "dcm": dcm,
+    "cascade": cascade,
+    "pbm": pbm,
+    "global-ctr": global_ctr,
+    "rank-ctr": rank_ctr,
+    "document-ctr": document_ctr,
+    "dbn-pyclick": dbn_pyclick,
+}
+"""Every model by the name it has on the command line."""
+
+__all__ = ["LEAST", "MODELS", "Fit", "Pages", "Prediction", "Statistics", "Trained", "Training"]

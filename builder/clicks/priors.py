@@ -1,0 +1,171 @@
+"""Beta priors of the click parameters: fixed, or fitted to the snapshot (empirical Bayes).
+
+In: how many pairs had `successes` out of `trials`. Out: the Beta(alpha, beta) under which these
+counts are most likely, that is the maximum of the beta-binomial likelihood (Minka 2000,
+"Estimating a Dirichlet distribution", section 3). The likelihood needs rising factorials only,
+written as sums over tail counts, so no special function is involved.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+LEAST_PAIRS = 10
+"""Fewer pairs than this say nothing about a distribution: the uniform prior is used."""
+
+STRENGTH = (0.02, 10_000.0)
+"""Bounds of alpha + beta, in pseudo-counts: the likelihood may have no maximum inside."""
+
+MEAN_LOGIT = 12.0
+STEPS = 200
+TOLERANCE = 1e-10
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Beta:
+    """A Beta prior.
+
+    Args:
+        alpha: Pseudo-count of successes.
+        beta: Pseudo-count of failures.
+    """
+
+    alpha: float = 1.0
+    beta: float = 1.0
+
+    @property
+    def mean(self) -> float:
+        """Prior mean, the estimate of a pair without evidence."""
+        return self.alpha / (self.alpha + self.beta)
+
+
+UNIFORM = Beta()
+
+
+@dataclass(frozen=True)
+class Priors:
+    """The priors of sDBN.
+
+    Args:
+        attractiveness: Prior of a.
+        satisfaction: Prior of s.
+    """
+
+    attractiveness: Beta = UNIFORM
+    satisfaction: Beta = UNIFORM
+
+
+class _Tail:
+    """Tail counts of integers x_i with multiplicities: #{i: x_i > j} as a step function of j."""
+
+    def __init__(self, values: Integers, weights: Integers) -> None:
+        bins = np.bincount(values, weights=weights) if len(values) else np.zeros(1)
+        above = bins.sum() - np.cumsum(bins)
+        self.counts: Floats = above[:-1]
+        self.offsets: Floats = np.arange(len(self.counts), dtype=np.float64)
+
+    def log(self, shift: float) -> float:
+        """Sum over i of log of the rising factorial shift (shift + 1) ... (shift + x_i - 1)."""
+        return float(self.counts @ np.log(shift + self.offsets))
+
+    def slopes(self, shift: float) -> tuple[float, float]:
+        """First and second derivative of `log` by the shift."""
+        inverse = 1.0 / (shift + self.offsets)
+        return float(self.counts @ inverse), -float(self.counts @ inverse**2)
+
+
+class _BetaBinomial:
+    """Log-likelihood of counts, with gradient and Hessian, in x = (logit mean, log strength)."""
+
+    def __init__(self, successes: Integers, trials: Integers, pairs: Integers) -> None:
+        self._tails = (
+            _Tail(successes, pairs),
+            _Tail(trials - successes, pairs),
+            _Tail(trials, pairs),
+        )
+
+    def value(self, point: Floats) -> float:
+        alpha, beta = _natural(point)
+        wins, losses, all_ = self._tails
+        return wins.log(alpha) + losses.log(beta) - all_.log(alpha + beta)
+
+    def derivatives(self, point: Floats) -> tuple[Floats, Floats]:
+        alpha, beta = _natural(point)
+        strength = alpha + beta
+        mean = alpha / strength
+        (d_a, d_aa), (d_b, d_bb), (d_s, d_ss) = (
+            tail.slopes(shift)
+            for tail, shift in zip(self._tails, (alpha, beta, strength), strict=True)
+        )
+        slope = np.array([d_a - d_s, d_b - d_s])
+        curve = np.array([[d_aa - d_ss, -d_ss], [-d_ss, d_bb - d_ss]])
+        spread = strength * mean * (1 - mean)
+        jacobian = np.array([[spread, alpha], [-spread, beta]])
+        bend = spread * (1 - 2 * mean)
+        second = slope[0] * np.array([[bend, spread], [spread, alpha]]) + slope[1] * np.array(
+            [[-bend, -spread], [-spread, beta]]
+        )
+        return jacobian.T @ slope, jacobian.T @ curve @ jacobian + second
+
+
+def _natural(point: Floats) -> tuple[float, float]:
+    mean, strength = 1 / (1 + np.exp(-point[0])), np.exp(point[1])
+    return float(mean * strength), float((1 - mean) * strength)
+
+
+def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
+    """The Beta prior that makes the counts most likely.
+
+    Args:
+        successes: int64[n]; clicks (for a) or last clicks (for s).
+        trials: int64[n], at least `successes`; examinations (for a) or clicks (for s).
+        pairs: int64[n]; query-document pairs with these counts.
+
+    Returns:
+        The prior, rounded to six significant digits so that it does not depend on the processor;
+        the uniform one where fewer than ten pairs have evidence, or no trial at all succeeded
+        or failed: the likelihood has no maximum there.
+    """
+    seen = trials > 0
+    successes, trials, pairs = successes[seen], trials[seen], pairs[seen]
+    total, won = int(trials @ pairs), int(successes @ pairs)
+    if int(pairs.sum()) < LEAST_PAIRS or won in {0, total}:
+        return UNIFORM
+    model = _BetaBinomial(successes, trials, pairs)
+    mean = won / total
+    point = np.array([np.log(mean / (1 - mean)), np.log(2.0)])
+    for _ in range(STEPS):
+        moved = _climb(model, point)
+        if np.abs(moved - point).max() < TOLERANCE:
+            break
+        point = moved
+    alpha, beta = _natural(point)
+    return Beta(_rounded(alpha), _rounded(beta))
+
+
+def _climb(model: _BetaBinomial, point: Floats) -> Floats:
+    """One Newton step with Levenberg damping that never lowers the likelihood."""
+    slope, curve = model.derivatives(point)
+    now = model.value(point)
+    damping = max(0.0, float(np.linalg.eigvalsh(curve)[-1]) + 1e-9 * float(np.abs(curve).max()))
+    for _ in range(60):
+        step = np.linalg.solve(curve - damping * np.eye(2), -slope)
+        there = _bounded(point + step)
+        if model.value(there) >= now:
+            return there
+        damping = max(10 * damping, 1e-3 * float(np.abs(curve).max()))
+    return point
+
+
+def _bounded(point: Floats) -> Floats:
+    low, high = np.log(STRENGTH)
+    return np.array([np.clip(point[0], -MEAN_LOGIT, MEAN_LOGIT), np.clip(point[1], low, high)])
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

@@ -1,0 +1,25 @@
+r"""Tokens: the words by which two texts are the same or not.
+
+A token is a run of `\w` (letters, marks, digits, underscore), lower-cased. A document's tokens are
+those of its title, then of its text.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+import polars as pl
+
+
+def tokens(text: pl.Expr) -> pl.Expr:
+    """Tokens of a text column, as lists."""
+    return text.str.to_lowercase().str.extract_all(r"\w+")
+
+
+def document_tokens() -> pl.Expr:
+    """Tokens of the columns `title` and `text`."""
+    return tokens(pl.col("title") + "\n" + pl.col("text"))
+
+
+def digest(texts: Sequence[str]) -> list[str]:
+    """md5 of each text, in hexadecimal."""
+    return [hashlib.md5(t.encode(), usedforsecurity=False).hexdigest() for t in texts]

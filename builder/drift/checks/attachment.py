@@ -1,0 +1,83 @@
+"""Are judgements attached to the queries they were made for?
+
+A published release joined old ids by a prefix: about two thirds of its lines pair a document with a
+query it was never judged for, and one query gathered 726 judgements where 49 is the most. Two
+traces remain in such a file: queries with far too many judgements, and, among queries and
+documents that are judged in both snapshots, pairs that do not come back.
+"""
+
+import duckdb
+
+from builder.drift.checks.outcome import Check, Outcome, percent, row, unknown
+from builder.drift.statistics import share
+
+MOST_RATIO = 5
+MOST_JUDGED = 50
+FEWEST = 200
+RECURRING = 0.35
+"""Share of pairs, of queries and documents judged in both snapshots, that are in both."""
+
+MOST = """
+WITH
+counts_from AS (SELECT query_id, count(*) AS judged FROM qrels_from GROUP BY query_id),
+counts_to AS (SELECT query_id, count(*) AS judged FROM qrels_to GROUP BY query_id)
+SELECT
+    (SELECT max(judged) FROM counts_from) AS most_from,
+    (SELECT max(judged) FROM counts_to) AS most_to
+"""
+
+RECURRENCE = """
+WITH
+pairs_from AS (
+    SELECT query_id, doc_id FROM qrels_from
+    SEMI JOIN qrels_to USING (query_id)
+    SEMI JOIN (SELECT doc_id FROM qrels_to) USING (doc_id)
+),
+pairs_to AS (
+    SELECT query_id, doc_id FROM qrels_to
+    SEMI JOIN qrels_from USING (query_id)
+    SEMI JOIN (SELECT doc_id FROM qrels_from) USING (doc_id)
+)
+SELECT
+    (SELECT count(*) FROM pairs_from) AS pairs_from,
+    (SELECT count(*) FROM pairs_to) AS pairs_to,
+    (SELECT count(*) FROM pairs_from SEMI JOIN pairs_to USING (query_id, doc_id)) AS pairs_common
+"""
+
+
+def none_gathers_judgements(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the most judgements that one query has."""
+    numbers = row(connection, MOST)
+    before, after = numbers["most_from"], numbers["most_to"]
+    if before is None or after is None:
+        return unknown("a snapshot has no judgement")
+    says = f"the most judgements of one query are {before} before and {after} after"
+    found = max(before, after) >= max(MOST_JUDGED, MOST_RATIO * min(before, after))
+    verdict = ": judgements of several queries are attached to one" if found else ""
+    return Outcome(found, says + verdict, numbers)
+
+
+def pairs_recur(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Look for the pairs again whose query and document are judged in both snapshots."""
+    numbers = row(connection, RECURRENCE)
+    either = numbers["pairs_from"] + numbers["pairs_to"] - numbers["pairs_common"]
+    recurring = share(numbers["pairs_common"], either)
+    if recurring is None or either < FEWEST:
+        return unknown(f"fewer than {FEWEST} pairs have their query and document in both")
+    says = (
+        f"of {either} pairs whose query and document are judged in both snapshots, "
+        f"{percent(recurring)} are judged in both"
+    )
+    found = recurring < RECURRING
+    verdict = ": judgements may be attached to queries they were not made for" if found else ""
+    return Outcome(found, says + verdict, numbers)
+
+
+CHECKS = (
+    Check(
+        "none_gathers_judgements",
+        "Has no query gathered judgements of others?",
+        none_gathers_judgements,
+    ),
+    Check("pairs_recur", "Do judged pairs come back?", pairs_recur),
+)

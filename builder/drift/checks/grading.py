@@ -1,0 +1,140 @@
+"""Were grades given by another rule?
+
+A grade is a step function of a score, and within a snapshot the steps can be bounded from the
+qrels. Bounds that exclude each other prove another rule: no behaviour of users brings them about.
+Where a collection gives no scores, a jump of grade shares on the same pairs is held against the
+clicks on those pairs.
+"""
+
+from typing import Any
+
+import duckdb
+
+from builder.drift.checks.outcome import Check, Outcome, percent, row, unknown
+from builder.drift.judgements import agreement
+from builder.drift.statistics import share
+
+EPSILON = 1e-9
+GRADE_SHIFT = 0.1
+"""Total variation distance of grade shares on common pairs that is a jump."""
+
+BEHAVIOUR_SHIFT = 0.1
+"""Relative change of the click rate on common pairs below which behaviour is unchanged."""
+
+EXAMINED_SHIFT = 0.1
+"""Change of examinations per impression on common pairs that clicks must explain."""
+
+FEWEST = 100
+
+CUTS = """
+WITH rows AS (SELECT grade, score FROM qrels_{side} WHERE source = 'click' AND score IS NOT NULL)
+SELECT
+    max(score) FILTER (grade < 1) AS below_1, min(score) FILTER (grade >= 1) AS from_1,
+    max(score) FILTER (grade < 2) AS below_2, min(score) FILTER (grade >= 2) AS from_2
+FROM rows
+"""
+
+COMMON = """
+SELECT
+    count(*) AS pairs,
+    sum(f.impressions)::BIGINT AS impressions_from, sum(t.impressions)::BIGINT AS impressions_to,
+    sum(f.examinations)::BIGINT AS examinations_from,
+    sum(t.examinations)::BIGINT AS examinations_to,
+    sum(f.clicks)::BIGINT AS clicks_from, sum(t.clicks)::BIGINT AS clicks_to
+FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id)
+WHERE f.source = 'click' AND t.source = 'click'
+"""
+
+COMMON_GRADES = """
+SELECT f.grade, t.grade, count(*)
+FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id) GROUP BY ALL
+"""
+
+
+def cuts_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Bound the score at which each grade begins, and compare."""
+    before, after = (row(connection, CUTS.format(side=side)) for side in ("from", "to"))
+    numbers: dict[str, Any] = {"from": before, "to": after}
+    sentences, comparable = [], False
+    for grade in (1, 2):
+        bounds = [(s[f"below_{grade}"], s[f"from_{grade}"]) for s in (before, after)]
+        if any(None in pair or pair[0] > pair[1] + EPSILON for pair in bounds):
+            continue
+        comparable = True
+        if bounds[0][0] > bounds[1][1] + EPSILON or bounds[1][0] > bounds[0][1] + EPSILON:
+            sentences.append(
+                f"grade {grade} began between {bounds[0][0]:.3f} and {bounds[0][1]:.3f}, "
+                f"now between {bounds[1][0]:.3f} and {bounds[1][1]:.3f}"
+            )
+    if not comparable:
+        return unknown("there are no scores of which grades are steps")
+    if not sentences:
+        return Outcome(False, "grades can have begun at the same scores", numbers)
+    return Outcome(True, "; ".join(sentences) + ": scores are cut elsewhere", numbers)
+
+
+def examination_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare examinations per impression on common pairs with clicks per impression."""
+    numbers = row(connection, COMMON)
+    if numbers["pairs"] < FEWEST or not (numbers["impressions_from"] and numbers["clicks_from"]):
+        return unknown(f"fewer than {FEWEST} common pairs, or no counts")
+    rates = {
+        what: (
+            share(numbers[f"{what}_from"], numbers["impressions_from"]) or 0.0,
+            share(numbers[f"{what}_to"], numbers["impressions_to"]) or 0.0,
+        )
+        for what in ("examinations", "clicks")
+    }
+    says = (
+        f"on {numbers['pairs']} common pairs, {percent(rates['examinations'][0])} of impressions "
+        f"counted as examined before and {percent(rates['examinations'][1])} after, while "
+        f"{percent(rates['clicks'][0])} and {percent(rates['clicks'][1])} were clicked"
+    )
+    moved = abs(rates["examinations"][0] - rates["examinations"][1]) >= EXAMINED_SHIFT
+    found = moved and _alike(*rates["clicks"])
+    return Outcome(found, f"{says}: the rule of examination changed" if found else says, numbers)
+
+
+def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Hold a jump of grade shares on common pairs against the clicks on them."""
+    table = [[0, 0, 0] for _ in range(3)]
+    for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
+        table[before][after] = pairs
+    total = agreement(table)["pairs_common"]
+    if total < FEWEST:
+        return unknown(f"fewer than {FEWEST} common pairs")
+    rows = [sum(table[grade]) / total for grade in range(3)]
+    columns = [sum(line[grade] for line in table) / total for grade in range(3)]
+    distance = sum(abs(a - b) for a, b in zip(rows, columns, strict=True)) / 2
+    numbers = row(connection, COMMON) | {"transitions": table, "total_variation": distance}
+    says = (
+        f"on {total} common pairs the grades 0, 1, 2 have shares "
+        f"{_shares(rows)} before and {_shares(columns)} after"
+    )
+    if distance < GRADE_SHIFT:
+        return Outcome(False, says, numbers)
+    if not (numbers["clicks_from"] and numbers["examinations_from"] and numbers["examinations_to"]):
+        return Outcome(None, f"{says}, and there are no clicks to hold against them", numbers)
+    rates = [numbers[f"clicks_{s}"] / numbers[f"examinations_{s}"] for s in ("from", "to")]
+    says += f", while {percent(rates[0])} and {percent(rates[1])} of examinations were clicks"
+    found = _alike(rates[0], rates[1])
+    return Outcome(found, f"{says}: grading changed, users did not" if found else says, numbers)
+
+
+def _alike(before: float, after: float) -> bool:
+    return abs(after - before) <= BEHAVIOUR_SHIFT * before
+
+
+def _shares(values: list[float]) -> str:
+    return " / ".join(percent(value) for value in values)
+
+
+CHECKS = (
+    Check("cuts_stand", "Do grades begin at the same scores?", cuts_stand),
+    Check("examination_stands", "Is an impression examined by the same rule?", examination_stands),
+    Check(
+        "grade_shares_follow_clicks",
+        "Do grade shares move only with clicks?",
+        grade_shares_follow_clicks,
+    ),
+)

@@ -1,0 +1,156 @@
+"""What changed between two crawls: the document part of drift, without a collection.
+
+In: two crawl files (JSON lines, Parquet or WARC, plain or compressed). Out: the counts and
+statistics behind `longeval changes OLD NEW`, in the shape that DESIGN.md fixes.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow.parquet as pq
+
+from builder.alignment.documents import align_documents
+from builder.documents.tokens import digest, document_tokens
+from builder.drift import documents as document_drift
+from builder.drift.statistics import jaccard
+from builder.drift.vocabulary import compare_words
+from builder.drift.words import count_words
+from builder.errors import FormatError, UsageError
+from builder.ingest import ingest_crawl
+from builder.parameters import ChangeParameters, CrawlParameters
+from builder.progress import Progress, Silent
+from builder.resources import Limits
+from builder.sources import Interval, Source
+from builder.tables import Ledger, Table, table_at
+from schemas import Documents, Pages
+
+ALWAYS = Interval(-(2**62), 2**62)
+OLD, NEW = "old", "new"
+
+ADDRESSES = """
+CREATE TEMP VIEW documents_map AS
+SELECT doc_id, url_key FROM documents_from
+UNION ALL
+SELECT doc_id, url_key FROM documents_to ANTI JOIN documents_from USING (doc_id)
+"""
+
+
+def compare_crawls(
+    old: Path,
+    new: Path,
+    params: ChangeParameters,
+    limits: Limits,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Compare the pages of two crawls.
+
+    Args:
+        old: The earlier crawl file.
+        new: The later crawl file.
+        params: Shingle size, bands, what counts as moved.
+        limits: Memory, threads, an existing scratch folder.
+        progress: Told of every page; silent by default.
+
+    Returns:
+        `crawls` (pages and rejected records of each), `documents` and `vocabulary` (see
+        `builder.drift.documents` and `builder.drift.vocabulary`), `parameters`.
+
+    Raises:
+        UsageError: a crawl does not exist or is a folder.
+        FormatError: a crawl cannot be read, or has records but no page.
+    """
+    progress = progress or Silent()
+    tables, ledgers = {}, {}
+    for label, path in ((OLD, old), (NEW, new)):
+        tables[label], ledgers[label] = _read(path, label, limits, progress)
+    with limits.connect(share=0.5) as connection:
+        result = _compare(connection, tables, params, limits.scratch, progress)
+    return result | {
+        "crawls": {label: _account(ledger) for label, ledger in ledgers.items()},
+        "parameters": params.model_dump(mode="json"),
+    }
+
+
+def _compare(
+    connection: duckdb.DuckDBPyConnection,
+    tables: dict[str, Table],
+    params: ChangeParameters,
+    scratch: Path,
+    progress: Progress,
+) -> dict[str, Any]:
+    changes = scratch / "document_changes.parquet"
+    align_documents(connection, changes, tables[OLD], tables[NEW], (), (OLD, NEW), params, progress)
+    connection.read_parquet(str(changes)).create_view("document_changes")
+    connection.execute(ADDRESSES)
+    counts = document_drift.between(connection)
+    common = counts["updated"] + counts["unchanged"]
+    before, after = common + counts["removed"], common + counts["added"]
+    nothing = pl.LazyFrame(schema={"doc_id": pl.String})
+    words = {label: scratch / f"words-{label}.parquet" for label in tables}
+    for label, table in tables.items():
+        count_words(connection, table, nothing, words[label], progress)
+    return {
+        "documents": counts
+        | {"from": before, "to": after}
+        | {"common": common, "jaccard": jaccard(common, before, after)},
+        "vocabulary": compare_words(connection, words[OLD], words[NEW], "n", words=True),
+    }
+
+
+def _read(path: Path, label: str, limits: Limits, progress: Progress) -> tuple[Table, Ledger]:
+    if not path.is_file():
+        raise UsageError(f"expected a crawl file, found none at {path}; name a file that exists")
+    folder = limits.scratch / label
+    private = Limits(folder / "scratch", limits.threads, limits.memory)
+    private.scratch.mkdir(parents=True)
+    progress.start(f"pages of {path.name}", None, "records")
+    ledger = ingest_crawl(
+        folder,
+        files=[Source(path, path.name)],
+        interval=ALWAYS,
+        params=CrawlParameters(interval="ignore"),
+        limits=private,
+        progress=progress,
+    )
+    progress.finish()
+    if ledger.rows_in and not ledger.rows_out:
+        reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(ledger.rejected.items()))
+        raise FormatError(f"expected a crawl, but none of its records is a page: {reasons}", path)
+    return _fingerprint(table_at(folder, "pages", Pages), folder / "documents"), ledger
+
+
+def _fingerprint(pages: Table, folder: Path) -> Table:
+    """Add what makes two versions the same, or not, to the pages of a crawl."""
+    folder.mkdir()
+    paths: list[Path] = []
+    for part in pages.paths:
+        with pq.ParquetFile(part) as file:
+            for number in range(file.num_row_groups):
+                rows = pl.DataFrame(file.read_row_group(number))
+                paths.append(folder / f"part-{len(paths):06d}.parquet")
+                fingerprints(rows).write_parquet(paths[-1])
+    if not paths:
+        paths.append(folder / "part-000000.parquet")
+        fingerprints(pl.DataFrame(schema=Pages.dtypes())).write_parquet(paths[0])
+    return Table(tuple(paths), Documents)
+
+
+def fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
+    """Pages with `tokens`, `text_hash` and `token_hash`, as documents have them."""
+    words = pages.select(document_tokens().alias("words"))["words"]
+    texts = pages.select(pl.col("title") + "\n" + pl.col("text")).to_series()
+    return pages.with_columns(
+        words.list.len().cast(pl.UInt32).alias("tokens"),
+        pl.Series("text_hash", digest(texts.to_list()), dtype=pl.String),
+        pl.Series("token_hash", digest(words.list.join(" ").to_list()), dtype=pl.String),
+    )
+
+
+def _account(ledger: Ledger) -> dict[str, Any]:
+    return {
+        "records": ledger.rows_in,
+        "pages": ledger.rows_out,
+        "rejected": dict(sorted(ledger.rejected.items())),
+    }

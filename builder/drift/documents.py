@@ -1,0 +1,149 @@
+"""How documents changed: between consecutive snapshots, and over all of them.
+
+In: `document_changes` of each pair, `documents_map`, and views of a DuckDB connection. Out: plain
+dictionaries for `drift.json` (see `docs`), keyed as DESIGN.md and the report name them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from builder.drift import presence
+from builder.drift.presence import Patterns
+from builder.drift.statistics import quantile, share
+
+HISTOGRAM_BINS = 20
+HOSTS_LISTED = 15
+
+PATTERNS = """
+SELECT snapshots, count(*) AS ids FROM documents_map GROUP BY snapshots ORDER BY snapshots
+"""
+
+STATUSES = """
+SELECT
+    count(*) FILTER (status IN ('added', 'returned')) AS added,
+    count(*) FILTER (status = 'removed') AS removed,
+    count(*) FILTER (status = 'updated') AS updated,
+    count(*) FILTER (status = 'unchanged') AS unchanged,
+    count(*) FILTER (status = 'returned') AS returned,
+    count(*) FILTER (status IN ('updated', 'unchanged') AND text_changed) AS text_changed,
+    count(*) FILTER (status = 'removed' AND matched_by = 'loose') AS loose,
+    count(*) FILTER (status = 'removed' AND matched_by = 'moved') AS moved
+FROM document_changes
+"""
+
+UPDATED = """
+SELECT dice, shingle_jaccard, band, tokens_from::BIGINT AS tokens_from,
+       tokens_to::BIGINT AS tokens_to
+FROM document_changes WHERE status = 'updated'
+"""
+
+MOST_REWRITTEN = """
+WITH examples AS (
+    SELECT * FROM document_changes
+    WHERE status = 'updated' ORDER BY shingle_jaccard, tokens_to DESC, doc_id LIMIT 10
+)
+SELECT doc_id, d.title, d.url_key, dice, shingle_jaccard, tokens_from, tokens_to
+FROM examples JOIN documents_to AS d USING (doc_id)
+ORDER BY shingle_jaccard, tokens_to DESC, doc_id
+"""
+
+HOSTS = r"""
+WITH by_host AS (
+    SELECT
+        regexp_extract(url_key, '^https?://([^/?]*)', 1) AS host,
+        count(*) FILTER (status IN ('added', 'returned')) AS added,
+        count(*) FILTER (status = 'removed') AS removed,
+        count(*) FILTER (status = 'updated') AS updated,
+        count(*) FILTER (status = 'unchanged') AS unchanged
+    FROM document_changes JOIN documents_map USING (doc_id)
+    GROUP BY host
+)
+FROM by_host ORDER BY added + removed DESC, updated DESC, host
+"""
+
+
+def presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
+    """Documents by the exact set of snapshots that hold them; needs the view `documents_map`."""
+    return {tuple(names): n for names, n in connection.execute(PATTERNS).fetchall()}
+
+
+def over_all(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+    """Overlap, survival, core and returning documents of all snapshots."""
+    return {
+        "ids": sum(patterns.values()),
+        "core": presence.core(patterns, names),
+        "returning": presence.returning(patterns, names),
+        "overlap": presence.overlap(patterns, names),
+        "survival": presence.survival(patterns, names),
+        "intersections": presence.intersections(patterns),
+    }
+
+
+def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """One pair of snapshots; needs `document_changes`, `documents_to`, `documents_map`."""
+    relation = connection.sql(STATUSES)
+    counts: dict[str, Any] = dict(zip(relation.columns, relation.fetchall()[0], strict=True))
+    examples: pl.DataFrame = connection.sql(MOST_REWRITTEN).pl()
+    return {
+        **counts,
+        **degrees(connection.sql(UPDATED).pl()),
+        "hosts": hosts(connection),
+        "most_rewritten": examples.to_dicts(),
+    }
+
+
+def degrees(updated: pl.DataFrame) -> dict[str, Any]:
+    """How much the updated documents changed.
+
+    Args:
+        updated: `dice`, `shingle_jaccard`, `band`, `tokens_from`, `tokens_to`, one row each.
+    """
+    bands = dict(updated["band"].value_counts().iter_rows())
+    delta = (updated["tokens_to"] - updated["tokens_from"]).sort().to_list()
+    return {
+        "bands": {band: bands.get(band, 0) for band in ("cosmetic", "edited", "rewritten")},
+        "dice": summary(updated["dice"]),
+        "shingle_jaccard": summary(updated["shingle_jaccard"]),
+        "length_delta": {
+            "longer": sum(d > 0 for d in delta),
+            "shorter": sum(d < 0 for d in delta),
+            "tokens": sum(delta),
+            "p10": quantile(delta, 0.1),
+            "median": quantile(delta, 0.5),
+            "p90": quantile(delta, 0.9),
+        },
+    }
+
+
+def summary(values: pl.Series) -> dict[str, Any]:
+    """Quantiles and a histogram of numbers in [0, 1]; the last bin holds 1 itself."""
+    bins = (values * HISTOGRAM_BINS).floor().cast(pl.Int64).clip(0, HISTOGRAM_BINS - 1)
+    counts = dict(bins.value_counts().iter_rows())
+    ordered = values.sort().to_list()
+    return {
+        "n": len(ordered),
+        "p10": quantile(ordered, 0.1),
+        "median": quantile(ordered, 0.5),
+        "p90": quantile(ordered, 0.9),
+        "histogram": [counts.get(number, 0) for number in range(HISTOGRAM_BINS)],
+    }
+
+
+def hosts(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """Hosts that came and went, and those with the most documents added or removed."""
+    rows = connection.sql(HOSTS).pl()
+    before = pl.col("removed") + pl.col("updated") + pl.col("unchanged")
+    after = pl.col("added") + pl.col("updated") + pl.col("unchanged")
+    in_from, in_to = rows.filter(before > 0).height, rows.filter(after > 0).height
+    in_both = rows.filter((before > 0) & (after > 0)).height
+    return {
+        "from": in_from,
+        "to": in_to,
+        "new": in_to - in_both,
+        "gone": in_from - in_both,
+        "kept_share": share(in_both, in_from),
+        "most_changed": rows.head(HOSTS_LISTED).to_dicts(),
+    }

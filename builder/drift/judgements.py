@@ -1,0 +1,187 @@
+"""How judgements changed: grades, evidence, stability of labels, fate of relevant documents.
+
+In: qrels of every snapshot and the change tables as DuckDB views. Out: plain dictionaries for
+`drift.json`. A *flip* is a common pair whose grade goes from 0 to 2 or back. The evidence of a
+common pair is the smaller of its two numbers of examinations.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import duckdb
+
+from builder.drift.statistics import counted_quantile, jaccard, kappa, share
+from schemas import GRADES
+
+EVIDENCE_BORDERS = (0, 1, 3, 6, 11, 21, 51, 101)
+"""Least evidence of each class in which label stability is given."""
+
+GRADE_COUNTS = "SELECT place, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
+
+PER_QUERY = """
+WITH queries AS (
+    SELECT place, count(*) AS judged, count(*) FILTER (grade > 0) AS relevant
+    FROM all_qrels GROUP BY place, query_id
+)
+SELECT place, judged, relevant, count(*) FROM queries GROUP BY ALL ORDER BY ALL
+"""
+
+EXAMINATIONS = "SELECT place, examinations, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
+
+TRANSITIONS = """
+SELECT f.place, t.place, f.grade, t.grade, count(*)
+FROM all_qrels AS f JOIN all_qrels AS t
+    ON f.query_id = t.query_id AND f.doc_id = t.doc_id AND f.place < t.place
+GROUP BY ALL ORDER BY ALL
+"""
+
+COMMON_BY_EVIDENCE = """
+SELECT least(examinations_from, examinations_to), grade_from, grade_to, count(*)
+FROM qrel_changes WHERE grade_from IS NOT NULL AND grade_to IS NOT NULL
+GROUP BY ALL ORDER BY ALL
+"""
+
+FATE_OF_RELEVANT = """
+SELECT
+    coalesce(d.status, 'absent') AS document,
+    count(*) AS relevant,
+    count(grade_to) AS judged_again,
+    count(*) FILTER (grade_to = grade_from) AS same_grade,
+    count(*) FILTER (grade_to = 0) AS not_relevant_now
+FROM qrel_changes LEFT JOIN document_changes AS d USING (doc_id)
+WHERE grade_from > 0
+GROUP BY document ORDER BY document
+"""
+
+STABILITY_BY_DOCUMENT = """
+SELECT
+    coalesce(d.status, 'absent') AS document,
+    count(*) AS pairs,
+    count(*) FILTER (grade_from = grade_to) AS same_grade,
+    count(*) FILTER (abs(grade_from::TINYINT - grade_to::TINYINT) = 2) AS flipped
+FROM qrel_changes LEFT JOIN document_changes AS d USING (doc_id)
+WHERE grade_from IS NOT NULL AND grade_to IS NOT NULL
+GROUP BY document ORDER BY document
+"""
+
+SIDES = "SELECT count(grade_from), count(grade_to) FROM qrel_changes"
+
+Table = list[list[int]]
+
+
+def of_each(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Grades, judged documents per query and evidence of each snapshot; needs `all_qrels`."""
+    grades = connection.execute(GRADE_COUNTS).fetchall()
+    queries = connection.execute(PER_QUERY).fetchall()
+    shown = connection.execute(EXAMINATIONS).fetchall()
+    rows = []
+    for place, name in enumerate(names):
+        counts = [sum(n for p, g, n in grades if p == place and g == grade) for grade in GRADES]
+        judged = [(j, n) for p, j, _, n in queries if p == place]
+        relevant = [(r, n) for p, _, r, n in queries if p == place]
+        rows.append(
+            {
+                "snapshot": name,
+                "grades": counts,
+                "grade_shares": [share(count, sum(counts)) for count in counts],
+                "judged_per_query": weighted(judged),
+                "relevant_per_query": weighted(relevant),
+                "examinations": weighted([(e, n) for p, e, n in shown if p == place]),
+            }
+        )
+    return rows
+
+
+def weighted(counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
+    """Mean and quantiles of integers given as (value, how often)."""
+    ordered = sorted(counts)
+    total = sum(often for _, often in ordered)
+    return {
+        "n": total,
+        "mean": share(sum(value * often for value, often in ordered), total),
+        "min": ordered[0][0] if ordered else None,
+        "p10": counted_quantile(ordered, 0.1),
+        "median": counted_quantile(ordered, 0.5),
+        "p90": counted_quantile(ordered, 0.9),
+        "max": ordered[-1][0] if ordered else None,
+    }
+
+
+def over_all(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Label agreement for every two snapshots; needs `all_qrels`."""
+    tables = {(a, b): _empty() for b in range(len(names)) for a in range(b)}
+    for first, second, before, after, pairs in connection.execute(TRANSITIONS).fetchall():
+        tables[first, second][before][after] = pairs
+    return [
+        {"from": names[a], "to": names[b]} | agreement(table)
+        for (a, b), table in sorted(tables.items())
+    ]
+
+
+def agreement(transitions: Table) -> dict[str, Any]:
+    """How far two gradings of the same pairs agree.
+
+    Args:
+        transitions: Common pairs by earlier (row) and later grade (column).
+    """
+    total = sum(map(sum, transitions))
+    kept = sum(transitions[grade][grade] for grade in GRADES)
+    flipped = transitions[0][2] + transitions[2][0]
+    return {
+        "pairs_common": total,
+        "transitions": transitions,
+        "kept": kept,
+        "kept_share": share(kept, total),
+        "flipped": flipped,
+        "flip_rate": share(flipped, total),
+        "kappa": kappa(transitions),
+        "kappa_quadratic": kappa(transitions, quadratic=True),
+    }
+
+
+def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """One pair of snapshots; needs `qrel_changes` and `document_changes`."""
+    pairs_from, pairs_to = connection.execute(SIDES).fetchall()[0]
+    by_evidence = connection.execute(COMMON_BY_EVIDENCE).fetchall()
+    transitions = _empty()
+    for _, before, after, pairs in by_evidence:
+        transitions[before][after] += pairs
+    common = sum(map(sum, transitions))
+    return {
+        "pairs_from": pairs_from,
+        "pairs_to": pairs_to,
+        "jaccard": jaccard(common, pairs_from, pairs_to),
+        **agreement(transitions),
+        "by_evidence": _by_evidence(by_evidence),
+        "by_document": _rows(connection, STABILITY_BY_DOCUMENT),
+        "relevant_before": _rows(connection, FATE_OF_RELEVANT),
+    }
+
+
+def _by_evidence(rows: Sequence[tuple[int, int, int, int]]) -> list[dict[str, Any]]:
+    tables = [_empty() for _ in EVIDENCE_BORDERS]
+    for evidence, before, after, pairs in rows:
+        tables[bisect_right(EVIDENCE_BORDERS, evidence) - 1][before][after] += pairs
+    borders = (*EVIDENCE_BORDERS, None)
+    return [
+        {
+            "examinations_from": border,
+            "examinations_below": borders[number + 1],
+            **{
+                name: value
+                for name, value in agreement(tables[number]).items()
+                if name in ("pairs_common", "kept", "kept_share", "flipped", "flip_rate")
+            },
+        }
+        for number, border in enumerate(EVIDENCE_BORDERS)
+    ]
+
+
+def _empty() -> Table:
+    return [[0 for _ in GRADES] for _ in GRADES]
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
+    relation = connection.sql(sql)
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]

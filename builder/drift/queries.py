@@ -1,0 +1,188 @@
+"""How queries changed: listed queries, judged queries, and what people ask about.
+
+In: queries and qrels of every snapshot as DuckDB views. Out: plain dictionaries for `drift.json`.
+A *listed* query is in the query file, a *judged* one in the qrels; published collections have
+shown the two to tell different stories, so both are always given.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+
+from builder.drift import presence
+from builder.drift.presence import Patterns
+from builder.drift.statistics import jensen_shannon, share, spearman
+
+JUDGED_PATTERNS = """
+WITH judged AS (
+    SELECT DISTINCT query_id, place FROM all_qrels
+),
+held AS (
+    SELECT query_id, list(place ORDER BY place) AS places FROM judged GROUP BY query_id
+)
+SELECT places, count(*) AS ids FROM held GROUP BY places ORDER BY places
+"""
+
+LISTED_PATTERNS = """
+SELECT snapshots, count(*) AS ids FROM queries_map GROUP BY snapshots ORDER BY snapshots
+"""
+
+LISTED_AND_JUDGED = """
+WITH judged AS (SELECT DISTINCT place, query_id FROM all_qrels)
+SELECT
+    place,
+    count(q.query_id) AS listed,
+    count(j.query_id) AS judged,
+    count(*) FILTER (q.query_id IS NOT NULL AND j.query_id IS NULL) AS listed_only,
+    count(*) FILTER (q.query_id IS NULL) AS judged_only
+FROM all_queries AS q FULL JOIN judged AS j USING (place, query_id)
+GROUP BY place ORDER BY place
+"""
+
+LENGTHS = r"""
+SELECT
+    place,
+    len(regexp_extract_all(text, '\w+')) AS words,
+    count(*) AS queries,
+    sum(impressions)::BIGINT AS impressions
+FROM all_queries GROUP BY ALL ORDER BY ALL
+"""
+
+TOPICS = """
+WITH named AS (SELECT place, unnest(topics) AS topic, impressions FROM all_queries)
+SELECT topic, place, count(*) AS queries, sum(impressions)::BIGINT AS impressions
+FROM named GROUP BY topic, place ORDER BY topic, place
+"""
+
+FREQUENCIES = """
+SELECT impressions_from::BIGINT, impressions_to::BIGINT
+FROM query_changes WHERE status = 'kept' ORDER BY query_id
+"""
+
+MOVERS = """
+WITH
+texts AS (
+    SELECT query_id, text FROM queries_from
+    UNION ALL SELECT query_id, text FROM queries_to ANTI JOIN queries_from USING (query_id)
+),
+movers AS (
+    SELECT
+        status,
+        query_id,
+        text,
+        coalesce(impressions_from, 0)::BIGINT AS impressions_from,
+        coalesce(impressions_to, 0)::BIGINT AS impressions_to,
+        CASE WHEN impressions_to > impressions_from THEN 'risen'
+             WHEN impressions_to < impressions_from THEN 'fallen' ELSE status END AS movement
+    FROM query_changes JOIN texts USING (query_id)
+)
+SELECT movement, query_id, text, impressions_from, impressions_to FROM movers
+WHERE movement <> 'kept'
+QUALIFY row_number() OVER (
+    PARTITION BY movement ORDER BY abs(impressions_to - impressions_from) DESC, query_id
+) <= 10
+ORDER BY movement, abs(impressions_to - impressions_from) DESC, query_id
+"""
+
+STATUSES = """
+SELECT
+    count(*) FILTER (status = 'new') AS new,
+    count(*) FILTER (status = 'gone') AS gone,
+    count(*) FILTER (status = 'kept') AS kept,
+    coalesce(sum(impressions_from), 0)::BIGINT AS impressions_from,
+    coalesce(sum(impressions_to), 0)::BIGINT AS impressions_to,
+    coalesce(sum(impressions_from) FILTER (status = 'kept'), 0)::BIGINT AS impressions_kept_from,
+    coalesce(sum(impressions_to) FILTER (status = 'kept'), 0)::BIGINT AS impressions_kept_to
+FROM query_changes
+"""
+
+
+def over_all(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Any]:
+    """Queries over all snapshots; needs the views `all_queries`, `all_qrels`, `queries_map`."""
+    listed = {tuple(held): ids for held, ids in connection.execute(LISTED_PATTERNS).fetchall()}
+    judged = {
+        tuple(names[place] for place in places): ids
+        for places, ids in connection.execute(JUDGED_PATTERNS).fetchall()
+    }
+    return {
+        "listed": _sets(listed, names),
+        "judged": _sets(judged, names),
+        "lengths": _lengths(connection, names),
+        "topics": topics(connection, names),
+    }
+
+
+def _sets(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "ids": sum(patterns.values()),
+        "core": presence.core(patterns, names),
+        "overlap": presence.overlap(patterns, names),
+        "intersections": presence.intersections(patterns),
+    }
+
+
+def listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, dict[str, int]]:
+    """For each snapshot's place: listed, judged, listed_only, judged_only."""
+    relation = connection.sql(LISTED_AND_JUDGED)
+    return {
+        row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()
+    }
+
+
+def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """One pair of snapshots; needs `query_changes`, `queries_from` and `queries_to`."""
+    relation = connection.sql(STATUSES)
+    counts: dict[str, Any] = dict(zip(relation.columns, relation.fetchall()[0], strict=True))
+    frequencies = connection.execute(FREQUENCIES).fetchall()
+    movers: dict[str, list[dict[str, Any]]] = {
+        movement: [] for movement in ("risen", "fallen", "new", "gone")
+    }
+    for row in connection.sql(MOVERS).pl().to_dicts():
+        movers[row.pop("movement")].append(row)
+    return counts | {"frequency_spearman": spearman(frequencies), "movers": movers}
+
+
+def _lengths(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[dict[str, Any]]:
+    rows = connection.execute(LENGTHS).fetchall()
+    result = []
+    for place, name in enumerate(names):
+        counts = [(words, queries, shown) for p, words, queries, shown in rows if p == place]
+        queries = sum(n for _, n, _ in counts)
+        shown = sum(n for _, _, n in counts)
+        result.append(
+            {
+                "snapshot": name,
+                "queries_by_words": {str(words): n for words, n, _ in counts},
+                "mean_words": share(sum(words * n for words, n, _ in counts), queries),
+                "mean_words_shown": share(sum(words * n for words, _, n in counts), shown),
+            }
+        )
+    return result
+
+
+def topics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Any]:
+    """Queries and impressions of each topic in each snapshot, and divergence of the mix.
+
+    A query of several topics counts for each. `js_bits` compares consecutive snapshots.
+    """
+    table: dict[str, dict[str, list[int]]] = {}
+    for topic, place, queries, impressions in connection.execute(TOPICS).fetchall():
+        row = table.setdefault(
+            topic, {"queries": [0] * len(names), "impressions": [0] * len(names)}
+        )
+        row["queries"][place], row["impressions"][place] = queries, impressions
+    ordered = sorted(table.items(), key=lambda item: (-sum(item[1]["queries"]), item[0]))
+    return {
+        "snapshots": list(names),
+        "mix": [{"topic": topic} | row for topic, row in ordered],
+        "js_bits": [_mix_divergence(table, place) for place in range(len(names) - 1)],
+    }
+
+
+def _mix_divergence(table: dict[str, dict[str, list[int]]], place: int) -> float | None:
+    classes: dict[tuple[int, int], int] = {}
+    for row in table.values():
+        pair = (row["queries"][place], row["queries"][place + 1])
+        classes[pair] = classes.get(pair, 0) + 1
+    return jensen_shannon(classes)

@@ -1,0 +1,124 @@
+"""The formulas of change, on counts: integers in, one division (or one logarithm) at the end.
+
+Everything here is pure and exact where numbers are rational. What needs a logarithm or a root is
+rounded to `DECIMALS`, because the last bits of those differ between C libraries.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+DECIMALS = 12
+
+
+def share(part: int, whole: int) -> float | None:
+    """Part / whole; None where there is nothing to divide by."""
+    return part / whole if whole else None
+
+
+def jaccard(common: int, first: int, second: int) -> float | None:
+    """|A and B| / |A or B| from the sizes of the sets; None where both are empty."""
+    return share(common, first + second - common)
+
+
+def quantile(ordered: Sequence[float], q: float) -> float | None:
+    """The least value that at least a share `q` of the values do not exceed; None if empty.
+
+    The inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996): always one
+    of the values, never a mean of two.
+
+    Args:
+        ordered: Values in ascending order.
+        q: In (0, 1].
+    """
+    return ordered[math.ceil(q * len(ordered)) - 1] if ordered else None
+
+
+def counted_quantile(counts: Sequence[tuple[int, int]], q: float) -> int | None:
+    """`quantile` of values given as (value, how often), in ascending order of value."""
+    rank = math.ceil(q * sum(often for _, often in counts))
+    for value, often in counts:
+        rank -= often
+        if rank <= 0:
+            return value
+    return None
+
+
+def entropy_term(count: int, total: int, mixture: float) -> float:
+    """P log2(p / m) with p = count / total; 0 for a count of 0."""
+    return count / total * math.log2(count / total / mixture) if count else 0.0
+
+
+def divergence_terms(pairs: Iterable[tuple[int, int]], totals: tuple[int, int]) -> list[float]:
+    """What each type adds to the Jensen-Shannon divergence, in bits.
+
+    Args:
+        pairs: Counts of a type in both texts.
+        totals: Tokens of both texts, not 0.
+    """
+    terms = []
+    for first, second in pairs:
+        mixture = (first / totals[0] + second / totals[1]) / 2
+        terms.append(
+            (entropy_term(first, totals[0], mixture) + entropy_term(second, totals[1], mixture)) / 2
+        )
+    return terms
+
+
+def jensen_shannon(classes: Mapping[tuple[int, int], int]) -> float | None:
+    """Jensen-Shannon divergence of two distributions of counts, base 2, in bits (Lin 1991).
+
+    Args:
+        classes: How many types have these counts in both texts.
+
+    Returns:
+        A number in [0, 1]; None where one text is empty.
+    """
+    totals = tuple(sum(pair[side] * n for pair, n in classes.items()) for side in (0, 1))
+    if not all(totals):
+        return None
+    keys = sorted(classes)
+    terms = divergence_terms(keys, (totals[0], totals[1]))
+    total = math.fsum(classes[key] * term for key, term in zip(keys, terms, strict=True))
+    return round(min(max(total, 0.0), 1.0), DECIMALS)
+
+
+def spearman(pairs: Sequence[tuple[int, int]]) -> float | None:
+    """Spearman's rank correlation with mean ranks for ties; None where a side is constant."""
+    first = _doubled_ranks([a for a, _ in pairs])
+    second = _doubled_ranks([b for _, b in pairs])
+    mean = len(pairs) + 1
+    product = sum((a - mean) * (b - mean) for a, b in zip(first, second, strict=True))
+    squares = sum((a - mean) ** 2 for a in first) * sum((b - mean) ** 2 for b in second)
+    return round(product / math.sqrt(squares), DECIMALS) if squares else None
+
+
+def _doubled_ranks(values: Sequence[int]) -> list[int]:
+    """Twice the mean rank of each value, so that ranks stay integers."""
+    counts: dict[int, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    ranks, before = {}, 0
+    for value in sorted(counts):
+        ranks[value] = 2 * before + counts[value] + 1
+        before += counts[value]
+    return [ranks[value] for value in values]
+
+
+def kappa(table: Sequence[Sequence[int]], *, quadratic: bool = False) -> float | None:
+    """Cohen's kappa of a square table of counts; None where agreement by chance is certain.
+
+    Args:
+        table: Rows: first grade, columns: second grade.
+        quadratic: Weigh disagreement by the squared difference of grades (Cohen 1968).
+    """
+    grades = range(len(table))
+    total = sum(map(sum, table))
+    rows = [sum(row) for row in table]
+    columns = [sum(row[g] for row in table) for g in grades]
+    seen = chance = 0
+    for i in grades:
+        for j in grades:
+            weight = (i - j) ** 2 if quadratic else int(i != j)
+            seen += weight * table[i][j] * total
+            chance += weight * rows[i] * columns[j]
+    return 1 - seen / chance if chance else None

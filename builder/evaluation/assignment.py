@@ -1,0 +1,122 @@
+"""Which run file belongs to which system and snapshot, read from its path.
+
+In: paths of run files or folders, and the names of a collection's snapshots. Out: `RunFile`s. The
+snapshot is the one named in the file name, otherwise in the nearest folder of the path as given.
+The system is the file name without snapshot and extensions, or, where nothing is left, that of
+the folder: `bm25/2022-06.txt.gz`, `bm25_2022-06.run` and `2022-06/bm25.txt` are all `bm25` at
+2022-06.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from builder.errors import UsageError
+
+_EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|tsv|gz|zst|zstd))+$", re.IGNORECASE)
+_SEPARATORS = " ._-+"
+
+
+@dataclass(frozen=True, order=True)
+class RunFile:
+    """A run file, and what it is a run of.
+
+    Args:
+        system: Name of the system.
+        snapshot: Name of the snapshot.
+        path: The file.
+    """
+
+    system: str
+    snapshot: str
+    path: Path
+
+
+def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile]:
+    """Read system and snapshot of every run from its path.
+
+    Args:
+        paths: Run files; a folder stands for every file below it that is not hidden.
+        snapshots: Names of the collection's snapshots. Where there is only one, paths need not
+            name it.
+
+    Returns:
+        One entry per file, sorted by system and snapshot.
+
+    Raises:
+        UsageError: a path names no snapshot or several, leaves no name for the system, or two
+            files claim the same system and snapshot.
+    """
+    files = [file for path in paths for file in _files(path)]
+    if not files:
+        raise UsageError("expected at least one run file, found none")
+    runs = sorted(_assign(file, snapshots) for file in dict.fromkeys(files))
+    for first, second in pairwise(runs):
+        if (first.system, first.snapshot) == (second.system, second.snapshot):
+            raise UsageError(
+                f"{first.path} and {second.path} are both runs of {first.system!r} for "
+                f"{first.snapshot}; rename one, as SYSTEM/SNAPSHOT.txt or SYSTEM_SNAPSHOT.txt"
+            )
+    return runs
+
+
+def find_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
+    """The system that a person names as pivot: by its name, one of its files, or their folder.
+
+    Raises:
+        UsageError: it is none of these, or a folder of several systems.
+    """
+    systems = sorted({run.system for run in runs})
+    if pivot in systems:
+        return pivot
+    place = Path(pivot).resolve()
+    found = {r.system for r in runs if place in (r.path.resolve(), *r.path.resolve().parents)}
+    if len(found) != 1:
+        raise UsageError(
+            f"pivot {pivot!r}: expected one of the systems {', '.join(systems)}, or a run of one"
+        )
+    return found.pop()
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    below = sorted(p for p in path.rglob("*") if p.is_file())
+    return [p for p in below if not any(part.startswith(".") for part in p.relative_to(path).parts)]
+
+
+def _assign(path: Path, snapshots: Sequence[str]) -> RunFile:
+    stem = _EXTENSIONS.sub("", path.name)
+    parts = [stem, *reversed(path.parts[:-1])]
+    for part in parts:
+        named = [name for name in snapshots if _pattern(name).search(part)]
+        if len(named) > 1:
+            raise UsageError(f"{path}: expected one snapshot in {part!r}, found {', '.join(named)}")
+        if named:
+            system = _without(named[0], stem) or _folder_name(path, named[0])
+            return RunFile(system, named[0], path)
+    if len(snapshots) == 1:
+        return RunFile(stem, snapshots[0], path)
+    raise UsageError(
+        f"{path}: expected the name of a snapshot ({', '.join(snapshots)}) in the file name or in "
+        "a folder, as in bm25/2022-06.txt or bm25_2022-06.txt"
+    )
+
+
+def _folder_name(path: Path, snapshot: str) -> str:
+    name = _without(snapshot, path.absolute().parent.name)
+    if not name:
+        raise UsageError(f"{path}: expected the name of a system in the file or folder name")
+    return name
+
+
+def _without(snapshot: str, name: str) -> str:
+    pieces = (piece.strip(_SEPARATORS) for piece in _pattern(snapshot).split(name))
+    return "_".join(piece for piece in pieces if piece)
+
+
+def _pattern(snapshot: str) -> re.Pattern[str]:
+    """The snapshot as a whole date: `2022-06` is not in `2022-06-15` nor in `12022-06`."""
+    return re.compile(rf"(?<!\d){re.escape(snapshot)}(?!\d|-\d\d(?!\d))")

@@ -1,0 +1,145 @@
+"""Effectiveness of systems in one snapshot: a score for every judged query, and means over them.
+
+In: judgements and runs of a snapshot. Out: `SnapshotScores`, a full array (judged queries, systems,
+measures). Every judged query counts: one that is absent from a run scores 0 there; a query of the
+run that nobody judged is ignored; both are counted. A system without a run is NaN throughout.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from builder.errors import UsageError
+from builder.evaluation.engines import OWN, Floats, TrecEval
+from builder.evaluation.hits import find_hits
+from builder.evaluation.measures import Measure
+from builder.evaluation.qrels import check_qrels
+from builder.evaluation.runs import Run
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """Scores of one run.
+
+    Args:
+        values: Shape (judged queries, measures).
+        missing: Judged queries that the run lacks, shape (judged queries,).
+        unjudged: Queries of the run that nobody judged.
+    """
+
+    values: Floats
+    missing: Flags
+    unjudged: int
+
+
+@dataclass(frozen=True)
+class SnapshotScores:
+    """Scores of all systems in one snapshot.
+
+    Args:
+        snapshot: Its name.
+        query_ids: The judged queries, sorted.
+        values: Shape (queries, systems, measures); NaN where a system has no run.
+        missing: Judged queries that a run lacks, shape (queries, systems).
+        unjudged: Queries of each system's run that nobody judged; -1 where it has no run.
+        irrelevant: Judged queries without any relevant document, shape (queries,).
+    """
+
+    snapshot: str
+    query_ids: tuple[str, ...]
+    values: Floats
+    missing: Flags
+    unjudged: tuple[int, ...]
+    irrelevant: Flags
+
+    def restrict(self, query_ids: Iterable[str]) -> "SnapshotScores":
+        """The same scores for some of the judged queries, in sorted order."""
+        wanted = set(query_ids)
+        kept = np.array([query in wanted for query in self.query_ids], dtype=np.bool_)
+        return SnapshotScores(
+            self.snapshot,
+            tuple(query for query in self.query_ids if query in wanted),
+            self.values[kept],
+            self.missing[kept],
+            self.unjudged,
+            self.irrelevant[kept],
+        )
+
+    def means(self) -> Floats:
+        """Means over the judged queries, shape (systems, measures); NaN where there is none."""
+        if not self.query_ids:
+            return np.full(self.values.shape[1:], np.nan)
+        return np.asarray(self.values.mean(axis=0), dtype=np.float64)
+
+
+class Judge:
+    """Scores runs against the judgements of one snapshot.
+
+    Args:
+        qrels: Columns `query_id`, `doc_id`, `grade`; unique by the first two.
+        measures: What to compute.
+        where: What the judgements are, for messages.
+
+    Raises:
+        DataError: the judgements have nulls, or judge a pair twice.
+        MissingExtraError: the extra [evaluation] is not installed.
+    """
+
+    def __init__(
+        self, qrels: pl.DataFrame, measures: Sequence[Measure], where: str = "qrels"
+    ) -> None:
+        self._qrels = check_qrels(qrels, where)
+        best = self._qrels.group_by("query_id").agg(pl.col("grade").max()).sort("query_id")
+        self.query_ids: tuple[str, ...] = tuple(best["query_id"])
+        self.irrelevant: Flags = (best["grade"] < 1).to_numpy().astype(np.bool_)
+        self.measures = tuple(measures)
+        self._asked = [i for i, measure in enumerate(measures) if measure.engine == "trec_eval"]
+        self._trec_eval = TrecEval([measures[i] for i in self._asked], self._qrels)
+
+    def score(self, run: Run) -> RunScores:
+        """Scores of a run for every judged query.
+
+        Raises:
+            UsageError: a measure looks deeper than the run was cut.
+            DataError: a grade is above the maximum that ERR was given.
+        """
+        deepest = max((measure.cutoff or 0 for measure in self.measures), default=0)
+        if run.depth is not None and deepest > run.depth:
+            raise UsageError(
+                f"expected a run depth of at least {deepest}, the largest cutoff among the "
+                f"measures, found {run.depth}; raise the depth or drop the measure"
+            )
+        hits = find_hits(self._qrels, run)
+        values = np.zeros((len(self.query_ids), len(self.measures)))
+        values[:, self._asked] = self._trec_eval.scores(hits)
+        for index, measure in enumerate(self.measures):
+            if measure.engine == "own":
+                values[:, index] = OWN[measure.family](measure, hits)
+        return RunScores(values, hits.retrieved == 0, hits.unjudged)
+
+
+def gather(
+    snapshot: str, judge: Judge, systems: Sequence[str], scores: Mapping[str, RunScores]
+) -> SnapshotScores:
+    """Put the scores of several runs of one snapshot side by side.
+
+    Args:
+        snapshot: Its name.
+        judge: What scored them.
+        systems: All systems of the evaluation, in order.
+        scores: Scores by system; a system may lack a run here.
+    """
+    queries = len(judge.query_ids)
+    values = np.full((queries, len(systems), len(judge.measures)), np.nan)
+    missing = np.zeros((queries, len(systems)), dtype=np.bool_)
+    for index, system in enumerate(systems):
+        if system in scores:
+            values[:, index] = scores[system].values
+            missing[:, index] = scores[system].missing
+    unjudged = tuple(scores[s].unjudged if s in scores else -1 for s in systems)
+    return SnapshotScores(snapshot, judge.query_ids, values, missing, unjudged, judge.irrelevant)

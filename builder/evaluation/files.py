@@ -1,0 +1,73 @@
+"""Bytes of a run or qrels file, plain, gzip or zstd, within a bound.
+
+In: a path. Out: the decompressed bytes. The compression is read from the first bytes, not from the
+name. Truncated or damaged streams, and streams that would grow beyond the bound, are errors.
+"""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from builder.errors import FormatError, UsageError
+
+MAX_BYTES = 4 * 2**30
+"""Largest decompressed size read, in bytes: about 75 million lines of a TREC run."""
+
+_CHUNK = 16 * 2**20
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """All bytes of a file, decompressed, without a UTF-8 byte order mark.
+
+    Args:
+        path: A plain, gzip or zstd file.
+        max_bytes: Largest decompressed size accepted.
+
+    Raises:
+        UsageError: the path is not a readable file.
+        FormatError: the compressed stream is damaged, or larger than `max_bytes`.
+    """
+    compression = _compression(path)
+    if compression is None:
+        if path.stat().st_size > max_bytes:
+            raise _too_large(path, max_bytes)
+        return path.read_bytes().removeprefix(_BYTE_ORDER_MARK)
+    try:
+        with pa.input_stream(str(path), compression=compression) as stream:
+            data = _decompress(stream, max_bytes)
+    except OSError as error:
+        raise FormatError(f"expected an intact {compression} stream ({error})", path) from error
+    if len(data) > max_bytes:
+        raise _too_large(path, max_bytes)
+    return data.removeprefix(_BYTE_ORDER_MARK)
+
+
+def _compression(path: Path) -> str | None:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: expected a readable file, found a folder or a pipe")
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise UsageError(f"{path}: expected a readable file ({error.strerror})") from error
+    return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def _decompress(stream: pa.NativeFile, max_bytes: int) -> bytes:
+    """At most one byte more than the bound."""
+    chunks: list[bytes] = []
+    room = max_bytes + 1
+    while room and (chunk := stream.read(min(_CHUNK, room))):
+        chunks.append(chunk)
+        room -= len(chunk)
+    return b"".join(chunks)
+
+
+def _too_large(path: Path, max_bytes: int) -> FormatError:
+    return FormatError(
+        f"expected at most {max_bytes} bytes after decompression, found more; split the file, or "
+        "raise max_bytes if it is to be trusted",
+        path,
+    )

@@ -1,0 +1,92 @@
+"""Text files as numbered lines, plain, gzip or zstd.
+
+In: a path. Out: lines without their line end, each with its 1-based number, so that every error of
+a reader can say where. The compression is told by the first bytes, never by the name; the file is
+streamed.
+"""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from builder.errors import FormatError, UsageError
+
+LINES_PER_BLOCK = 250_000
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a UTF-8 file with their numbers; LF and CRLF ends are cut off.
+
+    Raises:
+        UsageError: the path is not a readable file.
+        FormatError: the file is not UTF-8, or its compression is broken.
+    """
+    compression = _compression(path)
+    number = 0
+    try:
+        with pa.input_stream(str(path), compression=compression) as stream:
+            for number, raw in enumerate(io.BufferedReader(stream, 2**20), start=1):
+                line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
+                yield number, line.decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"expected UTF-8, found {error.reason}", path, number) from error
+    except OSError as error:
+        message = f"expected an intact {compression or 'file'} stream ({error})"
+        raise FormatError(message, path, number + 1) from error
+
+
+def _compression(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise UsageError(f"{path}: expected a readable file ({error.strerror})") from error
+    return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def line_blocks(path: Path, lines_per_block: int = LINES_PER_BLOCK) -> Iterator[pl.DataFrame]:
+    """The file as frames with columns line (UInt32) and text, without blank and `#` lines.
+
+    Raises:
+        UsageError, FormatError: as `numbered_lines`.
+    """
+    numbers: list[int] = []
+    texts: list[str] = []
+    for number, text in numbered_lines(path):
+        if not text or text.isspace() or text.startswith("#"):
+            continue
+        numbers.append(number)
+        texts.append(text)
+        if len(texts) == lines_per_block:
+            yield _block(numbers, texts)
+            numbers, texts = [], []
+    yield _block(numbers, texts)
+
+
+def _block(numbers: list[int], texts: list[str]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"line": numbers, "text": texts}, schema={"line": pl.UInt32, "text": pl.String}
+    )
+
+
+def refuse_first(rows: pl.DataFrame, valid: pl.Expr, expected: str, path: Path) -> None:
+    """Refuse a block of lines at its first line for which `valid` does not hold.
+
+    Args:
+        rows: A frame with the columns of `line_blocks` beside whatever was parsed from them.
+        valid: A Boolean expression; null counts as false.
+        expected: What a line should have been.
+        path: The file, for the message.
+
+    Raises:
+        FormatError: at the first offending line, with what was found there.
+    """
+    wrong = rows.filter(~valid.fill_null(value=False)).head(1)
+    if wrong.height:
+        line, text = wrong.item(0, "line"), wrong.item(0, "text")
+        raise FormatError(f"expected {expected}, found {text[:120]!r}", path, line)

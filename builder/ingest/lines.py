@@ -1,0 +1,115 @@
+"""Raw files -> numbered lines, plain, gzip or zstd, whatever is wrong with them.
+
+In: a source. Out: blocks of lines with the number of the first. The compression is told by the
+first bytes, not by the name. A line ends with LF; one CR before it and a byte order mark at the
+start of a file are dropped. What cannot be read is reported as a fault, never raised: a damaged or
+truncated file keeps the lines before the damage, an over-long line is skipped, and a file that
+unpacks to far more than its size is left at the bound.
+"""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, cast
+
+import zstandard
+
+from builder.errors import FormatError
+from builder.sources import Source
+
+CHUNK = 4 * 2**20
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+BOM = b"\xef\xbb\xbf"
+LARGEST_RATIO = 200
+"""Decompressed bytes per compressed byte beyond which a file is a bomb; real logs stay below 50."""
+RATIO_APPLIES_FROM = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive lines of a file, without their ends; None stands for a line that was too long.
+
+    Args:
+        first: 1-based number of the first line.
+        lines: The lines.
+        fault: Why reading stopped after them, or None.
+    """
+
+    first: int
+    lines: list[bytes | None]
+    fault: str | None = None
+
+
+def open_plain(source: Source) -> IO[bytes]:
+    """A file's decompressed bytes.
+
+    Raises:
+        FormatError: the file cannot be opened.
+    """
+    try:
+        with source.path.open("rb") as file:
+            head = file.read(4)
+        if head.startswith(GZIP):
+            return cast("IO[bytes]", gzip.open(source.path, "rb"))
+        if head == ZSTD:
+            return cast("IO[bytes]", zstandard.open(source.path, "rb"))
+        return source.path.open("rb")
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
+
+
+def read_blocks(source: Source, max_line: int) -> Iterator[Block]:
+    """The lines of a file in blocks of a few megabytes.
+
+    Args:
+        source: The file.
+        max_line: Longest line in bytes; longer ones are skipped.
+
+    Raises:
+        FormatError: the file cannot be opened.
+    """
+    number, rest, skipping = 1, b"", False
+    with open_plain(source) as file:
+        for chunk, fault in _chunks(file, source):
+            pieces = (rest + chunk).split(b"\n")
+            rest = pieces.pop()
+            lines: list[bytes | None] = [
+                piece.removesuffix(b"\r") if len(piece) <= max_line else None for piece in pieces
+            ]
+            if skipping and lines:
+                lines[0], skipping = None, False
+            if len(rest) > max_line:
+                rest, skipping = b"", True
+            if fault is not None:
+                rest, skipping = b"", False
+            if lines or fault is not None:
+                yield Block(number, lines, fault)
+            number += len(lines)
+    if rest or skipping:
+        yield Block(number, [None if skipping else rest.removesuffix(b"\r")])
+
+
+def _chunks(file: IO[bytes], source: Source) -> Iterator[tuple[bytes, str | None]]:
+    """Decompressed chunks; the last of a faulty file comes with the fault."""
+    most = max(LARGEST_RATIO * source.path.stat().st_size, RATIO_APPLIES_FROM)
+    seen = 0
+    while True:
+        try:
+            chunk = file.read(CHUNK)
+            if not seen:
+                chunk = chunk.removeprefix(BOM)
+        except EOFError:
+            yield b"", "file_truncated"
+            return
+        except (OSError, zlib.error, zstandard.ZstdError):
+            yield b"", "file_damaged"
+            return
+        if not chunk:
+            return
+        seen += len(chunk)
+        if seen > most:
+            yield b"", "decompression_bomb"
+            return
+        yield chunk, None

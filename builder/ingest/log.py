@@ -1,0 +1,145 @@
+"""Query logs -> impressions in keys: the stage `log`.
+
+In: log files of a snapshot. Out: `impressions` (no text, no time, no user identifier),
+`log_queries`, `log_urls`, and a reject with file and line for every line that is no impression.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from builder.ingest.dictionary import Dictionary
+from builder.ingest.impression import Impression, RejectError, parse_impression
+from builder.ingest.lines import Block, read_blocks
+from builder.parameters import LogParameters
+from builder.progress import Progress
+from builder.resources import Limits
+from builder.sources import Interval, Source
+from builder.tables import Ledger, RejectWriter, TableWriter
+from schemas import Impressions
+
+SECRET_BYTES = 2**20
+
+
+def ingest_log(
+    out: Path,
+    *,
+    files: Sequence[Source],
+    interval: Interval,
+    params: LogParameters,
+    limits: Limits,
+    progress: Progress,
+) -> Ledger:
+    """Stage: read the query logs of a snapshot.
+
+    Args:
+        out: Folder that receives `impressions`, `log_queries`, `log_urls` and `rejects`.
+        files: Log files in the order in which they are read.
+        interval: Impressions outside it are rejected.
+        params: `[log]`.
+        limits: Scratch space and memory.
+        progress: Told the lines read.
+
+    Returns:
+        An account of the lines.
+
+    Raises:
+        FormatError: a file cannot be opened.
+        DataError: two strings have one key.
+    """
+    ledger = Ledger("lines")
+    with (
+        RejectWriter(out, "log", ledger) as rejects,
+        TableWriter(out / "impressions.parquet", Impressions) as writer,
+        Dictionary(limits, _secret(files)) as dictionary,
+    ):
+        for file in files:
+            for block in read_blocks(file, params.max_line_bytes):
+                parsed = _parse(block, file, interval, params, rejects)
+                kept = _key(parsed, file, dictionary, rejects)
+                writer.write(_batch(kept, ledger.rows_out))
+                ledger.rows_out += len(kept)
+                ledger.rows_in += len(block.lines) + (block.fault is not None)
+                progress.advance(len(block.lines))
+        dictionary.write(out)
+    return ledger
+
+
+def _secret(files: Sequence[Source]) -> bytes:
+    """A key that can be made again from the raw log alone."""
+    digest = hashlib.sha256()
+    for file in files[:1]:
+        with file.path.open("rb") as raw:
+            digest.update(raw.read(SECRET_BYTES))
+    return digest.digest()
+
+
+Numbered = tuple[int, Impression]
+Keyed = tuple[int | None, int, int, list[int], list[int]]
+
+
+def _parse(
+    block: Block,
+    file: Source,
+    interval: Interval,
+    params: LogParameters,
+    rejects: RejectWriter,
+) -> list[Numbered]:
+    parsed: list[Numbered] = []
+    for number, line in enumerate(block.lines, block.first):
+        if line is None:
+            rejects.add("line_too_long", file=file.name, line=number)
+            continue
+        try:
+            parsed.append((number, parse_impression(line, interval, params)))
+        except RejectError as reject:
+            rejects.add(str(reject), file=file.name, line=number)
+    if block.fault is not None:
+        rejects.add(block.fault, file=file.name, line=block.first + len(block.lines))
+    return parsed
+
+
+def _key(
+    parsed: list[Numbered], file: Source, dictionary: Dictionary, rejects: RejectWriter
+) -> list[Keyed]:
+    """Impressions in keys; those with a query without letters or an impossible URL are left out."""
+    queries = dictionary.queries({page.query for _, page in parsed})
+    urls = dictionary.urls({url for _, page in parsed for url in page.results})
+    users = dictionary.users({page.user for _, page in parsed if page.user is not None})
+    kept: list[Keyed] = []
+    for number, page in parsed:
+        query = queries[page.query]
+        results = [urls[url] for url in page.results]
+        if query is None:
+            rejects.add("query_without_letters", file=file.name, line=number)
+        elif None in results:
+            rejects.add("bad_url", file=file.name, line=number)
+        else:
+            user = None if page.user is None else users[page.user]
+            docs = [doc for doc in results if doc is not None]
+            kept.append((user, query[1], query[0], docs, page.clicks))
+    return kept
+
+
+def _batch(rows: list[Keyed], first: int) -> pa.RecordBatch:
+    users, queries, surfaces, results, clicks = zip(*rows, strict=True) if rows else ((),) * 5
+    return pa.record_batch(
+        {
+            "impression": pa.array(np.arange(first, first + len(rows), dtype=np.uint64)),
+            "user": pa.array(users, pa.uint64()),
+            "query": pa.array(queries, pa.uint64()),
+            "surface": pa.array(surfaces, pa.uint64()),
+            "results": _lists(results, pa.uint64()),
+            "clicks": _lists(clicks, pa.uint16()),
+        }
+    )
+
+
+def _lists(values: Sequence[list[int]], kind: pa.DataType) -> pa.ListArray:
+    offsets = np.zeros(len(values) + 1, dtype=np.int32)
+    np.cumsum([len(value) for value in values], out=offsets[1:])
+    flat = pa.array([item for value in values for item in value], kind)
+    return pa.ListArray.from_arrays(pa.array(offsets), flat)

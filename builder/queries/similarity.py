@@ -1,0 +1,89 @@
+"""Near-equal signatures: those that differ in the spelling of one word.
+
+In: distinct signatures (sorted stems, see `signatures.py`). Out: pairs of them with the edit
+similarity of the two words, 1 - d / length of the longer, d the Damerau-Levenshtein distance
+(insertion, deletion, substitution, transposition). Since stems are sorted, word order is ignored;
+the relation is symmetric and does not depend on the order of the input.
+
+Two words count as spellings of one another when the similarity reaches the threshold, d <= 2,
+neither holds a digit, and they begin with the same letter: first letters are rarely mistyped
+(Yannakoudakis & Fawthrop 1983), but tell `maternite` from `paternite` and `licite` from `illicite`.
+
+Words are compared by deletion neighbourhoods (Mor & Fraenkel 1982): two words within distance d
+share a string that at most d deletions make of either. No pair is missed, none is compared twice.
+"""
+
+import duckdb
+import polars as pl
+
+MOST_EDITS = 2
+
+WORDS = """
+CREATE OR REPLACE TEMP TABLE words AS
+SELECT word, length(word) AS letters,
+       least($most, floor((1 - $threshold) * length(word) + 1e-9))::INTEGER AS edits
+FROM (SELECT DISTINCT unnest(string_split(signature, ' ')) AS word FROM signatures)
+WHERE NOT regexp_matches(word, '[0-9]') AND length(word) > 1
+"""
+
+SPELLINGS = """
+CREATE OR REPLACE TEMP TABLE spellings AS
+WITH longest AS (
+    SELECT word, letters, least($most, edits + 1) AS deletions FROM words
+), one_less AS (
+    SELECT word, substr(word, 1, i - 1) || substr(word, i + 1) AS piece
+    FROM longest, generate_series(2, letters) AS _(i) WHERE deletions >= 1
+), two_less AS (
+    SELECT word, substr(piece, 1, i - 1) || substr(piece, i + 1) AS piece
+    FROM one_less JOIN longest USING (word), generate_series(2, length(piece)) AS _(i)
+    WHERE deletions >= 2
+), neighbourhoods AS (
+    SELECT word, word AS piece FROM words
+    UNION SELECT * FROM one_less UNION SELECT * FROM two_less
+), near AS (
+    SELECT DISTINCT a.word AS word, b.word AS other
+    FROM neighbourhoods a JOIN neighbourhoods b USING (piece) WHERE a.word <> b.word
+)
+SELECT word, other,
+       1 - damerau_levenshtein(word, other) / greatest(length(word), length(other)) AS similarity
+FROM near
+WHERE word[1] = other[1] AND damerau_levenshtein(word, other) <= $most
+  AND damerau_levenshtein(word, other)
+      <= (1 - $threshold) * greatest(length(word), length(other)) + 1e-9
+"""
+
+LINKS = """
+WITH split AS (
+    SELECT signature, string_split(signature, ' ') AS parts FROM signatures
+), holes AS (
+    SELECT signature, parts[i] AS word,
+           array_to_string(list_concat(parts[:i - 1], parts[i + 1:]), ' ') AS rest
+    FROM split, generate_series(1, len(parts)) AS _(i)
+    SEMI JOIN spellings ON spellings.word = parts[i]
+)
+SELECT a.signature AS signature, b.signature AS other, max(similarity) AS similarity
+FROM holes a JOIN spellings ON spellings.word = a.word
+JOIN holes b ON b.word = spellings.other AND b.rest = a.rest
+GROUP BY a.signature, b.signature
+ORDER BY a.signature, b.signature
+"""
+
+
+def near_signatures(
+    connection: duckdb.DuckDBPyConnection, signatures: pl.Series, threshold: float
+) -> pl.DataFrame:
+    """All pairs of near-equal signatures, in both directions.
+
+    Args:
+        connection: A private connection; tables of it are overwritten.
+        signatures: Distinct signatures.
+        threshold: Least edit similarity of the two words, in (0, 1].
+
+    Returns:
+        Columns `signature`, `other`, `similarity`, sorted.
+    """
+    connection.register("signatures", signatures.alias("signature").to_frame().to_arrow())
+    connection.execute(WORDS, {"most": MOST_EDITS, "threshold": threshold})
+    connection.execute(SPELLINGS, {"most": MOST_EDITS, "threshold": threshold})
+    links: pl.DataFrame = connection.sql(LINKS).pl()
+    return links

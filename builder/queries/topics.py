@@ -1,0 +1,105 @@
+"""The topics of a collection: a hand-made table, chosen once for all snapshots.
+
+In: UTF-8 tab-separated lines under the header `topic_id label aliases language source`, aliases
+separated by `|`. Out: `topics` (see `schemas.Topics`). A topic list decides what a collection is
+about, so a faulty line is an error, never a silent loss; only blank lines are left out.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builder.errors import FormatError
+from builder.keys import fold_texts
+from builder.progress import Progress
+from builder.resources import Limits
+from builder.sources import Source
+from builder.tables import Ledger, RejectWriter, write_frame
+from schemas import Topics
+
+HEADER = ("topic_id", "label", "aliases", "language", "source")
+TOPIC_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
+LANGUAGE = re.compile(r"[a-z]{2}")
+
+
+def read_topics(out: Path, *, source: Source, limits: Limits, progress: Progress) -> Ledger:
+    """Stage: read the topic table.
+
+    Args:
+        out: Folder that receives `topics.parquet` and `rejects.parquet`.
+        source: The TSV file.
+        limits: Unused; a topic table is small.
+        progress: Told the lines read.
+
+    Raises:
+        FormatError: not UTF-8, a wrong header, a faulty line, or an id given twice.
+    """
+    del limits
+    ledger = Ledger("lines")
+    lines = _lines(source)
+    progress.start("topics", len(lines), "lines")
+    with RejectWriter(out, "topics", ledger) as rejects:
+        topics = list(_parse(lines, source, rejects))
+        ledger.rows_in, ledger.rows_out = len(lines), len(topics)
+    write_frame(pl.DataFrame(topics, schema=Topics.dtypes()), out / "topics.parquet", Topics)
+    progress.advance(len(lines))
+    progress.finish()
+    return ledger
+
+
+def _lines(source: Source) -> list[str]:
+    """The lines under the header."""
+    try:
+        text = source.path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"expected UTF-8 text: {error}", source.name) from None
+    header, *lines = text.removesuffix("\n").split("\n")
+    if tuple(header.rstrip("\r").split("\t")) != HEADER:
+        expected = "<TAB>".join(HEADER)
+        raise FormatError(f"expected the header {expected}, found {header[:80]!r}", source.name, 1)
+    return lines
+
+
+def _parse(lines: list[str], source: Source, rejects: RejectWriter) -> Iterator[dict[str, Any]]:
+    first_line: dict[str, int] = {}
+    for number, line in enumerate(lines, 2):
+        if not line.strip():
+            rejects.add("blank_line", file=source.name, line=number)
+            continue
+        topic = _topic(line.rstrip("\r").split("\t"), source, number)
+        seen = first_line.setdefault(topic["topic_id"], number)
+        if seen != number:
+            raise FormatError(
+                f"topic {topic['topic_id']!r} is already on line {seen}; an id names one topic",
+                source.name,
+                number,
+            )
+        yield topic
+
+
+def _topic(fields: list[str], source: Source, line: int) -> dict[str, Any]:
+    if len(fields) != len(HEADER):
+        raise FormatError(
+            f"expected {len(HEADER)} tab-separated fields, found {len(fields)}", source.name, line
+        )
+    topic = dict(zip(HEADER, (field.strip() for field in fields), strict=True))
+    aliases = [alias for part in topic["aliases"].split("|") if (alias := part.strip())]
+    for field, pattern, form in (
+        ("topic_id", TOPIC_ID, "lower-case letters, digits, - and _"),
+        ("language", LANGUAGE, "an ISO 639-1 code of two letters"),
+    ):
+        if not pattern.fullmatch(topic[field]):
+            raise FormatError(
+                f"{field}: expected {form}, found {topic[field]!r}", source.name, line
+            )
+    for name, folded in zip(
+        (topic["label"], *aliases), fold_texts((topic["label"], *aliases)), strict=True
+    ):
+        if not folded:
+            raise FormatError(
+                f"a label or alias needs a letter or a digit, found {name!r}", source.name, line
+            )
+    return {**topic, "aliases": aliases}

@@ -1,0 +1,256 @@
+"""Verdicts: labels with scores for queries, users and documents, from lists and plug-ins.
+
+In: TSV files and installed plug-ins that a definition names, and the log of a snapshot. Out:
+`verdicts` (see `schemas.Verdicts`): one row a label, with its source and version. The filters of
+the definition act on them by name. Lists and plug-ins belong to the definition, so every snapshot
+is judged by the same; `coverage` shows where one of them has nothing to say.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from builder.errors import FormatError
+from builder.keys import fold_texts, key64, url_key
+from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
+from builder.progress import Progress
+from builder.queries.anonymous import anonymous_queries
+from builder.queries.plugins import VerdictPlugin, ask, load_plugins
+from builder.resources import Limits
+from builder.sources import Source
+from builder.tables import Ledger, RejectWriter, Table, write_frame
+from schemas import Verdicts
+
+HEADER = ("kind", "key", "label", "score", "source", "version")
+
+IN_SNAPSHOT = """
+SELECT given.* FROM given
+WHERE kind = 'query' AND key IN (SELECT query FROM log_queries)
+   OR kind = 'document' AND key IN (SELECT doc FROM log_urls)
+   OR kind = 'user' AND key IN (SELECT "user" FROM impressions)
+ORDER BY ALL
+"""
+
+USERS = """
+SELECT "user" AS key, count(*)::UINTEGER AS impressions,
+       count(DISTINCT query)::UINTEGER AS queries, sum(len(clicks))::UINTEGER AS clicks
+FROM impressions WHERE "user" IS NOT NULL GROUP BY "user" ORDER BY "user"
+"""
+
+DOCUMENTS = "SELECT doc AS key, url FROM log_urls ORDER BY doc"
+SUBJECTS_PER_CALL = 100_000
+
+
+def collect_verdicts(
+    out: Path,
+    *,
+    impressions: Table,
+    log_queries: Table,
+    log_urls: Table,
+    params: VerdictParameters,
+    select: SelectParameters,
+    limits: Limits,
+    progress: Progress,
+    files: Sequence[Source] = (),
+) -> Ledger:
+    """Stage: what lists and plug-ins say about the queries, users and documents of a log.
+
+    Args:
+        out: Folder that receives `verdicts.parquet` and `rejects.parquet`.
+        impressions: See `schemas.Impressions`.
+        log_queries: See `schemas.LogQueries`.
+        log_urls: See `schemas.LogUrls`.
+        params: `[verdicts]`.
+        select: `[select]`: a plug-in sees only queries that pass its k-anonymity and hold no
+            personal data.
+        limits: Memory and threads.
+        progress: Told the verdicts.
+        files: TSV files of verdicts.
+
+    Returns:
+        An account of the verdicts given; those on nothing in this log are dropped.
+
+    Raises:
+        FormatError: a file is not one of verdicts.
+        UsageError: a plug-in is not installed.
+        ContractError: a plug-in's answer is not one of verdicts.
+    """
+    plugins = load_plugins(params.plugins)
+    given = read_verdicts(files)
+    progress.start("verdicts", given.height, "verdicts")
+    frames = [_in_snapshot(given, impressions, log_queries, log_urls, limits)]
+    applied = frames[0].height
+    for plugin in plugins:
+        subjects = _subjects(plugin, impressions, log_queries, log_urls, select, limits)
+        frames += [ask(plugin, frame) for frame in subjects]
+    verdicts = pl.concat(frames)
+    write_frame(verdicts, out / "verdicts.parquet", Verdicts)
+    ledger = Ledger("verdicts", verdicts.height + given.height - applied, verdicts.height)
+    with RejectWriter(out, "verdicts", ledger) as rejects:
+        rejects.add("not_in_this_log", rows=given.height - applied)
+    progress.advance(given.height)
+    progress.finish()
+    return ledger
+
+
+def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
+    """The verdicts of TSV files: columns of `schemas.Verdicts`, sorted, without repetitions.
+
+    A file has the header `kind key label score source version`. The key of a query is its text,
+    of a document its URL, of a user its pseudonym in 16 hexadecimal digits.
+
+    Raises:
+        FormatError: not UTF-8, a wrong header or line, or two scores for one key and label.
+    """
+    rows = [row for source in files for row in _parse(source)]
+    frame = pl.DataFrame(rows, schema=Verdicts.dtypes(), orient="row").unique().sort(pl.all())
+    twice = frame.filter(frame.select(Verdicts.primary_key()).is_duplicated())
+    if twice.height:
+        kind, key, label, source, version = twice.select(Verdicts.primary_key()).row(0)
+        raise FormatError(
+            f"{source} {version} gives {kind} {key:016x} two scores for {label!r}; keep one",
+            ", ".join(file.name for file in files),
+        )
+    return frame
+
+
+def left_out(
+    verdicts: Table | None, filters: Sequence[VerdictFilter], kind: str
+) -> dict[str, pl.Series]:
+    """Keys that each filter of a kind leaves out, by name of the filter, in order.
+
+    Args:
+        verdicts: See `schemas.Verdicts`; None when there are none.
+        filters: `[[verdicts.filters]]`.
+        kind: `query`, `user` or `document`.
+    """
+    chosen = [verdict_filter for verdict_filter in filters if verdict_filter.kind == kind]
+    if verdicts is None or not chosen:
+        return {}
+    rows = verdicts.scan().filter(pl.col("kind") == kind).collect()
+    return {
+        verdict_filter.name: rows.filter(
+            pl.col("label") == verdict_filter.label,
+            pl.col("score") >= verdict_filter.min_score,
+            pl.lit(verdict_filter.source is None) | (pl.col("source") == verdict_filter.source),
+        )["key"]
+        .unique()
+        .sort()
+        for verdict_filter in chosen
+    }
+
+
+def coverage(verdicts: Mapping[str, Table]) -> pl.DataFrame:
+    """How many verdicts each source gives in each snapshot, zeros included.
+
+    Args:
+        verdicts: Table `verdicts` of each snapshot, by name.
+
+    Returns:
+        Columns `source`, `version`, `kind`, `label`, `snapshot`, `verdicts`, sorted. A zero says
+        where a list or plug-in that speaks elsewhere has nothing to say.
+    """
+    what = ["source", "version", "kind", "label"]
+    rows = pl.concat(
+        table.scan().select(*what, pl.lit(name).alias("snapshot"))
+        for name, table in verdicts.items()
+    ).collect()
+    counted = rows.group_by(*what, "snapshot").agg(pl.len().cast(pl.UInt32).alias("verdicts"))
+    names = pl.DataFrame({"snapshot": list(verdicts)}, schema={"snapshot": pl.String})
+    every = rows.select(what).unique().join(names, how="cross")
+    return (
+        every.join(counted, on=[*what, "snapshot"], how="left")
+        .with_columns(pl.col("verdicts").fill_null(0))
+        .sort(*what, "snapshot")
+    )
+
+
+def _parse(source: Source) -> Iterator[tuple[str, int, str, str, str, float]]:
+    try:
+        header, *lines = source.path.read_text(encoding="utf-8-sig").splitlines() or [""]
+    except UnicodeDecodeError as error:
+        raise FormatError(f"expected UTF-8 text: {error}", source.name) from None
+    if tuple(header.split("\t")) != HEADER:
+        expected = "<TAB>".join(HEADER)
+        raise FormatError(f"expected the header {expected}, found {header[:80]!r}", source.name, 1)
+    for number, line in enumerate(lines, 2):
+        if not line.strip():
+            continue
+        fields = [field.strip() for field in line.split("\t")]
+        if len(fields) != len(HEADER):
+            raise FormatError(
+                f"expected {len(HEADER)} tab-separated fields, found {len(fields)}",
+                source.name,
+                number,
+            )
+        try:
+            yield _verdict(*fields)
+        except ValueError as error:
+            raise FormatError(str(error), source.name, number) from None
+
+
+def _verdict(
+    kind: str, key: str, label: str, score: str, source: str, version: str
+) -> tuple[str, int, str, str, str, float]:
+    """One verdict, in the order of the contract's columns."""
+    if kind == "query":
+        number = key64(fold_texts([key])[0])
+    elif kind == "document":
+        number = key64(url_key(key))
+    elif kind == "user":
+        number = int(key, 16)
+    else:
+        raise ValueError(f"kind: expected query, user or document, found {kind!r}")
+    if not (label.replace("_", "a").isalnum() and label.isascii() and label.islower()):
+        raise ValueError(f"label: expected lower-case letters, digits and _, found {label!r}")
+    if not 0 <= float(score) <= 1:
+        raise ValueError(f"score: expected a number from 0 to 1, found {score!r}")
+    if not (source and version and 0 <= number < 2**64):
+        raise ValueError("expected a source, a version and a key of 64 bits")
+    return kind, number, label, source, version, float(score)
+
+
+def _in_snapshot(
+    given: pl.DataFrame, impressions: Table, log_queries: Table, log_urls: Table, limits: Limits
+) -> pl.DataFrame:
+    if given.is_empty():
+        return given
+    with limits.connect() as connection:
+        _views(connection, impressions, log_queries, log_urls)
+        connection.register("given", given.to_arrow())
+        found: pl.DataFrame = connection.sql(IN_SNAPSHOT).pl()
+    return found
+
+
+def _views(
+    connection: duckdb.DuckDBPyConnection, impressions: Table, log_queries: Table, log_urls: Table
+) -> None:
+    impressions.view(connection, "impressions")
+    log_queries.view(connection, "log_queries")
+    log_urls.view(connection, "log_urls")
+
+
+def _subjects(
+    plugin: VerdictPlugin,
+    impressions: Table,
+    log_queries: Table,
+    log_urls: Table,
+    select: SelectParameters,
+    limits: Limits,
+) -> Iterator[pl.DataFrame]:
+    """What a plug-in judges, in frames."""
+    if plugin.kind == "query":
+        with anonymous_queries(impressions, log_queries, select, limits) as queries:
+            for frame in queries.ranges():
+                harmless = frame.filter(pl.col("personal").is_null())
+                yield harmless.select(
+                    pl.col("query").alias("key"), "text", "impressions", "users", "clicks"
+                )
+        return
+    with limits.connect() as connection:
+        _views(connection, impressions, log_queries, log_urls)
+        result = connection.sql(USERS if plugin.kind == "user" else DOCUMENTS)
+        for batch in result.fetch_arrow_reader(SUBJECTS_PER_CALL):
+            yield pl.DataFrame(batch)

@@ -1,0 +1,7 @@
+"""A synthetic French search engine with known truth: for demos, tests and benchmarks."""
+
+from builder.simulation.grammar import sentence_pairs
+from builder.simulation.parameters import Simulation
+from builder.simulation.world import simulate
+
+__all__ = ["Simulation", "sentence_pairs", "simulate"]

@@ -1,0 +1,112 @@
+"""Write the reference pages from the code: `python docs/generate.py`.
+
+A test compares the pages with what this makes, so that they cannot grow apart.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import schemas
+from builder.collection.checks import CHECKS
+from builder.parameters import Parameters
+from builder.pipeline import STAGES
+from builder.workflow import CollectionDefinition, SnapshotDefinition
+from schemas.describe import describe
+
+REFERENCE = Path(__file__).parent / "reference"
+_NOTE = "<!-- Written by docs/generate.py from the code; edit the code. -->\n"
+
+
+def _row(*cells: object) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def _fields(model: Any, prefix: str) -> str:
+    text = _row("key", "default", "meaning") + "|---|---|---|\n"
+    for name, field in model.model_fields.items():
+        default = "required" if field.is_required() else f"`{_toml(field.default)}`"
+        text += _row(f"`{prefix}{name}`", default, field.description or "")
+    return text + "\n"
+
+
+def _toml(value: Any) -> str:
+    if value is None:
+        return "absent"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def definition() -> str:
+    """Every key of a workflow definition."""
+    text = f"{_NOTE}# The definition of a collection\n\n"
+    text += "A TOML file. Paths are relative to it; folders and globs stand for their files.\n\n"
+    text += "## `[collection]`\n\n" + _fields(CollectionDefinition, "collection.")
+    text += "## `[[snapshots]]`\n\nIn order of time; intervals are disjoint.\n\n"
+    text += _fields(SnapshotDefinition, "snapshots.")
+    for name, field in Parameters.model_fields.items():
+        section: Any = field.annotation
+        summary = (section.__doc__ or "").partition(": ")[2]
+        text += f"## `[{name}]`\n\n{summary[:1].upper()}{summary[1:]}\n\n"
+        text += _fields(section, f"{name}.")
+    return text.rstrip() + "\n"
+
+
+def tables() -> str:
+    """Every table and its contract."""
+    text = f"{_NOTE}# Tables\n\n`longeval schema` prints the same.\n\n"
+    for name, contract in schemas.TABLES.items():
+        words = describe(contract)
+        text += f"## {name}\n\n{words['description']}\n\n"
+        text += _row("column", "type", "rules", "meaning") + "|---|---|---|---|\n"
+        for c in words["columns"]:
+            kind = c["type"] + ("?" if c["nullable"] else "")
+            text += _row(f"`{c['name']}`", f"`{kind}`", c["rules"], c["description"])
+        for rule in words["rules"]:
+            text += f"\nRule `{rule['name']}`: {rule['description']}\n"
+        text += f"\nIn order of {', '.join(words['order'])}.\n\n"
+    return text.rstrip() + "\n"
+
+
+def checks() -> str:
+    """Every check of `longeval validate`."""
+    text = f"{_NOTE}# Checks\n\nWhat `longeval validate` makes sure of.\n\n"
+    text += _row("id", "severity", "makes sure that", "fix") + "|---|---|---|---|\n"
+    for check in CHECKS:
+        text += _row(check.id, check.severity, check.title, check.fix)
+    return text
+
+
+def stages() -> str:
+    """Every stage of the pipeline."""
+    text = f"{_NOTE}# Stages\n\nIn the order in which data flows through them.\n\n"
+    text += _row("stage", "once for each", "reads", "writes", "section") + "|---|---|---|---|---|\n"
+    for stage in STAGES:
+        names = dict.fromkeys(getattr(read, "table", "raw files") for read in stage.reads)
+        section = f"`[{stage.section}]`" if stage.section else ""
+        row = (stage.name, stage.scope.value, ", ".join(names), ", ".join(stage.writes) or "files", section)
+        text += _row(*row)
+    return text
+
+
+PAGES = {
+    "definition.md": definition,
+    "tables.md": tables,
+    "checks.md": checks,
+    "stages.md": stages,
+}
+
+
+def main() -> int:
+    """Write all pages."""
+    REFERENCE.mkdir(exist_ok=True)
+    for name, page in PAGES.items():
+        (REFERENCE / name).write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

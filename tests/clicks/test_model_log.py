@@ -1,0 +1,311 @@
+"""A click model on a log alone: formats, raw strings, rejects, and equality of both engines."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import zstandard
+
+from builder.clicks import MODELS, compare_models, model_log
+from builder.clicks.comparison import evaluate
+from builder.errors import DataError, FormatError, UsageError
+from builder.parameters import ClickParameters
+from builder.resources import Limits
+from schemas import PairStatistics
+
+COLUMNS = [
+    "query", "url", "impressions", "examinations", "clicks", "last_clicks",
+    "attractiveness", "satisfaction", "relevance",
+]  # fmt: skip
+UNIFORM = ClickParameters(prior="beta")
+RECORDS: list[dict[str, Any]] = [
+    {"time": 1, "user": "u", "query": "Été", "results": ["http://B/", "http://b"], "clicks": [2]},
+    {"time": 2, "user": None, "query": "ete", "results": ["http://b", "http://c"], "clicks": []},
+    {"time": 3, "user": "u", "query": "Été", "results": ["http://b", "http://c"], "clicks": [1]},
+]
+EXPECTED = [
+    ("ete", "http://b", 1, 1, 0, 0, 1 / 3, 1 / 2, 1 / 6),
+    ("ete", "http://c", 1, 1, 0, 0, 1 / 3, 1 / 2, 1 / 6),
+    ("Été", "http://B/", 1, 1, 0, 0, 1 / 3, 1 / 2, 1 / 6),
+    ("Été", "http://b", 2, 2, 2, 2, 3 / 4, 3 / 4, 9 / 16),
+    ("Été", "http://c", 1, 0, 0, 0, None, None, None),
+]
+
+
+def lines(records: list[Any]) -> bytes:
+    """Records as JSON lines."""
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def written(tmp_path: Path, records: list[Any], name: str = "log.jsonl") -> Path:
+    """A log file of records, by the kind of its name."""
+    path = tmp_path / name
+    data = lines(records)
+    if name.endswith(".gz"):
+        data = gzip.compress(data)
+    if name.endswith(".zst"):
+        data = zstandard.compress(data)
+    if name.endswith(".parquet"):
+        schema = {"query": pl.String, "results": pl.List(pl.String), "clicks": pl.List(pl.Int64)}
+        pl.DataFrame([{k: r[k] for k in schema} for r in records], schema).write_parquet(path)
+    else:
+        path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.json.zst", "a.parquet"])
+def test_estimates_of_raw_strings(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out.parquet"
+    report = model_log(written(tmp_path, RECORDS, name), "sdbn", out, params=UNIFORM)
+    found = pl.read_parquet(out)
+    assert found.columns == COLUMNS
+    assert found.rows() == EXPECTED
+    PairStatistics.validate(found)
+    assert (report.log.impressions, report.log.used, report.pairs, report.never_examined) == (
+        3,
+        3,
+        5,
+        1,
+    )
+
+
+def test_tsv_has_the_same_rows(tmp_path: Path) -> None:
+    records = [{**RECORDS[0], "query": 'tab\t"quote"', "results": ["http://B/", "http://b"]}]
+    out = tmp_path / "out.tsv"
+    model_log(written(tmp_path, records), "sdbn", out, params=UNIFORM)
+    found = pl.read_csv(out, separator="\t")
+    assert found.columns == COLUMNS
+    assert found.row(0) == ('tab\t"quote"', "http://B/", 1, 1, 0, 0, 1 / 3, 1 / 2, 1 / 6)
+    model_log(written(tmp_path, RECORDS), "sdbn", out, params=UNIFORM)
+    assert out.read_text("utf-8").splitlines()[5] == "Été\thttp://c\t1\t0\t0\t0\t\t\t"
+
+
+def test_clicks_as_objects_are_ordered_by_their_time(tmp_path: Path) -> None:
+    clicks = [
+        {"url": "http://c", "time": "2022-06-01T10:00:09Z"},
+        {"rank": 1, "time": "2022-06-01T10:00:05Z"},
+        {"rank": 2, "time": 1654077612.5},
+    ]
+    records = [{"query": "q", "results": ["http://a", "http://b", "http://c"], "clicks": clicks}]
+    out = tmp_path / "out.parquet"
+    params = ClickParameters(prior="beta", last="time")
+    model_log(written(tmp_path, records), "sdbn", out, params=params)
+    assert pl.read_parquet(out)["last_clicks"].to_list() == [0, 1, 0]
+
+
+BAD: list[tuple[Any, str]] = [
+    ([1, 2], "not_an_object"),
+    ({"query": 5, "results": ["u"], "clicks": []}, "bad_query"),
+    ({"query": "", "results": ["u"], "clicks": []}, "empty_query"),
+    ({"query": "q", "results": [], "clicks": []}, "no_results"),
+    ({"query": "q", "results": ["u", ""], "clicks": []}, "bad_results"),
+    ({"query": "q", "results": ["u"], "clicks": None}, "bad_clicks"),
+    ({"query": "q", "results": ["u"], "clicks": ["1"]}, "bad_clicks"),
+    ({"query": "q", "results": ["u"], "clicks": [True]}, "bad_clicks"),
+    ({"query": "q", "results": ["u"], "clicks": [0]}, "click_not_shown"),
+    ({"query": "q", "results": ["u"], "clicks": [2]}, "click_not_shown"),
+    ({"query": "q", "results": ["u"], "clicks": [{"url": "v"}]}, "click_not_shown"),
+    ({"query": "q", "results": ["u"], "clicks": [{"rank": 1, "time": "noon"}]}, "bad_time"),
+    ({"query": "q", "user": [], "results": ["u"], "clicks": [1]}, "bad_user"),
+]
+
+
+@pytest.mark.parametrize(("record", "reason"), BAD)
+def test_bad_lines_are_rejected_by_rule_and_line(tmp_path: Path, record: Any, reason: str) -> None:
+    log = written(tmp_path, [RECORDS[0], record, RECORDS[1], record])
+    report = model_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
+    assert report.log.rejected == {reason: 2}
+    assert report.log.lines == {reason: [2, 4]}
+    assert (report.log.impressions, report.log.used) == (4, 2)
+
+
+def test_broken_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b"\xef\xbb\xbf" + lines(RECORDS[:1]) + b"{\n\n\xff\xfe\n" + lines(RECORDS[1:]))
+    report = model_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
+    assert report.log.rejected == {"not_json": 2}
+    assert report.log.lines == {"not_json": [2, 4]}
+    assert pl.read_parquet(tmp_path / "out.parquet").rows() == EXPECTED
+
+
+def test_truncated_files_keep_what_came_before(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl.gz"
+    log.write_bytes(gzip.compress(lines(RECORDS * 400))[:-20])
+    report = model_log(log, "sdbn", tmp_path / "out.parquet")
+    assert report.log.rejected["file_truncated"] == 1
+
+
+@pytest.mark.parametrize("votes", ["impression", "user"])
+@pytest.mark.parametrize("no_click", ["all_examined", "skip"])
+def test_bad_parquet_rows_are_rejected_by_rule(tmp_path: Path, votes: Any, no_click: Any) -> None:
+    good = [{"query": r["query"], "results": r["results"], "clicks": r["clicks"]} for r in RECORDS]
+    bad = [
+        {"query": None, "results": ["u"], "clicks": []},
+        {"query": "", "results": ["u"], "clicks": []},
+        {"query": "q", "results": ["u", None], "clicks": []},
+        {"query": "q", "results": [], "clicks": []},
+        {"query": "q", "results": ["u"], "clicks": [None]},
+        {"query": "q", "results": ["u"], "clicks": [2]},
+        {"query": "q", "results": ["u"], "clicks": [0]},
+    ]
+    log = written(tmp_path, good + bad, "log.parquet")
+    params = ClickParameters(prior="beta", votes=votes, no_click=no_click)
+    report = model_log(log, "sdbn", tmp_path / "out.parquet", params=params)
+    assert report.log.used == 3
+    assert report.log.rejected == {
+        "bad_query": 1, "empty_query": 1, "bad_results": 1, "no_results": 1, "bad_clicks": 1,
+        "click_not_shown": 2,
+    }  # fmt: skip
+
+
+def random_records(pages: int) -> list[dict[str, Any]]:
+    """Pages of few queries with a fixed pattern of clicks."""
+    return [
+        {
+            "query": f"q{n % 5}",
+            "results": [f"http://{n % 5}/{(n * k) % 13}" for k in range(1, 8)],
+            "clicks": [k for k in range(1, 8) if (n * n + k) % 6 == 0],
+        }
+        for n in range(pages)
+    ]
+
+
+@pytest.mark.parametrize("prior", ["beta", "empirical_bayes"])
+@pytest.mark.parametrize("no_click", ["all_examined", "skip"])
+def test_arrays_and_database_agree_on_sdbn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prior: Any, no_click: Any
+) -> None:
+    log = written(tmp_path, random_records(300))
+    params = ClickParameters(prior=prior, no_click=no_click)
+    model_log(log, "sdbn", tmp_path / "database.parquet", params=params)
+    monkeypatch.setitem(MODELS, "arrays", MODELS["sdbn"])
+    model_log(log, "arrays", tmp_path / "arrays.parquet", params=params)
+    one, other = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("database", "arrays"))
+    assert one.equals(other)
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_every_model_writes_every_pair(tmp_path: Path, model: str) -> None:
+    report = model_log(written(tmp_path, RECORDS), model, tmp_path / "out.parquet")
+    found = pl.read_parquet(tmp_path / "out.parquet")
+    assert found.columns == COLUMNS
+    assert found.select(COLUMNS[:6]).rows() == [row[:6] for row in EXPECTED]
+    assert report.pairs == 5
+    assert found["relevance"].null_count() == (
+        5 if model == "rank-ctr" else found["attractiveness"].null_count()
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_output_does_not_depend_on_threads(tmp_path: Path, threads: int) -> None:
+    log = written(tmp_path, random_records(2000))
+    for name in ("sdbn", "dbn"):
+        outs = []
+        for number in (threads, 3):
+            scratch = tmp_path / f"scratch-{name}-{number}"
+            scratch.mkdir(exist_ok=True)
+            out = tmp_path / f"{name}-{number}.parquet"
+            model_log(log, name, out, limits=Limits(scratch, number, 2**29))
+            outs.append(out.read_bytes())
+        assert outs[0] == outs[1]
+
+
+def test_wrong_use_is_told(tmp_path: Path) -> None:
+    log, out = written(tmp_path, RECORDS), tmp_path / "out.parquet"
+    with pytest.raises(UsageError, match="unknown click model 'sdnb'; known are sdbn"):
+        model_log(log, "sdnb", out)
+    with pytest.raises(UsageError, match=r"\.parquet or \.tsv"):
+        model_log(log, "sdbn", tmp_path / "out.csv")
+    with pytest.raises(UsageError, match="no such log"):
+        model_log(tmp_path / "none.jsonl", "sdbn", out)
+    (tmp_path / "log.txt").write_bytes(b"")
+    with pytest.raises(UsageError, match="expected a log named"):
+        model_log(tmp_path / "log.txt", "sdbn", out)
+    (tmp_path / "bad.parquet").write_bytes(b"no parquet")
+    with pytest.raises(FormatError, match="expected a Parquet file"):
+        model_log(tmp_path / "bad.parquet", "sdbn", out)
+    pl.DataFrame({"query": ["q"], "results": ["u"]}).write_parquet(tmp_path / "long.parquet")
+    with pytest.raises(FormatError, match="a column results that is a list of text, found"):
+        model_log(tmp_path / "long.parquet", "sdbn", out)
+    with pytest.raises(UsageError, match="raise --memory"):
+        model_log(log, "dbn", out, limits=Limits(tmp_path, 1, 100))
+    assert not out.exists()
+
+
+def test_a_failed_run_leaves_the_old_output(tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    out.write_bytes(b"old")
+    with pytest.raises(UsageError):
+        model_log(tmp_path / "none.jsonl", "sdbn", out)
+    assert out.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def test_an_empty_log_gives_an_empty_table(tmp_path: Path) -> None:
+    for model in ("sdbn", "pbm"):
+        report = model_log(written(tmp_path, []), model, tmp_path / "out.parquet")
+        assert (report.pairs, report.log.impressions) == (0, 0)
+        assert pl.read_parquet(tmp_path / "out.parquet").columns == COLUMNS
+
+
+class Fixed:
+    """A prediction that is given."""
+
+    def __init__(self, pages: Any, click: list[float]) -> None:
+        self._click = pl.Series(click).to_numpy()
+
+    def marginal(self, pages: Any) -> Any:
+        return self._click
+
+    def conditional(self, pages: Any) -> Any:
+        return self._click
+
+
+def test_measures_by_both_conventions() -> None:
+    import numpy as np
+
+    from builder.clicks.models import Pages
+
+    pages = Pages(
+        pair=np.zeros(3, dtype=np.int64),
+        clicked=np.array([True, False, True]),
+        start=np.array([0, 2, 3]),
+        weight=np.array([1, 3]),
+        latest=np.array([1, 1]),
+        pairs=1,
+    )
+    pyclick, per_rank = evaluate(Fixed(pages, [0.5, 0.25, 0.8]), pages)
+    log = np.log
+    # observed: .5, .75 marginally (.25 as it stands conditionally), .8 three times
+    assert pyclick.log_likelihood == pytest.approx(((log(0.5) + log(0.25)) / 2 + 3 * log(0.8)) / 4)
+    assert per_rank.log_likelihood == pytest.approx((log(0.5) + log(0.25) + 3 * log(0.8)) / 4)
+    first = np.exp(-(log(0.5) + 3 * log(0.8)) / 4)
+    assert per_rank.by_rank == pytest.approx((first, 1 / 0.75))
+    assert pyclick.by_rank == pytest.approx((first, np.exp(-log(0.75) / 4), *[1.0] * 8))
+    assert pyclick.perplexity == pytest.approx((first + np.exp(-log(0.75) / 4) + 8) / 10)
+    assert per_rank.conditional_by_rank == pytest.approx((first, 4.0))
+
+
+def test_comparison_holds_out_the_end_of_the_log(tmp_path: Path) -> None:
+    records = random_records(80)
+    records[70]["query"] = "never seen before"
+    log = written(tmp_path, records)
+    compared = compare_models(log, ["sdbn", "rank-ctr", "pbm"], held_out=0.25)
+    assert (compared.train, compared.test, compared.unseen) == (60, 19, 1)
+    assert [scores.model for scores in compared.scores] == ["sdbn", "pbm", "rank-ctr"]
+    baseline = compared.scores[-1].per_rank.log_likelihood
+    assert compared.losers() == tuple(
+        s.model for s in compared.scores if s.per_rank.log_likelihood < baseline
+    )
+
+
+def test_comparison_needs_something_to_test_on(tmp_path: Path) -> None:
+    other = [{**record, "query": "other"} for record in RECORDS]
+    log, test = written(tmp_path, RECORDS, "a.jsonl"), written(tmp_path, other, "b.jsonl")
+    with pytest.raises(DataError, match="test pages whose query occurs in training"):
+        compare_models(log, test=test)
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        compare_models(log, held_out=1.0)

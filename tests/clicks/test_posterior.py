@@ -1,0 +1,102 @@
+"""Priors, Beta arithmetic and posteriors against scipy and against simulation."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, special, stats
+
+from builder.clicks.beta import distribution, quantile
+from builder.clicks.posterior import Evidence, Posterior
+from builder.clicks.priors import UNIFORM, Beta, Priors, fit_beta
+
+shapes = st.floats(0.01, 5000)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0, 1), shapes, shapes)
+def test_distribution_is_the_incomplete_beta_function(x: float, alpha: float, beta: float) -> None:
+    found = distribution(np.array([x]), np.array([alpha]), np.array([beta]))
+    assert found[0] == pytest.approx(special.betainc(alpha, beta, x), abs=1e-9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0.001, 0.999), shapes, shapes)
+def test_quantile_inverts_the_distribution(p: float, alpha: float, beta: float) -> None:
+    found = quantile(np.array([p]), np.array([alpha]), np.array([beta]))
+    assert found[0] == pytest.approx(special.betaincinv(alpha, beta, p), abs=1e-8)
+
+
+def test_distribution_outside_the_unit_interval() -> None:
+    found = distribution(np.array([-1.0, 0.0, 1.0, 3.0]), np.array(2.0), np.array(3.0))
+    assert found.tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("truth", [(1.0, 1.0), (0.3, 4.0), (5.0, 20.0), (40.0, 4.0)])
+def test_fitted_prior_is_the_maximum_of_the_beta_binomial(truth: tuple[float, float]) -> None:
+    rng = np.random.default_rng(7)
+    trials = rng.integers(1, 40, 3000)
+    successes = rng.binomial(trials, rng.beta(*truth, 3000))
+    found = fit_beta(successes, trials, np.ones(3000, dtype=np.int64))
+
+    def loss(log_shapes: np.ndarray) -> float:
+        return -float(stats.betabinom.logpmf(successes, trials, *np.exp(log_shapes)).sum())
+
+    best = optimize.minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-7})
+    assert (found.alpha, found.beta) == pytest.approx(tuple(np.exp(best.x)), rel=1e-3)
+    assert loss(np.log([found.alpha, found.beta])) <= best.fun + 1e-6
+
+
+def test_fit_counts_pairs_with_multiplicity() -> None:
+    successes, trials = np.array([0, 1, 2, 5, 0]), np.array([3, 3, 4, 6, 1])
+    pairs = np.array([4, 3, 5, 1, 7])
+    listed = fit_beta(successes.repeat(pairs), trials.repeat(pairs), np.ones(20, dtype=np.int64))
+    assert fit_beta(successes, trials, pairs) == listed
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "pairs"),
+    [([1], [2], [9]), ([0, 0], [4, 5], [20, 20]), ([4, 5], [4, 5], [20, 20]), ([0], [0], [50])],
+)
+def test_without_evidence_for_a_prior_it_is_uniform(
+    successes: list[int], trials: list[int], pairs: list[int]
+) -> None:
+    assert fit_beta(np.array(successes), np.array(trials), np.array(pairs)) == UNIFORM
+
+
+EVIDENCE = Evidence(np.array([4, 30, 200, 0]), np.array([1, 12, 30, 0]), np.array([1, 5, 21, 0]))
+PRIORS = Priors(Beta(0.4, 3.0), Beta(2.0, 1.5))
+
+
+def test_mean_is_one_division_of_counts() -> None:
+    a = [(1 + 0.4) / (4 + 3.4), (12 + 0.4) / (30 + 3.4), (30 + 0.4) / (200 + 3.4)]
+    s = [(1 + 2) / (1 + 3.5), (5 + 2) / (12 + 3.5), (21 + 2) / (30 + 3.5)]
+    mean = Posterior(EVIDENCE, PRIORS, by_relevance=False).mean()
+    assert mean[:3].tolist() == a
+    assert np.isnan(mean[3])
+    product = Posterior(EVIDENCE, PRIORS, by_relevance=True).mean()
+    assert product[:3] == pytest.approx([x * y for x, y in zip(a, s, strict=True)], rel=1e-15)
+
+
+@pytest.mark.parametrize("by_relevance", [False, True])
+def test_intervals_and_tails_are_those_of_draws(by_relevance: bool) -> None:
+    rng = np.random.default_rng(3)
+    posterior = Posterior(EVIDENCE, PRIORS, by_relevance)
+    low, high = posterior.interval(0.9)
+    above = posterior.at_least(0.2)
+    for row in range(4):
+        e, c, last = (
+            int(x[row]) for x in (EVIDENCE.examinations, EVIDENCE.clicks, EVIDENCE.last_clicks)
+        )
+        draws = rng.beta(c + 0.4, e - c + 3.0, 200_000)
+        if by_relevance:
+            draws = draws * rng.beta(last + 2.0, c - last + 1.5, 200_000)
+        assert (low[row], high[row]) == pytest.approx(np.quantile(draws, [0.05, 0.95]), abs=4e-3)
+        assert above[row] == pytest.approx((draws >= 0.2).mean(), abs=6e-3)
+
+
+def test_no_evidence_gives_no_rows() -> None:
+    empty = np.zeros(0, dtype=np.int64)
+    for by_relevance in (False, True):
+        posterior = Posterior(Evidence(empty, empty, empty), Priors(), by_relevance)
+        assert [len(x) for x in (*posterior.interval(0.9), posterior.at_least(0.5))] == [0, 0, 0]

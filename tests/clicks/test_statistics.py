@@ -1,0 +1,171 @@
+"""Counting against a naive implementation that reads one impression at a time."""
+
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builder.clicks.statistics import count_pairs, count_used
+from builder.parameters import ClickParameters
+
+Log = list[tuple[int | None, int, list[int], list[int]]]
+COLUMNS = ("impressions", "examinations", "clicks", "last_clicks")
+
+
+def reference(log: Log, *, skip: bool = False, by_time: bool = False) -> dict[Any, list[int]]:
+    """Algorithm 1 of Chapelle & Zhang (2009), one impression at a time."""
+    counts: dict[tuple[int, int], list[int]] = {}
+    for _, query, results, clicks in log:
+        if clicks or not skip:
+            deepest = max(clicks) if clicks else len(results)
+            last = (clicks[-1] if by_time else deepest) if clicks else 0
+            for rank, doc in enumerate(results, start=1):
+                pair = counts.setdefault((query, doc), [0, 0, 0, 0])
+                seen = (True, rank <= deepest, rank in clicks, rank == last)
+                counts[query, doc] = [a + b for a, b in zip(pair, seen, strict=True)]
+    return counts
+
+
+def counted(log: Log, params: ClickParameters) -> tuple[dict[Any, list[int]], int]:
+    """What the room counts, and how many impressions it says it used."""
+    rows = [(n, user, q, results, clicks) for n, (user, q, results, clicks) in enumerate(log)]
+    u64, ranks = pl.UInt64, pl.List(pl.UInt16)
+    schema = {
+        "impression": u64,
+        "user": u64,
+        "query": u64,
+        "results": pl.List(u64),
+        "clicks": ranks,
+    }
+    with duckdb.connect() as connection:
+        connection.register("used_impressions", pl.DataFrame(rows, schema, orient="row").to_arrow())
+        count_pairs(connection, params)
+        names = ", ".join(COLUMNS)
+        found = connection.execute(
+            f"SELECT query, doc, {names} FROM pair_counts WHERE impressions > 0"
+        ).fetchall()
+        used = count_used(connection, params)
+    return {(query, doc): list(counts) for query, doc, *counts in found}, used
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> Log:
+    """Few queries and documents, so that pages repeat, documents repeat, and clicks reorder."""
+    log: Log = []
+    for _ in range(draw(st.integers(0, 25))):
+        length = draw(st.one_of(st.integers(1, 6), st.sampled_from([10, 37, 100])))
+        results = draw(st.lists(st.integers(0, 12), min_size=length, max_size=length))
+        clicks = draw(st.lists(st.integers(1, length), max_size=4))
+        user = draw(st.one_of(st.none(), st.integers(0, 3)))
+        log.append((user, draw(st.integers(0, 2)), results, clicks))
+    copies = draw(st.lists(st.sampled_from(log), max_size=30)) if log else []
+    return log + copies
+
+
+@settings(max_examples=80, deadline=None)
+@given(logs(), st.sampled_from(["all_examined", "skip"]), st.sampled_from(["rank", "time"]))
+def test_counts_equal_the_reference(log: Log, no_click: Any, last: Any) -> None:
+    found, used = counted(log, ClickParameters(no_click=no_click, last=last))
+    assert found == reference(log, skip=no_click == "skip", by_time=last == "time")
+    assert used == len(log)
+
+
+def reference_by_user(log: Log) -> dict[Any, list[int]]:
+    """One vote per user, query and document: each count of a vote is 0 or 1."""
+    votes: dict[Any, list[int]] = {}
+    for number, impression in enumerate(log):
+        user, query = impression[0], impression[1]
+        voter = ("anonymous", number) if user is None else user
+        for (_, doc), counts in reference([impression]).items():
+            vote = votes.setdefault((voter, query, doc), [0, 0, 0, 0])
+            votes[voter, query, doc] = [
+                max(a, min(b, 1)) for a, b in zip(vote, counts, strict=True)
+            ]
+    total: dict[Any, list[int]] = {}
+    for (_, query, doc), vote in votes.items():
+        pair = total.setdefault((query, doc), [0, 0, 0, 0])
+        total[query, doc] = [a + b for a, b in zip(pair, vote, strict=True)]
+    return total
+
+
+@settings(max_examples=60, deadline=None)
+@given(logs())
+def test_votes_by_user_equal_the_reference(log: Log) -> None:
+    assert counted(log, ClickParameters(votes="user"))[0] == reference_by_user(log)
+
+
+def joined(log: Log) -> Log:
+    """Consecutive pages of one user and query whose results differ, as one long page."""
+    pages: Log = []
+    by_user: dict[Any, list[tuple[int, list[int], list[int]]]] = {}
+    for number, (user, query, results, clicks) in enumerate(log):
+        key = ("anonymous", number) if user is None else user
+        by_user.setdefault(key, []).append((query, results, clicks))
+    for user, views in by_user.items():
+        visit: tuple[int, list[int], list[int]] | None = None
+        before: list[int] = []
+        for query, results, clicks in views:
+            if visit and visit[0] == query and not set(before) & set(results):
+                shifted = [len(visit[1]) + rank for rank in clicks]
+                visit = (query, visit[1] + results, visit[2] + shifted)
+            else:
+                pages += [(None, *visit)] if visit else []
+                visit = (query, results, clicks)
+            before = results
+        assert visit is not None, user
+        pages.append((None, *visit))
+    return pages
+
+
+@settings(max_examples=60, deadline=None)
+@given(logs(), st.sampled_from(["rank", "time"]))
+def test_joined_pages_equal_long_pages(log: Log, last: Any) -> None:
+    found, _ = counted(log, ClickParameters(pages="joined", last=last))
+    assert found == reference(joined(log), by_time=last == "time")
+
+
+def test_a_hand_computed_log() -> None:
+    log: Log = [
+        (None, 7, [11, 12, 13], [2, 2, 1]),  # examined 1-2, clicked 1 and 2, last 2
+        (None, 7, [12, 11, 13], []),  # all examined
+        (None, 7, [13, 14], [1]),  # 14 never examined
+        (None, 8, [11, 11, 12], [2]),  # one document twice, clicked at its second place
+    ]
+    found, _ = counted(log, ClickParameters())
+    assert found == {
+        (7, 11): [2, 2, 1, 0],
+        (7, 12): [2, 2, 1, 1],
+        (7, 13): [3, 2, 1, 1],
+        (7, 14): [1, 0, 0, 0],
+        (8, 11): [2, 2, 1, 1],
+        (8, 12): [1, 0, 0, 0],
+    }
+
+
+def test_last_click_by_time_is_the_one_clicked_last() -> None:
+    log: Log = [(None, 1, [5, 6, 7], [3, 1])]
+    by_rank, by_time = (counted(log, ClickParameters(last=last))[0] for last in ("rank", "time"))
+    assert [by_rank[1, doc][3] for doc in (5, 6, 7)] == [0, 0, 1]
+    assert [by_time[1, doc][3] for doc in (5, 6, 7)] == [1, 0, 0]
+
+
+def test_the_next_page_of_results_belongs_to_the_page_before() -> None:
+    log: Log = [(4, 1, [5, 6], []), (4, 1, [7, 8], [1])]
+    alone, _ = counted(log, ClickParameters())
+    together, _ = counted(log, ClickParameters(pages="joined", no_click="skip"))
+    assert alone[1, 8] == [1, 0, 0, 0]
+    assert together == {
+        (1, 5): [1, 1, 0, 0],
+        (1, 6): [1, 1, 0, 0],
+        (1, 7): [1, 1, 1, 1],
+        (1, 8): [1, 0, 0, 0],
+    }
+
+
+@pytest.mark.parametrize("repeated", [1, 50])
+def test_collapsing_identical_pages_changes_no_count(repeated: int) -> None:
+    log: Log = [(None, 1, [n % 7, 9], [1]) for n in range(40)] * repeated
+    assert counted(log, ClickParameters())[0] == reference(log)

@@ -1,0 +1,42 @@
+"""Where versions are found."""
+
+from pathlib import Path
+
+import pytest
+
+from builder.collection.layout import find_version, version_key
+from builder.collection.read import open_collection
+from builder.errors import FormatError, UsageError
+
+
+def test_versions_are_ordered_by_number() -> None:
+    versions = ["1.0.1", "1.0.0", "1.0.0-rc1", "0.10.0", "0.9.0"]
+    assert sorted(versions, key=version_key, reverse=True) == versions
+
+
+def _publish(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}")
+    return folder
+
+
+def test_the_highest_version_is_found(tmp_path: Path) -> None:
+    _publish(tmp_path / "c/0.9.0")
+    newest = _publish(tmp_path / "c/0.10.0")
+    _publish(tmp_path / "c/.work/9.9.9")
+    assert find_version(tmp_path / "c") == newest
+    assert find_version(tmp_path) == newest
+    assert find_version(newest) == newest
+
+
+def test_nothing_is_found(tmp_path: Path) -> None:
+    assert find_version(tmp_path) is None
+    assert find_version(tmp_path / "none") is None
+    with pytest.raises(UsageError, match="no published collection here"):
+        open_collection(tmp_path)
+
+
+def test_a_broken_manifest(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(FormatError, match="not a readable manifest"):
+        open_collection(tmp_path).name  # noqa: B018

@@ -1,0 +1,125 @@
+"""TREC formats: markup in texts is escaped and comes back."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.collection.trec import document_lines, escape_markup, export_trec, unescape_markup
+from builder.parameters import ExportParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.tables import table_at, write_frame
+from schemas import Documents, Qrels, Queries
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            "<",
+            ">",
+            "/",
+            "&",
+            "amp;",
+            "lt;",
+            "LT;",
+            "DOC",
+            "doc",
+            "</TEXT>",
+            "DOCNO",
+            "top",
+            " ",
+            "é",
+        ]
+    ),
+    max_size=12,
+).map("".join)
+
+
+@given(st.one_of(st.text(), PIECES))
+def test_escaping_comes_back(text: str) -> None:
+    escaped = escape_markup(text)
+    assert unescape_markup(escaped) == text
+    assert not re.search(r"</?(doc|docno|docid|text|top|title)[\s>]", escaped, re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a </TEXT></DOC> b", "a &lt;/TEXT>&lt;/DOC> b"),
+        ("&lt;DOC>", "&amp;lt;DOC>"),
+        ("R&D, 1 < 2, <b>gras</b>", "R&D, 1 < 2, <b>gras</b>"),
+        ("<documents>", "<documents>"),
+    ],
+)
+def test_escape_examples(text: str, escaped: str) -> None:
+    assert escape_markup(text) == escaped
+
+
+def test_one_line_a_sentence_and_tags_on_their_own() -> None:
+    lines = "".join(document_lines("d1", "Titre", "Une.\r\nDeux.\u2028\n  \n<DOC>Trois"))
+    assert lines == (
+        "<DOC>\n<DOCNO>d1</DOCNO>\n<DOCID>d1</DOCID>\n<TEXT>\n"
+        "Titre\nUne.\nDeux.\n&lt;DOC>Trois\n</TEXT>\n</DOC>\n"
+    )
+
+
+def _blank(contract: type, rows: int, **columns: object) -> pl.DataFrame:
+    """Rows of a contract with the given columns and plain values elsewhere."""
+    plain = {pl.String: "", pl.Boolean: True, pl.Float64: 0.5}
+    frame = pl.DataFrame(columns)
+    missing = [
+        pl.lit(None if c.nullable else plain.get(type(c.dtype), plain.get(c.dtype, 1)))
+        .cast(c.dtype)
+        .alias(name)
+        for name, c in contract.columns().items()
+        if name not in columns and c.dtype != pl.List(pl.String)
+    ]
+    lists = [
+        pl.lit(pl.Series([["t"]])).implode().list.first().alias(name)
+        for name, c in contract.columns().items()
+        if name not in columns and c.dtype == pl.List(pl.String)
+    ]
+    return frame.with_columns(*missing, *lists)
+
+
+def test_a_snapshot_in_both_languages(tmp_path: Path) -> None:
+    ids = ["d" + "0" * 15 + "1", "d" + "0" * 15 + "2"]
+    documents = _blank(
+        Documents,
+        2,
+        doc_id=ids,
+        url=["https://a.example/1", "https://a.example/2"],
+        title=["Un", "Deux"],
+        text=["Texte un.", "Texte deux."],
+        title_en=["One", "Two"],
+        text_en=["Text one.", "Text two."],
+    )
+    query = "q" + "0" * 16
+    queries = _blank(Queries, 1, query_id=[query], text=["deux\tmots"], text_en=["two words"])
+    qrels = _blank(Qrels, 1, query_id=[query], doc_id=[ids[1]], grade=[2])
+    write_frame(documents, tmp_path / "documents/part-00000.parquet", Documents)
+    write_frame(queries, tmp_path / "queries.parquet", Queries)
+    write_frame(qrels, tmp_path / "qrels.parquet", Qrels)
+    out = tmp_path / "out"
+    out.mkdir()
+    ledger = export_trec(
+        out,
+        documents=table_at(tmp_path, "documents", Documents),
+        queries=table_at(tmp_path, "queries", Queries),
+        qrels=table_at(tmp_path, "qrels", Qrels),
+        params=ExportParameters(),
+        limits=Limits(tmp_path),
+        progress=Silent(),
+    )
+    assert (ledger.rows_in, ledger.rows_out) == (2, 2)
+    assert (out / "qrels.txt").read_text() == f"{query} 0 {ids[1]} 2\n"
+    assert (out / "fr/topics.tsv").read_text() == f"{query}\tdeux mots\n"
+    assert (out / "en/topics.tsv").read_text() == f"{query}\ttwo words\n"
+    assert "<title>two words</title>" in (out / "en/topics.trec").read_text()
+    english = (out / "en/documents/part-00000.trec").read_text()
+    assert english.count("<DOC>\n") == 2
+    assert "Text two." in english
+    assert (out / "urls.tsv").read_text().splitlines()[1] == f"{ids[1]}\thttps://a.example/2"

@@ -1,0 +1,41 @@
+"""Worlds and collections that many tests share; built once a session."""
+
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder import BuildReport, Simulation
+
+WORLD = Simulation(
+    name="small",
+    snapshots=3,
+    documents=700,
+    queries=60,
+    impressions=6000,
+    seed=5,
+    malformed_rate=0.01,
+)
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulated world: raw data and its truth."""
+    folder = tmp_path_factory.mktemp("world")
+    builder.simulate(folder, WORLD)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def built(world: Path, tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
+    """Its collection. Tests that change it work on a copy."""
+    return builder.build(world / "workflow.toml", tmp_path_factory.mktemp("collection"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Real data beside the project, where there is any."""
+    folder = Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no ../shared beside this checkout")
+    return folder

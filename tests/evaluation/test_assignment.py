@@ -1,0 +1,77 @@
+from pathlib import Path
+
+import pytest
+
+from builder.errors import UsageError
+from builder.evaluation.assignment import assign_runs, find_pivot
+
+SNAPSHOTS = ["2022-06", "2022-07", "2022-06-15"]
+
+
+@pytest.mark.parametrize(
+    ("path", "system", "snapshot"),
+    [
+        ("bm25/2022-06.txt.gz", "bm25", "2022-06"),
+        ("bm25_2022-06.run", "bm25", "2022-06"),
+        ("2022-06/bm25.txt", "bm25", "2022-06"),
+        ("runs/2022-07/mono.t5.res.zst", "mono.t5", "2022-07"),
+        ("2022-07_bm25_fr.trec", "bm25_fr", "2022-07"),
+        ("bm25-2022-06-fr.txt", "bm25_fr", "2022-06"),
+        ("bm25/2022-06_fr/run.txt", "run", "2022-06"),
+        ("bm25.2022-06-15.txt", "bm25", "2022-06-15"),
+        ("2022-07/bm25_2022-06.txt", "bm25", "2022-06"),
+        ("bm25v2022-06", "bm25v", "2022-06"),
+        ("system_2022-06/2022-06.txt", "system", "2022-06"),
+    ],
+)
+def test_paths(path: str, system: str, snapshot: str) -> None:
+    (run,) = assign_runs([Path(path)], SNAPSHOTS)
+    assert (run.system, run.snapshot, run.path) == (system, snapshot, Path(path))
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (["bm25.txt"], r"expected the name of a snapshot \(2022-06, 2022-07, 2022-06-15\)"),
+        (["bm25_2022-08.txt"], "expected the name of a snapshot"),
+        (["bm25_12022-06.txt"], "expected the name of a snapshot"),
+        (["bm25_2022-065.txt"], "expected the name of a snapshot"),
+        (["bm25_2022-06-16.txt"], "expected the name of a snapshot"),
+        (["a_2022-06_2022-07.txt"], "expected one snapshot .* found 2022-06, 2022-07"),
+        (["bm25/2022-06.txt", "bm25_2022-06.txt"], "both runs of 'bm25' for 2022-06"),
+        (["2022-06/2022-06.txt"], "expected the name of a system"),
+        ([], "at least one run file"),
+    ],
+)
+def test_what_cannot_be_assigned(paths: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        assign_runs([Path(path) for path in paths], SNAPSHOTS)
+
+
+def test_a_single_snapshot_need_not_be_named() -> None:
+    (run,) = assign_runs([Path("bm25.txt")], ["2022-06"])
+    assert (run.system, run.snapshot) == ("bm25", "2022-06")
+
+
+def test_folders_stand_for_their_files(tmp_path: Path) -> None:
+    for name in (
+        "bm25/2022-06.txt",
+        "bm25/2022-07.txt",
+        "rrf/2022-06.txt",
+        ".cache/x",
+        "rrf/.hidden",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    runs = assign_runs([tmp_path, tmp_path / "bm25"], SNAPSHOTS)
+    assert [(run.system, run.snapshot) for run in runs] == [
+        ("bm25", "2022-06"),
+        ("bm25", "2022-07"),
+        ("rrf", "2022-06"),
+    ]
+    assert find_pivot("rrf", runs) == "rrf"
+    assert find_pivot(str(tmp_path / "rrf"), runs) == "rrf"
+    assert find_pivot(str(tmp_path / "bm25" / "2022-07.txt"), runs) == "bm25"
+    for wrong in ("BM25", str(tmp_path), str(tmp_path / "rrf" / "2022-07.txt")):
+        with pytest.raises(UsageError, match="expected one of the systems bm25, rrf"):
+            find_pivot(wrong, runs)

@@ -1,0 +1,166 @@
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builder.errors import DataError, MissingExtraError, UsageError
+from builder.evaluation.analysis import Analyzer, fold_accents
+from builder.evaluation.baseline import Bm25, bm25, bm25_snapshot
+
+pytest.importorskip("bm25s")
+pytest.importorskip("Stemmer")
+
+
+def documents(**texts: str) -> pl.DataFrame:
+    return pl.DataFrame({"doc_id": list(texts), "text": list(texts.values())})
+
+
+def queries(**texts: str) -> pl.DataFrame:
+    return pl.DataFrame({"query_id": list(texts), "text": list(texts.values())})
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("fr", "L'eau d’une île", ["eau", "une", "île"]),
+        ("fr", "Qu'il s'agit jusqu'à lorsqu'on", ["il", "agit", "à", "on"]),
+        ("fr", "aujourd'hui, C'EST l'Œuvre", ["aujourd", "hui", "est", "oeuvre"]),
+        ("fr", "vitamine C, cd'l", ["vitamine", "c", "cd", "l"]),
+        ("fr", "presqu'île d'Yeu", ["île", "yeu"]),
+        ("en", "The dog's bone, they’re here", ["the", "dog", "bone", "they", "here"]),
+        ("fr", "", []),
+        ("fr", None, []),
+    ],
+)
+def test_words(language, text: str | None, words: list[str]) -> None:
+    texts = pl.Series([text], dtype=pl.String)
+    assert Analyzer(language).words(texts).to_list() == [words]
+
+
+def test_terms_are_stemmed_stopped_and_without_accents() -> None:
+    analyzer = Analyzer("fr")
+    texts = pl.Series(["Les généraux de la santé", "", "SANTÉ générale, santé"])
+    ids = [found.tolist() for found in analyzer.term_ids(texts, grow=True)]
+    assert analyzer.vocabulary == {"general": 0, "sant": 1}
+    assert ids == [[0, 1], [], [1, 0, 1]]
+    asked = analyzer.term_ids(pl.Series(["sante general", "inconnu de la"]), grow=False)
+    assert [found.tolist() for found in asked] == [[1, 0], []]
+    assert analyzer.vocabulary == {"general": 0, "sant": 1}
+
+
+def test_a_word_unknown_to_a_query_can_still_enter_with_a_document() -> None:
+    analyzer = Analyzer("en")
+    assert analyzer.term_ids(pl.Series(["zebra"]), grow=False)[0].tolist() == []
+    assert analyzer.term_ids(pl.Series(["zebras"]), grow=True)[0].tolist() == [0]
+    assert analyzer.term_ids(pl.Series(["zebra"]), grow=False)[0].tolist() == [0]
+
+
+def test_accents() -> None:
+    assert fold_accents("éàçüñ") == "eacun"
+    assert fold_accents("abc") == "abc"
+
+
+def test_scores_are_those_of_the_formula() -> None:
+    corpus = {"d1": "chat chat noir", "d2": "chat blanc", "d3": "chien"}
+    run = bm25([documents(**corpus)], queries(q="chat"), Bm25(k1=1.2, b=0.75))
+    idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    expected = {
+        name: idf * tf / (tf + 1.2 * (1 - 0.75 + 0.75 * length / 2))
+        for name, tf, length in (("d1", 2, 3), ("d2", 1, 2))
+    }
+    found = dict(run.ranking.select("doc_id", "score").rows())
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert run.ranking["doc_id"].to_list() == ["d1", "d2"]
+
+
+def test_search_over_batches_keeps_only_matches_and_breaks_ties() -> None:
+    parts = [documents(a="l'eau", b="le feu"), documents(c="l'eau", d="la terre")]
+    asked = queries(q1="de l'eau", q2="feu terre", q3="de la", q4="inconnu")
+    run = bm25(parts, asked, Bm25(depth=1), tag="mine")
+    assert run.ranking.select("query_id", "doc_id").rows() == [("q1", "c"), ("q2", "d")]
+    assert (run.tag, run.depth) == ("mine", 1)
+    assert bm25(iter(parts), asked, Bm25(depth=1), tag="mine").ranking.equals(run.ranking)
+
+
+def test_words_that_carry_nothing_find_nothing() -> None:
+    assert bm25([documents(a="le la les")], queries(q="le")).ranking.is_empty()
+    assert bm25([documents(a="eau")], queries()).ranking.is_empty()
+
+
+def test_wrong_documents() -> None:
+    with pytest.raises(DataError, match="found none"):
+        bm25([], queries(q="eau"))
+    with pytest.raises(DataError, match="an id twice"):
+        bm25([documents(a="eau"), documents(a="feu")], queries(q="eau"))
+    for wrong in ({"language": "de"}, {"k1": -1}, {"b": 2}, {"depth": 0}):
+        with pytest.raises(UsageError, match="expected"):
+            Bm25(**wrong)
+
+
+def snapshot(folder: Path) -> tuple[list[Path], Path]:
+    columns = {
+        "doc_id": ["d1", "d2"],
+        "title": ["Eau", "Feu"],
+        "text": ["chaude", "froid"],
+        "title_en": ["Water", None],
+        "text_en": ["warm", "cold fire"],
+    }
+    parts = []
+    for number, part in enumerate(pl.DataFrame(columns).iter_slices(1)):
+        parts.append(folder / f"part-{number}.parquet")
+        part.write_parquet(parts[-1])
+    asked = {"query_id": ["q1", "q2"], "text": ["eau", "froid"], "text_en": ["water", "fire"]}
+    pl.DataFrame(asked).write_parquet(folder / "queries.parquet")
+    return parts, folder / "queries.parquet"
+
+
+@pytest.mark.parametrize("language", ["fr", "en"])
+def test_a_snapshot_is_searched_in_either_language(tmp_path: Path, language) -> None:
+    run = bm25_snapshot(*snapshot(tmp_path), Bm25(language))
+    assert run.ranking.select("query_id", "doc_id").rows() == [("q1", "d1"), ("q2", "d2")]
+
+
+def test_a_snapshot_that_was_not_translated(tmp_path: Path) -> None:
+    parts, asked = snapshot(tmp_path)
+    pl.read_parquet(asked).with_columns(text_en=pl.lit(None, pl.String)).write_parquet(asked)
+    with pytest.raises(DataError, match="column text_en is empty"):
+        bm25_snapshot(parts, asked, Bm25("en"))
+    snapshot(tmp_path)
+    pl.read_parquet(parts[1]).with_columns(text_en=pl.lit(None, pl.String)).write_parquet(parts[1])
+    with pytest.raises(DataError, match=r"part-1.parquet: column text_en is empty"):
+        bm25_snapshot(parts, asked, Bm25("en"))
+    with pytest.raises(UsageError, match="readable"):
+        bm25_snapshot([tmp_path / "absent.parquet"], asked)
+    with pytest.raises(UsageError, match="readable"):
+        bm25_snapshot(parts, tmp_path / "absent.parquet")
+
+
+@pytest.mark.parametrize("module", ["bm25s", "Stemmer"])
+def test_a_missing_package_says_what_to_install(module: str, monkeypatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    with pytest.raises(MissingExtraError, match=r"longeval-builder\[baseline\]"):
+        bm25([documents(a="eau")], queries(q="eau"))
+
+
+def test_bm25_finds_what_is_relevant_and_shuffled_judgements_do_not(make_qrels) -> None:
+    pytest.importorskip("pytrec_eval")
+    from builder.evaluation.evaluator import evaluate
+    from builder.evaluation.parameters import EvaluationParameters
+
+    themes = [f"mot{i}" for i in range(40)]
+    corpus = {
+        f"d{i:03}": f"page {themes[i % 40]} commune {themes[(i * 7) % 40]}" for i in range(400)
+    }
+    run = bm25([documents(**corpus)], queries(**{f"q{i}": word for i, word in enumerate(themes)}))
+    relevant = [(f"q{i % 40}", f"d{i:03}", 1) for i in range(400)]
+    shuffled = [(f"q{(i * 11 + 3) % 40}", f"d{i:03}", 1) for i in range(400)]
+    means = {}
+    for name, rows in (("true", relevant), ("shuffled", shuffled)):
+        qrels = {"2022-06": make_qrels(rows)}
+        evaluation = evaluate(
+            qrels, {"bm25": {"2022-06": run}}, EvaluationParameters(("P@10",), resamples=0)
+        )
+        means[name] = evaluation.effectiveness["value"][0]
+    assert means["true"] > 0.5
+    assert means["shuffled"] < 0.15

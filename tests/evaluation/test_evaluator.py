@@ -1,0 +1,378 @@
+"""From judgements and runs to tables: published numbers, counts, reasons, determinism."""
+
+import gzip
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from builder.errors import DataError, FormatError, MissingExtraError, UsageError
+from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
+from builder.evaluation.parameters import EvaluationParameters
+from builder.evaluation.runs import write_run
+from builder.evaluation.summary import summary_rows, to_json
+
+KELLER = json.loads((Path(__file__).parent / "fixtures" / "keller2024_p10.json").read_text())
+NAMES = {"WT": "2022-06", "ST": "2022-07", "LT": "2022-09"}
+QUICK = EvaluationParameters(("P@1", "AP"), pivot="bm25", resamples=200)
+
+
+def keller_world(make_qrels, make_run):
+    """Ten relevant documents per topic, and runs that find as many as the paper's systems did."""
+    qrels, runs = {}, {system: {} for system in KELLER["hits"]}
+    for time, topics in KELLER["topics"].items():
+        queries = [f"q{i:03}" for i in range(topics)]
+        qrels[NAMES[time]] = make_qrels([(q, f"r{d}", 1) for q in queries for d in range(10)])
+        for system, hits in KELLER["hits"].items():
+            share = [hits[time] // topics + (i < hits[time] % topics) for i in range(topics)]
+            rankings = {
+                q: [f"r{d}" for d in range(found)] + [f"x{d}" for d in range(10 - found)]
+                for q, found in zip(queries, share, strict=True)
+            }
+            runs[system][NAMES[time]] = make_run(rankings, system)
+    return qrels, runs
+
+
+def test_table_1_of_keller_end_to_end(make_qrels, make_run) -> None:
+    qrels, runs = keller_world(make_qrels, make_run)
+    evaluation = evaluate(qrels, runs, EvaluationParameters(("P@10",), "BM25", resamples=0))
+    rows = {(row["system"], row["snapshot"]): row for row in summary_rows(evaluation)}
+    columns = ("mean", "re_delta_drop", "delta_ri", "effect_ratio")
+    checked = 0
+    for system, printed in KELLER["printed"].items():
+        for time, values in printed.items():
+            row = rows[system, NAMES[time]]
+            assert row["queries"] == KELLER["topics"][time]
+            assert [round(row[name], 3) for name in columns[: len(values)]] == values
+            checked += len(values)
+    assert checked == 50
+
+
+def small(make_qrels, make_run):
+    """Two snapshots that share q1 and q2; `mono` lacks q3 and finds an unjudged query."""
+    qrels = {
+        "2022-06": make_qrels([("q1", "a", 1), ("q2", "a", 1), ("q3", "a", 1)]),
+        "2022-07": make_qrels([("q1", "a", 1), ("q2", "a", 1), ("q4", "b", 0)]),
+    }
+    runs = {
+        "bm25": {
+            "2022-06": make_run({"q1": ["a", "b"], "q2": ["b", "a"], "q3": ["b", "a"]}),
+            "2022-07": make_run({"q1": ["a"], "q2": ["b", "a"], "q4": ["b"]}),
+        },
+        "mono": {
+            "2022-06": make_run({"q1": ["a"], "q2": ["a"], "q9": ["a"]}),
+            "2022-07": make_run({"q1": ["a"], "q2": ["b", "c", "d", "a"]}),
+        },
+    }
+    return qrels, runs
+
+
+def pick(table: pl.DataFrame, **where: str) -> dict[str, object]:
+    return table.filter(**where).row(0, named=True)
+
+
+def test_means_are_over_all_judged_queries(make_qrels, make_run) -> None:
+    table = evaluate(*small(make_qrels, make_run), QUICK).effectiveness
+    mono = pick(table, topic_set="full", snapshot="2022-06", system="mono", measure="P@1")
+    assert mono["value"] == pytest.approx(2 / 3)
+    counts = ("queries", "missing", "unjudged", "irrelevant", "reason")
+    assert [mono[name] for name in counts] == [3, 1, 1, 0, None]
+    later = pick(table, topic_set="full", snapshot="2022-07", system="bm25", measure="AP")
+    assert later["value"] == pytest.approx((1 + 0.5 + 0) / 3)
+    assert [later[name] for name in counts] == [3, 0, 0, 1, None]
+    core = pick(table, topic_set="core", snapshot="2022-06", system="mono", measure="P@1")
+    assert core["value"] == 1
+    assert [core[name] for name in counts] == [2, 0, 1, 0, None]
+
+
+def test_persistence_by_hand(make_qrels, make_run) -> None:
+    table = evaluate(*small(make_qrels, make_run), QUICK).persistence
+    rows = table.filter(topic_set="core", system="mono", measure="AP")
+    found = dict(rows.select("quantity", "value").rows())
+    # mono: 1 -> (1 + 1/4)/2; bm25: (1 + 1/2)/2 -> (1 + 1/2)/2
+    assert found == pytest.approx(
+        {
+            "arp_from": 1,
+            "arp_to": 0.625,
+            "rnd_absolute_drop": 0.375,
+            "rnd_relative_drop": 0.375,
+            "re_delta_drop": 0.375,
+            "ri_from": 1 / 3,
+            "ri_to": -1 / 6,
+            "delta_ri": 0.5,
+            "effect_ratio": -0.5,
+            "p_unpaired": 0.42264973081037427,
+        }
+    )
+    full = table.filter(topic_set="full", system="bm25", measure="AP", quantity="effect_ratio")
+    assert full.row(0, named=True)["reason"] == "the system is the pivot"
+
+
+def test_per_query_tables(make_qrels, make_run) -> None:
+    evaluation = evaluate(*small(make_qrels, make_run), QUICK)
+    scores = evaluation.query_scores.filter(measure="AP", system="mono")
+    assert scores.drop("measure", "system").rows() == [
+        ("2022-06", "q1", True, 1.0, 0.0),
+        ("2022-06", "q2", True, 1.0, 0.5),
+        ("2022-06", "q3", False, 0.0, -0.5),
+        ("2022-07", "q1", True, 1.0, 0.0),
+        ("2022-07", "q2", True, 0.25, -0.25),
+        ("2022-07", "q4", False, 0.0, 0.0),
+    ]
+    drops = evaluation.query_drops.filter(measure="AP", system="mono")
+    assert drops.select("query_id", "drop").rows() == [("q1", 0.0), ("q2", 0.75)]
+
+
+def test_significance_against_the_pivot(make_qrels, make_run) -> None:
+    qrels, runs = small(make_qrels, make_run)
+    runs["same"] = runs["bm25"]
+    table = evaluate(qrels, runs, QUICK).significance
+    row = pick(table, topic_set="full", snapshot="2022-06", system="mono", measure="AP")
+    # differences 0, 1/2, -1/2: no effect, one test in the family
+    assert row["value"] == pytest.approx(0)
+    assert (row["t"], row["p"], row["p_holm"]) == pytest.approx((0, 1, 1))
+    same = pick(table, system="same", topic_set="full", measure="AP")
+    assert (same["p"], same["p_holm"]) == (None, None)
+    assert same["reason"] == "the differences do not vary"
+    assert "bm25" not in set(table["system"])
+
+
+def test_a_system_may_lack_a_snapshot(make_qrels, make_run) -> None:
+    qrels, runs = small(make_qrels, make_run)
+    del runs["mono"]["2022-07"]
+    evaluation = evaluate(qrels, runs, QUICK)
+    assert evaluation.effectiveness.filter(system="mono", snapshot="2022-07").is_empty()
+    assert evaluation.query_scores.filter(system="mono", snapshot="2022-07").is_empty()
+    assert evaluation.query_drops.filter(system="mono").is_empty()
+    rows = evaluation.persistence.filter(topic_set="full", system="mono", measure="AP")
+    told = {row["quantity"]: row["reason"] for row in rows.iter_rows(named=True)}
+    assert told["arp_from"] is None
+    assert told["re_delta_drop"] == "no mean of the system in the second snapshot"
+    assert told["p_unpaired"] == "no run in one of the snapshots"
+    agreement = evaluation.agreement
+    assert set(agreement["reason"]) == {"fewer than two systems in both"}
+    assert set(agreement["systems"]) == {1}
+
+
+def tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
+    names = (
+        "effectiveness",
+        "significance",
+        "persistence",
+        "agreement",
+        "query_scores",
+        "query_drops",
+    )
+    return {name: getattr(evaluation, name) for name in names}
+
+
+def degenerate_worlds(make_qrels, make_run):
+    qrels = {
+        "one topic": make_qrels([("q1", "a", 1)]),
+        "constant": make_qrels([(f"q{i}", "a", 1) for i in range(4)]),
+        "nothing relevant": make_qrels([("q1", "a", 0), ("q2", "b", 0)]),
+        "empty truth": make_qrels([]),
+        "usual": make_qrels([("q1", "a", 1), ("q1", "b", 2), ("q2", "c", 1), ("q5", "a", 1)]),
+    }
+    runs = {
+        "usual": make_run({"q1": ["b", "a"], "q2": ["a", "c"], "q3": ["a"]}),
+        "perfect": make_run({f"q{i}": ["a"] for i in range(4)}),
+        "empty": make_run({}),
+        "useless": make_run({"q1": ["z"], "q2": ["y"]}),
+    }
+    return qrels, runs
+
+
+@pytest.mark.parametrize("pivot", ["usual", "perfect", "empty", "useless", None])
+@pytest.mark.parametrize("pairs", ["first", "consecutive", "all"])
+def test_degenerate_inputs_give_a_value_or_null_and_a_reason(
+    make_qrels, make_run, pivot, pairs
+) -> None:
+    qrels, runs = degenerate_worlds(make_qrels, make_run)
+    everywhere = {system: dict.fromkeys(qrels, run) for system, run in runs.items()}
+    measures = ("nDCG", "P@10", "AP", "bpref", "RR", "ERR@20", "R@5", "Judged@10")
+    with np.errstate(all="raise"):
+        evaluation = evaluate(
+            qrels, everywhere, EvaluationParameters(measures, pivot, pairs=pairs, resamples=50)
+        )
+    for name, table in tables(evaluation).items():
+        for column in table.select(pl.selectors.float()).get_columns():
+            assert column.is_nan().sum() == 0, (name, column.name)
+            assert column.is_infinite().sum() == 0, (name, column.name)
+        if "reason" in table.columns and name != "significance":
+            assert table.filter(
+                pl.col("value").is_null() != pl.col("reason").is_not_null()
+            ).is_empty()
+            assert table.filter(
+                pl.col("value").is_null() & pl.col("ci_low").is_not_null()
+            ).is_empty()
+        if name == "significance":
+            assert table.filter(pl.col("p").is_null() != pl.col("reason").is_not_null()).is_empty()
+    json.dumps(to_json(evaluation, queries=True), allow_nan=False)
+    undefined = set(evaluation.persistence["reason"].drop_nulls())
+    assert "undefined" not in undefined
+
+
+def test_intervals_contain_the_value_and_depend_on_the_seed_alone(make_qrels, make_run) -> None:
+    qrels, runs = keller_world(make_qrels, make_run)
+    qrels = {"2022-06": qrels["2022-06"], "2022-09": qrels["2022-09"]}
+    runs = {s: {t: runs[s][t] for t in qrels} for s in ("BM25", "monoT5")}
+    parameters = EvaluationParameters(("P@10",), "BM25", resamples=300, seed=5)
+    evaluation = evaluate(qrels, runs, parameters)
+    again = evaluate(dict(reversed(qrels.items())), dict(reversed(runs.items())), parameters)
+    for name, table in tables(evaluation).items():
+        assert_frame_equal(table, tables(again)[name], check_exact=True)
+    inside = evaluation.persistence.drop_nulls("ci_low")
+    assert inside.height == 2 * (5 + 9)
+    assert inside.select(pl.col("value").is_between("ci_low", "ci_high").all()).item()
+    other = evaluate(qrels, runs, replace(parameters, seed=6))
+    assert not other.effectiveness["ci_low"].equals(evaluation.effectiveness["ci_low"])
+    assert other.effectiveness["value"].equals(evaluation.effectiveness["value"])
+
+
+def test_pairs_of_snapshots() -> None:
+    def pairs(kind: str) -> list[tuple[int, int]]:
+        return EvaluationParameters(pairs=kind).snapshot_pairs(3)  # type: ignore[arg-type]
+
+    assert pairs("first") == [(0, 1), (0, 2)]
+    assert pairs("consecutive") == [(0, 1), (1, 2)]
+    assert pairs("all") == [(0, 1), (0, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"depth": 0},
+        {"pairs": "none"},
+        {"resamples": -1},
+        {"confidence": 1.0},
+        {"seed": -1},
+        {"rbo_p": 0.0},
+        {"measures": ("XYZ",)},
+        {"measures": ()},
+    ],
+)
+def test_wrong_parameters(wrong: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match=r"expected|unknown"):
+        EvaluationParameters(**wrong)  # type: ignore[arg-type]
+
+
+def test_wrong_use(make_qrels, make_run) -> None:
+    qrels, runs = small(make_qrels, make_run)
+    with pytest.raises(UsageError, match="at least one run"):
+        evaluate(qrels, {})
+    with pytest.raises(UsageError, match="expected one of the systems bm25, mono"):
+        evaluate(qrels, runs, EvaluationParameters(pivot="bm26"))
+    with pytest.raises(UsageError, match="one of the snapshots 2022-06, 2022-07, found '2023-01'"):
+        evaluate(qrels, {"bm25": {"2023-01": runs["bm25"]["2022-06"]}})
+    shallow = {"bm25": {"2022-06": make_run({"q1": ["a"]}, depth=10)}}
+    with pytest.raises(UsageError, match="was cut at 10"):
+        evaluate(qrels, shallow)
+    with pytest.raises(UsageError, match="largest cutoff"):
+        evaluate(qrels, shallow, EvaluationParameters(("P@20",), depth=10))
+    twice = {"2022-06": pl.concat([qrels["2022-06"]] * 2)}
+    with pytest.raises(DataError, match="qrels of 2022-06: expected one grade"):
+        evaluate(twice, {"bm25": {"2022-06": runs["bm25"]["2022-06"]}})
+
+
+def test_a_missing_package_says_what_to_install(make_qrels, make_run, monkeypatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pytrec_eval", None)
+    with pytest.raises(MissingExtraError, match=r"longeval-builder\[evaluation\]"):
+        evaluate(*small(make_qrels, make_run), QUICK)
+
+
+def write_world(folder: Path, qrels, runs) -> dict[str, Path]:
+    paths = {}
+    for snapshot, judgements in qrels.items():
+        paths[snapshot] = folder / "collection" / snapshot / "qrels.parquet"
+        paths[snapshot].parent.mkdir(parents=True)
+        judgements.write_parquet(paths[snapshot])
+        queries = judgements.select(pl.col("query_id").unique().sort())
+        split = pl.when(pl.col("query_id") == "q1").then(pl.lit("train")).otherwise(pl.lit("test"))
+        queries.with_columns(split=split).write_parquet(
+            paths[snapshot].with_name("queries.parquet")
+        )
+    for system, of in runs.items():
+        for snapshot, run in of.items():
+            write_run(run, folder / "runs" / system / f"{snapshot}.txt.gz")
+    return paths
+
+
+def test_files_give_what_frames_give(tmp_path: Path, make_qrels, make_run) -> None:
+    qrels, runs = small(make_qrels, make_run)
+    paths = write_world(tmp_path, qrels, runs)
+    expected = tables(evaluate(qrels, runs, QUICK))
+    by_folder = replace(QUICK, pivot=str(tmp_path / "runs" / "bm25"))
+    by_file = replace(QUICK, pivot=str(tmp_path / "runs" / "bm25" / "2022-07.txt.gz"))
+    for parameters in (QUICK, by_folder, by_file):
+        found = evaluate_paths(paths, [tmp_path / "runs"], parameters)
+        assert found.parameters.pivot == "bm25"
+        for name, table in tables(found).items():
+            assert_frame_equal(table, expected[name], check_exact=True)
+
+
+def test_splits(tmp_path: Path, make_qrels, make_run) -> None:
+    qrels, runs = small(make_qrels, make_run)
+    paths = write_world(tmp_path, qrels, runs)
+    found = evaluate_paths(paths, [tmp_path / "runs"], QUICK, splits=["test"])
+    assert set(found.query_scores["query_id"]) == {"q2", "q3", "q4"}
+    assert set(found.effectiveness["unjudged"]) == {1, 2}
+
+
+def test_an_error_in_a_file_names_it(tmp_path: Path, make_qrels, make_run) -> None:
+    qrels, runs = small(make_qrels, make_run)
+    paths = write_world(tmp_path, qrels, runs)
+    broken = tmp_path / "runs" / "mono" / "2022-07.txt.gz"
+    broken.write_bytes(gzip.compress(b"q1 Q0 a 1 2.0 m\nq1 Q0 b 2 nan m\n"))
+    with pytest.raises(FormatError, match=r"2022-07.txt.gz, line 2: expected a number as score"):
+        evaluate_paths(paths, [tmp_path / "runs"], QUICK)
+
+
+def test_the_signature_says_everything(make_qrels, make_run) -> None:
+    signature = evaluate(*small(make_qrels, make_run), QUICK).signature()
+    assert signature.startswith(
+        "measures:P@1+AP|depth:1000|pivot:bm25|pairs:first|bootstrap:200@0.95|seed:0|rbo_p:0.9|"
+    )
+    assert "\n" not in signature
+
+
+def test_progress_counts_runs(make_qrels, make_run) -> None:
+    class Counter:
+        seen: list[object]
+
+        def __init__(self) -> None:
+            self.seen = []
+
+        def start(self, label: str, total: int | None, unit: str) -> None:
+            self.seen.append((label, total, unit))
+
+        def advance(self, count: int) -> None:
+            self.seen.append(count)
+
+        def finish(self) -> None:
+            self.seen.append("end")
+
+    counter = Counter()
+    evaluate(*small(make_qrels, make_run), QUICK, progress=counter)
+    assert counter.seen == [("evaluate", 4, "runs"), 1, 1, 1, 1, "end"]
+
+
+def test_json_holds_every_table(make_qrels, make_run) -> None:
+    evaluation = evaluate(*small(make_qrels, make_run), QUICK)
+    data = to_json(evaluation)
+    assert set(data) == {
+        "signature", "parameters", "snapshots", "systems", "effectiveness", "significance",
+        "persistence", "agreement",
+    }  # fmt: skip
+    assert data["parameters"]["depth"] == 1000
+    assert len(data["effectiveness"]) == 2 * 2 * 2 * 2
+    assert set(to_json(evaluation, queries=True)) - set(data) == {"query_scores", "query_drops"}
+    rows = summary_rows(evaluation, "core")
+    assert [row["measure"] for row in rows] == ["P@1"] * 4 + ["AP"] * 4
+    assert all(row["re_delta_drop"] is None for row in rows if row["snapshot"] == "2022-06")
+    assert math.isclose(rows[-1]["delta_ri"], 0.5)

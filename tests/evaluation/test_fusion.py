@@ -1,0 +1,113 @@
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.errors import DataError, FormatError, UsageError
+from builder.evaluation.fusion import read_scores, reciprocal_rank_fusion, rerank
+from builder.evaluation.runs import Run, read_run, write_run
+
+
+def ranking(run: Run, query: str = "q") -> list[str]:
+    return run.ranking.filter(query_id=query)["doc_id"].to_list()
+
+
+def test_fusion_by_hand(make_run) -> None:
+    first = make_run({"q": ["a", "b", "c"], "only": ["x"]})
+    second = make_run({"q": ["c", "a"]})
+    fused = reciprocal_rank_fusion([first, second], k=60, tag="both", depth=2)
+    assert fused.tag == "both"
+    assert fused.depth == 2
+    assert ranking(fused) == ["a", "c"]
+    assert ranking(fused, "only") == ["x"]
+    scores = dict(fused.ranking.filter(query_id="q").select("doc_id", "score").rows())
+    assert scores == pytest.approx({"a": 1 / 61 + 1 / 62, "c": 1 / 63 + 1 / 61})
+
+
+def test_the_constant_moves_documents(make_run) -> None:
+    runs = [make_run({"q": ["a", "b", "x"]}), make_run({"q": ["c", "b", "y"]})]
+    assert ranking(reciprocal_rank_fusion(runs, k=0))[0] == "c"  # tied with a and b, largest id
+    assert ranking(reciprocal_rank_fusion(runs, k=60))[0] == "b"
+
+
+ranks = st.lists(st.permutations("abcdef").map(lambda p: p[:4]), min_size=1, max_size=4)
+
+
+@given(ranks, st.integers(0, 100))
+def test_fusion_is_the_sum_of_its_definition(orders: list[list[str]], k: int) -> None:
+    runs = [
+        Run.from_scores(
+            pl.DataFrame({"query_id": "q", "doc_id": order, "score": [4.0, 3.0, 2.0, 1.0]}), "t"
+        )
+        for order in orders
+    ]
+    if k == 0:
+        expected = {
+            d: sum(1 / (o.index(d) + 1) for o in orders if d in o) for o in orders for d in o
+        }
+    else:
+        expected = {
+            d: sum(1 / (k + o.index(d) + 1) for o in orders if d in o) for o in orders for d in o
+        }
+    fused = reciprocal_rank_fusion(runs, k=k)
+    assert dict(fused.ranking.select("doc_id", "score").rows()) == pytest.approx(expected)
+
+
+def test_a_written_fusion_reads_back_in_the_same_order(make_run, tmp_path: Path) -> None:
+    runs = [make_run({"q": ["a", "b", "c", "d"]}), make_run({"q": ["b", "a", "d", "c"]})]
+    fused = reciprocal_rank_fusion(runs)
+    write_run(fused, tmp_path / "rrf.txt")
+    assert ranking(read_run(tmp_path / "rrf.txt")) == ranking(fused) == ["b", "a", "d", "c"]
+
+
+def test_nothing_to_fuse(make_run) -> None:
+    for runs, k in (([], 60), ([make_run({})], -1)):
+        with pytest.raises(UsageError, match="rank fusion"):
+            reciprocal_rank_fusion(runs, k=k)
+    assert reciprocal_rank_fusion([make_run({})]).ranking.is_empty()
+
+
+def scores(rows: list[tuple[str, str, float]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+
+
+def test_rerank_moves_scored_documents_of_the_top(make_run) -> None:
+    run = make_run({"q": ["a", "b", "c", "d", "e"], "p": ["a", "b"]})
+    given_scores = scores(
+        [("q", "c", 0.9), ("q", "a", 0.1), ("q", "e", 5.0), ("q", "z", 9.0), ("x", "a", 1.0)]
+    )
+    again = rerank(run, given_scores, top=4, tag="model")
+    # e is below the top 4, z was not retrieved, b and d have no score
+    assert ranking(again) == ["c", "a", "b", "d", "e"]
+    assert ranking(again, "p") == ["a", "b"]
+    assert again.ranking.filter(query_id="q")["score"].to_list() == [5.0, 4.0, 3.0, 2.0, 1.0]
+    assert ranking(rerank(run, given_scores, top=5, depth=2)) == ["e", "c"]
+
+
+def test_ties_keep_the_old_order(make_run) -> None:
+    run = make_run({"q": ["a", "b", "c"]})
+    same = scores([("q", d, 1.0) for d in "abc"])
+    assert ranking(rerank(run, same)) == ["a", "b", "c"]
+    assert ranking(rerank(run, same.clear())) == ["a", "b", "c"]
+
+
+def test_wrong_scores(make_run) -> None:
+    run = make_run({"q": ["a"]})
+    with pytest.raises(DataError, match="a number in every row"):
+        rerank(run, scores([("q", "a", float("nan"))]))
+    with pytest.raises(UsageError, match="at least 1"):
+        rerank(run, scores([("q", "a", 1.0)]), top=0)
+
+
+def test_scores_files_have_three_or_six_columns(tmp_path: Path) -> None:
+    path = tmp_path / "scores.tsv.gz"
+    path.write_bytes(gzip.compress(b"q\ta\t0.5\nq\tb\t-1\n"))
+    assert read_scores(path).rows() == [("q", "a", 0.5), ("q", "b", -1.0)]
+    path.write_bytes(b"q Q0 a 1 0.5 t\n")
+    assert read_scores(path).rows() == [("q", "a", 0.5)]
+    path.write_bytes(b"q a 1\nq b\n")
+    with pytest.raises(FormatError, match="line 2: expected the 3 columns"):
+        read_scores(path)

@@ -1,0 +1,77 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.errors import UsageError
+from builder.evaluation.measures import (
+    ALIASES,
+    DEFAULT_MEASURES,
+    FAMILIES,
+    Measure,
+    parse_measure,
+    parse_measures,
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("nDCG", "nDCG"),
+        ("ndcg@10", "nDCG@10"),
+        (" MAP ", "AP"),
+        ("P@10(rel=2)", "P@10(rel=2)"),
+        ("P(rel=2)@10", "P@10(rel=2)"),
+        ("P@10(rel=1)", "P@10"),
+        ("P@10()", "P@10"),
+        ("Bpref", "bpref"),
+        ("MRR@10", "RR@10"),
+        ("ERR@20", "ERR@20(max=4)"),
+        ("ERR(max=2)@20", "ERR@20(max=2)"),
+        ("ERR", "ERR(max=4)"),
+        ("Judged@10", "Judged@10"),
+    ],
+)
+def test_names(written: str, name: str) -> None:
+    assert str(parse_measure(written)) == name
+
+
+@given(st.data())
+def test_every_name_parses_back(data: st.DataObject) -> None:
+    family = FAMILIES[data.draw(st.sampled_from(sorted(FAMILIES)))]
+    cutoffs = {"required": st.integers(1, 1000), "none": st.none()}
+    cutoff = data.draw(cutoffs.get(family.cutoff, st.none() | st.integers(1, 1000)))
+    parameters = tuple((name, data.draw(st.integers(1, 30))) for name in sorted(family.parameters))
+    measure = Measure(family.name, cutoff, parameters)
+    assert parse_measure(str(measure)) == measure
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("", "expected a name"),
+        ("nDCG@", "expected a name"),
+        ("nDCG@-1", "expected a name"),
+        ("nDCG@10@20", "expected a name"),
+        ("ERR(max=2)@20(max=2)", "expected a name"),
+        ("XYZ@10", "unknown; known are nDCG, AP"),
+        ("P", r"needs a cutoff, such as P@10"),
+        ("bpref@10", "takes no cutoff"),
+        ("nDCG@0", "cutoff from 1"),
+        ("nDCG(rel=2)", "parameters of nDCG: none"),
+        ("AP(max=2)", "parameters of AP: rel=1"),
+        ("AP(rel=1,rel=2)", "parameters of AP"),
+        ("AP(rel=0)", "expected rel from 1 to 30"),
+        ("AP(rel=x)", "parameters of AP"),
+    ],
+)
+def test_wrong_names(written: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_measure(written)
+
+
+def test_lists_of_names() -> None:
+    assert [str(m) for m in parse_measures(["AP", "MAP", "P@5", "AP"])] == ["AP", "P@5"]
+    with pytest.raises(UsageError, match="at least one"):
+        parse_measures([])
+    assert len(parse_measures(DEFAULT_MEASURES)) == 7
+    assert set(ALIASES.values()) <= set(FAMILIES)

@@ -1,0 +1,72 @@
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builder.errors import DataError, FormatError, UsageError
+from builder.evaluation.qrels import read_qrels
+
+REAL = Path(__file__).parents[3] / "shared" / "data" / "longeval-web"
+
+
+def test_a_trec_file_is_sorted(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("q2 0 d1 1\r\nq1 0 d2 0\n\nq1 0 d1 2\n")
+    assert read_qrels(path).rows() == [("q1", "d1", 2), ("q1", "d2", 0), ("q2", "d1", 1)]
+
+
+def test_a_pair_judged_twice_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("q1 0 d1 1\nq1 0 d2 1\nq1 0 d1 1\n")
+    with pytest.raises(FormatError, match=r"line 3: .*again"):
+        read_qrels(path)
+
+
+def snapshot(folder: Path) -> Path:
+    rows = {"query_id": ["qb", "qa", "qa"], "doc_id": ["d1", "d2", "d1"], "grade": [1, 0, 2]}
+    pl.DataFrame(rows).with_columns(pl.col("grade").cast(pl.UInt8), score=0.5).write_parquet(
+        folder / "qrels.parquet"
+    )
+    queries = {"query_id": ["qa", "qb"], "split": ["train", "heldout"]}
+    pl.DataFrame(queries).write_parquet(folder / "queries.parquet")
+    return folder / "qrels.parquet"
+
+
+def test_a_snapshot_of_a_collection(tmp_path: Path) -> None:
+    path = snapshot(tmp_path)
+    qrels = read_qrels(path)
+    assert qrels.rows() == [("qa", "d1", 2), ("qa", "d2", 0), ("qb", "d1", 1)]
+    assert qrels.schema["grade"] == pl.Int32
+    assert read_qrels(path, ["heldout"]).rows() == [("qb", "d1", 1)]
+    assert read_qrels(path, ["heldout", "train"]).rows() == qrels.rows()
+    assert read_qrels(path, []).is_empty()
+
+
+def test_wrong_tables(tmp_path: Path) -> None:
+    path = snapshot(tmp_path)
+    with pytest.raises(UsageError, match="readable file"):
+        read_qrels(tmp_path / "absent.parquet")
+    pl.DataFrame({"query_id": ["q"]}).write_parquet(path)
+    with pytest.raises(FormatError, match="Parquet table with query_id, doc_id, grade"):
+        read_qrels(path)
+    path.write_bytes(b"not parquet")
+    with pytest.raises(FormatError, match="Parquet table"):
+        read_qrels(path)
+    twice = {"query_id": ["q", "q"], "doc_id": ["d", "d"], "grade": [1, 2]}
+    pl.DataFrame(twice).write_parquet(path)
+    with pytest.raises(DataError, match="one grade per query and document"):
+        read_qrels(path)
+    text = tmp_path / "qrels.txt"
+    text.write_text("q 0 d 1\n")
+    with pytest.raises(UsageError, match=r"qrels\.parquet only"):
+        read_qrels(text, ["test"])
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the published releases are not here")
+def test_the_broken_release_is_refused_and_the_repaired_one_is_read() -> None:
+    with pytest.raises(FormatError, match="again"):
+        read_qrels(REAL / "2022-06_qrels_broken_release.txt.gz")
+    repaired = REAL / "2022-06_qrels.txt.gz"
+    lines = gzip.decompress(repaired.read_bytes()).split(b"\n")
+    assert read_qrels(repaired).height == sum(bool(line.strip()) for line in lines)

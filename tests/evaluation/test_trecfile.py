@@ -1,0 +1,143 @@
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.errors import FormatError, UsageError
+from builder.evaluation import trecfile
+from builder.evaluation.files import read_bounded
+from builder.evaluation.trecfile import QRELS, RUN, SCORES, parse
+
+FILE = Path("some.run")
+LINES = b"q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 -1e-3 bm25\nq2 Q0 d1 1 .5 bm25\n"
+ROWS = [("q1", "d1", 2.5), ("q1", "d2", -0.001), ("q2", "d1", 0.5)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        LINES,
+        LINES.replace(b" ", b"\t"),
+        LINES.replace(b"\n", b"\r\n"),
+        LINES.replace(b" ", b"  \t"),
+        LINES.rstrip(b"\n"),
+        b"\n \n" + LINES.replace(b"\n", b"\n\n"),
+        b"  " + LINES.replace(b"\n", b" \n"),
+        LINES.replace(b"q2 Q0 d1 1 .5", b"q2\tQ0 d1 1 .5"),
+    ],
+)
+def test_white_space_does_not_matter(data: bytes) -> None:
+    assert parse(data, RUN, FILE).rows() == ROWS
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "message"),
+    [
+        (b"q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 t\n", 2, "expected the 6 columns .* found 5"),
+        (b"q1 Q0 d1 1 2.5 t\n\nq1 Q0 d2 2 2 t t\n", 3, "expected the 6 columns .* found 7"),
+        (b"q1 Q0 d1 1 2.5 t\nq1 Q0  2 2.5 t\n", 2, "found 5"),
+        (b"q1 Q0 d1 1 nan t\n", 1, "expected a number as score, found 'nan'"),
+        (b"q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 NaN t\n", 2, "expected a number"),
+        (b"q1 Q0 d1 1 high t\n", 1, "expected a number as score, found 'high'"),
+        (b"q1 Q0 d1 1 1,5 t\n", 1, "expected a number"),
+        (b"q1 Q0 d1 1 1_0 t\n", 1, "expected a number"),
+        (b"q1 Q0 d1 1 0x1A t\n", 1, "expected a number"),
+        (b"q1 Q0 d1 1 NA t\n", 1, "expected a number"),
+        (b"q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\nq1 Q0 d1 3 0 t\n", 3, r"'d1' of query 'q1' again .* 1"),
+        (b"q1 Q0 d\xff 1 2 t\n", 1, "UTF-8"),
+        (b"q1 Q0 d\x00e 1 2 t\n", 1, "NUL"),
+        (b"query Q0 doc rank score tag\n", 1, "expected a number as score, found 'score'"),
+    ],
+)
+def test_a_malformed_run_names_its_line(lines: bytes, line: int, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as caught:
+        parse(lines, RUN, FILE)
+    assert (caught.value.file, caught.value.line) == ("some.run", line)
+
+
+@pytest.mark.parametrize("grade", ["1.0", "x", "12345678901", "", "1e0"])
+def test_a_grade_is_an_integer(grade: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        parse(f"q1 0 d1 1\nq1 0 d2 {grade}\n".encode(), QRELS, FILE)
+    assert caught.value.line == 2
+
+
+def test_signed_grades_and_infinite_scores_are_read() -> None:
+    assert parse(b"q 0 d -1\nq 0 e +2\n", QRELS, FILE).rows() == [("q", "d", -1), ("q", "e", 2)]
+    scores = parse(b"q d inf\nq e -Infinity\nq f 1e999\n", SCORES, FILE)["score"].to_list()
+    assert scores == [float("inf"), float("-inf"), float("inf")]
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"  \n\r\n"])
+def test_an_empty_file_has_no_rows(data: bytes) -> None:
+    frame = parse(data, RUN, FILE)
+    assert frame.is_empty()
+    assert frame.schema == pl.Schema(RUN.schema())
+
+
+token = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=4)
+
+
+@given(
+    st.lists(
+        st.tuples(token, token, st.floats(allow_nan=False)),
+        unique_by=lambda row: row[:2],
+        max_size=8,
+    ),
+    st.sampled_from([" ", "\t"]),
+)
+def test_both_parsers_read_the_same(rows: list[tuple[str, str, float]], separator: str) -> None:
+    lines = [separator.join((q, "Q0", d, "1", repr(score), "t")) for q, d, score in rows]
+    data = "\n".join(lines).encode()
+    quick, strict = parse(data, RUN, FILE), trecfile._parse_lines(data, RUN, FILE)
+    assert quick.equals(strict)
+    assert quick.rows() == rows
+
+
+@pytest.mark.parametrize(
+    "compress",
+    [
+        bytes,
+        gzip.compress,
+        zstandard.compress,
+        lambda b: gzip.compress(b[:30]) + gzip.compress(b[30:]),
+    ],
+)
+def test_compression_is_read_from_the_content(tmp_path: Path, compress: object) -> None:
+    path = tmp_path / "run.txt"
+    path.write_bytes(compress(LINES))  # type: ignore[operator]
+    assert read_bounded(path) == LINES
+
+
+def test_a_byte_order_mark_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + LINES)
+    assert parse(read_bounded(path), RUN, path).rows() == ROWS
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+def test_a_cut_file_is_an_error(tmp_path: Path, compress: object) -> None:
+    path = tmp_path / "run.gz"
+    path.write_bytes(compress(LINES * 100)[:-5])  # type: ignore[operator]
+    with pytest.raises(FormatError, match="intact"):
+        read_bounded(path)
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, zstandard.compress])
+def test_decompression_is_bounded(tmp_path: Path, compress: object) -> None:
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(compress(b"\n" * 5_000))  # type: ignore[operator]
+    assert len(read_bounded(path, 5_000)) == 5_000
+    with pytest.raises(FormatError, match="at most 4999 bytes"):
+        read_bounded(path, 4_999)
+
+
+def test_a_path_that_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="readable file"):
+        read_bounded(tmp_path / "absent.txt")
+    with pytest.raises(UsageError, match="readable file"):
+        read_bounded(tmp_path)
