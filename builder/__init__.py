@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from builder.collection.read import Collection, Snapshot, open_collection
     from builder.collection.validate import validate
     from builder.errors import DataError, LongEvalError, UsageError
-    from builder.simulation import Simulation, simulate
+    from builder.simulation import Simulation, simulate, simulate_over
 
 _HOMES = {
     "BuildReport": "builder._build",
@@ -28,6 +28,7 @@ _HOMES = {
     "demo": "builder._demo",
     "open_collection": "builder.collection.read",
     "simulate": "builder.simulation",
+    "simulate_over": "builder.simulation",
     "validate": "builder.collection.validate",
 }
 
@@ -44,6 +45,7 @@ __all__ = [
     "demo",
     "open_collection",
     "simulate",
+    "simulate_over",
     "validate",
 ]
 

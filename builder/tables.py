@@ -173,7 +173,7 @@ def write_query(
         contract: Columns and types of the result.
     """
     with TableWriter(path, contract) as writer:
-        for batch in connection.sql(sql).fetch_arrow_reader(ROWS_PER_GROUP):
+        for batch in connection.sql(sql).to_arrow_reader(ROWS_PER_GROUP):
             writer.write(batch)
     return writer.rows
 

@@ -21,7 +21,7 @@ class Contract(dy.Schema):
     order: ClassVar[tuple[str, ...]] = ()
     """Sort columns of a table without a primary key."""
 
-    version: ClassVar[str] = "1"
+    revision: ClassVar[str] = "1"
     """Raised when the meaning of a column changes; a part of every fingerprint."""
 
     @classmethod
@@ -41,7 +41,7 @@ class Contract(dy.Schema):
             f"{name}:{column.dtype}{'?' if column.nullable else ''}"
             for name, column in cls.columns().items()
         )
-        return f"{cls.__name__}/{cls.version}({columns})"
+        return f"{cls.__name__}/{cls.revision}({columns})"
 
 
 def snapshot(*, primary_key: bool = False, description: str = "Snapshot name") -> dy.String:

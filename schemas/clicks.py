@@ -1,6 +1,5 @@
 """Tables about click evidence and manual judgements: how grades came about, how firm they are."""
 
-from typing import ClassVar
 
 import dataframely as dy
 import polars as pl
@@ -80,8 +79,6 @@ class Judgements(Contract):
 
 class PairStatistics(Contract):
     """A click model's view of one query and URL, from a log alone."""
-
-    version: ClassVar[str] = "1"
 
     query = dy.String(primary_key=True, description="Query as it stands in the log")
     url = dy.String(primary_key=True, description="URL as it stands in the log")

@@ -104,7 +104,7 @@ class Documents(Contract):
     shown = dy.Bool(description="In a result list of a kept query")
     sampled = dy.Bool(description="In the keyed sample of the index")
     tokens = count("Tokens of title and text")
-    text_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="md5 of title, newline, text")
+    text_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="md5 of the text as stored")
     token_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="md5 of the lower-cased tokens")
 
     @dy.rule()
@@ -164,8 +164,6 @@ class ClickEstimates(Contract):
 
 class Qrels(Contract):
     """A graded judgement with the evidence behind it."""
-
-    version: ClassVar[str] = "1"
 
     query_id = query_id(primary_key=True)
     doc_id = doc_id(primary_key=True)

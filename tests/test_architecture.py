@@ -76,6 +76,7 @@ def test_public_names() -> None:
         "demo",
         "open_collection",
         "simulate",
+        "simulate_over",
         "validate",
     ]
     for name in builder.__all__:

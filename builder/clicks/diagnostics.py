@@ -32,8 +32,8 @@ FROM shown_at LEFT JOIN clicked_at USING (rank)
 PER_USER = """
 CREATE TEMP TABLE user_activity AS
 SELECT impressions, count(*) AS users
-FROM (SELECT user, count(*) AS impressions FROM used_impressions
-      WHERE user IS NOT NULL GROUP BY user)
+FROM (SELECT "user", count(*) AS impressions FROM used_impressions
+      WHERE "user" IS NOT NULL GROUP BY "user")
 GROUP BY impressions
 """
 
@@ -44,7 +44,7 @@ WITH pages AS (
            count(*) FILTER (clicks <> list_sort(clicks)) AS reordered,
            count(*) FILTER (len(list_distinct(clicks)) < len(clicks)) AS repeated,
            count(*) FILTER (len(list_distinct(results)) < len(results)) AS with_duplicate,
-           count(*) FILTER (user IS NULL) AS anonymous
+           count(*) FILTER ("user" IS NULL) AS anonymous
     FROM used_impressions
 ),
 pairs AS (

@@ -21,13 +21,13 @@ from schemas import ClickEstimates
 
 SELECTED = """
 CREATE VIEW used_impressions AS
-SELECT impression, user, query, results, clicks
+SELECT impression, "user", query, results, clicks
 FROM impressions SEMI JOIN candidates USING (query)
 """
 
 SELECTED_VARIANTS = """
 CREATE VIEW used_impressions AS
-SELECT impression, user, coalesce(representative, query) AS query, results, clicks
+SELECT impression, "user", coalesce(representative, query) AS query, results, clicks
 FROM impressions
 SEMI JOIN candidates USING (query)
 LEFT JOIN (SELECT query, representative FROM variants) USING (query)

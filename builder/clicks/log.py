@@ -33,7 +33,7 @@ PAGES = pa.schema(
 
 RULES = """
 CREATE VIEW ruled AS
-SELECT file_row_number AS impression, user, query, results, clicks,
+SELECT file_row_number AS impression, "user", query, results, clicks,
        CASE WHEN query IS NULL THEN 'bad_query'
             WHEN query = '' THEN 'empty_query'
             WHEN results IS NULL OR list_count(results) < len(results)
@@ -48,7 +48,7 @@ FROM offered
 
 KEPT = """
 CREATE VIEW used_impressions AS
-SELECT impression, user, query, results, clicks::USMALLINT[] AS clicks
+SELECT impression, "user", query, results, clicks::USMALLINT[] AS clicks
 FROM ruled WHERE reason IS NULL
 """
 
@@ -147,7 +147,7 @@ def _offer_parquet(connection: duckdb.DuckDBPyConnection, log: Path, account: Lo
 def _offer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     rows = connection.read_parquet(str(path), file_row_number=True)
     if "user" not in rows.columns:
-        rows = rows.project("NULL::VARCHAR AS user, *")
+        rows = rows.project('NULL::VARCHAR AS "user", *')
     rows.create_view("offered")
 
 

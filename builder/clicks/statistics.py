@@ -20,7 +20,7 @@ REPEATED_ENOUGH = 0.9
 
 SINGLE_PAGES = """
 CREATE VIEW read_pages AS
-SELECT impression, user, query, results, clicks,
+SELECT impression, "user", query, results, clicks,
        list_max(clicks)::BIGINT AS deepest,
        clicks[-1]::BIGINT AS latest
 FROM used_impressions
@@ -28,18 +28,21 @@ FROM used_impressions
 
 JOINED_PAGES = """
 CREATE VIEW read_pages AS
-WITH ordered AS (
+WITH voters AS (
+    SELECT *, CASE WHEN "user" IS NULL THEN impression END AS anonymous FROM used_impressions
+),
+ordered AS (
     SELECT *,
            lag(query) OVER by_user AS query_before,
            lag(results) OVER by_user AS results_before
-    FROM used_impressions
-    WINDOW by_user AS (PARTITION BY coalesce(user, impression), user IS NULL ORDER BY impression)
+    FROM voters
+    WINDOW by_user AS (PARTITION BY "user", anonymous ORDER BY impression)
 ),
 visits AS (
     SELECT * EXCLUDE (query_before, results_before),
            sum((query_before IS DISTINCT FROM query
                 OR list_has_any(results_before, results))::INTEGER) OVER (
-               PARTITION BY coalesce(user, impression), user IS NULL ORDER BY impression
+               PARTITION BY "user", anonymous ORDER BY impression
            ) AS visit
     FROM ordered
 ),
@@ -49,15 +52,15 @@ placed AS (
                pages_of_visit ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS ranks_above
     FROM visits
     WINDOW pages_of_visit AS (
-        PARTITION BY coalesce(user, impression), user IS NULL, visit ORDER BY impression)
+        PARTITION BY "user", anonymous, visit ORDER BY impression)
 )
-SELECT impression, user, query, results, clicks,
+SELECT impression, "user", query, results, clicks,
        (max(ranks_above + list_max(clicks)) OVER whole_visit - ranks_above)::BIGINT AS deepest,
        (last_value(ranks_above + clicks[-1] IGNORE NULLS) OVER whole_visit
         - ranks_above)::BIGINT AS latest
 FROM placed
 WINDOW whole_visit AS (
-    PARTITION BY coalesce(user, impression), user IS NULL, visit ORDER BY impression
+    PARTITION BY "user", anonymous, visit ORDER BY impression
     ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
 """
 
@@ -111,12 +114,12 @@ GROUP BY query, doc
 SHOWN_TO_USER = """
 CREATE VIEW shown AS
 WITH ranks AS (
-    SELECT impression, user, query, unnest(results) AS doc,
+    SELECT impression, "user", query, unnest(results) AS doc,
            generate_subscripts(results, 1) AS rank, clicks, deepest,
            CASE WHEN getvariable('last_by_time') THEN latest ELSE deepest END AS last
     FROM read_pages
 )
-SELECT coalesce(user, impression) AS voter, user IS NULL AS is_anonymous, query, doc,
+SELECT "user", CASE WHEN "user" IS NULL THEN impression END AS anonymous, query, doc,
        deepest IS NOT NULL AS on_clicked_page,
        coalesce(rank <= deepest, false) AS above_last_click,
        list_contains(clicks, rank::USMALLINT) AS clicked,
@@ -134,7 +137,7 @@ WITH votes AS (
            bool_or(clicked) AS clicked,
            bool_or(clicked_last) AS clicked_last
     FROM shown
-    GROUP BY voter, is_anonymous, query, doc
+    GROUP BY "user", anonymous, query, doc
 )
 SELECT query, doc,
        count(*) AS shown_in_all,

@@ -85,7 +85,6 @@ def mark_origin(pages: pl.DataFrame, shown: pl.Series, params: DocumentParameter
 def describe(pages: pl.DataFrame) -> pl.DataFrame:
     """The documents of some pages: language, number of tokens, fingerprints; no English yet."""
     words = pages.select(document_tokens().alias("tokens"))["tokens"]
-    texts = (pages["title"] + "\n" + pages["text"]).to_list()
     languages = detect_languages(pages["text"])
     return pages.with_columns(
         pl.lit(None, pl.String).alias("title_en"),
@@ -93,6 +92,6 @@ def describe(pages: pl.DataFrame) -> pl.DataFrame:
         pl.Series("language", [code for code, _ in languages], dtype=pl.String),
         pl.Series("language_score", [score for _, score in languages], dtype=pl.Float64),
         words.list.len().cast(pl.UInt32).alias("tokens"),
-        pl.Series("text_hash", digest(texts), dtype=pl.String),
+        pl.Series("text_hash", digest(pages["text"].to_list()), dtype=pl.String),
         pl.Series("token_hash", digest(words.list.join(" ").to_list()), dtype=pl.String),
     )

@@ -51,7 +51,7 @@ class Buckets:
         """The rows of each bucket that has any, in order of buckets; a bucket is freed after it."""
         for number in range(BUCKETS):
             home = self._folder / f"{number:03d}"
-            frames = [pl.read_ipc(path, memory_map=False) for path in sorted(home.glob("*.arrow"))]
+            frames = [pl.read_ipc(path) for path in sorted(home.glob("*.arrow"))]
             if self._rows[number]:
                 frames.append(self._frame(self._rows[number]))
                 self._rows[number] = []

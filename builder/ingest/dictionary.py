@@ -7,6 +7,7 @@ large, and repeats in the spilled dictionaries are merged on disk.
 
 import hashlib
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -54,7 +55,7 @@ class _Spill:
         self._columns = columns
         self._writer = pq.ParquetWriter(path, columns, compression="zstd")
 
-    def add(self, rows: list[tuple[object, ...]]) -> None:
+    def add(self, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:
             values = zip(*rows, strict=True)
             arrays = [pa.array(v, f.type) for v, f in zip(values, self._columns, strict=True)]

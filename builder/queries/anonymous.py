@@ -52,8 +52,9 @@ class AnonymousQueries:
     min_users: int
 
     def ranges(self) -> Iterator[pl.DataFrame]:
-        """The queries in frames: columns of `forms.describe`, `impressions`, `clicks`, `users`,
-        `top_clicks`; sorted by `query` within and over the frames.
+        """The queries in frames, sorted by `query` within and over them.
+
+        Columns: those of `forms.describe`, `impressions`, `clicks`, `users`, `top_clicks`.
         """
         parts = _count(self.connection, "texts") // FORMS_PER_RANGE + 1
         for first, stop in pairwise(part * 2**64 // parts for part in range(parts + 1)):

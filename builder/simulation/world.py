@@ -55,7 +55,7 @@ def simulate(out: Path, params: Simulation, progress: Progress | None = None) ->
     write_truth(out / "truth", "attraction", attraction, truth.ATTRACTION)
     write_truth(out / "truth", "queries", asked, truth.QUERIES)
     truth.write_faults(out, noted)
-    _write_people(out, params)
+    write_people(out, params)
     write_topics(out, topics(params))
     write_definition(
         out, params.name, [(m, log_name(params, m), crawl_name(params, m)) for m in calendar]
@@ -138,7 +138,7 @@ def _teller(progress: Progress | None) -> Callable[[str, int], Callable[[int], N
     return teller
 
 
-def _write_people(out: Path, params: Simulation) -> None:
+def write_people(out: Path, params: Simulation) -> None:
     """Which users are bots, and which texts hold personal data."""
     users = max(10, params.impressions // params.impressions_per_user)
     bots = [

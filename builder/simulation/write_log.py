@@ -110,9 +110,9 @@ def _result_table(queries: Sequence[Query], ranks: int) -> _Results:
     attractiveness = np.zeros((len(queries), ranks))
     satisfaction = np.zeros((len(queries), ranks))
     for row, query in enumerate(queries):
-        shown = min(ranks, len(query.urls))
-        attractiveness[row, :shown] = query.attractiveness[:shown]
-        satisfaction[row, :shown] = query.satisfaction[:shown]
+        count = min(ranks, len(query.urls))
+        attractiveness[row, :count] = query.attractiveness[:count]
+        satisfaction[row, :count] = query.satisfaction[:count]
     shown = np.array([min(ranks, len(query.urls)) for query in queries], dtype=np.int64)
     return _Results(attractiveness, satisfaction, shown)
 

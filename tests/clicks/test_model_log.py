@@ -5,12 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import zstandard
 
-from builder.clicks import MODELS, compare_models, model_log
+from builder.clicks import MODELS, compare_models, encoding, model_log
 from builder.clicks.comparison import evaluate
+from builder.clicks.models import Pages
 from builder.errors import DataError, FormatError, UsageError
 from builder.parameters import ClickParameters
 from builder.resources import Limits
@@ -230,9 +232,15 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
     pl.DataFrame({"query": ["q"], "results": ["u"]}).write_parquet(tmp_path / "long.parquet")
     with pytest.raises(FormatError, match="a column results that is a list of text, found"):
         model_log(tmp_path / "long.parquet", "sdbn", out)
-    with pytest.raises(UsageError, match="raise --memory"):
-        model_log(log, "dbn", out, limits=Limits(tmp_path, 1, 100))
     assert not out.exists()
+
+
+def test_arrays_that_do_not_fit_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoding, "BYTES_PER_RESULT", 2**30)
+    with pytest.raises(UsageError, match="raise --memory"):
+        model_log(written(tmp_path, RECORDS), "dbn", tmp_path / "out.parquet")
 
 
 def test_a_failed_run_leaves_the_old_output(tmp_path: Path) -> None:
@@ -265,10 +273,6 @@ class Fixed:
 
 
 def test_measures_by_both_conventions() -> None:
-    import numpy as np
-
-    from builder.clicks.models import Pages
-
     pages = Pages(
         pair=np.zeros(3, dtype=np.int64),
         clicked=np.array([True, False, True]),

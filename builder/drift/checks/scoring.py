@@ -26,13 +26,10 @@ STRENGTH_RATIO = 1.8
 MEAN_SHIFT = 0.3
 """Difference of the logarithms of prior mean and click rate, later over earlier."""
 
-WEIGHTY = 50
-"""More examinations than this drown the prior."""
-
-CELLS = f"""
+CELLS = """
 SELECT clicks::BIGINT, examinations::BIGINT, attractiveness, count(*)
-FROM {{view}}
-WHERE source = 'click' AND attractiveness IS NOT NULL AND examinations BETWEEN 1 AND {WEIGHTY}
+FROM {view}
+WHERE source = 'click' AND attractiveness IS NOT NULL AND examinations BETWEEN 1 AND 50
 GROUP BY ALL ORDER BY ALL
 """
 
@@ -58,12 +55,12 @@ class Prior:
 
     @property
     def mean(self) -> float:
-        """alpha / (alpha + beta)."""
+        """The prior mean, alpha / (alpha + beta)."""
         return self.alpha / (self.alpha + self.beta)
 
     @property
     def strength(self) -> float:
-        """alpha + beta, in pseudo-counts."""
+        """How many pseudo-counts it is worth, alpha + beta."""
         return self.alpha + self.beta
 
 

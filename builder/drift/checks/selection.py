@@ -4,31 +4,38 @@ When interest fades, a topic's rare queries fall below the selection threshold f
 frequent ones stay with fewer impressions. When a topic is struck from the list, or a filter is
 tightened, frequent queries vanish at once while the others go on as before. So each query that
 was shown often enough to stay, judging by the trend of the queries of its topics that did stay,
-is *safe*; safe queries that are gone were taken out. The same backwards finds queries put in.
+is *safe*; safe queries that are gone were *taken* out. The same backwards finds queries put in.
 
-Where no query of a topic stayed, its trend is that of all queries, and a query is safe only when
-it was shown so often that interest would have had to fall to a twentieth.
+Interest that fades within a part of the queries leaves traces too: safe queries that stayed, but
+*fell* far below the trend. Where taken queries do not clearly outnumber fallen ones, it was
+interest. Where no query of a topic stayed, its trend is that of all queries, and a query is safe
+only when it was shown so often that interest would have had to fall to a twentieth.
 """
 
-from typing import Any
+from dataclasses import dataclass
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome
-from builder.drift.statistics import share
+from builder.drift.checks.outcome import Check, Outcome, unknown
 
 MARGIN = 4
 """A query is safe when its topic's trend leaves it this many times the least impressions."""
 
 MARGIN_WITHOUT_TREND = 20
 KEPT_FOR_A_TREND = 3
+TAKEN_PER_FALLEN = 4
+"""Taken queries for each fallen one that show a rule at work."""
+
 FEWEST_SAFE = 5
 FEWEST_SAFE_OVERALL = 20
 TOPIC_TAKEN = 0.5
-"""Share of a topic's safe queries that must be gone."""
+"""Share of a topic's safe queries that must be taken, ..."""
+
+ABOVE_OTHERS = 0.3
+"""... and by how much it must exceed that of the other topics."""
 
 OTHERS_TAKEN = 0.1
-"""Share of all other safe queries that must be gone for a change of filter."""
+"""Share of all other safe queries that must be taken for a change of filter."""
 
 SAFE_QUERIES = """
 CREATE OR REPLACE TEMP TABLE safe_queries AS
@@ -47,34 +54,36 @@ trends AS (
     FROM listed WHERE shown_there IS NOT NULL GROUP BY topic
 ),
 least AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there_name}),
-judged AS (
+outlook AS (
     SELECT
         listed.query_id,
         listed.topic,
-        listed.shown_there IS NULL AS taken,
-        CASE
-            WHEN trends.kept >= {kept:d} THEN
-                listed.shown * trends.shown_there
-                    >= {margin:d} * least.impressions * trends.shown
-            ELSE
-                listed.shown * overall.shown_there
-                    >= {margin_without:d} * least.impressions * overall.shown
-        END AS safe
-    FROM listed LEFT JOIN trends USING (topic), overall, least
+        listed.shown_there,
+        CASE WHEN trends.kept >= {kept:d} THEN {margin:d} ELSE {margin_without:d} END AS margin,
+        CASE WHEN trends.kept >= {kept:d}
+            THEN listed.shown * trends.shown_there ELSE listed.shown * overall.shown_there
+        END AS hoped,
+        CASE WHEN trends.kept >= {kept:d} THEN trends.shown ELSE overall.shown END AS base
+    FROM listed LEFT JOIN trends USING (topic), overall
 )
-SELECT query_id, list(topic ORDER BY topic) AS topics, bool_or(taken) AS taken
-FROM judged GROUP BY query_id HAVING bool_and(safe)
+SELECT
+    query_id,
+    list(topic ORDER BY topic) AS topics,
+    bool_and(shown_there IS NULL) AS taken,
+    bool_and(shown_there IS NOT NULL AND shown_there * {margin:d} * base < hoped) AS fallen
+FROM outlook, least
+GROUP BY query_id HAVING bool_and(hoped >= margin * least.impressions * base)
 """
 
 BY_TOPIC = """
-WITH members AS (SELECT unnest(topics) AS topic, taken FROM safe_queries)
-SELECT topic, count(*) AS safe, count(*) FILTER (taken) AS taken
+WITH members AS (SELECT unnest(topics) AS topic, taken, fallen FROM safe_queries)
+SELECT topic, count(*), count(*) FILTER (taken), count(*) FILTER (fallen)
 FROM members GROUP BY topic ORDER BY topic
 """
 
 OTHERS = """
-SELECT count(*) AS safe, count(*) FILTER (taken) AS taken
-FROM safe_queries WHERE NOT list_has_any(topics, {topics}::VARCHAR[])
+SELECT count(*), count(*) FILTER (taken), count(*) FILTER (fallen)
+FROM safe_queries WHERE NOT list_has_any(topics, ?::VARCHAR[])
 """
 
 DIRECTIONS = (("from", "to", "taken out"), ("to", "from", "put in"))
@@ -83,9 +92,9 @@ DIRECTIONS = (("from", "to", "taken out"), ("to", "from", "put in"))
 def topics_are_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Find topics whose frequent queries were taken out, or put in, at once."""
     changed = [
-        {"topic": topic, "direction": direction, "safe": safe, "taken": taken}
+        {"topic": topic, "direction": direction, "safe": counts.safe, "taken": counts.taken}
         for here, there, direction in DIRECTIONS
-        for topic, safe, taken in changed_topics(connection, here, there)
+        for topic, counts in changed_topics(connection, here, there).items()
     ]
     if not changed:
         return Outcome(False, "no topic lost or gained its frequent queries at once", {})
@@ -100,28 +109,46 @@ def topics_are_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 def filter_is_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Find frequent queries taken out, or put in, across topics."""
-    numbers: dict[str, Any] = {}
-    found, sentences = False, []
+    numbers, sentences, found = {}, [], False
     for here, there, direction in DIRECTIONS:
-        topics = [topic for topic, _, _ in changed_topics(connection, here, there)]
-        safe, taken = connection.execute(OTHERS.replace("{topics}", "?"), [topics]).fetchall()[0]
-        numbers[direction.replace(" ", "_")] = {"safe": safe, "taken": taken}
-        part = share(taken, safe)
-        if part is not None and safe >= FEWEST_SAFE_OVERALL and part >= OTHERS_TAKEN:
-            found = True
-        if part is not None:
-            sentences.append(f"{taken} of {safe} frequent queries were {direction}")
-    if not sentences:
-        return Outcome(None, "no query is frequent enough to be expected in both snapshots")
-    says = " and ".join(sentences)
+        topics = list(changed_topics(connection, here, there))
+        counts = Safe(*connection.execute(OTHERS, [topics]).fetchall()[0])
+        if counts.safe:
+            numbers[direction.replace(" ", "_")] = vars(counts)
+            sentences.append(f"{counts.taken} of {counts.safe} frequent queries were {direction}")
+        enough = counts.safe >= FEWEST_SAFE_OVERALL
+        found = found or (enough and counts.share >= OTHERS_TAKEN and counts.by_rule)
+    if not numbers:
+        return unknown("no query is frequent enough to be expected in both snapshots")
     verdict = ": a filter changed, whatever the topic" if found else ""
-    return Outcome(found, says + verdict, numbers)
+    return Outcome(found, " and ".join(sentences) + verdict, numbers)
 
 
-def changed_topics(
-    connection: duckdb.DuckDBPyConnection, here: str, there: str
-) -> list[tuple[str, int, int]]:
-    """Topics of snapshot `here` whose safe queries are missing `there`: topic, safe, missing.
+@dataclass(frozen=True)
+class Safe:
+    """Queries that were frequent enough to stay: all, those that are gone, those that fell."""
+
+    safe: int
+    taken: int
+    fallen: int
+
+    @property
+    def share(self) -> float:
+        """Share of safe queries that are gone; 0 where there is none."""
+        return self.taken / self.safe if self.safe else 0.0
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether taken queries outnumber fallen ones too clearly for fading interest."""
+        return self.taken >= TAKEN_PER_FALLEN * self.fallen
+
+    def without(self, other: "Safe") -> "Safe":
+        """The queries that are not among the others."""
+        return Safe(self.safe - other.safe, self.taken - other.taken, self.fallen - other.fallen)
+
+
+def changed_topics(connection: duckdb.DuckDBPyConnection, here: str, there: str) -> dict[str, Safe]:
+    """Topics of snapshot `here` whose safe queries are missing `there`.
 
     Leaves the table `safe_queries`.
     """
@@ -136,11 +163,15 @@ def changed_topics(
             margin_without=MARGIN_WITHOUT_TREND,
         )
     )
-    return [
-        (topic, safe, taken)
-        for topic, safe, taken in connection.execute(BY_TOPIC).fetchall()
-        if safe >= FEWEST_SAFE and taken >= TOPIC_TAKEN * safe
-    ]
+    overall = Safe(*connection.execute(OTHERS, [[]]).fetchall()[0])
+    topics = {row[0]: Safe(*row[1:]) for row in connection.execute(BY_TOPIC).fetchall()}
+    return {
+        topic: counts
+        for topic, counts in topics.items()
+        if counts.safe >= FEWEST_SAFE
+        and counts.by_rule
+        and counts.share >= max(TOPIC_TAKEN, overall.without(counts).share + ABOVE_OTHERS)
+    }
 
 
 CHECKS = (

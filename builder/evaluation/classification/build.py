@@ -23,21 +23,20 @@ import polars as pl
 
 from builder.errors import DataError, DefinitionError
 from builder.evaluation.classification.agreement import AgreementReport, agreement
-from builder.evaluation.classification.annotations import read_annotations, verdicts
+from builder.evaluation.classification.annotations import verdicts
 from builder.evaluation.classification.contracts import Labels, Posts
 from builder.evaluation.classification.definition import (
     LABELLED,
     SPLITS,
     ClassificationDefinition,
-    expand,
     load_definition,
 )
 from builder.evaluation.classification.drift import measure_drift
+from builder.evaluation.classification.inputs import Inputs
 from builder.evaluation.classification.labelling import Labeller
 from builder.evaluation.classification.manifest import (
     DRIFT,
     REJECTS,
-    file_sha256,
     published_origin,
     write_card,
     write_manifest,
@@ -45,7 +44,6 @@ from builder.evaluation.classification.manifest import (
 from builder.evaluation.classification.markers import read_markers
 from builder.evaluation.classification.selection import choose
 from builder.resources import Limits
-from builder.sources import Source
 from builder.tables import Ledger, write_query
 from schemas import Rejects
 
@@ -132,7 +130,7 @@ def build_classification(
         DataError: a split that should have posts has none.
     """
     definition = load_definition(definition_file)
-    inputs = _Inputs.of(definition, definition_file)
+    inputs = Inputs.of(definition, definition_file)
     folder = out / definition.collection.version
     origin = {
         "stage": f"{STAGE}/{STAGE_VERSION}",
@@ -160,35 +158,9 @@ def build_classification(
     return _report(folder, inputs, rebuilt=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Inputs:
-    """The files that a definition names."""
-
-    posts: list[Source]
-    markers: list[Source]
-    annotations: list[Source]
-
-    @classmethod
-    def of(cls, definition: ClassificationDefinition, file: Path) -> "_Inputs":
-        labels = definition.labels
-        own = (labels.markers,) if labels.markers is not None else ()
-        return cls(
-            expand(definition.posts, file, "posts"),
-            expand(own, file, "labels.markers"),
-            expand(labels.annotations, file, "labels.annotations"),
-        )
-
-    def hashes(self) -> dict[str, str]:
-        sources = (*self.posts, *self.markers, *self.annotations)
-        return {source.name: file_sha256(source.path) for source in sources}
-
-    def human_labels(self) -> pl.DataFrame:
-        return read_annotations([source.path for source in self.annotations])
-
-
 def _make(
     definition: ClassificationDefinition,
-    inputs: _Inputs,
+    inputs: Inputs,
     folder: Path,
     limits: Limits,
     scratch: Path,
@@ -252,7 +224,7 @@ def _publish(partial: Path, folder: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _report(folder: Path, inputs: _Inputs, *, rebuilt: bool) -> ClassificationBuild:
+def _report(folder: Path, inputs: Inputs, *, rebuilt: bool) -> ClassificationBuild:
     drift = orjson.loads((folder / DRIFT).read_bytes())
     rows = [{"split": split, **drift["splits"][split]} for split in SPLITS]
     splits = pl.DataFrame([{k: row[k] for k in SUMMARY_SCHEMA} for row in rows], SUMMARY_SCHEMA)

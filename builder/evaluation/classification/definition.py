@@ -204,7 +204,7 @@ def expand(patterns: Sequence[str], file: Path, key: str) -> list[Source]:
     Raises:
         DefinitionError: a pattern names no file.
     """
-    sources = []
+    sources: list[Source] = []
     for pattern in patterns:
         path = file.parent / pattern
         found = [path] if path.is_file() else sorted(_glob(file.parent, pattern))

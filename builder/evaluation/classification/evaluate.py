@@ -140,9 +140,7 @@ def _row(
 ) -> dict[str, object]:
     answers = [predicted.get(post) for post in labels]
     classes = confusions(list(labels.values()), answers)
-    right = sum(
-        1 for label, answer in zip(labels.values(), answers, strict=True) if label == answer
-    )
+    right = sum(counts.tp for counts in classes.values())
     return {
         "system": system,
         "split": split,

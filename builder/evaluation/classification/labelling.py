@@ -24,7 +24,7 @@ from builder.evaluation.classification.definition import (
     AuthorsSection,
     ClassificationDefinition,
 )
-from builder.evaluation.classification.markers import POLARITIES, MarkerList, label, without
+from builder.evaluation.classification.markers import POLARITIES, MarkerList, label
 from builder.evaluation.classification.posts import Block, read_posts
 from builder.keys import fold, key64
 from builder.sources import Source
@@ -123,7 +123,7 @@ class Labeller:
         for text, candidate in zip(posts["text"], perhaps, strict=True):
             found = self.markers.find(text) if candidate else []
             marked.append(label(found))
-            clean.append(without(text, found) if found else text)
+            clean.append(self.markers.strip(text) if found else text)
         texts = posts.with_columns(
             marked=pl.Series(marked, dtype=pl.String), clean=pl.Series(clean, dtype=pl.String)
         ).with_columns(identity=identity(pl.col("clean")))
@@ -151,9 +151,7 @@ class Labeller:
 
     def _reason(self) -> pl.Expr:
         """The first reason that keeps a post out of every split, or null."""
-        words = pl.col("identity").str.count_matches(" ") + (pl.col("identity") != "").cast(
-            pl.UInt32
-        )
+        words = pl.col("identity").str.count_matches(r"\S+")
         own_period = pl.col("split").replace_strict(INTERVAL_OF, default=None)
         reasons = {
             "outside_intervals": pl.col("period").is_null(),

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 from builder.errors import FormatError
 from builder.evaluation.textlines import numbered_lines
@@ -84,6 +84,12 @@ class MarkerList:
         )
         addresses = [match.span() for match in _ADDRESS.finditer(text)] if found else []
         return [item for item in found if not any(a <= item.start < b for a, b in addresses)]
+
+    def strip(self, text: str) -> str:
+        """A text without markers, and without those that their removal brings together."""
+        while found := self.find(text):
+            text = without(text, found)
+        return text
 
     def _find_emoji(self, text: str) -> Iterator[Found]:
         for match in self._emoji.finditer(text):
@@ -177,7 +183,7 @@ def _read(path: Path) -> MarkerList:
         bare = _bare(fields[0])
         if not bare or any(map(str.isspace, bare)) or bare in markers:
             raise FormatError(f"expected each marker once, found {fields[0]!r}", path, line)
-        markers[bare] = Marker(fields[0], fields[1], cast("Polarity", fields[2]))
+        markers[bare] = Marker(fields[0], fields[1], fields[2])
     if not markers:
         raise FormatError("expected one or more markers, found none", path)
     return MarkerList(markers.values())

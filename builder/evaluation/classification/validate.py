@@ -24,7 +24,7 @@ from builder.evaluation.classification.definition import (
 )
 from builder.evaluation.classification.labelling import identity
 from builder.evaluation.classification.manifest import MANIFEST, SUMS, file_sha256
-from builder.evaluation.classification.markers import read_markers, without
+from builder.evaluation.classification.markers import read_markers
 from builder.evaluation.classification.selection import FEATURES, NEAR_DUPLICATES
 
 REBUILD = "rebuild the version from its definition, or fetch it again"
@@ -101,9 +101,7 @@ def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
     for name in sorted(listed.keys() & there):
         if file_sha256(folder / name) != listed[name]:
             yield _finding("LC003", name, "the sha256 is not the one in the manifest", [], REBUILD)
-    sums = {name: digest for name, digest in listed.items()} | {
-        MANIFEST: file_sha256(folder / MANIFEST)
-    }
+    sums = {**listed, MANIFEST: file_sha256(folder / MANIFEST)}
     expected = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
     path = folder / SUMS
     if not path.is_file() or path.read_text("utf-8", errors="replace") != expected:
@@ -136,13 +134,14 @@ def _all_posts(folder: Path, markers: Path | None) -> pl.DataFrame:
         for split in SPLITS
     ]
     posts, known = pl.concat(frames), read_markers(markers)
-    plain = [without(text, known.find(text)) for text in posts["text"]]
+    plain = pl.Series("plain", [known.strip(text) for text in posts["text"]], dtype=pl.String)
     return (
-        posts.with_columns(identity=identity(pl.Series("plain", plain, dtype=pl.String)))
+        posts.with_columns(plain)
+        .with_columns(identity=identity(pl.col("plain")))
         .with_columns(reason=pl.lit(None, dtype=pl.String))
         .sort("split", "id")
         .with_row_index("rank")
-        .drop("text")
+        .drop("text", "plain")
     )
 
 

@@ -1,0 +1,133 @@
+"""Merged labels: one judgement from those of several variants of a query, as LongEval did.
+
+In: qrels and judged queries of a snapshot in which every variant was judged by itself. Out: the
+same tables with one query for each variant set. Rules of the organisers, for the grades that the
+members of a set have on one document: equal grades stay; {1, 2} -> 1; {0, >0} -> the pair is
+dropped. Merging clicks before grading needs no such rule and loses no evidence, so it is the
+default; this is `variants.merge = "labels"`.
+
+A conflict only ever removes pairs of its own set. It cannot write into another query, so one among
+held-out queries cannot reach the train set (a published collection once had that fault).
+"""
+
+from pathlib import Path
+
+import polars as pl
+
+from builder.keys import key_of_id
+from builder.progress import Progress
+from builder.resources import Limits
+from builder.tables import Ledger, RejectWriter, Table, write_frame
+from schemas import JudgedQueries, Qrels
+
+COUNTS = ("impressions", "examinations", "clicks", "last_clicks")
+ESTIMATES = (
+    "score",
+    "attractiveness",
+    "satisfaction",
+    "score_low",
+    "score_high",
+    "stability",
+    "click_grade",
+    "manual_grade",
+)
+
+
+def merge_labels(
+    out: Path, *, qrels: Table, judged_queries: Table, limits: Limits, progress: Progress
+) -> Ledger:
+    """Stage: merge the judgements of variant sets.
+
+    Args:
+        out: Folder that receives `qrels.parquet`, `judged_queries.parquet` and
+            `rejects.parquet`.
+        qrels: See `schemas.Qrels`.
+        judged_queries: See `schemas.JudgedQueries`; `variant_set` says what is merged.
+        limits: Unused; qrels are few.
+        progress: Told the judgements.
+
+    Returns:
+        An account of the judgements: `label_merged` into another, or `labels_conflict`.
+    """
+    del limits
+    given = qrels.scan().collect()
+    progress.start("labels", given.height, "judgements")
+    queries = judged_queries.scan().collect()
+    merged = merge_qrels(given, representatives(queries))
+    kept = merged.filter(~pl.col("conflict"))
+    write_frame(kept, out / "qrels.parquet", Qrels)
+    write_frame(merge_queries(queries, kept), out / "judged_queries.parquet", JudgedQueries)
+    dropped = int(merged.filter("conflict")["members"].sum())
+    ledger = Ledger("judgements", given.height, kept.height)
+    with RejectWriter(out, "labels", ledger) as rejects:
+        rejects.add("labels_conflict", rows=dropped)
+        rejects.add("label_merged", rows=given.height - kept.height - dropped)
+    progress.advance(given.height)
+    progress.finish()
+    return ledger
+
+
+def representatives(queries: pl.DataFrame) -> pl.DataFrame:
+    """Columns `query_id`, `representative`: the most frequent query of each set, ties by text."""
+    ordered = queries.sort("impressions", "text", descending=[True, False])
+    unit = pl.coalesce("variant_set", "query_id")
+    return ordered.select("query_id", pl.col("query_id").first().over(unit).alias("representative"))
+
+
+def merge_qrels(qrels: pl.DataFrame, chosen: pl.DataFrame) -> pl.DataFrame:
+    """Merge judgements by the organisers' rules.
+
+    Args:
+        qrels: See `schemas.Qrels`.
+        chosen: See `representatives`.
+
+    Returns:
+        One row for each pair of a representative and a document: columns of `schemas.Qrels`,
+        `members` (judgements merged) and `conflict` (to be dropped). Counts are summed; an
+        estimate stands only where a single judgement does.
+    """
+    alone = pl.len() == 1
+    return (
+        qrels.join(chosen, on="query_id")
+        .group_by("representative", "doc_id")
+        .agg(
+            pl.col("grade").min(),
+            pl.len().alias("members"),
+            ((pl.col("grade").min() == 0) & (pl.col("grade").max() > 0)).alias("conflict"),
+            *(pl.col(name).sum() for name in COUNTS),
+            *(pl.when(alone).then(pl.col(name).first()).alias(name) for name in ESTIMATES),
+            pl.when((pl.col("source") == "manual").any())
+            .then(pl.lit("manual"))
+            .otherwise(pl.lit("click"))
+            .alias("source"),
+        )
+        .rename({"representative": "query_id"})
+        .sort("query_id", "doc_id")
+    )
+
+
+def merge_queries(queries: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
+    """The judged queries that represent a set and still have a judgement.
+
+    Impressions and clicks are summed. Users cannot be, without the log: the largest number of a
+    member is a lower bound.
+    """
+    judged = qrels.group_by("query_id").agg(
+        pl.len().alias("judged"), (pl.col("grade") > 0).sum().alias("relevant")
+    )
+    summed = (
+        queries.join(representatives(queries), on="query_id")
+        .group_by("representative")
+        .agg(
+            pl.col("text").filter(pl.col("query_id") == pl.col("representative")).first(),
+            pl.col("topics").explode().unique().sort(),
+            pl.col("impressions", "clicks").sum(),
+            pl.col("users").max(),
+            pl.col("variant_set").first(),
+        )
+    )
+    return (
+        summed.rename({"representative": "query_id"})
+        .join(judged, on="query_id")
+        .sort(key_of_id("query_id"))
+    )

@@ -1,0 +1,160 @@
+"""The stage `clicks`: account, estimates, priors, diagnostics, variants, addition."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builder.clicks import add_estimates, estimate
+from builder.errors import UsageError
+from builder.parameters import ClickParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.tables import Table, table_at
+from schemas import ClickDiagnostics, ClickEstimates, Rejects, Variants
+
+UNIFORM = ClickParameters(prior="beta")
+LOG: list[Any] = [
+    (1, 7, [11, 12, 13], [2, 2, 1]),
+    (1, 7, [12, 11, 13], []),
+    (2, 7, [13, 14], [1]),
+    (None, 8, [11, 11], [2]),
+    (None, 9, [11], [1]),
+]
+
+
+def estimates(out: Path) -> pl.DataFrame:
+    """The estimates in a folder."""
+    return pl.read_parquet(out / "click_estimates.parquet")
+
+
+def rejected(out: Path) -> dict[str, int]:
+    """Rows by reason, as the table of rejects has them."""
+    rows = pl.read_parquet(out / "rejects.parquet")
+    Rejects.validate(rows)
+    return dict(rows.select("reason", "rows").rows())
+
+
+def test_hand_computed_estimates(run_estimate: Any) -> None:
+    out, ledger = run_estimate(LOG, UNIFORM, queries=(7, 8))
+    assert (ledger.unit, ledger.rows_in, ledger.rows_out) == ("impressions", 5, 4)
+    assert rejected(out) == {"query_not_selected": 1}
+    columns = ("query", "doc", "impressions", "examinations", "clicks", "last_clicks")
+    values = ("attractiveness", "satisfaction", "relevance", "other_examinations")
+    assert estimates(out).select(*columns, *values).rows() == [
+        (7, 11, 2, 2, 1, 0, 2 / 4, 1 / 3, 1 / 6, 1),
+        (7, 12, 2, 2, 1, 1, 2 / 4, 2 / 3, 1 / 3, 1),
+        (7, 13, 3, 2, 1, 1, 2 / 4, 2 / 3, 1 / 3, 1),
+        (7, 14, 1, 0, 0, 0, None, None, None, 0),
+        (8, 11, 2, 2, 1, 1, 2 / 4, 2 / 3, 1 / 3, 2),
+    ]
+
+
+def test_skipping_pages_without_a_click_is_accounted_for(run_estimate: Any) -> None:
+    log = [*LOG, (None, 8, [77], [])]
+    out, ledger = run_estimate(log, ClickParameters(prior="beta", no_click="skip"), queries=(7, 8))
+    assert (ledger.rows_in, ledger.rows_out) == (6, 3)
+    assert rejected(out) == {"query_not_selected": 1, "no_click_skipped": 2}
+    found = estimates(out).select("doc", "impressions", "examinations", "other_examinations")
+    assert found.rows()[1:3] == [(12, 1, 1, 2), (13, 2, 1, 2)]
+    assert found.rows()[-1] == (77, 0, 0, 1)  # shown, but in no impression that counts
+
+
+def test_fitted_priors_are_recorded_in_every_row(run_estimate: Any) -> None:
+    log = [
+        (None, q, [q * 10 + k for k in range(5)], [1 + q % 4]) for q in range(8) for _ in range(q)
+    ]
+    out, _ = run_estimate(log)
+    found = estimates(out)
+    priors = [
+        f"{name}_{part}"
+        for name in ("attractiveness", "satisfaction")
+        for part in ("alpha", "beta")
+    ]
+    assert found.select(priors).n_unique() == 1
+    alpha, beta = found.select(priors[:2]).row(0)
+    assert (alpha, beta) != (1, 1)
+    examined = found.filter(pl.col("examinations") > 0)
+    expected = (examined["clicks"] + alpha) / (examined["examinations"] + alpha + beta)
+    assert examined["attractiveness"].to_list() == expected.to_list()
+
+
+def test_bytes_do_not_depend_on_threads(tmp_path: Path, impressions: Any, candidates: Any) -> None:
+    log = [(n % 9, n % 6, [(n * k) % 23 for k in range(1, 9)], [1 + n % 8]) for n in range(3000)]
+    tables = {"impressions": impressions(log), "candidates": candidates(*range(6))}
+    written = []
+    for threads in (1, 3):
+        out, scratch = tmp_path / f"out-{threads}", tmp_path / f"scratch-{threads}"
+        out.mkdir()
+        scratch.mkdir()
+        limits = Limits(scratch, threads, 2**29)
+        estimate(out, **tables, params=ClickParameters(), limits=limits, progress=Silent())
+        written.append({path.name: path.read_bytes() for path in sorted(out.iterdir())})
+    assert written[0] == written[1]
+
+
+def test_diagnostics_are_counts_out_of_totals(run_estimate: Any) -> None:
+    out, _ = run_estimate(LOG, queries=(7, 8))
+    rows = pl.read_parquet(out / "click_diagnostics.parquet")
+    ClickDiagnostics.validate(rows)
+    found = {(measure, rank): (count, total) for measure, rank, count, total in rows.rows()}
+    assert found == {
+        ("click_through", 1): (2, 4),
+        ("click_through", 2): (2, 4),
+        ("click_through", 3): (0, 2),
+        ("impressions_of_most_active_user", 0): (2, 3),
+        ("impressions_of_top_percent_of_users", 0): (2, 3),
+        ("impressions_with_duplicate_results", 0): (1, 4),
+        ("impressions_with_reordered_clicks", 0): (1, 4),
+        ("impressions_with_repeated_clicks", 0): (1, 4),
+        ("impressions_without_click", 0): (1, 4),
+        ("impressions_without_user", 0): (1, 4),
+        ("pairs_clicked", 0): (4, 5),
+        ("pairs_examined_once", 0): (0, 5),
+        ("pairs_never_examined", 0): (1, 5),
+    }
+
+
+def test_clicks_of_variants_are_counted_together(run_estimate: Any, table: Any) -> None:
+    variants = table([(7, 7, None, "a", 1.0, "itself"), (8, 7, None, "b", 0.9, "edit")], Variants)
+    apart, _ = run_estimate(LOG, UNIFORM, queries=(7, 8))
+    together, ledger = run_estimate(LOG, UNIFORM, queries=(7, 8), variants=variants)
+    assert ledger.rows_out == 4
+    found = {row["doc"]: row for row in estimates(together).to_dicts()}
+    assert {row["query"] for row in found.values()} == {7}
+    assert (found[11]["impressions"], found[11]["clicks"]) == (4, 2)
+    assert estimates(apart)["impressions"].sum() == estimates(together)["impressions"].sum()
+
+
+@pytest.mark.parametrize("no_click", ["all_examined", "skip"])
+@pytest.mark.parametrize("prior", ["empirical_bayes", "beta"])
+def test_two_months_add_up_to_their_union(
+    run_estimate: Any, tmp_path: Path, limits: Limits, no_click: Any, prior: Any
+) -> None:
+    log = [
+        (None, n % 6, [(n * k) % 23 for k in range(1, 9)], [1 + n % 8] * (n % 3))
+        for n in range(900)
+    ]
+    params = ClickParameters(no_click=no_click, prior=prior, last="time")
+    months = [run_estimate(part, params)[0] for part in (log[:400], log[400:])]
+    whole, _ = run_estimate(log, params)
+    out = tmp_path / "sum.parquet"
+    tables: list[Table] = [table_at(m, "click_estimates", ClickEstimates) for m in months]
+    add_estimates(tables, out, params=params, limits=limits)
+    assert out.read_bytes() == (whole / "click_estimates.parquet").read_bytes()
+
+
+def test_votes_by_user_do_not_add_up(run_estimate: Any, tmp_path: Path, limits: Limits) -> None:
+    out, _ = run_estimate(LOG)
+    tables = [table_at(out, "click_estimates", ClickEstimates)]
+    with pytest.raises(UsageError, match="do not add up"):
+        add_estimates(tables, tmp_path / "x", params=ClickParameters(votes="user"), limits=limits)
+    with pytest.raises(UsageError, match="at least one"):
+        add_estimates([], tmp_path / "x", params=ClickParameters(), limits=limits)
+
+
+def test_a_log_without_a_candidate_gives_empty_tables(run_estimate: Any) -> None:
+    out, ledger = run_estimate(LOG, queries=(99,))
+    assert (ledger.rows_in, ledger.rows_out) == (5, 0)
+    assert estimates(out).height == 0

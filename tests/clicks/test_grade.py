@@ -1,0 +1,218 @@
+"""The stage `qrels`: what is judged, what is not, frozen cuts, manual grades, sensitivity."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builder.errors import DataError, FormatError
+from builder.parameters import ClickParameters, QrelParameters
+from builder.sources import Source
+from builder.tables import Table, table_at
+from schemas import ClickEstimates, GradeCuts, GradeSensitivity, JudgedQueries, Rejects
+
+UNIFORM = (1.0, 1.0, 1.0, 1.0)
+
+
+def row(
+    query: int, doc: int, e: int, c: int, last: int, other: int | None = None
+) -> tuple[Any, ...]:
+    """An estimate under uniform priors from its counts."""
+    a = (c + 1) / (e + 2) if e else None
+    s = (last + 1) / (c + 2) if e else None
+    product = None if a is None or s is None else a * s
+    return (query, doc, max(e, 1), e, c, last, a, s, product, other, *UNIFORM)
+
+
+ROWS = [
+    row(1, 11, 8, 0, 0, 2),  # .1
+    row(1, 12, 8, 1, 1, 3),  # .2
+    row(1, 13, 8, 4, 1, 8),  # .5
+    row(1, 14, 2, 2, 2, 2),  # too few examinations
+    row(1, 15, 0, 0, 0, 0),  # never examined
+    row(1, 16, 9, 9, 9, 9),  # not in the crawl
+    row(2, 21, 8, 4, 4, 8),  # alone in its query
+]
+PARAMS = QrelParameters(cuts=(0.2, 0.5), min_examinations=3, min_judged=3)
+CRAWL = (11, 12, 13, 14, 15, 21)
+
+
+@pytest.fixture
+def graded(run_grade: Any, table: Any, candidates: Any, documents: Any) -> Any:
+    """The stage on `ROWS`, with changes."""
+
+    def run(rows: Any = ROWS, params: QrelParameters = PARAMS, **changes: Any) -> Any:
+        arguments = {
+            "candidates": candidates(1, 2),
+            "documents": documents(*changes.pop("crawl", CRAWL)),
+            **changes,
+        }
+        out, ledger = run_grade(table(rows, ClickEstimates), params=params, **arguments)
+        return out, ledger, pl.read_parquet(out / "qrels.parquet")
+
+    return run
+
+
+def test_hand_graded_pairs(graded: Any) -> None:
+    out, ledger, qrels = graded()
+    assert (ledger.unit, ledger.rows_in, ledger.rows_out) == ("pairs", 7, 3)
+    assert dict(ledger.rejected) == {
+        "query_not_candidate": 0,
+        "never_examined": 1,
+        "too_few_examinations": 1,
+        "document_not_in_crawl": 1,
+        "query_has_too_few_judged": 1,
+    }
+    Rejects.validate(pl.read_parquet(out / "rejects.parquet"))
+    columns = ("query_id", "doc_id", "grade", "score", "examinations", "clicks", "source")
+    assert qrels.select(columns).rows() == [
+        ("q0000000000000001", "d000000000000000b", 0, 0.1, 8, 0, "click"),
+        ("q0000000000000001", "d000000000000000c", 1, 0.2, 8, 1, "click"),
+        ("q0000000000000001", "d000000000000000d", 2, 0.5, 8, 4, "click"),
+    ]
+    # P(Beta(1, 9) < .2) and P(Beta(5, 5) >= .5)
+    assert qrels["stability"][0] == pytest.approx(1 - 0.8**9, abs=1e-6)
+    assert qrels["stability"][2] == pytest.approx(0.5, abs=1e-6)
+    assert qrels["score_low"][0] == pytest.approx(1 - 0.95 ** (1 / 9), abs=1e-6)
+    assert qrels["score_high"][0] == pytest.approx(1 - 0.05 ** (1 / 9), abs=1e-6)
+    assert qrels["manual_grade"].null_count() == 3
+
+
+def test_judged_queries_count_their_judgements(graded: Any) -> None:
+    out, _, _ = graded(params=PARAMS.model_copy(update={"min_judged": 1}))
+    queries = pl.read_parquet(out / "judged_queries.parquet")
+    JudgedQueries.validate(queries)
+    assert queries.select("query_id", "text", "judged", "relevant").rows() == [
+        ("q0000000000000001", "query 1", 3, 2),
+        ("q0000000000000002", "query 2", 1, 1),
+    ]
+
+
+def test_the_score_may_be_the_relevance(graded: Any) -> None:
+    params = PARAMS.model_copy(update={"score": "relevance", "cuts": (0.1, 0.13)})
+    _, _, qrels = graded(params=params)
+    assert qrels["score"].to_list() == pytest.approx([0.1 / 2, 0.2 * 2 / 3, 0.5 * 2 / 6])
+    assert qrels["grade"].to_list() == [0, 2, 2]
+
+
+def test_cuts_of_the_first_snapshot_hold_for_the_next(graded: Any) -> None:
+    params = QrelParameters(policy="target_shares", shares=(0.25, 0.6, 0.15), min_judged=1)
+    first, _, qrels = graded(params=params)
+    assert qrels["grade"].to_list() == [0, 1, 1, 1]  # the two scores of .5 cannot be told apart
+    cuts = table_at(first, "grade_cuts", GradeCuts)
+    GradeCuts.validate(cuts.scan().collect())
+    later = [row(1, doc, 20, clicks, clicks) for doc, clicks in ((11, 9), (12, 10), (13, 19))]
+    frozen, _, qrels = graded(rows=later, params=params, cuts=[cuts])
+    assert qrels["grade"].to_list() == [1, 1, 2]
+    assert table_at(frozen, "grade_cuts", GradeCuts).scan().collect().equals(cuts.scan().collect())
+    _, _, refitted = graded(rows=later, params=params)
+    assert refitted["grade"].to_list() != [1, 1, 2]
+
+
+def test_sensitivity_counts_flips(graded: Any) -> None:
+    out, _, _ = graded()
+    table = pl.read_parquet(out / "grade_sensitivity.parquet")
+    GradeSensitivity.validate(table)
+    flips = {scenario: [] for scenario in table["scenario"].unique()}
+    for scenario, grade, other, pairs in table.rows():
+        flips[scenario] += [(grade, other)] * pairs
+    assert flips["published"] == [(0, 0), (1, 1), (2, 2)]
+    assert flips["cuts_10_percent_lower"] == [(0, 0), (1, 1), (2, 2)]
+    assert flips["cuts_10_percent_higher"] == [(0, 0), (1, 0), (2, 1)]
+    # other examinations 2 (too few), 3 (a = 2/5) and 8 (a = .5)
+    assert flips["other_no_click_rule"] == [(0, -1), (1, 1), (2, 2)]
+
+
+def test_a_fitted_prior_is_fitted_again_under_the_other_rule(
+    run_estimate: Any, run_grade: Any, candidates: Any, documents: Any
+) -> None:
+    log = []
+    for n in range(600):
+        results = [n % 5 * 10 + k for k in range(6)]
+        log.append((None, n % 5, results, [1 + (n // 5) % 6] if n % 4 == 0 else []))
+    every, other = (
+        run_estimate(log, ClickParameters(no_click=rule))[0] for rule in ("all_examined", "skip")
+    )
+    docs = documents(*range(60))
+    params = QrelParameters(cuts=(0.05, 0.25), min_judged=1)
+    arguments = {"candidates": candidates(*range(5)), "documents": docs, "params": params}
+    out, _ = run_grade(every, **arguments)
+    elsewhere, _ = run_grade(other, **arguments)
+    found = pl.read_parquet(out / "grade_sensitivity.parquet").filter(pl.col("other_grade") >= 0)
+    predicted = (
+        found.filter(scenario="other_no_click_rule")
+        .group_by("other_grade")
+        .agg(pl.col("pairs").sum())
+    )
+    real = pl.read_parquet(elsewhere / "qrels.parquet")["grade"].value_counts()
+    assert sorted(predicted.rows()) == sorted(real.rows())
+
+
+def judged(tmp_path: Path, *rows: tuple[int, int, str, int]) -> list[Source]:
+    """A sheet of judgements by people."""
+    lines = [f"q{q:016x}\td{d:016x}\t{who}\t{grade}" for q, d, who, grade in rows]
+    path = tmp_path / "sheet.tsv"
+    path.write_text("\n".join(["query_id\tdoc_id\tassessor\tgrade", *lines]) + "\n", "utf-8")
+    return [Source(path, "sheet.tsv")]
+
+
+def test_manual_grades_win_and_both_are_kept(graded: Any, tmp_path: Path) -> None:
+    sheets = judged(
+        tmp_path,
+        (1, 11, "ann", 2),
+        (1, 11, "bob", 1),  # a tie: the lower one
+        (1, 12, "ann", 0),
+        (1, 14, "ann", 1),  # too few examinations by clicks
+        (1, 15, "bob", 0),  # never examined
+        (1, 99, "bob", 2),  # not in the crawl
+        (3, 11, "bob", 2),  # no candidate
+    )
+    _, ledger, qrels = graded(judgements=sheets)
+    assert (ledger.rows_in, ledger.rows_out) == (9, 5)
+    assert ledger.rejected["query_not_candidate"] == 1
+    assert ledger.rejected["document_not_in_crawl"] == 2
+    columns = ("doc_id", "grade", "source", "click_grade", "manual_grade")
+    assert [(row[0][-1], *row[1:]) for row in qrels.select(columns).rows()] == [
+        ("b", 1, "manual", 0, 1),
+        ("c", 0, "manual", 1, 0),
+        ("d", 2, "click", 2, None),
+        ("e", 1, "manual", None, 1),
+        ("f", 0, "manual", None, 0),
+    ]
+    _, _, qrels = graded(
+        judgements=sheets, params=PARAMS.model_copy(update={"manual": "fills_gaps"})
+    )
+    assert qrels["grade"].to_list() == [0, 1, 2, 1, 0]
+    assert qrels["source"].to_list() == ["click", "click", "click", "manual", "manual"]
+    assert qrels["manual_grade"].to_list() == [1, 0, None, 1, 0]
+
+
+def test_an_assessor_may_not_judge_a_pair_twice(graded: Any, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="several by ann for q0000000000000001 d000000000000000b"):
+        graded(judgements=judged(tmp_path, (1, 11, "ann", 2), (1, 11, "ann", 1)))
+
+
+def test_rows_of_several_estimates_are_refused(graded: Any) -> None:
+    other = (*ROWS[0][:1], 99, *ROWS[0][2:10], 0.5, 2.0, 1.0, 1.0)
+    with pytest.raises(DataError, match="same four prior columns"):
+        graded(rows=[*ROWS, other])
+
+
+@pytest.mark.parametrize("policy", ["fixed", "target_shares", "credible"])
+@pytest.mark.parametrize("score", ["attractiveness", "relevance"])
+def test_nothing_judged_gives_empty_tables(graded: Any, policy: Any, score: Any) -> None:
+    params = PARAMS.model_copy(update={"policy": policy, "score": score})
+    for rows, crawl in (([], CRAWL), (ROWS, ())):
+        out, ledger, qrels = graded(rows=rows, params=params, crawl=crawl)
+        assert (ledger.rows_out, qrels.height) == (0, 0)
+        assert pl.read_parquet(out / "judged_queries.parquet").height == 0
+
+
+def test_estimates_of_a_stage_are_graded(run_estimate: Any, graded: Any) -> None:
+    out, _ = run_estimate([(None, 1, [11, 12, 13], [1 + n % 3]) for n in range(60)])
+    estimates: Table = table_at(out, "click_estimates", ClickEstimates)
+    _, _, qrels = graded(rows=estimates.scan().collect().rows())
+    assert qrels["grade"].to_list() == [1, 2, 2]  # clicked in 20 of 60, of 40, of 20
+    assert (qrels["score_low"] <= qrels["score"]).all()
+    assert (qrels["score"] <= qrels["score_high"]).all()
