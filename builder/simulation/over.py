@@ -104,9 +104,7 @@ def _read_titles(path: Path) -> list[Title]:
             words = [w for w in plain(str(text)[:80]).split() if len(w) >= SHORTEST_WORD]
             titles[str(url)] = Title(str(url), tuple(dict.fromkeys(words)))
     if not any(title.words for title in titles.values()):
-        raise UsageError(
-            f"--over: {path} has no page with a title; expected JSON lines with url, title"
-        )
+        raise UsageError(f"--over: {path}: expected JSON lines with url and title, found no title")
     return list(titles.values())
 
 

@@ -11,7 +11,7 @@ _VOWELS = "aeiou"
 def plain(text: str) -> str:
     """Lower case, without accents, apostrophes and other marks."""
     bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return " ".join(re.sub(r"[^a-z0-9]+", " ", bare.replace("œ", "oe").lower()).split())
+    return " ".join(re.sub(r"[^a-z0-9]+", " ", bare.lower().replace("œ", "oe")).split())
 
 
 def plural(word: str) -> str:

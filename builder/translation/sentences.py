@@ -18,7 +18,7 @@ ABBREVIATIONS = frozenset(
         "no nos op p pp par ref réf rem resp s sq ss suiv sup t tél tom trad v vol vs x",
     )
 )
-_END = re.compile(r"(?<=[.!?…])([»”\")\]]*)\s+(?=[\"«“(\[]*\s?[A-ZÀ-ÖØ-ÞŒ0-9])")
+_END = re.compile(r"(?<=[.!?…])((?:\s?[»”\")\]])*)\s+(?=[\"«“(\[]*\s?[A-ZÀ-ÖØ-ÞŒ0-9])")
 _LAST_WORD = re.compile(r"([^\W\d_]+)\.$")
 _INITIAL = re.compile(r"(?:^|\s)[A-ZÀ-Þ]\.$")
 _CLAUSE = re.compile(r"(?<=[;:,])\s+")

@@ -1,0 +1,154 @@
+"""Crawls: shapes, rules, the last fetch, parts, spilling."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builder.ingest import crawl as module
+from builder.ingest import ingest_crawl
+from builder.ingest.page import normalise
+from builder.keys import doc_id, key64
+from builder.parameters import CrawlParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.sources import Interval, Source
+from builder.tables import Ledger
+
+GOOD = {"url": "https://a.example/1", "timestamp": 1500, "title": "Un", "text": "Texte."}
+
+
+def ingest(
+    folder: Path, *lines: object, memory: int = 2**30, **params: Any
+) -> tuple[Ledger, pl.DataFrame, pl.DataFrame, Path]:
+    """Ingest lines; returns ledger, pages, rejects and the output folder."""
+    path = folder / "crawl.jsonl"
+    path.write_bytes(
+        b"".join(
+            (line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n"
+            for line in lines
+        )
+    )
+    out, scratch = folder / "out", folder / "scratch"
+    out.mkdir(exist_ok=True)
+    scratch.mkdir(exist_ok=True)
+    ledger = ingest_crawl(
+        out,
+        files=[Source(path, "crawl.jsonl")],
+        interval=Interval(1000, 2000),
+        params=CrawlParameters(**params),
+        limits=Limits(scratch, threads=1, memory=memory),
+        progress=Silent(),
+    )
+    ledger.check("crawl")
+    pages = pl.read_parquet(sorted((out / "pages").glob("*.parquet")))
+    return ledger, pages, pl.read_parquet(out / "rejects.parquet"), out
+
+
+def test_both_shapes(tmp_path: Path) -> None:
+    qwant = {
+        "url": "https://a.example/2",
+        "content": "Titre\nTexte",
+        "created_at": 900,
+        "last_updated_at": 1600,
+    }
+    _, pages, _, _ = ingest(tmp_path, GOOD, qwant)
+    rows = {row["url"]: row for row in pages.iter_rows(named=True)}
+    assert rows["https://a.example/1"]["title"] == "Un"
+    assert rows["https://a.example/2"]["text"] == "Titre\nTexte"
+    assert rows["https://a.example/2"]["fetched_at"] == 1600
+    assert rows["https://a.example/1"]["doc_id"] == doc_id(key64("https://a.example/1"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"url": None}, "bad_url"),
+        ({"url": "ftp://a.example"}, "bad_url"),
+        ({"timestamp": "x"}, "bad_time"),
+        ({"timestamp": None}, "bad_time"),
+        ({"timestamp": 2000}, "outside_interval"),
+        ({"text": " \x00\n"}, "empty_text"),
+        ({"text": ["a"]}, "bad_text"),
+        ({"title": 5}, "bad_text"),
+        ({"text": None}, "bad_text"),
+    ],
+)
+def test_rules_by_name(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
+    ledger, _, rejects, _ = ingest(
+        tmp_path, {**GOOD, **changed}, {**GOOD, "url": "http://b.example"}
+    )
+    assert dict(ledger.rejected) == {reason: 1}
+    assert rejects.select("file", "line").row(0) == ("crawl.jsonl", 1)
+
+
+def test_any_time_where_the_interval_is_ignored(tmp_path: Path) -> None:
+    ledger, _, _, _ = ingest(tmp_path, {**GOOD, "timestamp": 9}, interval="ignore")
+    assert ledger.rows_out == 1
+
+
+def test_the_last_fetch_within_the_interval_wins(tmp_path: Path) -> None:
+    ledger, pages, rejects, _ = ingest(
+        tmp_path,
+        {**GOOD, "timestamp": 1700, "text": "b"},
+        {**GOOD, "timestamp": 1700, "text": "c", "url": "https://A.example/1#x"},
+        {**GOOD, "timestamp": 1800, "text": "d"},
+        {**GOOD, "timestamp": 2500, "text": "e"},
+        {**GOOD, "timestamp": 1600, "text": "f"},
+    )
+    assert pages["text"].to_list() == ["d"]
+    assert dict(ledger.rejected) == {"superseded": 3, "outside_interval": 1}
+    lines = rejects.filter(pl.col("reason") == "superseded")["line"].to_list()
+    assert lines == [1, 2, 5]
+
+
+def test_ties_are_broken_by_url_then_text(tmp_path: Path) -> None:
+    rows = [{**GOOD, "text": "b"}, {**GOOD, "text": "c"}, {**GOOD, "text": "a"}]
+    for number, order in enumerate((rows, rows[::-1])):
+        (tmp_path / str(number)).mkdir()
+        _, pages, _, _ = ingest(tmp_path / str(number), *order)
+        assert pages["text"].to_list() == ["c"]
+
+
+def test_spilling_and_parts_change_nothing_but_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        {**GOOD, "url": f"https://a.example/{i % 300}", "timestamp": 1000 + i, "text": f"t{i}" * 9}
+        for i in range(500)
+    ]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    whole, pages, _, first = ingest(tmp_path / "a", *lines)
+    spilled, same, _, second = ingest(tmp_path / "b", *lines, memory=20_000)
+    assert whole == spilled
+    assert whole.rejected == {"superseded": 200}
+    assert [p.read_bytes() for p in sorted(first.rglob("*.parquet"))] == [
+        p.read_bytes() for p in sorted(second.rglob("*.parquet"))
+    ]
+    monkeypatch.setattr(module, "PART_BYTES", 1000)
+    (tmp_path / "c").mkdir()
+    _, parted, _, third = ingest(tmp_path / "c", *lines)
+    assert len(list(third.glob("pages/*.parquet"))) > 3
+    assert parted.equals(pages)
+    assert same.equals(pages)
+    assert pages["doc_id"].is_sorted()
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("a\r\nb\rc\u2028d\x85e", "a\nb\nc\nd\ne"),
+        ("  \x00e\u0301t\x07é\ufeff ", "été"),
+        ("a\tb", "a\tb"),
+    ],
+)
+def test_normalised_text(raw: str, clean: str) -> None:
+    assert normalise(raw) == clean
+
+
+def test_a_long_text_is_cut(tmp_path: Path) -> None:
+    _, pages, _, _ = ingest(tmp_path, {**GOOD, "text": "abc " * 10}, max_text_chars=6)
+    assert pages["text"].to_list() == ["abc ab"]

@@ -1,0 +1,267 @@
+"""The simulated world: the same bytes, sensible French, truth that is true."""
+
+import gzip
+import hashlib
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder import Simulation, UsageError, simulate, simulate_over
+from builder.queries.personal import personal_data
+from builder.simulation import sentence_pairs
+from builder.simulation.behaviour import click
+from builder.simulation.draw import Draw, mix, mix_arrays, unit, units
+from builder.simulation.lexicon import Noun, domains, subjects
+from builder.simulation.pages import page_about, subject_of
+from builder.simulation.personal import KINDS, personal_query
+from builder.simulation.words import plain, plural, slip
+
+SMALL = Simulation(documents=200, queries=20, impressions=400, snapshots=2, malformed_rate=0.05)
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """sha256 of every file."""
+    files = sorted(p for p in folder.rglob("*") if p.is_file())
+    return {
+        p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in files
+    }
+
+
+def read_lines(path: Path) -> list[bytes]:
+    with gzip.open(path) as file:
+        return file.read().split(b"\n")[:-1]
+
+
+@pytest.mark.parametrize("crawl_format", ["jsonl", "qwant", "warc"])
+@pytest.mark.parametrize("log_format", ["jsonl", "parquet"])
+def test_same_arguments_same_bytes(tmp_path: Path, crawl_format: str, log_format: str) -> None:
+    options = SMALL.model_dump() | {"crawl_format": crawl_format, "log_format": log_format}
+    params = Simulation.model_validate(options)
+    simulate(tmp_path / "a", params)
+    simulate(tmp_path / "b", params)
+    first = tree(tmp_path / "a")
+    assert first == tree(tmp_path / "b")
+    simulate(tmp_path / "c", params.model_copy(update={"seed": 2}))
+    other = tree(tmp_path / "c")
+    assert first.keys() == other.keys()
+    same = {name for name in first if first[name] == other[name]}
+    assert same <= {"topics.tsv", "workflow.toml", "truth/bots.parquet", "truth/malformed.parquet"}
+    assert len(same) < len(first) / 2
+
+
+def test_truth_of_pages_is_that_of_the_texts(tmp_path: Path) -> None:
+    params = Simulation(
+        documents=600,
+        queries=5,
+        impressions=50,
+        snapshots=3,
+        malformed_rate=0,
+        refetched=0,
+        edited=0.2,
+        rewritten=0.05,
+        moved=0.05,
+    )
+    simulate(tmp_path, params)
+    crawls = [
+        {json.loads(line)["url"]: json.loads(line)["text"] for line in read_lines(path)}
+        for path in sorted(tmp_path.glob("crawls/*"))
+    ]
+    for number in (1, 2):
+        before, after = crawls[number - 1], crawls[number]
+        truth = pl.read_parquet(tmp_path / f"truth/pages/2022-{6 + number:02d}.parquet")
+        status = {url: (kind, old) for _, url, kind, old in truth.iter_rows()}
+        seen = Counter(kind for kind, _ in status.values())
+        assert min(seen[k] for k in ("added", "removed", "edited", "rewritten", "moved")) > 5
+        assert {u for u, (kind, _) in status.items() if kind != "removed"} == set(after)
+        for url, (kind, old) in status.items():
+            if kind == "unchanged":
+                assert before[url] == after[url]
+            elif kind in ("edited", "rewritten"):
+                assert before[url] != after[url] or kind == "edited"
+            elif kind == "moved":
+                assert old in before
+                assert old not in after
+            elif kind == "added":
+                assert url not in before
+            else:
+                assert url in before
+                assert url not in after
+
+
+def test_every_noted_fault_is_one_and_no_other_line(tmp_path: Path) -> None:
+    simulate(tmp_path, SMALL)
+    truth = pl.read_parquet(tmp_path / "truth/malformed.parquet")
+    assert truth.height > 30
+    assert truth["kind"].n_unique() >= 8
+    for path in sorted(tmp_path.glob("*/*.jsonl.gz")):
+        name = path.relative_to(tmp_path).as_posix()
+        faults = set(truth.filter(pl.col("file") == name)["line"])
+        keys = {"time", "user", "query", "results", "clicks"}
+        if name.startswith("crawls"):
+            keys = {"url", "timestamp", "title", "text"}
+        for number, line in enumerate(read_lines(path), 1):
+            if number not in faults:
+                assert json.loads(line).keys() == keys
+
+
+def test_impressions_are_as_many_and_as_documented(tmp_path: Path) -> None:
+    params = SMALL.model_copy(update={"malformed_rate": 0.0, "impressions": 3000})
+    simulate(tmp_path, params)
+    rows = [json.loads(line) for line in read_lines(tmp_path / "logs/2022-06.jsonl.gz")]
+    assert len(rows) == 3000
+    assert [row["time"] for row in rows] == sorted(row["time"] for row in rows)
+    assert all(1654041600 <= row["time"] < 1656633600 for row in rows)
+    for row in rows:
+        assert 1 <= len(row["results"]) <= 10
+        assert row["clicks"] == sorted(set(row["clicks"]))
+        assert all(1 <= rank <= len(row["results"]) for rank in row["clicks"])
+    bots = set(pl.read_parquet(tmp_path / "truth/bots.parquet")["user"])
+    by_bots = [row for row in rows if row["user"] in bots]
+    assert by_bots
+    assert all(len(row["clicks"]) == len(row["results"]) for row in by_bots)
+    assert 10 < sum(row["user"] is None for row in rows) < 150
+
+
+def test_popular_needs_are_asked_more_often(tmp_path: Path) -> None:
+    simulate(tmp_path, SMALL.model_copy(update={"malformed_rate": 0.0, "impressions": 5000}))
+    truth = pl.read_parquet(tmp_path / "truth/queries.parquet").filter(
+        pl.col("snapshot") == "2022-06"
+    )
+    rows = (json.loads(line) for line in read_lines(tmp_path / "logs/2022-06.jsonl.gz"))
+    counts = Counter(row["query"] for row in rows)
+    shares = truth.group_by("number").agg(
+        pl.col("probability").first(), pl.col("text").replace_strict(counts, default=0).sum()
+    )
+    assert shares["probability"].sum() == pytest.approx(1)
+    assert shares.select(pl.corr("probability", "text")).item() > 0.95
+
+
+def test_clicks_follow_the_model() -> None:
+    rng = np.random.default_rng(1)
+    a, s = np.full((200_000, 2), [0.5, 0.4]), np.full((200_000, 2), [0.7, 0.2])
+    clicks = click(a, s, rng.random(a.shape), rng.random(a.shape))
+    first, second = clicks.mean(axis=0)
+    assert first == pytest.approx(0.5, abs=0.005)
+    examined = 0.5 + 0.5 * (1 - 0.7)
+    assert second == pytest.approx(examined * 0.4, abs=0.005)
+
+
+def test_certain_clicks_by_hand() -> None:
+    a = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+    s = np.array([[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]])
+    half = np.full(a.shape, 0.5)
+    assert click(a, s, half, half).tolist() == [[True, False, True], [True, True, False]]
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=4))
+def test_scalars_and_arrays_mix_alike(parts: list[int]) -> None:
+    arrays = [np.array([part], dtype=np.uint64) for part in parts]
+    assert int(mix_arrays(*arrays)[0]) == mix(*parts)
+    assert float(units(*arrays)[0]) == unit(*parts)
+
+
+def test_units_are_uniform() -> None:
+    values = units(7, np.arange(100_000, dtype=np.uint64))
+    counts, _ = np.histogram(values, bins=10, range=(0, 1))
+    assert counts.min() > 9_600
+    assert counts.max() < 10_400
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [
+        (Noun("eau", True, "water"), ("l'eau", "de l'eau", "à l'eau", "une eau")),
+        (Noun("haie", True, "hedge"), ("la haie", "de la haie", "à la haie", "une haie")),
+        (Noun("hôtel", False, "hotel"), ("l'hôtel", "de l'hôtel", "à l'hôtel", "un hôtel")),
+        (Noun("pain", False, "bread"), ("le pain", "du pain", "au pain", "un pain")),
+        (Noun("école", True, "school"), ("l'école", "de l'école", "à l'école", "une école")),
+    ],
+)
+def test_articles(noun: Noun, expected: tuple[str, ...]) -> None:
+    forms = noun.forms(("neuf", "new"))
+    found = tuple(forms[slot].removesuffix(" neuf") for slot in ("le", "du", "au", "un"))
+    assert found == expected
+
+
+def test_sentences_are_french_and_english() -> None:
+    wrong = re.compile(
+        r"[{}]|  |\bde le\b|\bà le\b|\bde les\b|\bque il|\b(le|la|de|que) [aeiouéèêà]|\ba [aeio]"
+    )
+    pairs = list(sentence_pairs(5, 20_000))
+    assert len(set(pairs)) > 5_000
+    for french, english in pairs:
+        assert not wrong.search(french.replace("la un", "")), french
+        assert not re.search(r"[{}]|  |\ba [aeio]|[éèêàç]", english.replace("a one", "")), english
+        assert french[0].isupper()
+        assert english[0].isupper()
+
+
+def test_there_are_many_subjects_and_pages_are_about_them() -> None:
+    assert len(subjects()) >= 600
+    assert len({s.domain.name for s in subjects()}) >= 8
+    for subject in range(0, len(subjects()), 37):
+        for turn in (0, 1, 5):
+            assert subject_of(page_about(subject, turn)) == subjects()[subject]
+
+
+def test_personal_data_has_valid_check_digits() -> None:
+    texts = [personal_query(3, number) for number in range(300)]
+    found = personal_data(pl.Series([text for text, _ in texts]))
+    assert [kind for _, kind in texts] == found.to_list()
+    assert set(found) == set(KINDS)
+
+
+def test_words_as_people_type_them() -> None:
+    assert plain("L'Œuf n° 2, pâte à crêpes") == "l oeuf n 2 pate a crepes"
+    assert [plural(w) for w in ("gâteau", "prix", "crêpe")] == ["gâteaux", "prix", "crêpes"]
+    for number in range(50):
+        typed = slip("recette facile", Draw(number))
+        assert typed != "recette facile" or "cc" in typed or "tt" in typed
+    assert slip("le pain", Draw(1)) == "le pain"
+
+
+def test_users_over_existing_pages(tmp_path: Path) -> None:
+    words = [noun.french for noun in domains()[5].nouns]
+    paths = []
+    for number, month in enumerate(("2022-06", "2022-09")):
+        path = tmp_path / f"{month}-30.jsonl.gz"
+        with gzip.open(path, "wt") as file:
+            for i in range(80 + number):
+                title = f"{words[i % 10]} {words[i * 3 % 7]} {words[i // 10]} guide"
+                row = {"url": f"https://a.example/{i}", "timestamp": i}
+                row |= {"title": title, "text": title}
+                file.write(json.dumps(row) + "\n")
+            file.write("broken\n")
+        paths.append(path)
+    simulate_over(tmp_path / "w", paths, Simulation(queries=10, impressions=300, malformed_rate=0))
+    assert sorted(p.name for p in (tmp_path / "w/logs").iterdir()) == [
+        "2022-06.jsonl.gz",
+        "2022-09.jsonl.gz",
+    ]
+    rows = [json.loads(line) for line in read_lines(tmp_path / "w/logs/2022-09.jsonl.gz")]
+    assert len(rows) == 300
+    assert {u.partition("?")[0] for r in rows for u in r["results"]} <= {
+        f"https://a.example/{i}" for i in range(81)
+    }
+    assert 'interval = "ignore"' in (tmp_path / "w/workflow.toml").read_text()
+
+
+def test_over_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        simulate_over(tmp_path / "w", [tmp_path / "none.jsonl"], Simulation())
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(UsageError, match="found no title"):
+        simulate_over(tmp_path / "w", [tmp_path / "empty.jsonl"], Simulation())
+
+
+@pytest.mark.parametrize("wrong", [{"documents": 0}, {"bot_rate": 1.5}, {"pages": 3}])
+def test_parameters_are_checked(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        Simulation.model_validate(wrong)
