@@ -12,7 +12,20 @@ from builder.drift import measure
 from builder.ingest import ingest_crawl, ingest_log
 from builder.plan import Pipeline
 from builder.queries import read_topics, select, split
-from builder.stage import Scope, Stage, before, each, one, pair, pairs, raw, same, sides, training
+from builder.stage import (
+    Read,
+    Scope,
+    Stage,
+    before,
+    each,
+    one,
+    pair,
+    pairs,
+    raw,
+    same,
+    sides,
+    training,
+)
 from builder.translation import translate
 from builder.workflow import Workflow
 
@@ -21,6 +34,12 @@ def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
     """The translation model's folder, when translation is on."""
     model = workflow.translate.model
     return (str(model),) if model else ()
+
+
+def _fitted_cuts(workflow: Workflow, key: str) -> tuple[str, ...]:
+    """The first snapshot, whose grade cuts the later ones are held to when cuts are fitted."""
+    first = workflow.names[0]
+    return (first,) if workflow.qrels.policy == "target_shares" and key != first else ()
 
 
 STAGES = (
@@ -57,7 +76,12 @@ STAGES = (
         "1",
         Scope.SNAPSHOT,
         select,
-        reads=(same("impressions"), same("log_queries"), one("topics")),
+        reads=(
+            same("impressions"),
+            same("log_queries"),
+            one("topics"),
+            raw("stop_lists", lambda w, _: w.select.stop_lists),
+        ),
         writes=("candidates",),
         section="select",
     ),
@@ -67,7 +91,7 @@ STAGES = (
         Scope.SNAPSHOT,
         estimate,
         reads=(same("impressions"), same("candidates")),
-        writes=("click_estimates",),
+        writes=("click_estimates", "click_diagnostics"),
         section="clicks",
     ),
     Stage(
@@ -92,8 +116,13 @@ STAGES = (
         "1",
         Scope.SNAPSHOT,
         grade,
-        reads=(same("click_estimates"), same("candidates"), same("gathered", "documents")),
-        writes=("qrels", "judged_queries"),
+        reads=(
+            same("click_estimates"),
+            same("candidates"),
+            same("gathered", "documents"),
+            Read("cuts", "grade_cuts", _fitted_cuts),
+        ),
+        writes=("qrels", "judged_queries", "grade_cuts", "grade_sensitivity"),
         section="qrels",
     ),
     Stage(

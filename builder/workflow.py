@@ -176,6 +176,8 @@ class Definition(BaseModel):
             for kind in ("log", "crawl"):
                 for number, pattern in enumerate(getattr(snapshot, kind)):
                     wanted.append((f"snapshots[{index}].{kind}[{number}]", pattern))
+        for number, pattern in enumerate(self.workflow.select.stop_lists):
+            wanted.append((f"select.stop_lists[{number}]", pattern))
         for key, pattern in wanted:
             if not self._expand(pattern):
                 raise DefinitionError(f"no such file: {self.resolve(pattern)}", self.file, key)
@@ -215,7 +217,7 @@ def _parse(path: Path) -> Workflow:
     try:
         return Workflow.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
         raise DefinitionError(_explain(first), path, _dotted(first["loc"])) from None
 
 

@@ -3,7 +3,8 @@
 ```
 <version>/manifest.json SHA256SUMS README.md drift.json report.html
 <version>/topics.parquet documents_map.parquet queries_map.parquet
-<version>/snapshots/<snapshot>/{documents/part-*,queries,qrels,click_estimates,rejects}.parquet
+<version>/snapshots/<snapshot>/{documents/part-*,queries,qrels,rejects}.parquet
+<version>/snapshots/<snapshot>/{click_estimates,click_diagnostics,grade_cuts,...}.parquet
 <version>/changes/{documents,queries,qrels}.parquet
 <version>/trec/<snapshot>/...
 ```
@@ -26,6 +27,9 @@ SNAPSHOT_TABLES: Mapping[str, str] = {
     "queries": "queries",
     "qrels": "qrels",
     "click_estimates": "click_estimates",
+    "click_diagnostics": "click_diagnostics",
+    "grade_cuts": "grade_cuts",
+    "grade_sensitivity": "grade_sensitivity",
 }
 CHANGE_TABLES: Mapping[str, str] = {
     "document_changes": "changes/documents",
