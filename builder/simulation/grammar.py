@@ -138,6 +138,15 @@ def sentence(subject: Subject, draw: Draw) -> Pair:
     return fill(template, subject, draw)
 
 
+def sentences(subject: Subject, count: int, draw: Draw) -> list[Pair]:
+    """Different sentences about a subject, at most as many as there are templates."""
+    templates = [*subject.domain.facts, *GENERAL]
+    for last in range(len(templates) - 1, 0, -1):
+        other = draw.below(last + 1)
+        templates[last], templates[other] = templates[other], templates[last]
+    return [fill(template, subject, draw) for template in templates[:count]]
+
+
 def items(draw: Draw) -> list[Pair]:
     """The items of a short list, all different."""
     start, step = draw.below(len(ITEMS)), 1 + 2 * draw.below(len(ITEMS) // 2)

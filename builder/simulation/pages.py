@@ -7,7 +7,7 @@ written anew and how often it was edited; an edit replaces one sentence.
 from dataclasses import dataclass
 
 from builder.simulation.draw import Draw, mix
-from builder.simulation.grammar import HEADINGS, TITLES, Pair, fill, items, sentence
+from builder.simulation.grammar import HEADINGS, TITLES, Pair, fill, items, sentence, sentences
 from builder.simulation.lexicon import Subject, subjects
 from builder.simulation.parameters import Simulation
 from builder.simulation.words import plain
@@ -78,17 +78,17 @@ def write_page(params: Simulation, page: int, version: int, edits: int) -> PageT
     draw = Draw(params.seed, page, version)
     title = fill(draw.choose(TITLES), subject, draw)
     count = max(3, params.sentences // 2 + draw.below(params.sentences))
-    sentences = [sentence(subject, draw) for _ in range(count)]
+    body = sentences(subject, count, draw)
     for edit in range(1, edits + 1):
         edited = Draw(params.seed, page, version, edit)
-        sentences[edited.below(count)] = sentence(subject, edited)
-    half = count // 2
-    lines = [_paragraph(sentences[:half])]
+        body[edited.below(len(body))] = sentence(subject, edited)
+    half = len(body) // 2
+    lines = [_paragraph(body[:half])]
     lines.append(fill(draw.choose(HEADINGS), subject, draw))
-    lines.append(_paragraph(sentences[half:]))
+    lines.append(_paragraph(body[half:]))
     lines += [(f"- {french}", f"- {english}") for french, english in items(draw)]
     return PageText(title, lines)
 
 
-def _paragraph(sentences: list[Pair]) -> Pair:
-    return " ".join(s[0] for s in sentences), " ".join(s[1] for s in sentences)
+def _paragraph(body: list[Pair]) -> Pair:
+    return " ".join(french for french, _ in body), " ".join(english for _, english in body)
