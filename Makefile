@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test install bench lint docs lock clean
+.PHONY: demo test install bench bench-quick lint docs lock clean
 
 demo: install
 	@$(BIN)/longeval demo $(DEMO)
@@ -16,6 +16,9 @@ install: $(VENV)/.core
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m tests.bench
+
+bench-quick: $(VENV)/.dev
+	@$(BIN)/python -m tests.bench --quick
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .

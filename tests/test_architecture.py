@@ -19,8 +19,17 @@ ROOMS = (
     "evaluation",
     "simulation",
 )
-FOUNDATION = {"errors", "keys", "parameters", "progress", "resources", "sources", "tables"}
-CONDUCTORS = {"stage", "store", "identity", "content"}
+FOUNDATION = {
+    "content",
+    "errors",
+    "keys",
+    "parameters",
+    "progress",
+    "resources",
+    "sources",
+    "tables",
+}
+CONDUCTORS = {"stage", "store", "identity"}
 """Between the workflow and the rooms: what a stage is, where its outputs lie."""
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from builder import __version__
-from builder.cli import build, collection
+from builder.cli import analysis, build, collection
 from builder.errors import LongEvalError
 
 INTERRUPTED = 130
@@ -25,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (build, collection):
+for module in (build, collection, analysis):
     for verb in module.VERBS:
         app.command()(verb)
 

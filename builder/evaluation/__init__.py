@@ -5,26 +5,58 @@ intervals and tests, pages that show them, and baseline runs to read them agains
 """
 
 from builder.evaluation.baseline import Bm25, bm25, bm25_snapshot
+from builder.evaluation.classification import (
+    agreement_paths,
+    build_classification,
+    classification_baseline,
+    evaluate_classification,
+    validate_classification,
+)
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
+from builder.evaluation.filtering import FilteringResult, filtering_paths
+from builder.evaluation.filtering_parameters import FilteringParameters
 from builder.evaluation.fusion import read_scores, reciprocal_rank_fusion, rerank
 from builder.evaluation.measures import DEFAULT_MEASURES, Measure, parse_measure
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.qrels import read_qrels
 from builder.evaluation.report import html_report
 from builder.evaluation.runs import Run, read_run, write_run
+from builder.evaluation.summarization import SummarizationReport, summarization_paths
+from builder.evaluation.summarization_parameters import SummarizationParameters
 from builder.evaluation.summary import summary_rows, to_json
+from builder.evaluation.trend_reports import (
+    TrendParameters,
+    TrendReport,
+    snapshot_trend,
+    snapshot_trend_path,
+    trend_paths,
+)
+from builder.evaluation.trends import Trend, fit_trend
 
 __all__ = [
     "DEFAULT_MEASURES",
     "Bm25",
     "Evaluation",
     "EvaluationParameters",
+    "FilteringParameters",
+    "FilteringResult",
     "Measure",
     "Run",
+    "SummarizationParameters",
+    "SummarizationReport",
+    "Trend",
+    "TrendParameters",
+    "TrendReport",
+    "agreement_paths",
     "bm25",
     "bm25_snapshot",
+    "build_classification",
+    "classification_baseline",
     "evaluate",
+    "evaluate_classification",
     "evaluate_paths",
+    "filtering_paths",
+    "fit_trend",
     "html_report",
     "parse_measure",
     "read_qrels",
@@ -32,7 +64,12 @@ __all__ = [
     "read_scores",
     "reciprocal_rank_fusion",
     "rerank",
+    "snapshot_trend",
+    "snapshot_trend_path",
+    "summarization_paths",
     "summary_rows",
     "to_json",
+    "trend_paths",
+    "validate_classification",
     "write_run",
 ]

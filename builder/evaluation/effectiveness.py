@@ -81,7 +81,8 @@ class Judge:
     """Scores runs against the judgements of one snapshot.
 
     Args:
-        qrels: Columns `query_id`, `doc_id`, `grade`; unique by the first two.
+        qrels: Columns `query_id`, `doc_id`, `grade`; unique by the first two. A negative grade
+            means not judged, as for trec_eval.
         measures: What to compute.
         where: What the judgements are, for messages.
 
@@ -93,7 +94,8 @@ class Judge:
     def __init__(
         self, qrels: pl.DataFrame, measures: Sequence[Measure], where: str = "qrels"
     ) -> None:
-        self._qrels = check_qrels(qrels, where)
+        # trec_eval's -1 and -2 mean unjudged; pytrec_eval 0.5 corrupts memory on them
+        self._qrels = check_qrels(qrels, where).filter(pl.col("grade") >= 0)
         best = self._qrels.group_by("query_id").agg(pl.col("grade").max()).sort("query_id")
         self.query_ids: tuple[str, ...] = tuple(best["query_id"])
         self.irrelevant: Flags = (best["grade"] < 1).to_numpy().astype(np.bool_)

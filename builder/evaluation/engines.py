@@ -1,7 +1,7 @@
 """Per-query scores of a run, from its hits: trec_eval's measures, ERR and the judged share.
 
 trec_eval is asked through pytrec_eval, but not with the run: it gets the judged documents at their
-ranks, a placeholder for every document between them, and nothing below the last judged one. No
+ranks, a placeholder for every document between them, and nothing below the last relevant one. No
 measure of `FAMILIES` can tell the difference, and a run of a million lines costs a fifth of a
 second.
 
@@ -68,9 +68,9 @@ class TrecEval:
     def scores(self, hits: Hits) -> Floats:
         """Scores of a run, shape (judged queries, measures); 0 where a query has no hit."""
         values = np.zeros((len(self._queries), len(self._measures)))
-        if not len(hits.query):
-            return values
         run = self._stand_in(hits)
+        if not run:
+            return values
         found = {level: engine.evaluate(run) for level, engine in self._evaluators.items()}
         rows = [row for row, query in enumerate(self._queries) if query in run]
         for column, measure in enumerate(self._measures):
@@ -81,17 +81,24 @@ class TrecEval:
         return values
 
     def _stand_in(self, hits: Hits) -> dict[str, dict[str, float]]:
-        """A run with the hits at their ranks, and placeholders in between."""
-        placeholders = [f" {rank}" for rank in range(1, int(hits.rank.max()) + 1)]
+        """A run with the hits of each query down to its last relevant one, and placeholders."""
+        deepest = np.zeros(len(self._queries), dtype=np.int64)
+        relevant = hits.grade > 0
+        np.maximum.at(deepest, hits.query[relevant], hits.rank[relevant])
+        placeholders = [f" {rank}" for rank in range(1, int(deepest.max(initial=0)) + 1)]
         scores = [-float(rank) for rank in range(1, len(placeholders) + 1)]
-        starts = np.flatnonzero(np.diff(hits.query, prepend=-1)).tolist()
-        run: dict[str, dict[str, float]] = {}
-        for start, stop in zip(starts, [*starts[1:], len(hits.query)], strict=True):
-            ranking = placeholders[: hits.rank[stop - 1]]
-            for hit in range(start, stop):
-                ranking[hits.rank[hit] - 1] = hits.doc_id[hit]
-            run[self._queries[hits.query[start]]] = dict(zip(ranking, scores, strict=False))
-        return run
+        rankings = {
+            query: placeholders[: deepest[query]] for query in np.flatnonzero(deepest).tolist()
+        }
+        shown = np.flatnonzero(hits.rank <= deepest[hits.query]).tolist()
+        for hit, query, rank in zip(
+            shown, hits.query[shown].tolist(), hits.rank[shown].tolist(), strict=True
+        ):
+            rankings[query][rank - 1] = hits.doc_id[hit]
+        return {
+            self._queries[query]: dict(zip(ranking, scores, strict=False))
+            for query, ranking in rankings.items()
+        }
 
 
 def _level(measure: Measure) -> int:

@@ -1,12 +1,11 @@
 """Evaluate runs over time: the one function behind `longeval evaluate`.
 
 In: judgements of every snapshot and runs of every system. Out: `Evaluation`, all tables at once.
-Runs are read one after the other, the next while one is scored, and only scores are kept: memory
-is that of the two largest runs.
+Runs are read one after the other and only their scores are kept, so memory is that of the largest
+run.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -66,6 +65,7 @@ class Evaluation:
             "bootstrap": f"{p.resamples}@{p.confidence}",
             "seed": p.seed,
             "rbo_p": p.rbo_p,
+            "splits": "all" if p.splits is None else "+".join(p.splits),
             "pytrec_eval": version("pytrec-eval-terrier"),
             "longeval-builder": __version__,
         }
@@ -98,11 +98,13 @@ def evaluate(
 
     Raises:
         UsageError: no run, a run of an unknown snapshot, an unknown pivot, a run that was cut above
-            the depth asked for, or a measure that looks deeper than the depth.
+            the depth asked for, a measure that looks deeper than the depth, or splits.
         DataError: judgements with nulls or duplicates.
         MissingExtraError: the extra [evaluation] is not installed.
     """
     parameters = parameters or EvaluationParameters()
+    if parameters.splits is not None:
+        raise UsageError("splits are read from a collection's files; filter the frames instead")
 
     def loader(run: Run) -> Callable[[], Run]:
         return lambda: run.cut(parameters.depth)
@@ -120,7 +122,6 @@ def evaluate_paths(
     runs: Sequence[Path],
     parameters: EvaluationParameters | None = None,
     *,
-    splits: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Evaluate run files against the judgements of a collection.
@@ -130,7 +131,6 @@ def evaluate_paths(
         runs: Run files, or folders of them; see `assignment` for how a path names its system and
             snapshot.
         parameters: How to evaluate; its pivot may be a system, one of the run files or a folder.
-        splits: Judge only queries of these splits of the collection; None judges all.
         progress: Told about every run.
 
     Raises:
@@ -147,7 +147,7 @@ def evaluate_paths(
         return lambda: read_run(path, depth)
 
     sources = [_Source(file.system, file.snapshot, loader(file.path)) for file in files]
-    frames = {snapshot: read_qrels(path, splits) for snapshot, path in qrels.items()}
+    frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
     return _evaluate(frames, sources, parameters, progress or Silent())
 
 
@@ -215,23 +215,10 @@ def _score(
     for snapshot in sorted(qrels):
         judge = Judge(qrels[snapshot], measures, f"qrels of {snapshot}")
         scores: dict[str, RunScores] = {}
-        here = [source for source in sources if source.snapshot == snapshot]
-        for source, run in zip(here, _read_ahead(here), strict=True):
-            scores[source.system] = judge.score(run)
-            progress.advance(1)
+        for source in sources:
+            if source.snapshot == snapshot:
+                scores[source.system] = judge.score(source.load())
+                progress.advance(1)
         snapshots.append(gather(snapshot, judge, systems, scores))
     progress.finish()
     return snapshots
-
-
-def _read_ahead(sources: Sequence[_Source]) -> Iterator[Run]:
-    """The runs in order, each read while the one before is scored."""
-    with ThreadPoolExecutor(max_workers=1) as reader:
-        waiting: Future[Run] | None = None
-        for source in sources:
-            coming = reader.submit(source.load)
-            if waiting is not None:
-                yield waiting.result()
-            waiting = coming
-        if waiting is not None:
-            yield waiting.result()

@@ -11,7 +11,7 @@ import polars as pl
 from builder.errors import UsageError
 from builder.evaluation.files import MAX_BYTES, read_bounded
 from builder.evaluation.runs import Run, check_depth
-from builder.evaluation.trecfile import RUN, SCORES, parse
+from builder.evaluation.trecfile import RUN, SCORES, first_line, parse
 
 DEFAULT_RRF_K = 60
 """The constant of Cormack, Clarke & Büttcher 2009."""
@@ -65,7 +65,7 @@ def read_scores(path: Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
         FormatError: a line is malformed, or scores a pair twice; names file and line.
     """
     data = read_bounded(path, max_bytes)
-    columns = len(data.lstrip().partition(b"\n")[0].split())
+    columns = len(first_line(data).split())
     return parse(data, RUN if columns == len(RUN.columns) else SCORES, path)
 
 

@@ -25,6 +25,8 @@ class EvaluationParameters:
         confidence: Coverage of the intervals.
         seed: Key of the bootstrap's generator.
         rbo_p: Persistence of rank-biased overlap.
+        splits: Judge only queries of these splits of a collection (such as `heldout`, `test`);
+            None judges every query that has judgements.
 
     Raises:
         UsageError: a value is outside its range.
@@ -38,6 +40,7 @@ class EvaluationParameters:
     confidence: float = 0.95
     seed: int = 0
     rbo_p: float = DEFAULT_RBO_P
+    splits: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         names = tuple(str(measure) for measure in parse_measures(self.measures))

@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.errors import DataError, UsageError
 from builder.evaluation.files import MAX_BYTES, read_bounded
-from builder.evaluation.trecfile import RUN, parse
+from builder.evaluation.trecfile import RUN, first_line, parse
 
 DEFAULT_DEPTH = 1000
 """Documents per query that TREC runs hold, and that trec_eval users expect to be looked at."""
@@ -131,7 +131,7 @@ def read_run(path: Path, depth: int | None = DEFAULT_DEPTH, *, max_bytes: int = 
     check_depth(depth)
     data = read_bounded(path, max_bytes)
     scores = parse(data, RUN, path)
-    first = data.lstrip().partition(b"\n")[0].split()
+    first = first_line(data).split()
     tag = first[-1].decode(errors="replace") if first else path.name
     return Run(tag, rank_documents(scores, depth), depth)
 

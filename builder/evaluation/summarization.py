@@ -6,14 +6,14 @@ verbosity-normalised form, comprehensiveness and F; all of them also for the fir
 integral of comprehensiveness over the event, and means over events (equations 13, 14, 17, 18).
 
 Two things are said of F: `f_equation_26` is the formula as printed, `f_harmonic` has the factor 2
-of a harmonic mean and is what the official scorer computes.
+of a harmonic mean, as in the official scorer (which divides EG by that of an ideal system first).
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
 
 import polars as pl
 
@@ -56,7 +56,9 @@ KEYS = ("system", "event", "gain")
 EVENT_SCHEMA = _schema(KEYS, ("updates", "matched", "nuggets"), (*SCORES, *INTEGRALS))
 TAU_SCHEMA = _schema(KEYS, ("tau", "updates", "matched"), SCORES)
 IGNORED_SCHEMA = _schema(("reason",), ("lines",), ())
-MEAN_SCHEMA = _schema(("system", "gain"), ("events",), (*SCORES, *INTEGRALS))
+MEAN_KEYS = ("system", "gain")
+MEAN_SCHEMA = _schema(MEAN_KEYS, ("events",), (*SCORES, *INTEGRALS))
+TAU_MEAN_SCHEMA = _schema(MEAN_KEYS, ("tau", "events"), SCORES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class SummarizationReport:
         taus: One row per system, event, gain and tau (`TAU_SCHEMA`).
         means: One row per system and gain: events, and the mean of each score over the events in
             which it is defined; a system scores 0 where it pushed nothing.
+        tau_means: The same per system, gain and tau, over events whose start is known.
         ignored: reason, lines: what was read and left out.
         parameters: What it was computed with.
     """
@@ -76,6 +79,7 @@ class SummarizationReport:
     events: pl.DataFrame
     taus: pl.DataFrame
     means: pl.DataFrame
+    tau_means: pl.DataFrame
     ignored: pl.DataFrame
     parameters: SummarizationParameters
 
@@ -136,11 +140,13 @@ def score_summaries(
         rows = _tau_rows(measures, updates, interval, parameters.taus)
         over_time.extend(key | row for row in rows)
     frame = pl.DataFrame(scored, schema=EVENT_SCHEMA)
+    taus = pl.DataFrame(over_time, schema=TAU_SCHEMA)
     left_out = sorted((+counts).items())
     return SummarizationReport(
         events=frame,
-        taus=pl.DataFrame(over_time, schema=TAU_SCHEMA),
-        means=_means(frame),
+        taus=taus,
+        means=_means(frame, MEAN_KEYS, MEAN_SCHEMA),
+        tau_means=_means(taus, (*MEAN_KEYS, "tau"), TAU_MEAN_SCHEMA),
         ignored=pl.DataFrame(left_out, schema=IGNORED_SCHEMA, orient="row"),
         parameters=parameters,
     )
@@ -233,15 +239,12 @@ def _tau_rows(
         yield {"tau": tau} | asdict(measures.scores(up_to(updates, interval[0] + tau)))
 
 
-def _means(events: pl.DataFrame) -> pl.DataFrame:
+def _means(scored: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
     """Means over events; equation 13 for expected gain, and alike for the others."""
     rows = []
-    ordered = events.sort("gain", "system", "event")
-    for (gain, system), group in ordered.group_by("gain", "system", maintain_order=True):
-        means = {name: _mean(group[name].drop_nulls().to_list()) for name in (*SCORES, *INTEGRALS)}
-        rows.append({"system": system, "gain": gain, "events": group.height} | means)
-    return pl.DataFrame(rows, schema=MEAN_SCHEMA)
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
+    measures = [name for name in schema if name in scored.columns and name not in keys]
+    for key, group in scored.sort(*keys, "event").group_by(*keys, maintain_order=True):
+        defined = {name: group[name].drop_nulls().to_list() for name in measures}
+        means = {name: fmean(values) if values else None for name, values in defined.items()}
+        rows.append(dict(zip(keys, key, strict=True)) | {"events": group.height} | means)
+    return pl.DataFrame(rows, schema=schema)

@@ -62,7 +62,7 @@ class EventScores:
         expected_gain_verbosity: EG_V, equation 12; 0 without updates.
         comprehensiveness: C, equations 15 and 16; null where no nugget is relevant.
         f_equation_26: F as printed, without the factor 2 of a harmonic mean.
-        f_harmonic: Harmonic mean of EG_V and C, as in the official scorer.
+        f_harmonic: Harmonic mean of EG_V and C: twice f_equation_26.
     """
 
     updates: int

@@ -35,7 +35,8 @@ def summary_rows(evaluation: Evaluation, topic_set: str = "full") -> list[Row]:
         One row per measure, system and snapshot: `measure`, `system`, `snapshot`, `queries`,
         `missing`, `unjudged`, `mean`, `ci_low`, `ci_high`, then `re_delta_drop`,
         `rnd_absolute_drop`, `delta_ri`, `effect_ratio` and `p_unpaired` from the first snapshot to
-        this one (null in the first), and `p_pivot`, the corrected p of the difference to the pivot.
+        this one (null in the first, and where `pairs` left the comparison out), and `p_pivot`, the
+        corrected p of the difference to the pivot.
     """
     means = _of(evaluation.effectiveness, topic_set).rename({"value": "mean"})
     first = evaluation.snapshots[0]

@@ -82,13 +82,14 @@ def _parse_plain(data: bytes, layout: Layout) -> pl.DataFrame | None:
     separators = _count_single_separators(data)
     if separators is None:
         return None
+    delimiter = "\t" if b"\t" in first_line(data) else " "
     kinds = {"query_id": pa.string(), "doc_id": pa.string()}
     kinds[layout.number] = pa.int32() if layout.integer else pa.float64()
     try:
         table = pyarrow.csv.read_csv(
             pa.py_buffer(data),
             pyarrow.csv.ReadOptions(column_names=list(layout.columns)),
-            pyarrow.csv.ParseOptions(delimiter=_first_separator(data), quote_char=False),
+            pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False),
             pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=list(kinds)),
         )
     except pa.ArrowInvalid:
@@ -103,9 +104,11 @@ def _parse_plain(data: bytes, layout: Layout) -> pl.DataFrame | None:
     return None if broken or repeats else frame
 
 
-def _first_separator(data: bytes) -> str:
-    line = data[: data.find(b"\n") + 1] or data
-    return "\t" if b"\t" in line else " "
+def first_line(data: bytes) -> bytes:
+    """The first line that is not blank, without its end."""
+    text = data.lstrip()
+    end = text.find(b"\n")
+    return text if end < 0 else text[:end]
 
 
 def _count_single_separators(data: bytes) -> int | None:

@@ -1,8 +1,8 @@
 """Trends of many systems, the ranking they give, and tests between them.
 
-In: filtering truth and runs, or any table of scores over time. Out: one trend for each system (and
-cut-off, and measure), systems ranked by estimated end-point performance, and the z-test between
-the slopes of every two systems. Kenter, Balog, de Rijke (2015), sections 3, 5 and 6.1.
+In: filtering truth and runs, or any scores over time. Out: a trend for each system (and cut-off,
+and measure), systems ranked by estimated end-point performance, and z-tests between the slopes of
+every two systems. Kenter, Balog, de Rijke (2015), sections 3, 5 and 6.1.
 
 Slopes are per second, so that trends of different granularity compare (section 5.2); `intercept`
 is the height of a line at the first batch.
@@ -43,8 +43,8 @@ TREND_SCHEMA: dict[str, type[pl.DataType]] = {
 }
 SCORE_COLUMNS = ("system", "measure", "snapshot", "score")
 SCORE_TYPES: dict[str, pl.DataType] = {
-    **dict.fromkeys(("system", "measure", "snapshot"), pl.String()),
-    **dict.fromkeys(("score", "weight"), pl.Float64()),
+    name: pl.String() if name in SCORE_COLUMNS[:3] else pl.Float64()
+    for name in (*SCORE_COLUMNS, "weight")
 }
 
 
@@ -94,7 +94,7 @@ def trend_paths(
 ) -> TrendReport:
     """Estimate the trends of filtering runs, at each cut-off of the sweep.
 
-    A system is ranked by its cut-off with the highest end point; the lowest such cut-off.
+    A system is ranked by its cut-off with the highest end point, the lowest of equals.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
@@ -113,9 +113,15 @@ def trend_paths(
         pl.lit(chosen.measure).alias("measure"),
         pl.col("batch").alias("time"),
         pl.col(chosen.measure).alias("score"),
-        pl.col("documents").cast(pl.Float64).alias("weight"),
+        _share("documents").over("system", "cutoff").alias("weight"),
     )
     return _report(scores, ["system", "measure", "cutoff"], chosen.residuals, result.grid.seconds)
+
+
+def _share(column: str) -> pl.Expr:
+    """Part of the sum of a column, 0 where that is 0: the weights of section 5.1."""
+    total = pl.col(column).sum()
+    return pl.when(total > 0).then(pl.col(column) / total).otherwise(0.0)
 
 
 def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> TrendReport:
@@ -222,13 +228,9 @@ def _ranking(best: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 def _comparisons(best: pl.DataFrame) -> pl.DataFrame:
     schema = {
-        "measure": pl.String,
-        "first": pl.String,
-        "second": pl.String,
-        "slope_difference_per_second": pl.Float64,
-        "z": pl.Float64,
-        "p": pl.Float64,
-        "reason": pl.String,
+        **dict.fromkeys(("measure", "first", "second"), pl.String()),
+        **dict.fromkeys(("slope_difference_per_second", "z", "p"), pl.Float64()),
+        "reason": pl.String(),
     }
     return pl.DataFrame(list(_compared(best)), schema=schema, orient="row")
 

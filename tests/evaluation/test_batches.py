@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from builder.errors import UsageError
-from builder.evaluation.batches import time_batches
 from hypothesis import given
 from hypothesis import strategies as st
+
+from builder.errors import UsageError
+from builder.evaluation.batches import time_batches
 
 
 def seconds(*date):
@@ -15,7 +16,9 @@ def seconds(*date):
 
 
 def dates(batches):
-    return [datetime.fromtimestamp(int(edge), UTC).strftime("%Y-%m-%d %H") for edge in batches.edges]
+    return [
+        datetime.fromtimestamp(int(edge), UTC).strftime("%Y-%m-%d %H") for edge in batches.edges
+    ]
 
 
 def test_days_follow_the_calendar():

@@ -1,11 +1,14 @@
 """The exact Durbin-Watson p-value against closed forms, eigenvalues, tables and simulation."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from builder.evaluation.durbin_watson import durbin_watson, probability_below
 from scipy import integrate
+
+from builder.evaluation.durbin_watson import durbin_watson, probability_below
+from builder.evaluation.trends import fit_trend
 
 
 def differences(n):
@@ -36,7 +39,7 @@ def imhof(weights):
     edges = [1e-300, *(10.0 ** np.arange(-3, 9, 0.5))]
     parts = [
         integrate.quad(integrand, a, b, limit=400, epsabs=1e-14)[0]
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in itertools.pairwise(edges)
     ]
     return 0.5 - sum(parts) / math.pi
 
@@ -112,3 +115,16 @@ def test_p_values_point_the_right_way():
     assert alternating.statistic > 3
     assert alternating.p < 1e-6
     assert alternating.p_positive > 1 - 1e-6
+
+
+@pytest.mark.parametrize("kind", ["raw", "weighted"])
+def test_the_weights_of_a_trend_are_those_of_its_test(kind):
+    documents = np.array([10.0, 20, 15, 30, 5, 20])
+    scores = [0.5, 0.46, 0.47, 0.38, 0.41, 0.3]
+    trend = fit_trend(range(6), scores, documents, residuals=kind)
+    design = np.column_stack((np.ones(6), np.arange(6)))
+    precision = documents if kind == "raw" else np.ones(6)
+    pull = documents if kind == "raw" else np.sqrt(documents)
+    expected = imhof(eigenvalues(trend.durbin_watson, precision, design * pull[:, None]))
+    assert trend.durbin_watson_p_positive == pytest.approx(expected, abs=1e-9)
+    assert trend.durbin_watson_p == pytest.approx(2 * min(expected, 1 - expected), abs=1e-9)

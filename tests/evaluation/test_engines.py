@@ -170,15 +170,20 @@ def test_degenerate_inputs_score_between_0_and_1(
 ) -> None:
     names = (*TREC_NAMES, "ERR@5", "Judged@5", "RR@2")
     found = scores(qrels, run, *names)
-    assert found["query_id"].to_list() == sorted(q for q, docs in qrels.items() if docs)
+    judged = {q for q, docs in qrels.items() if any(grade >= 0 for grade in docs.values())}
+    assert found["query_id"].to_list() == sorted(judged)
     for name in names:
         assert all(math.isfinite(v) and 0 <= v <= 1 for v in found[name])
-    for query in set(qrels) - set(run):
-        assert (
-            sum(found.filter(query_id=query).drop("query_id").row(0), 0.0) == 0
-            if qrels[query]
-            else True
-        )
+    for query in judged - set(run):
+        assert sum(found.filter(query_id=query).drop("query_id").row(0)) == 0
+
+
+def test_a_negative_grade_is_no_judgement() -> None:
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "p": {"a": 1.0}}
+    spam = {"q": {"a": -2, "b": -1, "c": 1, "d": 0}, "p": {"a": -1}}
+    clean = {"q": {"c": 1, "d": 0}}
+    names = (*TREC_NAMES, "ERR@5", "Judged@5")
+    assert scores(spam, run, *names).equals(scores(clean, run, *names))
 
 
 def test_missing_unjudged_and_irrelevant_queries(make_qrels, make_run) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from repro_eval.Evaluator import RplEvaluator
 
 from builder.errors import DataError, FormatError, MissingExtraError, UsageError
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
@@ -316,12 +317,63 @@ def test_files_give_what_frames_give(tmp_path: Path, make_qrels, make_run) -> No
             assert_frame_equal(table, expected[name], check_exact=True)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
+def test_repro_eval_on_the_same_files_says_the_same(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    documents = [f"d{i}" for i in range(40)]
+    for snapshot, topics in (("2022-06", 25), ("2022-07", 21)):
+        qrels, runs = [], {"bm25": [], "mono": []}
+        for query in (f"q{i}" for i in range(topics)):
+            judged = rng.choice(documents, 12, replace=False)
+            qrels += [f"{query} 0 {d} {g}" for d, g in zip(judged, rng.choice(3, 12), strict=True)]
+            for lines in runs.values():
+                found = rng.choice(documents, 30, replace=False)
+                scores = -np.sort(-rng.integers(0, 20, 30) / 4)  # it trims in file order
+                lines += [f"{query} Q0 {d} 0 {s} t" for d, s in zip(found, scores, strict=True)]
+        (tmp_path / f"{snapshot}.qrels").write_text("\n".join(qrels))
+        for system, lines in runs.items():
+            (tmp_path / f"{system}_{snapshot}.txt").write_text("\n".join(lines))
+
+    def path(name: str) -> str:
+        return str(tmp_path / name)
+
+    theirs = RplEvaluator(
+        qrels_orig_path=path("2022-06.qrels"),
+        qrels_rpl_path=path("2022-07.qrels"),
+        run_b_orig_path=path("bm25_2022-06.txt"),
+        run_a_orig_path=path("mono_2022-06.txt"),
+        run_b_rep_path=path("bm25_2022-07.txt"),
+        run_a_rep_path=path("mono_2022-07.txt"),
+    )
+    theirs.trim(20)
+    theirs.evaluate()
+    measures = ("nDCG", "nDCG@10", "P@10", "AP", "RR", "R@5", "Rprec")
+    ours = evaluate_paths(
+        {s: tmp_path / f"{s}.qrels" for s in ("2022-06", "2022-07")},
+        sorted(tmp_path.glob("*.txt")),
+        EvaluationParameters(measures, "bm25", depth=20, resamples=0),
+    ).persistence.filter(topic_set="full", system="mono")
+    values = {(m, q): v for m, q, v in ours.select("measure", "quantity", "value").rows()}
+    kinds = {
+        "effect_ratio": theirs.er(),
+        "delta_ri": theirs.dri(),
+        "p_unpaired": theirs.ttest()["advanced"],
+    }
+    for kind, expected in kinds.items():
+        for measure in measures:
+            assert values[measure, kind] == pytest.approx(expected[measure], abs=1e-9), measure
+
+
 def test_splits(tmp_path: Path, make_qrels, make_run) -> None:
     qrels, runs = small(make_qrels, make_run)
     paths = write_world(tmp_path, qrels, runs)
-    found = evaluate_paths(paths, [tmp_path / "runs"], QUICK, splits=["test"])
+    parameters = replace(QUICK, splits=("test",))
+    found = evaluate_paths(paths, [tmp_path / "runs"], parameters)
     assert set(found.query_scores["query_id"]) == {"q2", "q3", "q4"}
     assert set(found.effectiveness["unjudged"]) == {1, 2}
+    assert "|splits:test|" in found.signature()
+    with pytest.raises(UsageError, match="filter the frames"):
+        evaluate(qrels, runs, parameters)
 
 
 def test_an_error_in_a_file_names_it(tmp_path: Path, make_qrels, make_run) -> None:

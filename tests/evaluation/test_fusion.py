@@ -44,14 +44,9 @@ def test_fusion_is_the_sum_of_its_definition(orders: list[list[str]], k: int) ->
         )
         for order in orders
     ]
-    if k == 0:
-        expected = {
-            d: sum(1 / (o.index(d) + 1) for o in orders if d in o) for o in orders for d in o
-        }
-    else:
-        expected = {
-            d: sum(1 / (k + o.index(d) + 1) for o in orders if d in o) for o in orders for d in o
-        }
+    expected = {
+        d: sum(1 / (k + o.index(d) + 1) for o in orders if d in o) for o in orders for d in o
+    }
     fused = reciprocal_rank_fusion(runs, k=k)
     assert dict(fused.ranking.select("doc_id", "score").rows()) == pytest.approx(expected)
 

@@ -7,14 +7,16 @@ import warnings
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from builder.errors import MissingExtraError, UsageError
-from builder.evaluation.batches import slope_per_second
-from builder.evaluation.regression import compare_slopes
-from builder.evaluation.trends import Trend, fit_trend
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.diagnostic import normal_ad
 from statsmodels.stats.stattools import durbin_watson as dw_statistic
+
+from builder.errors import MissingExtraError, UsageError
+from builder.evaluation.batches import slope_per_second
+from builder.evaluation.distributions import normal_two_sided, student_two_sided
+from builder.evaluation.regression import compare_slopes
+from builder.evaluation.trends import Trend, fit_trend
 
 TIMES = [0, 1, 2, 3, 4, 5]
 SCORES = [0.5, 0.46, 0.47, 0.38, 0.41, 0.3]
@@ -82,6 +84,12 @@ def test_table_4():
     slopes, errors = (-1.11e-4, -3.14e-4), (4.87e-5, 7.03e-5)
     assert abs(slopes[0] / errors[0]) == exactly(2.2792607802874745)
     assert abs(slopes[1] / errors[1]) == exactly(4.466571834992887)
+    for statistic, two_df, normal in (
+        (2.2792607802874745, 0.15027631871701758, 0.02265156815750089),
+        (4.466571834992887, 0.04664543711536528, 7.9482990001387e-06),
+    ):
+        assert student_two_sided(statistic, 2) == exactly(two_df)
+        assert normal_two_sided(statistic) == exactly(normal)
     test = compare_slopes(slopes[0], errors[0], slopes[1], errors[1])
     assert test.statistic == exactly(2.373695965564487)
     assert test.p == exactly(0.01761104503522188)

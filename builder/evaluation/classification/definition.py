@@ -185,7 +185,8 @@ def load_definition(path: Path) -> ClassificationDefinition:
     try:
         return ClassificationDefinition.model_validate(data)
     except ValidationError as error:
-        raise _explained(error.errors()[0], path) from None
+        unknown_first = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        raise _explained(unknown_first[0], path) from None
 
 
 def _explained(error: Any, path: Path) -> DefinitionError:

@@ -5,6 +5,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+from statsmodels.stats import inter_rater
+
 from builder.errors import FormatError, UsageError
 from builder.evaluation.classification.agreement import (
     agreement_paths,
@@ -14,10 +19,6 @@ from builder.evaluation.classification.agreement import (
 )
 from builder.evaluation.classification.annotations import read_annotations, verdicts
 from builder.evaluation.classification.scores import macro_f1, rpd_gain_positive, weighted_f1
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn import metrics
-from statsmodels.stats import inter_rater
 
 labels = st.sampled_from(["p", "n", "x"])
 pairs = st.lists(st.tuples(labels, labels), min_size=1, max_size=30)
@@ -64,7 +65,9 @@ def test_undefined_scores_are_null():
     assert weighted_f1({"short": None, "long": 0.5}, {"short": 0, "long": 1}) == 0.5
 
 
-@pytest.mark.parametrize("weights", [{}, {"short": 0}, {"short": 2, "long": -1}, {"short": math.inf}])
+@pytest.mark.parametrize(
+    "weights", [{}, {"short": 0}, {"short": 2, "long": -1}, {"short": math.inf}]
+)
 def test_impossible_weights(weights):
     with pytest.raises(UsageError, match="weights"):
         weighted_f1({"short": 0.5, "long": 0.5}, weights)

@@ -1,6 +1,11 @@
 """Emoji and emoticons: what is found, the label it gives, the text that is left."""
 
+import itertools
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from builder.errors import FormatError
 from builder.evaluation.classification.markers import (
     Marker,
@@ -9,8 +14,6 @@ from builder.evaluation.classification.markers import (
     read_markers,
     without,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 OWN = read_markers()
 
@@ -130,7 +133,7 @@ def test_nothing_is_left_after_stripping(text):
 @given(st.lists(alphabet, max_size=25).map("".join))
 def test_finds_are_in_order_and_do_not_overlap(text):
     items = OWN.find(text)
-    assert all(a.end <= b.start for a, b in zip(items, items[1:], strict=False))
+    assert all(a.end <= b.start for a, b in itertools.pairwise(items))
     assert without(text, []) == text.strip()
 
 
@@ -147,7 +150,9 @@ def test_every_own_marker_is_found_alone_with_its_polarity():
 
 
 def test_own_list_is_sorted_and_has_both_sides():
-    counts = {side: sum(m.polarity == side for m in OWN.markers) for side in ("positive", "negative")}
+    counts = {
+        side: sum(m.polarity == side for m in OWN.markers) for side in ("positive", "negative")
+    }
     assert min(counts.values()) >= 40
 
 

@@ -1,0 +1,146 @@
+"""Verbs about data without a collection, or about how one changes: `clicks`, `changes`, `drift`."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from builder.cli.output import table
+from builder.errors import UsageError
+from builder.resources import Limits, parse_memory
+
+
+class PlainFormat(StrEnum):
+    """Text for people, JSON for machines."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Format = Annotated[PlainFormat, typer.Option("--format", help="Output format.")]
+Memory = Annotated[str, typer.Option(help="What may be held in memory.")]
+LogFile = Annotated[Path, typer.Argument(help="Query log: JSON lines or Parquet.")]
+
+
+class NoClick(StrEnum):
+    """What an impression without a click says."""
+
+    ALL_EXAMINED = "all_examined"
+    SKIP = "skip"
+
+
+class Prior(StrEnum):
+    """Priors of attractiveness and satisfaction."""
+
+    EMPIRICAL_BAYES = "empirical_bayes"
+    BETA = "beta"
+
+
+def clicks(
+    log: LogFile,
+    out: Annotated[Path, typer.Option(help="Result: .parquet or .tsv.")],
+    model: Annotated[str, typer.Option(help="Click model.")] = "sdbn",
+    no_click: Annotated[
+        NoClick, typer.Option(help="Impressions without a click.")
+    ] = NoClick.ALL_EXAMINED,
+    prior: Annotated[
+        Prior, typer.Option(help="Fitted to the log, or beta.")
+    ] = Prior.EMPIRICAL_BAYES,
+    prior_alpha: Annotated[float, typer.Option(help="Pseudo-clicks under --prior beta.")] = 1.0,
+    prior_beta: Annotated[float, typer.Option(help="Pseudo-skips under --prior beta.")] = 1.0,
+    iterations: Annotated[int, typer.Option(min=1, help="Steps of EM models.")] = 50,
+    memory: Memory = "4GiB",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Run a click model on a log alone.
+
+    Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv
+    """
+    from builder.clicks import model_log
+    from builder.parameters import ClickParameters
+
+    params = ClickParameters(
+        no_click=no_click.value, prior=prior.value, prior_alpha=prior_alpha, prior_beta=prior_beta
+    )
+    with _limits(memory) as limits:
+        report = model_log(log, model, out, params=params, iterations=iterations, limits=limits)
+    if quiet:
+        return
+    dropped = ", ".join(f"{why} {n:,}" for why, n in sorted(report.log.rejected.items()))
+    typer.echo(f"{report.log.impressions:,} impressions; rejected: {dropped or 'none'}")
+    typer.echo(
+        f"wrote {report.pairs:,} pairs to {out}; {report.never_examined:,} were never examined "
+        "and have no estimate"
+    )
+
+
+def changes(
+    old: Annotated[Path, typer.Argument(help="Earlier crawl: JSON lines, Parquet or WARC.")],
+    new: Annotated[Path, typer.Argument(help="Later crawl.")],
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    memory: Memory = "4GiB",
+) -> None:
+    """Compare the pages of two crawls.
+
+    Example: longeval changes june.jsonl.gz september.jsonl.gz --format json
+    """
+    from builder.drift import compare_crawls
+    from builder.parameters import ChangeParameters
+
+    with _limits(memory) as limits:
+        found = compare_crawls(old, new, ChangeParameters(), limits)
+    if format is PlainFormat.JSON:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True))
+    else:
+        typer.echo(table(list(_flatten(found)), ("statistic", "value")))
+
+
+def drift(
+    collection: Annotated[Path, typer.Argument(help="A version folder, or one above it.")],
+    html: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Print how a collection changes over time, or write its report.
+
+    Example: longeval drift demo/collection --html report.html
+    """
+    from builder.collection.read import open_collection
+    from builder.drift import render_report
+
+    path = open_collection(collection).path / "drift.json"
+    if not path.is_file():
+        raise UsageError(f"{path}: not there; build the collection again")
+    found = json.loads(path.read_text("utf-8"))
+    if html is not None:
+        html.write_text(render_report(found), encoding="utf-8")
+        typer.echo(f"wrote {html}")
+    elif format is PlainFormat.JSON:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True))
+    else:
+        typer.echo(table(list(_flatten(found)), ("statistic", "value")))
+
+
+def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Numbers and texts of nested values by dotted path; long lists are left to JSON."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _flatten(item, f"{path}.{key}".lstrip("."))
+    elif isinstance(value, float):
+        yield path, f"{value:.6g}"
+    elif not isinstance(value, list):
+        yield path, value
+
+
+@contextmanager
+def _limits(memory: str) -> Iterator[Limits]:
+    """Limits with a scratch folder that goes away."""
+    with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
+        yield Limits(Path(scratch), memory=parse_memory(memory))
+
+
+VERBS: tuple[Callable[..., Any], ...] = (clicks, changes, drift)

@@ -1,0 +1,139 @@
+"""How long sDBN on a log takes, beside PyClick, beside reading the same columns, and as logs grow.
+
+The log has ten results a page and text for queries and URLs, in Parquet. PyClick is measured when
+the environment variable PYCLICK names its folder; its load and training are one number, and its
+counts must be ours. Growth is measured in processes of their own, under `--memory 1GiB`, with the
+number of queries growing with the log.
+
+Run it as `python -m tests.bench clicks`.
+"""
+
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from builder.clicks import model_log
+from builder.parameters import ClickParameters
+from tests.bench.click_log import write_log
+
+SCAN = "SELECT max(query), max(results), max(clicks) FROM read_parquet(?)"
+ROOT = Path(__file__).parents[2]
+RUN_ALONE = """
+import json, resource, sys, time
+from pathlib import Path
+from builder.clicks import model_log
+from builder.resources import Limits
+log, scratch = map(Path, sys.argv[1:])
+begun = time.perf_counter()
+model_log(log, "sdbn", scratch / "out.parquet", limits=Limits(scratch, memory=2**30))
+seconds = time.perf_counter() - begun
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+print(json.dumps({"seconds": seconds, "peak_mib": peak}))
+"""
+
+
+def run_bench(quick: bool = False) -> list[dict[str, object]]:
+    """One row per measurement; `quick` takes a twentieth of the impressions."""
+    scale = 20 if quick else 1
+    with tempfile.TemporaryDirectory(prefix="bench-clicks-") as name:
+        folder = Path(name)
+        rows = _beside_peers(folder, 1_000_000 // scale)
+        sizes = [5_000_000 // scale, 25_000_000 // scale]
+        return rows + _growth(folder, sizes)
+
+
+def _beside_peers(folder: Path, impressions: int) -> list[dict[str, object]]:
+    log = folder / "log.parquet"
+    write_log(log, impressions)
+    with duckdb.connect() as connection:
+        scan = _best(lambda: connection.execute(SCAN, [str(log)]).fetchall())
+    rows: list[dict[str, object]] = []
+    for prior in ("beta", "empirical_bayes"):
+        params = ClickParameters.model_validate({"prior": prior})
+        out = folder / "out.parquet"
+        seconds = _best(lambda: model_log(log, "sdbn", out, params=params))  # noqa: B023
+        row: dict[str, object] = {
+            "name": f"sdbn, {impressions} impressions, prior {prior}",
+            "seconds": seconds,
+            "scan_seconds": scan,
+            "times_the_scan": seconds / scan,
+        }
+        if prior == "beta" and os.environ.get("PYCLICK"):
+            row |= _beside_pyclick(log, out, seconds)
+        rows.append(row)
+    for model in ("pbm", "dbn"):
+        seconds = _best(lambda: model_log(log, model, out), repeats=1)  # noqa: B023
+        rows.append({"name": f"{model}, {impressions} impressions, 50 steps", "seconds": seconds})
+    return rows
+
+
+def _beside_pyclick(log: Path, out: Path, seconds: float) -> dict[str, object]:
+    theirs = _alone(["-m", "tests.bench.pyclick_peer", str(log)])
+    total = theirs["load"] + theirs["train"]
+    return {
+        "peer": "PyClick",
+        "peer_seconds": total,
+        "ratio": total / seconds,
+        "peer_peak_mib": theirs["peak_mib"],
+        "note": "counts equal" if theirs["counts"] == _digest(out) else "COUNTS DIFFER",
+    }
+
+
+def _digest(out: Path) -> str:
+    columns = ["query", "url", "examinations", "clicks", "last_clicks"]
+    digest = hashlib.md5(usedforsecurity=False)
+    digest.update(
+        pl.read_parquet(out, columns=columns)
+        .select(columns)
+        .write_csv(separator="\t", include_header=False)
+        .encode()
+    )
+    return digest.hexdigest()
+
+
+def _growth(folder: Path, sizes: list[int]) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for size in sizes:
+        log, scratch = folder / f"log-{size}.parquet", folder / f"scratch-{size}"
+        write_log(log, size, queries=size // 50)
+        scratch.mkdir()
+        found = _alone(["-c", RUN_ALONE, str(log), str(scratch)])
+        rows.append({"name": f"sdbn, {size} impressions, 1 GiB", **found})
+        log.unlink()
+    seconds = [float(str(row["seconds"])) for row in rows]
+    exponent = math.log(seconds[-1] / seconds[0]) / math.log(sizes[-1] / sizes[0])
+    rows[-1]["note"] = f"growth exponent {exponent:.2f}"
+    return rows
+
+
+def _alone(arguments: list[str]) -> dict[str, Any]:
+    """What a Python process of its own prints as JSON."""
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _best(work: Callable[[], object], repeats: int = 3) -> float:
+    """Least wall-clock seconds of several runs."""
+    seconds = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - begun)
+    return min(seconds)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(run_bench("--quick" in sys.argv), indent=1) + "\n")
