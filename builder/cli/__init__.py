@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from builder import __version__
-from builder.cli import analysis, build, collection
+from builder.cli import analysis, build, collection, evaluation
 from builder.errors import LongEvalError
 
 INTERRUPTED = 130
@@ -25,9 +25,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (build, collection, analysis):
+for module in (build, collection, analysis, evaluation):
     for verb in module.VERBS:
         app.command()(verb)
+app.add_typer(evaluation.classification)
 
 
 def _version(asked: bool) -> None:
@@ -50,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        app(args=given, prog_name="longeval")
+        app(args=evaluation.spread_measures(given), prog_name="longeval")
     except LongEvalError as error:
         if "--debug" in given:
             raise
