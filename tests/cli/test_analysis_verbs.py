@@ -1,0 +1,163 @@
+"""Verbs on logs, crawls and collections: shapes that scripts rely on."""
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builder import BuildReport
+from builder.cli import main
+from builder.cli.evaluation import spread_measures
+from builder.errors import UsageError
+
+Captured = pytest.CaptureFixture[str]
+CLICK_COLUMNS = (
+    "query url impressions examinations clicks last_clicks attractiveness satisfaction relevance"
+)
+
+
+def run(*arguments: object) -> int:
+    """The exit code of the command."""
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    return int(end.value.code or 0)
+
+
+def _log(folder: Path) -> Path:
+    pages = [("a", [2]), ("a", []), ("b", [1, 3])]
+    path = folder / "log.jsonl"
+    rows = [
+        {"time": 1, "user": "u", "query": q, "results": ["x", "y", "z"], "clicks": c}
+        for q, c in pages
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_clicks_of_a_log_by_hand(tmp_path: Path, capsys: Captured) -> None:
+    out = tmp_path / "pairs.tsv"
+    options = ("--prior", "beta", "--model", "sdbn")
+    assert run("clicks", _log(tmp_path), "--out", out, *options) == 0
+    assert "3 impressions; rejected: none" in capsys.readouterr().out
+    with out.open() as file:
+        rows = list(csv.reader(file, delimiter="\t"))
+    assert rows[0] == CLICK_COLUMNS.split()
+    assert [row[:6] for row in rows[1:]] == [
+        ["a", "x", "2", "2", "0", "0"],
+        ["a", "y", "2", "2", "1", "1"],
+        ["a", "z", "2", "1", "0", "0"],
+        ["b", "x", "1", "1", "1", "0"],
+        ["b", "y", "1", "1", "0", "0"],
+        ["b", "z", "1", "1", "1", "1"],
+    ]
+    attractiveness = [float(row[6]) for row in rows[1:]]
+    assert attractiveness == pytest.approx([1 / 4, 2 / 4, 1 / 3, 2 / 3, 1 / 3, 2 / 3])
+    parquet = tmp_path / "pairs.parquet"
+    assert run("clicks", _log(tmp_path), "--out", parquet, *options, "--quiet") == 0
+    assert pl.read_parquet(parquet).columns == CLICK_COLUMNS.split()
+
+
+def test_wrong_uses_of_clicks(tmp_path: Path, capsys: Captured) -> None:
+    assert run("clicks", _log(tmp_path), "--out", tmp_path / "p.csv") == 2
+    assert "expected a name that ends in .parquet or .tsv" in capsys.readouterr().err
+    assert run("clicks", _log(tmp_path), "--out", tmp_path / "p.tsv", "--model", "sbdn") == 2
+    assert "unknown click model 'sbdn'" in capsys.readouterr().err
+
+
+def _crawl(path: Path, texts: dict[str, str]) -> Path:
+    with gzip.open(path, "wt") as file:
+        for name, text in texts.items():
+            row = {"url": f"https://a.example/{name}", "timestamp": 1, "title": "T", "text": text}
+            file.write(json.dumps(row) + "\n")
+    return path
+
+
+def test_changes_of_two_crawls(tmp_path: Path, capsys: Captured) -> None:
+    words = "un deux trois quatre cinq six sept huit neuf dix"
+    old = _crawl(
+        tmp_path / "old.jsonl.gz", {"1": words, "2": words, "3": "parti", "4": "Même texte."}
+    )
+    new = _crawl(
+        tmp_path / "new.jsonl.gz",
+        {"1": words, "2": words.replace("dix", "onze"), "4": "même TEXTE", "5": "neuf arrivé"},
+    )
+    assert run("changes", old, new, "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    documents = found["documents"]
+    counts = {name: documents[name] for name in ("added", "removed", "updated", "unchanged")}
+    assert counts == {"added": 1, "removed": 1, "updated": 1, "unchanged": 2}
+    assert documents["dice"]["median"] == pytest.approx(2 * 10 / 22)
+    assert documents["shingle_jaccard"]["median"] == pytest.approx(6 / 8)
+    assert {"p10", "median"} <= documents["dice"].keys()
+    assert {"jaccard", "js_bits", "oov_share"} <= found["vocabulary"].keys()
+    assert run("changes", old, new) == 0
+    assert "documents.added" in capsys.readouterr().out
+    assert run("changes", old, tmp_path / "none") == 2
+
+
+def test_drift_of_a_collection(built: BuildReport, tmp_path: Path, capsys: Captured) -> None:
+    assert run("drift", built.root, "--html", tmp_path / "report.html") == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "<html" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    capsys.readouterr()
+    assert run("drift", built.root, "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["format"].startswith("longeval-drift")
+
+
+def test_bm25_is_above_chance_and_shuffled_judgements_are_not(
+    built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    runs = tmp_path / "runs/bm25"
+    assert run("baseline", built.root, "--out", runs, "--quiet") == 0
+    assert run("evaluate", built.root, runs, "--measures", "nDCG@10", "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["systems"] == ["bm25"]
+    full = [row for row in found["effectiveness"] if row["topic_set"] == "full"]
+    assert [row["snapshot"] for row in full] == ["2022-06", "2022-07", "2022-08"]
+    assert min(row["value"] for row in full) > 0.3
+    from builder.evaluation import EvaluationParameters, evaluate_paths
+
+    shuffled = {}
+    assert built.version is not None
+    for name in found["snapshots"]:
+        qrels = pl.read_parquet(built.version / f"snapshots/{name}/qrels.parquet")
+        queries = qrels["query_id"].unique().sort()
+        other = dict(zip(queries, queries.sample(fraction=1, shuffle=True, seed=1), strict=True))
+        path = tmp_path / f"{name}.txt"
+        rows = qrels.with_columns(pl.col("query_id").replace(other)).select(
+            "query_id", pl.lit(0), "doc_id", "grade"
+        )
+        rows.write_csv(path, separator=" ", include_header=False)
+        shuffled[name] = path
+    parameters = EvaluationParameters(measures=("nDCG@10",), resamples=0)
+    chance = evaluate_paths(shuffled, [runs], parameters).effectiveness
+    values = chance.filter(pl.col("topic_set") == "full")["value"].to_list()
+    assert max(values) < min(row["value"] for row in full) / 3
+
+
+def test_a_table_of_an_evaluation(built: BuildReport, tmp_path: Path, capsys: Captured) -> None:
+    runs = tmp_path / "runs/bm25"
+    run("baseline", built.root, "--out", runs, "--quiet")
+    page = tmp_path / "e.html"
+    measures = ("--measures", "P@10", "RR", "--resamples", "50", "--html", page)
+    assert run("evaluate", built.root, runs, *measures) == 0
+    text = capsys.readouterr().out
+    assert "re_delta_drop" in text
+    assert "measures:P@10+RR|depth:1000" in text
+    assert "<svg" in page.read_text()
+    assert run("evaluate", built.root, runs, "--measures", "nDGC") == 2
+    assert "unknown; known are nDCG" in capsys.readouterr().err
+
+
+def test_measures_may_follow_each_other() -> None:
+    words = ["evaluate", "c", "run", "--measures", "nDCG@10", "AP,RR", "--depth", "10"]
+    assert spread_measures(words) == [
+        *("evaluate", "c", "run", "--measures", "nDCG@10"),
+        *("--measures", "AP", "--measures", "RR", "--depth", "10"),
+    ]
+    with pytest.raises(UsageError, match="expected the names of measures"):
+        spread_measures(["evaluate", "--measures"])
