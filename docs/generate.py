@@ -87,7 +87,13 @@ def stages() -> str:
     for stage in STAGES:
         names = dict.fromkeys(getattr(read, "table", "raw files") for read in stage.reads)
         section = f"`[{stage.section}]`" if stage.section else ""
-        row = (stage.name, stage.scope.value, ", ".join(names), ", ".join(stage.writes) or "files", section)
+        row = (
+            stage.name,
+            stage.scope.value,
+            ", ".join(names),
+            ", ".join(stage.writes) or "files",
+            section,
+        )
         text += _row(*row)
     return text
 

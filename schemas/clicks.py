@@ -1,6 +1,5 @@
 """Tables about click evidence and manual judgements: how grades came about, how firm they are."""
 
-
 import dataframely as dy
 import polars as pl
 

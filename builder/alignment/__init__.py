@@ -5,6 +5,6 @@ either, with what happened to it; and over all snapshots, which of them hold eac
 """
 
 from builder.alignment.changes import changes
-from builder.alignment.maps import maps
+from builder.alignment.mapping import maps
 
 __all__ = ["changes", "maps"]

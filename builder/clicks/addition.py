@@ -23,6 +23,7 @@ SELECT query, doc, sum(impressions)::UINTEGER AS impressions,
             THEN sum(other_examinations)::UINTEGER END AS other_examinations
 FROM added
 GROUP BY query, doc
+ORDER BY query, doc
 """
 
 

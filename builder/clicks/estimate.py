@@ -70,7 +70,8 @@ posterior AS (
 SELECT *, attractiveness * satisfaction AS relevance FROM posterior
 """
 
-ORDERED_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
+ORDERED_ESTIMATES = "SELECT * FROM estimates"
+"""The table under the view is sorted, and the engine preserves its order."""
 
 
 def estimate(

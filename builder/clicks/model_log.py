@@ -32,8 +32,9 @@ from schemas import PairStatistics
 SDBN_ROWS = """
 SELECT query, doc AS url, impressions, examinations, clicks, last_clicks,
        attractiveness, satisfaction, relevance
-FROM estimates WHERE impressions > 0 ORDER BY query, doc
+FROM estimates WHERE impressions > 0
 """
+"""The table under the view is sorted, and the engine preserves its order."""
 
 PAIR_ROWS = """
 SELECT query, doc AS url, impressions, examinations, clicks, last_clicks, pair
@@ -91,7 +92,7 @@ def model_log(
     params = params or ClickParameters()
     with working(limits) as allowed, allowed.connect() as connection:
         account = open_log(connection, log, allowed.scratch, progress or Silent())
-        count_pairs(connection, params)
+        count_pairs(connection, params, both_rules=False)
         account_for_rejects(connection, account, count_used(connection, params))
         priors = None
         if model == "sdbn":

@@ -14,7 +14,7 @@ import duckdb
 
 from builder.parameters import ClickParameters
 
-SAMPLE_OF_PAGES = 100_000
+SAMPLE_OF_PAGES = 20_000
 REPEATED_ENOUGH = 0.9
 """Distinct pages per page of the sample below which identical pages are counted together."""
 
@@ -151,8 +151,8 @@ FROM votes
 GROUP BY query, doc
 """
 
-PAIR_COUNTS = """
-CREATE TEMP TABLE pair_counts AS
+PAIR_TOTALS = """
+CREATE VIEW pair_totals AS
 SELECT query, doc,
        coalesce(CASE WHEN getvariable('skip') THEN shown_in_clicked ELSE shown_in_all END,
                 0)::UINTEGER AS impressions,
@@ -166,20 +166,33 @@ SELECT query, doc,
 FROM counted
 """
 
+PAIR_COUNTS = """
+CREATE TEMP TABLE pair_counts AS SELECT * FROM pair_totals ORDER BY query, doc
+"""
+
+PAIR_COUNTS_OF_ONE_RULE = """
+CREATE TEMP TABLE pair_counts AS
+SELECT * EXCLUDE (other_examinations) FROM pair_totals ORDER BY query, doc
+"""
+
 USED = "SELECT coalesce(sum(at_top), 0)::BIGINT FROM pair_counts"
 
 USED_BY_USERS = "SELECT count(*) FROM used_impressions"
 
 
-def count_pairs(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> None:
+def count_pairs(
+    connection: duckdb.DuckDBPyConnection, params: ClickParameters, *, both_rules: bool = True
+) -> None:
     """Count every pair of the view `used_impressions` into the table `pair_counts`.
 
     Args:
         connection: Has the view `used_impressions` (impression, user, query, results, clicks);
             receives the views `read_pages` and `shown` and the table `pair_counts` (query, doc,
-            impressions, examinations, clicks, last_clicks, other_examinations, at_top). Under
-            `skip`, pairs on pages without a click alone have 0 impressions.
+            impressions, examinations, clicks, last_clicks, other_examinations, at_top), whose
+            rows lie in the order of query and doc. Under `skip`, pairs on pages without a click
+            alone have 0 impressions.
         params: Which impressions without a click, which last click, whose votes, which pages.
+        both_rules: Count examinations under the other rule for impressions without a click too.
     """
     set_variables(
         connection,
@@ -195,7 +208,8 @@ def count_pairs(connection: duckdb.DuckDBPyConnection, params: ClickParameters) 
         connection.execute(COLLAPSED_PAGE_VIEWS if _repeats(connection) else PAGE_VIEWS)
         connection.execute(SHOWN)
         connection.execute(COUNTED_BY_IMPRESSION)
-    connection.execute(PAIR_COUNTS)
+    connection.execute(PAIR_TOTALS)
+    connection.execute(PAIR_COUNTS if both_rules else PAIR_COUNTS_OF_ONE_RULE)
 
 
 def count_used(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> int:

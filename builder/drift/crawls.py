@@ -140,10 +140,9 @@ def _fingerprint(pages: Table, folder: Path) -> Table:
 def fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
     """Pages with `tokens`, `text_hash` and `token_hash`, as documents have them."""
     words = pages.select(document_tokens().alias("words"))["words"]
-    texts = pages.select(pl.col("title") + "\n" + pl.col("text")).to_series()
     return pages.with_columns(
         words.list.len().cast(pl.UInt32).alias("tokens"),
-        pl.Series("text_hash", digest(texts.to_list()), dtype=pl.String),
+        pl.Series("text_hash", digest(pages["text"].to_list()), dtype=pl.String),
         pl.Series("token_hash", digest(words.list.join(" ").to_list()), dtype=pl.String),
     )
 

@@ -29,6 +29,7 @@ SELECT
     count(*) FILTER (status = 'unchanged') AS unchanged,
     count(*) FILTER (status = 'returned') AS returned,
     count(*) FILTER (status IN ('updated', 'unchanged') AND text_changed) AS text_changed,
+    count(*) FILTER (status = 'unchanged' AND text_changed) AS text_changed_only,
     count(*) FILTER (status = 'removed' AND matched_by = 'loose') AS loose,
     count(*) FILTER (status = 'removed' AND matched_by = 'moved') AS moved
 FROM document_changes

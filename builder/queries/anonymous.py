@@ -1,32 +1,48 @@
 """The queries of a log that k-anonymity lets anyone look at, range by range.
 
 In: impressions and the forms in which queries were typed. Out: one row for each anonymous query,
-in frames of bounded size, by ascending key. Nothing else in this room reads the text of a log.
+in frames of bounded size, by ascending key; and the table of those that are kept. Nothing else in
+this room reads the text of a log.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import duckdb
 import polars as pl
 
 from builder.parameters import SelectParameters
-from builder.queries.counting import count_queries
+from builder.queries.counting import count_queries, count_users
 from builder.queries.forms import describe
 from builder.resources import Limits
-from builder.tables import Table
+from builder.tables import Table, write_query
+from schemas import Candidates
 
-FORMS_PER_RANGE = 500_000
+FORMS_PER_RANGE = 200_000
 
 LOG_OF_ALL = "CREATE TEMP VIEW log AS SELECT * FROM impressions"
 LOG_WITHOUT = 'CREATE TEMP VIEW log AS SELECT * FROM impressions ANTI JOIN left_out USING ("user")'
 
 TEXTS = """
 CREATE TEMP TABLE texts AS
-SELECT forms.query, log_queries.text, log_queries.folded, forms.impressions, forms.users
-FROM forms SEMI JOIN counted USING (query) JOIN log_queries USING (surface)
+SELECT forms.query, log_queries.text, log_queries.folded, forms.impressions, forms.anonymous
+FROM forms JOIN log_queries USING (surface)
+"""
+
+KEPT = ("query", "text", "topics", "impressions", "clicks")
+
+NONE_KEPT = """
+CREATE TEMP TABLE kept (
+    query UBIGINT, text VARCHAR, topics VARCHAR[], impressions UINTEGER, clicks UINTEGER
+)
+"""
+
+CANDIDATES = """
+SELECT query, text, topics, impressions, users, clicks, NULL::VARCHAR AS variant_set
+FROM kept JOIN users_of_kept USING (query) ORDER BY query
 """
 
 FORMS_OF_RANGE = "SELECT * FROM texts WHERE query BETWEEN $first AND $last"
@@ -42,28 +58,41 @@ class AnonymousQueries:
         heard: Distinct queries that users asked who are not left out.
         passed: Distinct queries that passed k-anonymity.
         connection: Holds their counts and forms.
-        min_users: k of k-anonymity.
+        params: `[select]`.
     """
 
     asked: int
     heard: int
     passed: int
     connection: duckdb.DuckDBPyConnection
-    min_users: int
+    params: SelectParameters
 
     def ranges(self) -> Iterator[pl.DataFrame]:
         """The queries in frames, sorted by `query` within and over them.
 
-        Columns: those of `forms.describe`, `impressions`, `clicks`, `users`, `top_clicks`.
+        Columns: those of `forms.describe`, `impressions`, `clicks`, `top_clicks`.
         """
         parts = _count(self.connection, "texts") // FORMS_PER_RANGE + 1
         for first, stop in pairwise(part * 2**64 // parts for part in range(parts + 1)):
             keys = {"first": first, "last": stop - 1}
             forms = self.connection.sql(FORMS_OF_RANGE, params=keys).pl()
             counts = self.connection.sql(COUNTS_OF_RANGE, params=keys).pl()
-            yield describe(forms, self.min_users).join(
-                counts, on="query", how="left", maintain_order="left"
-            )
+            yield describe(forms).join(counts, on="query", how="left", maintain_order="left")
+
+    def keep(self, queries: pl.DataFrame) -> None:
+        """Add queries of a range, columns `KEPT`, to those that `write_kept` writes."""
+        self.connection.register("chosen", queries.select(KEPT).to_arrow())
+        self.connection.execute("INSERT INTO kept SELECT * FROM chosen")
+        self.connection.unregister("chosen")
+
+    def write_kept(self, path: Path) -> int:
+        """Write the queries kept, with their exact numbers of users; returns their number.
+
+        Args:
+            path: File of the table (see `schemas.Candidates`).
+        """
+        count_users(self.connection, self.params)
+        return write_query(self.connection, CANDIDATES, path, Candidates)
 
 
 @contextmanager
@@ -98,12 +127,13 @@ def anonymous_queries(
             asked = _count(connection, "(SELECT DISTINCT query FROM impressions)")
         heard = count_queries(connection, params)
         connection.execute(TEXTS)
+        connection.execute(NONE_KEPT)
         yield AnonymousQueries(
             asked=heard if asked is None else asked,
             heard=heard,
             passed=_count(connection, "counted"),
             connection=connection,
-            min_users=params.min_users,
+            params=params,
         )
 
 

@@ -1,12 +1,15 @@
-"""Count impressions, users and clicks of every query in keys, before any text is read.
+"""Count impressions, clicks and users of every query in keys, before any text is read.
 
-In: impressions (see `schemas.Impressions`). Out, inside one DuckDB connection: `forms`, the forms
-in which sufficiently anonymous queries were typed, and `counted`, those queries. A query passes
-when k distinct users asked it (k-anonymity; Sweeney 2002). An impression without a user counts as
-impression and click but never as a user.
+In: impressions (see `schemas.Impressions`). Out, inside one DuckDB connection: `counted`, the
+queries that k distinct users asked (k-anonymity; Sweeney 2002), `forms`, the forms in which they
+were typed, each with whether k users typed it, and, on demand, exact numbers of users. An
+impression without a user counts as impression and click but never as a user.
 
-Only integers are grouped. The long tail, most of a log's distinct queries, is gone after the
-first and cheapest pass: fewer impressions than k cannot mean k users.
+Grouping a log by query and user is what costs memory, and it is mostly not needed. One pass by
+query keeps a set of 64 bits, one of which each user sets by the low bits of the key: the number of
+bits set never exceeds the number of users. Where k bits are set, the query is anonymous for
+certain; the few other queries are counted exactly. Exact numbers are then counted for the queries
+that are kept.
 """
 
 import duckdb
@@ -16,54 +19,63 @@ from builder.parameters import SelectParameters
 
 ASKED = """
 CREATE TEMP TABLE asked AS
-SELECT query, count(*)::UINTEGER AS impressions, count("user")::UINTEGER AS with_user
+SELECT query, count(*)::UINTEGER AS impressions, count("user")::UINTEGER AS with_user,
+       bit_or(1::UBIGINT << ("user" & 63)) AS bits
 FROM log GROUP BY query
 """
 
-TYPED = """
-CREATE TEMP TABLE typed AS
-SELECT query, surface, "user", count(*)::UINTEGER AS impressions,
-       sum(CASE WHEN len(clicks) < 2 THEN len(clicks) ELSE list_unique(clicks) END)::UINTEGER
-           AS clicks
-FROM log SEMI JOIN (SELECT query FROM asked WHERE impressions >= $k) USING (query)
-GROUP BY query, surface, "user"
+ANONYMOUS_BY_USERS = """
+CREATE TEMP TABLE anonymous AS
+WITH doubtful AS (
+    SELECT query FROM asked WHERE with_user >= $k AND bit_count(bits) < $k
+), askers AS (
+    SELECT DISTINCT query, "user" FROM log SEMI JOIN doubtful USING (query)
+    WHERE "user" IS NOT NULL
+)
+SELECT query FROM asked WHERE bit_count(bits) >= $k
+UNION ALL
+SELECT query FROM askers GROUP BY query HAVING count(*) >= $k
 """
 
-FORMS = """
-CREATE TEMP TABLE forms AS
-SELECT query, surface, sum(impressions)::UINTEGER AS impressions, sum(clicks)::UINTEGER AS clicks,
-       count("user")::UINTEGER AS users
-FROM typed GROUP BY query, surface
+ANONYMOUS_BY_IMPRESSIONS = """
+CREATE TEMP TABLE anonymous AS SELECT query FROM asked WHERE impressions >= $k
 """
 
-FORMS_OF_IMPRESSIONS = """
-CREATE TEMP TABLE forms AS
-SELECT query, surface, count(*)::UINTEGER AS impressions,
+COUNTED_FORMS = """
+CREATE TEMP TABLE counted_forms AS
+SELECT query, surface, count(*)::UINTEGER AS impressions, count("user")::UINTEGER AS with_user,
        sum(CASE WHEN len(clicks) < 2 THEN len(clicks) ELSE list_unique(clicks) END)::UINTEGER
            AS clicks,
-       count(*)::UINTEGER AS users
-FROM log SEMI JOIN (SELECT query FROM asked WHERE impressions >= $k) USING (query)
+       bit_or(1::UBIGINT << ("user" & 63)) AS bits
+FROM log SEMI JOIN anonymous USING (query)
 GROUP BY query, surface
 """
 
-PEOPLE = """
-CREATE TEMP TABLE people AS
-WITH in_several_forms AS (
-    SELECT query FROM forms GROUP BY query HAVING count(*) > 1
-), askers AS (
-    SELECT DISTINCT query, "user"
-    FROM typed SEMI JOIN in_several_forms USING (query) WHERE "user" IS NOT NULL
+FORMS_BY_USERS = """
+CREATE TEMP TABLE forms AS
+WITH doubtful AS (
+    SELECT surface FROM counted_forms WHERE with_user >= $k AND bit_count(bits) < $k
+), typists AS (
+    SELECT DISTINCT surface, "user" FROM log SEMI JOIN doubtful USING (surface)
+    WHERE "user" IS NOT NULL
+), proven AS (
+    SELECT surface, true AS proven FROM typists GROUP BY surface HAVING count(*) >= $k
 )
-SELECT query, count(*)::UINTEGER AS users FROM askers GROUP BY query
+SELECT query, surface, impressions, clicks,
+       coalesce(proven, bit_count(bits) >= $k, false) AS anonymous
+FROM counted_forms LEFT JOIN proven USING (surface)
 """
 
-NO_PEOPLE = "CREATE TEMP TABLE people (query UBIGINT, users UINTEGER)"
+FORMS_BY_IMPRESSIONS = """
+CREATE TEMP TABLE forms AS
+SELECT query, surface, impressions, clicks, impressions >= $k AS anonymous FROM counted_forms
+"""
 
 TOP_CLICKED = """
 CREATE TEMP TABLE top_clicked AS
 WITH clicked AS (
     SELECT query, results, unnest(list_distinct(clicks)) AS rank
-    FROM log SEMI JOIN forms USING (query) WHERE len(clicks) > 0
+    FROM log SEMI JOIN anonymous USING (query) WHERE len(clicks) > 0
 ), documents AS (
     SELECT query, count(*)::UINTEGER AS clicks FROM clicked GROUP BY query, results[rank]
 )
@@ -75,19 +87,34 @@ NO_TOP_CLICKED = "CREATE TEMP TABLE top_clicked (query UBIGINT, top_clicks UINTE
 COUNTED = """
 CREATE TEMP TABLE counted AS
 WITH summed AS (
-    SELECT query, sum(impressions)::UINTEGER AS impressions, sum(clicks)::UINTEGER AS clicks,
-           sum(users)::UINTEGER AS users
+    SELECT query, sum(impressions)::UINTEGER AS impressions, sum(clicks)::UINTEGER AS clicks
     FROM forms GROUP BY query
 )
-SELECT query, impressions, clicks, coalesce(people.users, summed.users) AS users,
-       coalesce(top_clicks, 0) AS top_clicks
-FROM summed LEFT JOIN people USING (query) LEFT JOIN top_clicked USING (query)
-WHERE coalesce(people.users, summed.users) >= $k
+SELECT query, impressions, clicks, coalesce(top_clicks, 0) AS top_clicks
+FROM summed LEFT JOIN top_clicked USING (query)
 """
+
+USERS_OF_KEPT = """
+CREATE TEMP TABLE users_of_kept AS
+WITH askers AS (
+    SELECT DISTINCT query, "user" FROM log SEMI JOIN kept USING (query) WHERE "user" IS NOT NULL
+)
+SELECT query, count(*)::UINTEGER AS users FROM askers GROUP BY query
+"""
+
+IMPRESSIONS_OF_KEPT = """
+CREATE TEMP TABLE users_of_kept AS SELECT query, impressions AS users FROM kept
+"""
+
+_NO_USERS = (
+    "expected a log whose impressions name a user, for k-anonymity; found none that does. Log "
+    'users or sessions, or set select.anonymity = "impressions" if the log was made anonymous '
+    "before it came here"
+)
 
 
 def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectParameters) -> int:
-    """Fill `forms` and `counted` from the view `log`.
+    """Fill `counted` and `forms` from the view `log`.
 
     Args:
         connection: Holds the view `log` of the impressions.
@@ -104,24 +131,21 @@ def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectParameter
     queries, with_user = connection.execute(
         "SELECT count(*), coalesce(sum(with_user), 0) FROM asked"
     ).fetchall()[0]
+    by_users = params.anonymity == "users"
+    if by_users and queries and not with_user:
+        raise DataError(_NO_USERS)
     threshold = {"k": params.min_users}
-    if params.anonymity == "impressions":
-        connection.execute(FORMS_OF_IMPRESSIONS, threshold)
-        connection.execute(NO_PEOPLE)
-    else:
-        if queries and not with_user:
-            raise DataError(_NO_USERS)
-        connection.execute(TYPED, threshold)
-        connection.execute(FORMS)
-        connection.execute(PEOPLE)
-        connection.execute("DROP TABLE typed")
+    connection.execute(ANONYMOUS_BY_USERS if by_users else ANONYMOUS_BY_IMPRESSIONS, threshold)
+    connection.execute("DROP TABLE asked")
+    connection.execute(COUNTED_FORMS)
+    connection.execute(FORMS_BY_USERS if by_users else FORMS_BY_IMPRESSIONS, threshold)
+    connection.execute("DROP TABLE counted_forms")
     connection.execute(NO_TOP_CLICKED if params.navigational_share is None else TOP_CLICKED)
-    connection.execute(COUNTED, threshold)
+    connection.execute(COUNTED)
     return int(queries)
 
 
-_NO_USERS = (
-    "expected a log whose impressions name a user, for k-anonymity; found none that does. Log "
-    'users or sessions, or set select.anonymity = "impressions" if the log was made anonymous '
-    "before it came here"
-)
+def count_users(connection: duckdb.DuckDBPyConnection, params: SelectParameters) -> None:
+    """Fill `users_of_kept` with the exact number of users of the queries in the table `kept`."""
+    by_users = params.anonymity == "users"
+    connection.execute(USERS_OF_KEPT if by_users else IMPRESSIONS_OF_KEPT)

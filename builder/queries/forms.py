@@ -19,18 +19,18 @@ def fit_to_print(text: pl.Expr) -> pl.Expr:
     return ~text.str.contains(UNFIT) & (text.str.count_matches('"', literal=True) % 2 == 0)
 
 
-def describe(forms: pl.DataFrame, min_users: int) -> pl.DataFrame:
+def describe(forms: pl.DataFrame) -> pl.DataFrame:
     """One row a query.
 
     Args:
-        forms: Columns `query`, `text`, `folded`, `impressions`, `users` of each form.
-        min_users: k of k-anonymity.
+        forms: Columns `query`, `text`, `folded`, `impressions` of each form, and `anonymous`:
+            whether k users typed it.
 
     Returns:
         Columns `query`, `text` (to publish), `typed` (most frequent form, for rules only),
         `folded` and `personal` (kind of personal data or null), sorted by `query`.
     """
-    published = (pl.col("users") >= min_users) & fit_to_print(pl.col("text"))
+    published = pl.col("anonymous") & fit_to_print(pl.col("text"))
     by_frequency = forms.with_columns(personal_data(forms["text"]).alias("personal")).sort(
         "query", "impressions", "text", descending=[False, True, False]
     )

@@ -42,7 +42,8 @@ def read_given_sets(sources: Sequence[Source]) -> pl.DataFrame:
         {"folded": list(given), "given": list(given.values())},
         schema={"folded": pl.String, "given": pl.String},
     )
-    return frame.with_columns(set_id(pl.lit("given\n") + pl.col("given"))).sort("folded")
+    named = pl.lit("given\n") + pl.col("given")
+    return frame.with_columns(set_id(named).alias("given")).sort("folded")
 
 
 def _parse(source: Source) -> tuple[list[str], list[str], list[int]]:

@@ -90,8 +90,27 @@ def check_leakage(
             leaks (`variants.threshold`).
         limits: Memory and threads.
     """
-    rows = [_described(snapshot) for snapshot in snapshots]
-    queries = pl.concat(rows) if rows else _described(SnapshotSides("", None, _EMPTY))
+    tested, trained = tested_and_trained(snapshots)
+    leaks = exact_leaks(tested, trained)
+    with limits.connect() as connection:
+        near = near_leaks(connection, tested, trained, threshold)
+    pairs = ["query_id", "trained_id"]
+    return LeakageReport(leaks, near.join(leaks, on=pairs, how="anti"), _overlaps(snapshots))
+
+
+def require_no_leak(snapshots: Sequence[SnapshotSides]) -> None:
+    """Stop a build in which a tested query, exactly, was trained on.
+
+    Raises:
+        DataError: one was.
+    """
+    leaks = exact_leaks(*tested_and_trained(snapshots))
+    LeakageReport(leaks, leaks.clear(), ()).require_clean()
+
+
+def tested_and_trained(snapshots: Sequence[SnapshotSides]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The queries on either side, over all snapshots, with their identities."""
+    queries = pl.concat([_described(SnapshotSides("", None, _EMPTY)), *map(_described, snapshots)])
     trained = queries.filter(pl.col("split") == "train").select(
         pl.col("snapshot").alias("trained_snapshot"),
         pl.col("query_id").alias("trained_id"),
@@ -100,12 +119,7 @@ def check_leakage(
         "signature",
         "variant_set",
     )
-    tested = queries.filter(pl.col("split").is_in(TESTED))
-    leaks = exact_leaks(tested, trained)
-    with limits.connect() as connection:
-        near = near_leaks(connection, tested, trained, threshold)
-    pairs = ["query_id", "trained_id"]
-    return LeakageReport(leaks, near.join(leaks, on=pairs, how="anti"), _overlaps(snapshots))
+    return queries.filter(pl.col("split").is_in(TESTED)), trained
 
 
 _EMPTY = pl.DataFrame(

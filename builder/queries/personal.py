@@ -37,9 +37,10 @@ SUSPECT = (
 _GROUP = re.compile(r"\d+(?:[AB]\d*)?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[\s.\-]{1,2}")
 _IBAN_START = re.compile(r"(?<![A-Z0-9])([A-Z]{2})[\s.\-]?\d{2}")
+_LONGEST_IBAN = 2 * max(IBAN_LENGTHS.values())
 _NIR = re.compile(r"[1-478]\d{2}(?:0[1-9]|1[0-2]|[2-9]\d)(?:\d{2}|2[AB])\d{6}\d{2}")
 _IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
-_IPV6 = re.compile(r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*")
+_IPV6 = re.compile(r"[0-9A-Fa-f:.]+")
 _CARD = re.compile(
     r"4\d{15}(?:\d{3})?|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0|6|8)\d{12}"
     r"|(?:35|50|5[6-9]|6\d)\d{14}(?:\d{3})?"
@@ -81,7 +82,7 @@ def _windows(text: str, least: int, most: int) -> Iterator[str]:
     groups = list(_GROUP.finditer(text))
     for first, start in enumerate(groups):
         joined, end = "", start.start()
-        for group in groups[first:]:
+        for group in groups[first : first + most]:
             if joined and not _SEPARATOR.fullmatch(text, end, group.start()):
                 break
             joined, end = joined + group[0], group.end()
@@ -92,14 +93,15 @@ def _windows(text: str, least: int, most: int) -> Iterator[str]:
 
 
 def _has_iban(text: str) -> bool:
-    return any(_is_iban(text[match.start() :]) for match in _IBAN_START.finditer(text))
+    starts = (match.start() for match in _IBAN_START.finditer(text))
+    return any(_is_iban(text[start : start + _LONGEST_IBAN]) for start in starts)
 
 
 def _is_iban(text: str) -> bool:
     length = IBAN_LENGTHS.get(text[:2])
     if length is None:
         return False
-    compact = re.sub(r"[\s.\-]", "", text[: 2 * length])[:length]
+    compact = re.sub(r"[\s.\-]", "", text)[:length]
     if len(compact) < length or not re.fullmatch(r"[A-Z0-9]+", compact):
         return False
     return int("".join(str(int(c, 36)) for c in compact[4:] + compact[:4])) % 97 == 1

@@ -32,7 +32,7 @@ class VerdictPlugin(Protocol):
         """Judge some subjects; the answer may depend on each subject alone.
 
         Args:
-            subjects: `key` and, for queries `text`, `impressions`, `users`, `clicks`; for users
+            subjects: `key` and, for queries `text`, `impressions`, `clicks`; for users
                 `impressions`, `queries`, `clicks`; for documents `url`.
 
         Returns:

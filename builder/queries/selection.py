@@ -15,14 +15,13 @@ from builder.errors import FormatError
 from builder.keys import fold_texts
 from builder.parameters import SelectParameters, VerdictFilter
 from builder.progress import Progress
-from builder.queries.anonymous import AnonymousQueries, anonymous_queries
+from builder.queries.anonymous import anonymous_queries
 from builder.queries.matching import match_topics
 from builder.queries.rules import ANONYMITY, LEFT_OUT_USERS, Rule, first_rule, rules
 from builder.queries.verdicts import left_out
 from builder.resources import Limits
 from builder.sources import Source
-from builder.tables import Ledger, RejectWriter, Table, TableWriter
-from schemas import Candidates
+from builder.tables import Ledger, RejectWriter, Table
 
 
 def select(
@@ -69,34 +68,17 @@ def select(
         counts[ANONYMITY] = queries.heard - queries.passed
         progress.start("select", queries.passed, "queries")
         ledger.rows_in = queries.asked
-        path = out / "candidates.parquet"
-        ledger.rows_out = _write_kept(
-            path, queries, known_topics, params, ordered, counts, progress
-        )
+        for frame in queries.ranges():
+            judged = judge(frame, known_topics, params, ordered)
+            counts.update(judged["reason"].drop_nulls().to_list())
+            queries.keep(judged.filter(pl.col("reason").is_null()))
+            progress.advance(judged.height)
+        ledger.rows_out = queries.write_kept(out / "candidates.parquet")
     with RejectWriter(out, "select", ledger) as rejects:
         for name in (LEFT_OUT_USERS, ANONYMITY, *(rule.name for rule in ordered)):
             rejects.add(name, rows=counts[name])
     progress.finish()
     return ledger
-
-
-def _write_kept(
-    path: Path,
-    queries: AnonymousQueries,
-    topics: pl.DataFrame,
-    params: SelectParameters,
-    ordered: Sequence[Rule],
-    counts: Counter[str],
-    progress: Progress,
-) -> int:
-    with TableWriter(path, Candidates) as writer:
-        for frame in queries.ranges():
-            judged = judge(frame, topics, params, ordered)
-            counts.update(judged["reason"].drop_nulls().to_list())
-            kept = judged.filter(pl.col("reason").is_null())
-            writer.write(_as_candidates(kept).to_arrow(compat_level=pl.CompatLevel.oldest()))
-            progress.advance(judged.height)
-    return writer.rows
 
 
 def judge(
@@ -124,9 +106,3 @@ def read_stop_lists(sources: Sequence[Source]) -> tuple[str, ...]:
             raise FormatError(f"expected UTF-8 text: {error}", source.name) from None
         lines.update(fold_texts(text.splitlines()))
     return tuple(sorted(lines - {""}))
-
-
-def _as_candidates(kept: pl.DataFrame) -> pl.DataFrame:
-    return kept.with_columns(variant_set=pl.lit(None, pl.String)).select(
-        pl.col(name).cast(kind) for name, kind in Candidates.dtypes().items()
-    )

@@ -13,6 +13,7 @@ import polars as pl
 from builder.keys import in_sample
 from builder.parameters import SplitParameters
 from builder.progress import Progress
+from builder.queries.leakage import SnapshotSides, require_no_leak
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, write_frame
 from schemas import Queries
@@ -41,6 +42,9 @@ def split(
 
     Returns:
         An account of the judged queries; none is dropped.
+
+    Raises:
+        DataError: one text, id or variant set is on both sides, against what ids promise.
     """
     del limits
     queries = judged_queries.scan()
@@ -49,6 +53,8 @@ def split(
     else:
         sided = queries.with_columns(side_of_later(trained(train_queries)))
     rows = sided.with_columns(pl.lit(None, pl.String).alias("text_en")).collect()
+    before = [SnapshotSides("a training snapshot", None, t.scan().collect()) for t in train_queries]
+    require_no_leak([*before, SnapshotSides("this snapshot", None, rows)])
     progress.start("split", rows.height, "queries")
     ledger = Ledger("queries", rows.height, rows.height)
     write_frame(rows, out / "split_queries.parquet", Queries)

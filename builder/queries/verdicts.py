@@ -102,20 +102,16 @@ def left_out(
         filters: `[[verdicts.filters]]`.
         kind: `query`, `user` or `document`.
     """
-    chosen = [verdict_filter for verdict_filter in filters if verdict_filter.kind == kind]
+    chosen = [each for each in filters if each.kind == kind]
     if verdicts is None or not chosen:
         return {}
     rows = verdicts.scan().filter(pl.col("kind") == kind).collect()
-    return {
-        verdict_filter.name: rows.filter(
-            pl.col("label") == verdict_filter.label,
-            pl.col("score") >= verdict_filter.min_score,
-            pl.lit(verdict_filter.source is None) | (pl.col("source") == verdict_filter.source),
-        )["key"]
-        .unique()
-        .sort()
-        for verdict_filter in chosen
-    }
+    return {each.name: rows.filter(_falls_under(each))["key"].unique().sort() for each in chosen}
+
+
+def _falls_under(chosen: VerdictFilter) -> pl.Expr:
+    by_label = (pl.col("label") == chosen.label) & (pl.col("score") >= chosen.min_score)
+    return by_label if chosen.source is None else by_label & (pl.col("source") == chosen.source)
 
 
 def coverage(verdicts: Mapping[str, Table]) -> pl.DataFrame:
@@ -176,12 +172,10 @@ def _subjects(
         with anonymous_queries(impressions, log_queries, select, limits) as queries:
             for frame in queries.ranges():
                 harmless = frame.filter(pl.col("personal").is_null())
-                yield harmless.select(
-                    pl.col("query").alias("key"), "text", "impressions", "users", "clicks"
-                )
+                yield harmless.select(pl.col("query").alias("key"), "text", "impressions", "clicks")
         return
     with limits.connect() as connection:
         _views(connection, impressions, log_queries, log_urls)
         result = connection.sql(USERS if plugin.kind == "user" else DOCUMENTS)
-        for batch in result.fetch_arrow_reader(SUBJECTS_PER_CALL):
+        for batch in result.to_arrow_reader(SUBJECTS_PER_CALL):
             yield pl.DataFrame(batch)

@@ -1,9 +1,9 @@
 """Are judgements attached to the queries they were made for?
 
 A published release joined old ids by a prefix: about two thirds of its lines pair a document with a
-query it was never judged for, and one query gathered 726 judgements where 49 is the most. Two
-traces remain in such a file: queries with far too many judgements, and, among queries and
-documents that are judged in both snapshots, pairs that do not come back.
+query it was never judged for, and one query gathered 726 judgements where 49 is the most. Such a
+file shows queries with far too many judgements, and relevant pages that do not mention the query.
+It also shows pairs that do not come back, but so does a new ranking: that alone decides nothing.
 """
 
 import duckdb
@@ -14,6 +14,12 @@ from builder.drift.statistics import share
 MOST_RATIO = 5
 MOST_JUDGED = 50
 FEWEST = 200
+PAGES_READ = 1000
+"""Relevant pages that are read: those with the smallest ids, which are a random sample."""
+
+MENTION_DROP = 0.2
+"""Fall of the share of relevant pages that mention the query."""
+
 RECURRING = 0.35
 """Share of pairs, of queries and documents judged in both snapshots, that are in both."""
 
@@ -45,6 +51,28 @@ SELECT
 """
 
 
+MENTIONS = r"""
+WITH
+judged AS (
+    SELECT doc_id, query_id FROM qrels_{side} WHERE grade > 0
+    ORDER BY doc_id, query_id LIMIT {pages:d}
+),
+asked AS (
+    SELECT query_id, regexp_extract_all(lower(text), '[\p{{L}}\p{{N}}]{{3,}}') AS words
+    FROM queries_{side}
+),
+pages AS (
+    SELECT query_id, lower(title || ' ' || text) AS text
+    FROM documents_{side} JOIN judged USING (doc_id)
+)
+SELECT
+    count(*) AS pairs,
+    count(*) FILTER (len(list_filter(words, lambda w: contains(text, w))) > 0) AS mentions
+FROM pages JOIN asked USING (query_id)
+WHERE len(words) > 0
+"""
+
+
 def none_gathers_judgements(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the most judgements that one query has."""
     numbers = row(connection, MOST)
@@ -68,8 +96,26 @@ def pairs_recur(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"of {either} pairs whose query and document are judged in both snapshots, "
         f"{percent(recurring)} are judged in both"
     )
-    found = recurring < RECURRING
-    verdict = ": judgements may be attached to queries they were not made for" if found else ""
+    if recurring >= RECURRING:
+        return Outcome(False, says, numbers)
+    return Outcome(None, f"{says}: either the ranking is new or the pairs are wrong", numbers)
+
+
+def pages_mention_queries(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the share of relevant pages that mention a word of their query."""
+    before, after = (
+        row(connection, MENTIONS.format(side=side, pages=PAGES_READ)) for side in ("from", "to")
+    )
+    numbers = {"from": before, "to": after}
+    if min(before["pairs"], after["pairs"]) < FEWEST:
+        return unknown(f"fewer than {FEWEST} relevant pages can be read")
+    shares = [side["mentions"] / side["pairs"] for side in (before, after)]
+    says = (
+        f"{percent(shares[0])} of relevant pages mention a word of their query before and "
+        f"{percent(shares[1])} after"
+    )
+    found = abs(shares[1] - shares[0]) >= MENTION_DROP
+    verdict = ": judgements are attached to queries they were not made for" if found else ""
     return Outcome(found, says + verdict, numbers)
 
 
@@ -80,4 +126,5 @@ CHECKS = (
         none_gathers_judgements,
     ),
     Check("pairs_recur", "Do judged pairs come back?", pairs_recur),
+    Check("pages_mention_queries", "Do relevant pages mention the query?", pages_mention_queries),
 )

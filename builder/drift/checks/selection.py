@@ -12,6 +12,7 @@ interest. Where no query of a topic stayed, its trend is that of all queries, an
 only when it was shown so often that interest would have had to fall to a twentieth.
 """
 
+import math
 from dataclasses import dataclass
 
 import duckdb
@@ -22,17 +23,20 @@ MARGIN = 4
 """A query is safe when its topic's trend leaves it this many times the least impressions."""
 
 MARGIN_WITHOUT_TREND = 20
-KEPT_FOR_A_TREND = 3
+KEPT_FOR_A_TREND = 1
 TAKEN_PER_FALLEN = 4
 """Taken queries for each fallen one that show a rule at work."""
 
-FEWEST_SAFE = 5
+FEWEST_SAFE = 3
 FEWEST_SAFE_OVERALL = 20
 TOPIC_TAKEN = 0.5
 """Share of a topic's safe queries that must be taken, ..."""
 
 ABOVE_OTHERS = 0.3
-"""... and by how much it must exceed that of the other topics."""
+"""... by how much it must exceed that of the other topics, ..."""
+
+CHANCE = 1e-4
+"""... and how unlikely it must be, were queries taken from it as from the others."""
 
 OTHERS_TAKEN = 0.1
 """Share of all other safe queries that must be taken for a change of filter."""
@@ -168,10 +172,33 @@ def changed_topics(connection: duckdb.DuckDBPyConnection, here: str, there: str)
     return {
         topic: counts
         for topic, counts in topics.items()
-        if counts.safe >= FEWEST_SAFE
-        and counts.by_rule
-        and counts.share >= max(TOPIC_TAKEN, overall.without(counts).share + ABOVE_OTHERS)
+        if _is_outlier(counts, overall.without(counts))
     }
+
+
+def _is_outlier(topic: Safe, others: Safe) -> bool:
+    """Whether queries were taken from a topic, and not from the others."""
+    if topic.safe < FEWEST_SAFE or not topic.by_rule:
+        return False
+    if topic.share < max(TOPIC_TAKEN, others.share + ABOVE_OTHERS):
+        return False
+    rate = (others.taken + 1) / (others.safe + 2)
+    return chance(topic.safe, topic.taken, rate) < CHANCE
+
+
+def chance(trials: int, successes: int, rate: float) -> float:
+    """Probability of at least so many successes in independent trials of a rate in (0, 1)."""
+    yes, no = math.log(rate), math.log1p(-rate)
+    return math.fsum(
+        math.exp(_log_combinations(trials, k) + k * yes + (trials - k) * no)
+        for k in range(successes, trials + 1)
+    )
+
+
+def _log_combinations(trials: int, successes: int) -> float:
+    return (
+        math.lgamma(trials + 1) - math.lgamma(successes + 1) - math.lgamma(trials - successes + 1)
+    )
 
 
 CHECKS = (

@@ -1,0 +1,234 @@
+"""The sections on pages and on their words."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from builder.drift.report import numbers
+from builder.drift.report.charts import curves, figure, heat_map, histogram
+from builder.drift.report.markup import Markup, element
+from builder.drift.report.sections import (
+    Drift,
+    grid,
+    nothing,
+    overlap_map,
+    pair_name,
+    section,
+    status_bars,
+)
+from builder.drift.report.tables import Cell, Row, decimal, integer, share, table
+
+STATUS_PARTS = (
+    ("unchanged", "unchanged", lambda p: p["documents"]["unchanged"]),
+    ("updated", "updated", lambda p: p["documents"]["updated"]),
+    ("added", "added", lambda p: p["documents"]["added"] - p["documents"]["returned"]),
+    ("returned", "returned", lambda p: p["documents"]["returned"]),
+    ("removed", "removed", lambda p: p["documents"]["removed"]),
+)
+
+
+def pages(drift: Drift) -> Markup:
+    """How pages came, went and changed."""
+    pairs = drift["pairs"]
+    if not pairs:
+        return section("pages", "Pages", None, nothing("One snapshot has nothing to compare with."))
+    return section(
+        "pages",
+        "Pages",
+        "A page is one address. It is updated when its words differ, whatever its bytes do.",
+        status_bars("What happened to pages", pairs, STATUS_PARTS),
+        grid(
+            figure(
+                "Overlap of pages",
+                overlap_map("Jaccard coefficient of addresses", drift["documents"]["overlap"]),
+                "On the diagonal: pages of the snapshot.",
+            ),
+            figure("Survival of the first snapshot's pages", _survival(drift)),
+        ),
+        element("h3", "How much updated pages changed"),
+        element(
+            "p",
+            "What both versions have in common: by sequences of words (Jaccard coefficient of "
+            "shingles) and by words (Dice coefficient), which stays near 1 while texts are "
+            "rearranged.",
+            class_="note",
+        ),
+        grid(*(_degree(pair) for pair in pairs)),
+        _degree_table(pairs),
+        _length_table(pairs),
+        *(_rewritten(pair) for pair in pairs if pair["documents"]["most_rewritten"]),
+        *(_hosts(pair) for pair in pairs if pair["documents"]["hosts"]["most_changed"]),
+    )
+
+
+def _survival(drift: Drift) -> Markup:
+    rows = drift["documents"]["survival"]
+    return curves(
+        "Share of the first snapshot's pages that later snapshots hold",
+        [row["snapshot"] for row in rows],
+        (
+            ("present", "updated", [row["present_share"] for row in rows]),
+            ("never absent", "added", [row["uninterrupted_share"] for row in rows]),
+        ),
+    )
+
+
+def _degree(pair: Mapping[str, Any]) -> Markup:
+    documents = pair["documents"]
+    title = f"{pair_name(pair)}: {numbers.plural(documents['updated'], 'updated page')}"
+    if not documents["updated"]:
+        return figure(title, nothing("No page was updated."))
+    jaccard, dice = documents["shingle_jaccard"], documents["dice"]
+    return figure(
+        title,
+        element(
+            "div",
+            histogram("Sequences in common", jaccard["histogram"], "updated"),
+            histogram("Words in common", dice["histogram"], "added"),
+            class_="twins",
+        ),
+        f"Half of the updated pages keep at least {numbers.percent(jaccard['median'])} of their "
+        f"sequences and {numbers.percent(dice['median'])} of their words; a tenth keeps at most "
+        f"{numbers.percent(jaccard['p10'])} and {numbers.percent(dice['p10'])}.",
+    )
+
+
+def _degree_table(pairs: list[Mapping[str, Any]]) -> Markup:
+    columns = (
+        "Snapshots", "Cosmetic", "Edited", "Rewritten", "Sequences p10", "median", "p90",
+        "Words p10", "median", "p90",
+    )  # fmt: skip
+    rows: list[Row] = [
+        [
+            pair_name(pair),
+            *(integer(pair["documents"]["bands"][b]) for b in ("cosmetic", "edited", "rewritten")),
+            *(
+                decimal(pair["documents"][measure][quantile])
+                for measure in ("shingle_jaccard", "dice")
+                for quantile in ("p10", "median", "p90")
+            ),
+        ]
+        for pair in pairs
+    ]
+    return table("Degree of change of updated pages", columns, rows)
+
+
+def _length_table(pairs: list[Mapping[str, Any]]) -> Markup:
+    columns = (
+        "Snapshots", "Longer", "Shorter", "Words gained", "Same words, other punctuation",
+        "Moved elsewhere", "Other form of address",
+    )  # fmt: skip
+    rows: list[Row] = [
+        [
+            pair_name(pair),
+            integer(d["length_delta"]["longer"]),
+            integer(d["length_delta"]["shorter"]),
+            Cell(numbers.signed(d["length_delta"]["tokens"]), d["length_delta"]["tokens"]),
+            integer(d["text_changed_only"]),
+            integer(d["moved"]),
+            integer(d["loose"]),
+        ]
+        for pair in pairs
+        for d in [pair["documents"]]
+    ]
+    return table("Length of updated pages, and pages under another address", columns, rows)
+
+
+def _rewritten(pair: Mapping[str, Any]) -> Markup:
+    rows: list[Row] = [
+        [
+            row["title"] or "(no title)",
+            Cell(row["url_key"]),
+            decimal(row["shingle_jaccard"]),
+            decimal(row["dice"]),
+            integer(row["tokens_from"]),
+            integer(row["tokens_to"]),
+        ]
+        for row in pair["documents"]["most_rewritten"]
+    ]
+    caption = f"Pages that changed most, {pair_name(pair)}"
+    columns = ("Title", "Address", "Sequences", "Words", "Words before", "Words after")
+    return _folded(caption, table(caption, columns, rows))
+
+
+def _hosts(pair: Mapping[str, Any]) -> Markup:
+    hosts = pair["documents"]["hosts"]
+    rows: list[Row] = [
+        [
+            row["host"],
+            *(integer(row[name]) for name in ("added", "removed", "updated", "unchanged")),
+        ]
+        for row in hosts["most_changed"]
+    ]
+    caption = (
+        f"Hosts, {pair_name(pair)}: {numbers.count(hosts['new'])} new, "
+        f"{numbers.count(hosts['gone'])} gone of {numbers.count(hosts['from'])}"
+    )
+    return _folded(caption, table(caption, ("Host", "Added", "Removed", "Updated", "Same"), rows))
+
+
+def _folded(summary: str, content: Markup) -> Markup:
+    return element("details", element("summary", summary), content)
+
+
+def words(drift: Drift) -> Markup:
+    """How the vocabulary moved."""
+    everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
+    if not everything:
+        return section("words", "Words", None, nothing("One snapshot has nothing to compare with."))
+    names = [s["snapshot"] for s in drift["snapshots"]]
+    return section(
+        "words",
+        "Words",
+        "Lower-cased words of title and text. Divergence is Jensen-Shannon in bits: 0 for the same "
+        "distribution of words, 1 for no word in common.",
+        grid(
+            figure("All pages", _divergences("Divergence of words, all pages", names, everything)),
+            figure("Pages in every snapshot", _divergences("Divergence, core", names, core)),
+        ),
+        _vocabulary_table(everything, core),
+        *(_risen_and_fallen(pair) for pair in everything if pair.get("rising")),
+    )
+
+
+def _divergences(caption: str, names: list[str], pairs: list[Mapping[str, Any]]) -> Markup:
+    values = {(p["from"], p["to"]): p["js_bits"] for p in pairs}
+    values |= {(b, a): v for (a, b), v in values.items()}
+    most = max((v for v in values.values() if v is not None), default=0.0) or 1.0
+    cells = [[0.0 if a == b else values[a, b] for b in names] for a in names]
+    shades = [[None if v is None else v / most for v in row] for row in cells]
+    digits = max(4, 2 - math.floor(math.log10(most)))
+    texts = [[numbers.decimal(v, digits) for v in row] for row in cells]
+    return heat_map(caption, names, names, shades, texts)
+
+
+def _vocabulary_table(everything: list[Mapping[str, Any]], core: list[Mapping[str, Any]]) -> Markup:
+    rows: list[Row] = [
+        [
+            f"{pair_name(pair)}{label}",
+            integer(pair["types_from"]),
+            integer(pair["types_to"]),
+            decimal(pair["jaccard"]),
+            decimal(pair["js_bits"], 4),
+            share(pair["oov_share"]),
+            share(pair["oov_share_back"]),
+        ]
+        for pairs, label in ((everything, ""), (core, " (core)"))
+        for pair in pairs
+    ]
+    columns = (
+        "Snapshots", "Distinct words before", "after", "Jaccard", "Divergence, bits",
+        "Unknown before", "Unknown after",
+    )  # fmt: skip
+    return table("Vocabulary of every two snapshots", columns, rows)
+
+
+def _risen_and_fallen(pair: Mapping[str, Any]) -> Markup:
+    columns = ("Word", "Before", "After")
+    lists = []
+    for direction, heading in (("rising", "rose"), ("falling", "fell")):
+        rows = [
+            [row["word"], integer(row["n_from"]), integer(row["n_to"])] for row in pair[direction]
+        ]
+        lists.append(table(f"Words that {heading}", columns, rows))
+    return _folded(f"Words that rose and fell, {pair_name(pair)}", grid(*lists))

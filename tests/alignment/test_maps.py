@@ -1,0 +1,129 @@
+"""Which snapshots hold what."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import builder.alignment.mapping
+from builder.alignment import maps
+from builder.alignment.mapping import id_ranges
+from builder.keys import doc_id, key64, query_id
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.tables import Ledger, Table
+from schemas import Contract, Documents, DocumentsMap, Queries, QueriesMap
+
+Store = Callable[[pl.DataFrame, type[Contract]], Table]
+
+
+def documents(*urls: str) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "doc_id": [doc_id(key64(url)) for url in urls],
+            "url": [url + "#x" for url in urls],
+            "url_key": list(urls),
+        },
+        schema={"doc_id": pl.String, "url": pl.String, "url_key": pl.String},
+    )
+
+
+def queries(**texts: str) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"query_id": [query_id(key64(key)) for key in texts], "text": list(texts.values())},
+        schema={"query_id": pl.String, "text": pl.String},
+    )
+
+
+def run(
+    out: Path, limits: Limits, stored: Store, snapshots: dict[str, tuple[Any, Any]]
+) -> tuple[Ledger, pl.DataFrame, pl.DataFrame]:
+    out.mkdir()
+    ledger = maps(
+        out,
+        documents={name: stored(d, Documents) for name, (d, _) in snapshots.items()},
+        queries={name: stored(q, Queries) for name, (_, q) in snapshots.items()},
+        limits=limits,
+        progress=Silent(),
+    )
+    pages, asked = (pl.read_parquet(out / f"{n}_map.parquet") for n in ("documents", "queries"))
+    return ledger, pages, asked
+
+
+SNAPSHOTS = {
+    "2022-06": (documents("https://a.fr/", "https://b.fr/x"), queries(eau="eau", loi="loi")),
+    "2022-07": (documents("https://a.fr/"), queries(eau="Eau")),
+    "2022-09": (documents("http://www.b.fr/x/", "https://b.fr/x"), queries(eau="EAU", mer="mer")),
+}
+
+
+def test_presence_and_last_form(tmp_path: Path, limits: Limits, stored: Store) -> None:
+    ledger, pages, asked = run(tmp_path / "out", limits, stored, SNAPSHOTS)
+    DocumentsMap.validate(pages)
+    QueriesMap.validate(asked)
+    assert (ledger.rows_in, ledger.rows_out) == (6, 6)
+    assert pages["doc_id"].is_sorted()
+    assert asked["query_id"].is_sorted()
+    held = dict(zip(pages["url_key"], pages["snapshots"].to_list(), strict=True))
+    assert held == {
+        "https://a.fr/": ["2022-06", "2022-07"],
+        "https://b.fr/x": ["2022-06", "2022-09"],
+        "http://www.b.fr/x/": ["2022-09"],
+    }
+    assert set(asked.select("text", "core").iter_rows()) == {
+        ("EAU", True),
+        ("loi", False),
+        ("mer", False),
+    }
+
+
+def test_loose_id_joins_forms_of_one_address(tmp_path: Path, limits: Limits, stored: Store) -> None:
+    _, pages, _ = run(tmp_path / "out", limits, stored, SNAPSHOTS)
+    smallest = min(doc_id(key64("https://b.fr/x")), doc_id(key64("http://www.b.fr/x/")))
+    found = dict(zip(pages["url_key"], pages["loose_id"], strict=True))
+    assert found == {
+        "https://a.fr/": None,
+        "https://b.fr/x": smallest,
+        "http://www.b.fr/x/": smallest,
+    }
+
+
+def test_ranges_do_not_matter(
+    tmp_path: Path, limits: Limits, stored: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = {
+        f"2022-0{month}": (
+            documents(*(f"https://a.fr/{n}" for n in range(400) if n % (month + 1))),
+            queries(**{f"q{n}": f"q{n}" for n in range(50) if n % (month + 1)}),
+        )
+        for month in (1, 2, 3)
+    }
+    run(tmp_path / "whole", limits, stored, many)
+    monkeypatch.setattr(builder.alignment.mapping, "ROWS_PER_RANGE", 100)
+    other = Limits(tmp_path / "other", 2, 2**29)
+    other.scratch.mkdir()
+    run(tmp_path / "cut", other, stored, many)
+    for name in ("documents_map", "queries_map"):
+        whole, cut = (tmp_path / side / f"{name}.parquet" for side in ("whole", "cut"))
+        assert whole.read_bytes() == cut.read_bytes()
+
+
+def test_ranges_cover_the_id_space(stored: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder.alignment.mapping, "ROWS_PER_RANGE", 1)
+    table = stored(documents("https://a.fr/", "https://b.fr/", "https://c.fr/"), Documents)
+    ranges = list(id_ranges({"2022-06": table}, "doc_id"))
+    assert len(ranges) == 3
+    assert ranges[0][0] == "d" + 16 * "0"
+    assert ranges[-1][1] == "d" + 16 * "f"
+    for (_, high), (low, _) in pairwise(ranges):
+        assert int(low[1:], 16) == int(high[1:], 16) + 1
+
+
+def test_nothing_at_all(tmp_path: Path, limits: Limits, stored: Store) -> None:
+    ledger, pages, asked = run(
+        tmp_path / "out", limits, stored, {"2022-06": (documents(), queries())}
+    )
+    assert (ledger.rows_in, pages.height, asked.height) == (0, 0, 0)

@@ -1,0 +1,61 @@
+"""Overlaps of n-gram sets against Python sets."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.alignment.overlap import Versions
+
+TEXTS = st.lists(st.sampled_from("abcd"), max_size=12)
+
+
+def grams(tokens: list[str], size: int) -> set[tuple[str, ...]]:
+    if not tokens:
+        return set()
+    if len(tokens) < size:
+        return {tuple(tokens)}
+    return {tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)}
+
+
+def versions(first: list[list[str]], second: list[list[str]]) -> Versions:
+    return Versions.of(
+        pl.Series(first, dtype=pl.List(pl.String)), pl.Series(second, dtype=pl.List(pl.String))
+    )
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), max_size=6), st.integers(1, 6))
+def test_sizes_equal_those_of_python_sets(
+    pairs: list[tuple[list[str], list[str]]], size: int
+) -> None:
+    sizes = versions([a for a, _ in pairs], [b for _, b in pairs]).overlap(size)
+    expected = [(grams(a, size), grams(b, size)) for a, b in pairs]
+    assert sizes.first.tolist() == [len(a) for a, _ in expected]
+    assert sizes.second.tolist() == [len(b) for _, b in expected]
+    assert sizes.common.tolist() == [len(a & b) for a, b in expected]
+
+
+def test_coefficients_of_a_known_pair() -> None:
+    compared = versions([list("abcab")], [list("abcd")])
+    words, pairs = compared.overlap(1), compared.overlap(2)
+    assert words.dice().tolist() == [2 * 3 / (3 + 4)]
+    assert pairs.jaccard().tolist() == [2 / 4]  # ab bc ca / ab bc cd
+
+
+def test_a_short_document_has_one_shingle() -> None:
+    compared = versions([["a", "b"], ["a", "b"], []], [["a", "b"], ["a", "b", "c"], ["a"]])
+    assert compared.overlap(5).jaccard().tolist() == [1.0, 0.0, 0.0]
+
+
+def test_two_empty_documents_are_equal() -> None:
+    assert versions([[]], [[]]).overlap(5).jaccard().tolist() == [1.0]
+
+
+def test_a_short_document_is_not_the_start_of_a_long_one() -> None:
+    sizes = versions([["a", "b"]], [["a", "b", "a", "b", "a"]]).overlap(5)
+    assert sizes.common.tolist() == [0]
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_no_document_at_all(size: int) -> None:
+    assert versions([], []).overlap(size).dice().tolist() == []

@@ -1,0 +1,256 @@
+"""Pools, sheets and their way back."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builder.clicks import (
+    LONGEVAL_STRATA,
+    Stratum,
+    depth,
+    draw_pool,
+    import_assessments,
+    write_sheet,
+)
+from builder.errors import FormatError, UsageError
+from schemas import Judgements, PooledPairs
+
+HOSTILE = '</script><script>alert(1)</script> & "quoted"\u2028\tnext\r\nline'
+
+
+def query_id(number: int) -> str:
+    """A query id."""
+    return f"q{number:016x}"
+
+
+def doc_id(number: int) -> str:
+    """A document id."""
+    return f"d{number:016x}"
+
+
+QUERIES = pl.LazyFrame({"query_id": [query_id(n) for n in range(40)], "text": ["=1+1"] * 40})
+DOCUMENTS = pl.LazyFrame(
+    {
+        "doc_id": [doc_id(n) for n in range(300)],
+        "url": [f"https://example.org/{n}" for n in range(300)],
+        "title": ["- minus"] * 300,
+        "text": [HOSTILE] * 300,
+    }
+)
+
+
+def run_file(path: Path, rankings: dict[int, list[int]], *, ranks_lie: bool = False) -> Path:
+    """A run; with `ranks_lie` only its scores are right."""
+    lines = [
+        f"{query_id(query)} Q0 {doc_id(doc)} {1 if ranks_lie else rank} {-rank} tag"
+        for query, docs in rankings.items()
+        for rank, doc in enumerate(docs, start=1)
+    ]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def test_depth_pool_takes_the_top_of_every_run(tmp_path: Path) -> None:
+    runs = [
+        run_file(tmp_path / "a", {1: [10, 11, 12], 2: [10]}),
+        run_file(tmp_path / "b", {1: [12, 10, 13]}, ranks_lie=True),
+    ]
+    pool = draw_pool(runs, queries=QUERIES, documents=DOCUMENTS, strata=depth(2))
+    PooledPairs.validate(pool.pairs)
+    assert pool.pairs.select("query_id", "doc_id", "rank", "runs").rows() == [
+        (query_id(1), doc_id(10), 1, 2),
+        (query_id(1), doc_id(11), 2, 1),
+        (query_id(1), doc_id(12), 1, 1),
+        (query_id(2), doc_id(10), 1, 1),
+    ]
+    assert pool.offered == 4
+
+
+def test_equal_scores_rank_the_greater_id_first(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.write_text(
+        "".join(f"{query_id(1)} Q0 {doc_id(doc)} 1 0.5 t\n" for doc in (3, 5, 4)), "utf-8"
+    )
+    pool = draw_pool([run], queries=QUERIES, documents=DOCUMENTS, strata=depth(3))
+    assert dict(pool.pairs.select("doc_id", "rank").rows()) == {
+        doc_id(5): 1,
+        doc_id(4): 2,
+        doc_id(3): 3,
+    }
+
+
+def big_run(tmp_path: Path) -> Path:
+    """Forty queries with forty documents each."""
+    rankings = {query: [(query * 7 + k) % 300 for k in range(40)] for query in range(40)}
+    return run_file(tmp_path / "big", rankings)
+
+
+def test_stratified_pool_takes_its_shares(tmp_path: Path) -> None:
+    pool = draw_pool([big_run(tmp_path)], queries=QUERIES, documents=DOCUMENTS)
+    counts = dict(pool.pairs.group_by("stratum").len().rows())
+    assert pool.offered == 40 * 30
+    assert counts["1-5"] == 200
+    assert counts["6-10"] == pytest.approx(100, abs=25)  # 200 tossed at 1/2: 3.5 sigma
+    assert counts["11-30"] == pytest.approx(200, abs=45)  # 800 tossed at 1/4: 3.7 sigma
+
+
+def test_a_larger_share_contains_the_smaller_and_another_seed_differs(tmp_path: Path) -> None:
+    run = big_run(tmp_path)
+
+    def drawn(share: float, seed: str = "a") -> set[Any]:
+        strata = (Stratum(1, 30, share),)
+        pool = draw_pool([run], queries=QUERIES, documents=DOCUMENTS, strata=strata, seed=seed)
+        return set(pool.pairs.select("query_id", "doc_id").rows())
+
+    assert drawn(0.1) < drawn(0.3) < drawn(1.0)
+    assert drawn(0.3) != drawn(0.3, "b")
+
+
+def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+    run = run_file(tmp_path / "run", {1: [10, 11, 999], 77: [10, 11]})
+    judged = pl.LazyFrame(
+        [(query_id(1), doc_id(10), "ann", 1)], schema=Judgements.dtypes(), orient="row"
+    )
+    pool = draw_pool(
+        [run], queries=QUERIES, documents=DOCUMENTS, strata=depth(5), judgements=judged
+    )
+    assert pool.pairs["doc_id"].to_list() == [doc_id(11)]
+    assert (pool.unknown_queries, pool.unknown_documents, pool.judged) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q Q0 d 1 2", "line 2: expected six fields"),
+        ("q Q0 d 1 high tag", "line 2: expected a finite score, found 'high'"),
+        ("q Q0 d 1 nan tag", "line 2: expected a finite score"),
+        ("a Q0 b 9 9 tag", "line 2: document b is there twice for query a"),
+    ],
+)
+def test_broken_runs_are_told_by_line(tmp_path: Path, line: str, message: str) -> None:
+    run = tmp_path / "run"
+    run.write_text(f"a Q0 b 1 1 tag\n{line}\n", "utf-8")
+    with pytest.raises(FormatError, match=message):
+        draw_pool([run], queries=QUERIES, documents=DOCUMENTS)
+
+
+def test_wrong_pools_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="at least one run"):
+        draw_pool([], queries=QUERIES, documents=DOCUMENTS)
+    with pytest.raises(UsageError, match="no such run"):
+        draw_pool([tmp_path / "none"], queries=QUERIES, documents=DOCUMENTS)
+    overlapping = (*LONGEVAL_STRATA, Stratum(30, 40, 0.1))
+    with pytest.raises(UsageError, match="do not overlap"):
+        draw_pool([big_run(tmp_path)], queries=QUERIES, documents=DOCUMENTS, strata=overlapping)
+    with pytest.raises(UsageError, match="at least 1"):
+        depth(0)
+
+
+PAIRS = pl.DataFrame({"query_id": [query_id(1)] * 3, "doc_id": [doc_id(n) for n in (10, 11, 12)]})
+
+
+def filled(sheet: Path, *grades: str) -> Path:
+    """The sheet with grades written into it, as a person would."""
+    header, *rows = sheet.read_text("utf-8").splitlines()
+    at = header.split("\t").index("grade")
+    cells = [row.split("\t") for row in rows]
+    for row, grade in zip(cells, grades, strict=True):
+        row[at] = grade
+    sheet.write_text("\n".join([header, *("\t".join(row) for row in cells)]) + "\n", "utf-8")
+    return sheet
+
+
+def test_a_sheet_goes_out_and_comes_back(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    assert write_sheet(PAIRS, sheet, queries=QUERIES, documents=DOCUMENTS, assessor="ann") == 3
+    report = import_assessments([filled(sheet, "2", "", "0")], tmp_path / "judgements.parquet")
+    assert (report.judgements, report.unjudged, report.assessors) == (2, 1, {"ann": 2})
+    found = pl.read_parquet(tmp_path / "judgements.parquet")
+    Judgements.validate(found)
+    assert sorted(found["grade"].to_list()) == [0, 2]
+    again = import_assessments([tmp_path / "judgements.parquet"], tmp_path / "again.parquet")
+    assert again.judgements == 2
+
+
+def test_spreadsheets_may_add_marks_quotes_and_line_ends(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    sheet.write_bytes(
+        b"\xef\xbb\xbf"
+        + f'doc_id\tgrade\tquery_id\tassessor\r\n"{doc_id(1)}"\t1\t{query_id(1)}\tann\r\n'.encode()
+    )
+    assert import_assessments([sheet], tmp_path / "out.parquet").judgements == 1
+
+
+def test_sheets_hold_one_line_a_pair_and_no_formula(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    write_sheet(PAIRS, sheet, queries=QUERIES, documents=DOCUMENTS)
+    lines = sheet.read_text("utf-8").split("\n")
+    assert len(lines) == 5
+    cells = lines[1].split("\t")
+    assert len(cells) == 8
+    assert cells[4:6] == ["'=1+1", "'- minus"]
+    assert not any(cell[:1] in "=+-@" for line in lines[1:4] for cell in line.split("\t") if cell)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("query_id\tdoc_id\tgrade\n", "line 1: .*assessor missing"),
+        ("", "line 1: .*an empty file"),
+        (
+            "query_id\tdoc_id\tassessor\tgrade\nq1\td\tann\t1\n",
+            "line 2: query_id: expected q and 16",
+        ),
+        (
+            f"query_id\tdoc_id\tassessor\tgrade\n{query_id(1)}\t{doc_id(1)}\tann\t3\n",
+            "line 2: grade: expected 0, 1, 2",
+        ),
+        (
+            f"query_id\tdoc_id\tassessor\tgrade\n{query_id(1)}\t{doc_id(1)}\t\t1\n",
+            "line 2: assessor: expected a name",
+        ),
+        (
+            f"query_id\tdoc_id\tassessor\tgrade\n{query_id(1)}\t{doc_id(1)}\tann\n",
+            "line 2: grade: expected",
+        ),
+    ],
+)
+def test_broken_sheets_are_told_by_line(tmp_path: Path, text: str, message: str) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    sheet.write_text(text, "utf-8")
+    with pytest.raises(FormatError, match=message):
+        import_assessments([sheet], tmp_path / "out.parquet")
+
+
+def test_broken_tables_are_told(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.parquet"
+    bad.write_bytes(b"nothing")
+    with pytest.raises(FormatError, match="expected a table of judgements"):
+        import_assessments([bad], tmp_path / "out.parquet")
+    pl.DataFrame(
+        {"query_id": ["q"], "doc_id": [doc_id(1)], "assessor": ["a"], "grade": [1]}
+    ).write_parquet(bad)
+    with pytest.raises(FormatError, match="expected a table of judgements"):
+        import_assessments([bad], tmp_path / "out.parquet")
+
+
+def test_sheets_need_texts_and_a_known_kind(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"\.tsv or \.html"):
+        write_sheet(PAIRS, tmp_path / "a.csv", queries=QUERIES, documents=DOCUMENTS)
+    few = DOCUMENTS.filter(pl.col("doc_id") != doc_id(10))
+    with pytest.raises(UsageError, match="for all 3 pairs, found one for 2"):
+        write_sheet(PAIRS, tmp_path / "a.tsv", queries=QUERIES, documents=few)
+
+
+def test_text_cannot_leave_its_element(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    write_sheet(PAIRS, page, queries=QUERIES, documents=DOCUMENTS)
+    html = page.read_text("utf-8")
+    assert html.count("<script") == 2
+    assert html.count("</script>") == 2
+    assert "alert(1)" in html
+    assert "\u2028" not in html
+    assert "{{" not in html
+    assert "https://" not in html.replace("https://example.org/", "")

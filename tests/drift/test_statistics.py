@@ -1,0 +1,94 @@
+"""Formulas against hand-computed values, plain Python and other packages."""
+
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import jensenshannon
+from scipy.stats import spearmanr
+from sklearn.metrics import cohen_kappa_score
+
+from builder.drift.statistics import (
+    counted_quantile,
+    divergence_terms,
+    jaccard,
+    jensen_shannon,
+    kappa,
+    quantile,
+    share,
+    spearman,
+)
+
+COUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12)
+
+
+def test_shares_of_nothing_are_unknown() -> None:
+    assert share(1, 4) == 0.25
+    assert share(0, 0) is None
+    assert jaccard(0, 0, 0) is None
+    assert jaccard(1, 2, 3) == 0.25
+
+
+def test_quantiles_are_values_that_occur() -> None:
+    values = [1.0, 2.0, 3.0, 4.0]
+    assert [quantile(values, q) for q in (0.25, 0.26, 0.5, 0.75, 1.0)] == [1, 2, 2, 3, 4]
+    assert quantile([], 0.5) is None
+
+
+@given(st.lists(st.integers(0, 20), max_size=40), st.sampled_from([0.1, 0.5, 0.9, 1.0]))
+def test_counted_quantiles_are_the_same(values: list[int], q: float) -> None:
+    counts = sorted(Counter(values).items())
+    assert counted_quantile(counts, q) == quantile(sorted(values), q)
+
+
+@given(COUNTS)
+def test_jensen_shannon_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    found = jensen_shannon(Counter(pairs))
+    if not sum(first) or not sum(second):
+        assert found is None
+    else:
+        assert found == pytest.approx(jensenshannon(first, second, base=2) ** 2, abs=1e-9)
+
+
+def test_jensen_shannon_by_hand() -> None:
+    assert jensen_shannon({(3, 3): 2}) == 0.0
+    assert jensen_shannon({(1, 0): 1, (0, 1): 1}) == 1.0
+    half = 0.5 * math.log2(0.5 / 0.75) + 0.5 * math.log2(0.5 / 0.25)
+    assert jensen_shannon({(1, 2): 1, (1, 0): 1}) == pytest.approx((half + math.log2(4 / 3)) / 2)
+
+
+def test_terms_of_the_divergence() -> None:
+    unchanged, new = divergence_terms([(2, 2), (0, 2)], (2, 4))
+    assert unchanged == pytest.approx((math.log2(4 / 3) + 0.5 * math.log2(2 / 3)) / 2)
+    assert new == pytest.approx(0.25)
+
+
+@given(COUNTS)
+def test_spearman_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    found = spearman(pairs)
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        assert found is None
+    else:
+        assert found == pytest.approx(spearmanr(first, second).statistic, abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=40))
+def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    counts = Counter(pairs)
+    table = [[counts[i, j] for j in range(3)] for i in range(3)]
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    for quadratic, weights in ((False, None), (True, "quadratic")):
+        found = kappa(table, quadratic=quadratic)
+        if len({*first, *second}) == 1:
+            assert found is None
+        else:
+            expected = cohen_kappa_score(first, second, labels=[0, 1, 2], weights=weights)
+            assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_kappa_by_hand() -> None:
+    assert kappa([[20, 5], [10, 15]]) == pytest.approx(0.4)

@@ -1,0 +1,102 @@
+"""Twenty worlds: a planted change of construction is named, one of the world is not."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builder.drift.checks import attachment, grading, lists, scoring, selection, thresholds
+from tests.drift.worlds import Rules, World, asked, compare
+
+SEEDS = range(20)
+CHECKS = (
+    *lists.OF_PAIR,
+    *selection.CHECKS,
+    *thresholds.CHECKS,
+    *scoring.CHECKS,
+    *grading.CHECKS,
+    attachment.CHECKS[0],
+)
+
+PLANTED: dict[str, tuple[dict[str, Any], str]] = {
+    "topics dropped": ({"dropped_topics": (1, 5)}, "topics_are_the_same"),
+    "long queries filtered": ({"max_words": 4}, "filter_is_the_same"),
+    "threshold raised": ({"min_impressions": 15}, "floors_stand"),
+    "evidence raised": ({"min_examinations": 10}, "floors_stand"),
+    "cuts moved": ({"cuts": (0.25, 0.55)}, "cuts_stand"),
+    "prior changed": ({"prior": 0.3}, "priors_stand"),
+}
+"""A change of rules, and the check that must name it."""
+
+HAPPENED: dict[str, dict[str, Any]] = {
+    "interest in topics fades": {"interest": ((1, 0.02), (5, 0.02))},
+    "interest in long queries fades": {"interest_in_long": 0.05},
+    "traffic falls": {"traffic": 1 / 3},
+    "traffic grows": {"traffic": 3.0},
+    "results attract less": {"attraction": 0.6},
+    "results attract more": {"attraction": 1.5},
+    "nothing": {},
+}
+"""Changes of the world that move the same numbers as much."""
+
+
+def found(
+    world: World, later: World, rules: Rules, after: Rules, only: str | None = None
+) -> set[str]:
+    with compare(asked(world, rules, 0), asked(later, after, 1)) as connection:
+        return {
+            check.name
+            for check in CHECKS
+            if only in (None, check.name) and check.answer(connection).found
+        }
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_change_of_construction_is_named(name: str) -> None:
+    change, check = PLANTED[name]
+    for seed in SEEDS:
+        world = World(seed)
+        assert check in found(world, world, Rules(), replace(Rules(), **change), check), seed
+
+
+@pytest.mark.parametrize("name", ["topics dropped", "threshold raised", "cuts moved"])
+def test_a_rule_that_is_undone_is_named_too(name: str) -> None:
+    change, check = PLANTED[name]
+    for seed in SEEDS[:5]:
+        world = World(seed)
+        assert check in found(world, world, replace(Rules(), **change), Rules(), check), seed
+
+
+@pytest.mark.parametrize("name", HAPPENED)
+def test_a_change_of_the_world_is_not(name: str) -> None:
+    for seed in SEEDS:
+        world = World(seed)
+        assert found(world, replace(world, **HAPPENED[name]), Rules(), Rules()) == set(), seed
+
+
+def test_the_changes_are_of_one_size() -> None:
+    """A planted change takes as many queries, or moves as many grades, as its counterpart."""
+    pairs = [
+        ("topics dropped", "interest in topics fades"),
+        ("long queries filtered", "interest in long queries fades"),
+        ("threshold raised", "traffic falls"),
+    ]
+    world = World()
+    queries, qrels = asked(world, Rules(), 0)
+    for planted, happened in pairs:
+        rules = replace(Rules(), **PLANTED[planted][0])
+        lost = [
+            queries.height - asked(world, rules, 1)[0].height,
+            queries.height - asked(replace(world, **HAPPENED[happened]), Rules(), 1)[0].height,
+        ]
+        assert min(lost) > 0.5 * max(lost)
+        assert min(lost) > 0.1 * queries.height
+    shares = [
+        (table["grade"] > 0).mean()
+        for table in (
+            qrels,
+            asked(world, replace(Rules(), cuts=(0.25, 0.55)), 1)[1],
+            asked(replace(world, attraction=0.6), Rules(), 1)[1],
+        )
+    ]
+    assert shares[0] - 0.1 > max(shares[1:])

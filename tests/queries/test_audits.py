@@ -1,0 +1,149 @@
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import schemas
+from builder.errors import FormatError
+from builder.queries import audit_text_file, audit_texts, audit_topic_file, audit_topics
+from builder.queries.texts import read_texts
+
+TOPICS = "topic_id\tlabel\taliases\tlanguage\tsource\neau\teau\t\tfr\tx\nloi\tloi\t\tfr\tx\n"
+
+LINES = (
+    b"1\teau\r\n"
+    b'2\t"leaked\n'
+    b'3\tvideo"" ""autre"\n'
+    b"4\tdeux  espaces\n"
+    b"5\t" + b"x" * 3947 + b"\n"
+    b"6\tjean@poste.example\n"
+    b"7\tsite:impots.example formulaire\n"
+    b"8\tEau\n"
+    b"9\teau\n"
+    b"10\twww.eau.example\n"
+    b"11\t!!\n"
+)
+
+
+def test_every_known_fault_is_found_and_counted(room) -> None:
+    audit = audit_text_file(room.file("queries.txt", LINES).path)
+    assert audit.lines == 11
+    assert {name: count for name, count in audit.faults.items() if count} == {
+        "carriage_return": 1,
+        "leaked_quotes": 2,
+        "double_space": 1,
+        "over_long": 1,
+        "nothing_left_after_folding": 1,
+        "search_operator": 1,
+        "url_like": 1,
+        "personal_email": 1,
+    }
+    assert audit.longest == 3947
+    assert audit.same_text.rows() == [("eau", ["1", "9"])]
+    assert audit.same_folded.rows() == [("eau", ["1", "8", "9"], ["Eau", "eau"])]
+
+
+def test_an_empty_table_has_no_faults() -> None:
+    empty = pl.DataFrame(schema={"id": pl.String, "text": pl.String})
+    audit = audit_texts(empty)
+    assert (audit.lines, audit.faults, audit.longest) == (0, {}, 0)
+
+
+def test_texts_are_read_as_they_are(room) -> None:
+    plain = room.file("queries.txt", "1\t eau \r\n2\tloi").path
+    rows = [("1", " eau \r", 1), ("2", "loi", 1)]
+    assert read_texts(plain).rows() == rows
+    packed = room.file("queries.txt.gz", gzip.compress(plain.read_bytes())).path
+    assert read_texts(packed).rows() == rows
+    path = room.folder / "table.parquet"
+    pl.DataFrame({"query_id": ["q1"], "text": ["eau"], "impressions": [7]}).write_parquet(path)
+    assert read_texts(path).rows() == [("q1", "eau", 7)]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.txt", b"1 eau\n", "line 1: expected id<TAB>text, found 0 tabs"),
+        ("b.txt", b"1\teau\n2\tloi\tx\n", "line 2: expected id<TAB>text, found 2 tabs"),
+        ("c.txt", b"\xff", "expected UTF-8 text"),
+        ("d.gz", b"not gzip", "expected UTF-8 text, plain or gzip"),
+    ],
+)
+def test_another_format_is_an_error(room, name: str, data: bytes, message: str) -> None:
+    with pytest.raises(FormatError) as error:
+        read_texts(room.file(name, data).path)
+    assert message in str(error.value)
+
+
+def test_policies_are_compared_by_hand() -> None:
+    queries = pl.DataFrame(
+        {
+            "text": ["bordeaux", "Bordeaux !", "château", "eau", "les eaux", "emploi", "vin"],
+            "count": [5, 2, 9, 3, 1, 4, 8],
+        },
+        schema={"text": pl.String, "count": pl.UInt32},
+    )
+    topics = pl.DataFrame(
+        [("eau", "eau", [], "fr", ""), ("loi", "loi", [], "fr", "")],
+        schema=schemas.Topics.dtypes(),
+        orient="row",
+    )
+    audit = audit_topics(topics, queries)
+    assert (audit.texts, audit.queries) == (7, 6)
+    assert audit.counts.drop("share_of_texts").rows() == [
+        ("eau", "substring", 5, 4, 20),
+        ("eau", "word", 1, 1, 3),
+        ("eau", "stem", 2, 2, 4),
+        ("loi", "substring", 1, 1, 4),
+        ("loi", "word", 0, 0, 0),
+        ("loi", "stem", 0, 0, 0),
+    ]
+    shares = [5 / 7, 1 / 7, 2 / 7, 1 / 7, 0, 0]
+    assert audit.counts["share_of_texts"].to_list() == pytest.approx(shares)
+    only = audit.differences.filter(pl.col("topic_id") == "eau")
+    assert only.select("only_in", "not_in", "text", "asked").rows() == [
+        ("stem", "word", "les eaux", 1),
+        ("substring", "stem", "château", 9),
+        ("substring", "stem", "bordeaux", 7),
+        ("substring", "word", "château", 9),
+        ("substring", "word", "bordeaux", 7),
+        ("substring", "word", "les eaux", 1),
+    ]
+    assert audit.false_words.rows() == [
+        ("eau", "bordeaux", 1),
+        ("eau", "chateau", 1),
+        ("eau", "eaux", 1),
+        ("loi", "emploi", 1),
+    ]
+
+
+def test_published_queries_show_what_substring_topics_take(room, real_data: Path) -> None:
+    files = [real_data / "longeval-web" / f"2022-0{m}_queries.txt.gz" for m in (6, 7)]
+    topics = room.file("topics.tsv", TOPICS).path
+    audit = audit_topic_file(topics, files, examples=10)
+    counts = {(topic, policy): texts for topic, policy, texts, *_ in audit.counts.rows()}
+    assert audit.texts == 24_651 + 25_470
+    assert counts == {
+        ("eau", "substring"): 23_535,
+        ("eau", "word"): 1_768,
+        ("eau", "stem"): 2_014,
+        ("loi", "substring"): 8_979,
+        ("loi", "word"): 1_058,
+        ("loi", "stem"): 1_150,
+    }
+    words = {
+        topic: audit.false_words.filter(pl.col("topic_id") == topic)["word"].to_list()
+        for topic in ("eau", "loi")
+    }
+    assert words["eau"][:3] == ["bordeaux", "chateau", "gateau"]
+    assert words["loi"][0] == "emploi"
+
+
+def test_published_queries_have_the_known_faults(real_data: Path) -> None:
+    june = audit_text_file(real_data / "longeval-web" / "2022-06_queries.txt.gz")
+    july = audit_text_file(real_data / "longeval-web" / "2022-07_queries.txt.gz")
+    names = ("carriage_return", "leaked_quotes", "double_space", "search_operator")
+    assert [june.faults[name] for name in names] == [20_767, 2, 13, 3]
+    assert [july.faults[name] for name in names] == [20_767, 2, 14, 4]
+    assert (june.same_folded.height, july.same_folded.height) == (429, 460)

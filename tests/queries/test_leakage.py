@@ -1,0 +1,81 @@
+import polars as pl
+import pytest
+
+from builder.errors import DataError
+from builder.queries import SnapshotSides, check_leakage
+from builder.sources import Interval
+
+SCHEMA = {"query_id": pl.String, "text": pl.String, "split": pl.String, "variant_set": pl.String}
+
+
+def sides(name, interval, rows) -> SnapshotSides:  # type: ignore[no-untyped-def]
+    frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return SnapshotSides(name, Interval(*interval) if interval else None, frame)
+
+
+TRAIN = [
+    ("q1", "Impôt sur le revenu", "train", "v1"),
+    ("q2", "loi travail", "train", None),
+    ("q3", "emploi", "heldout", None),
+]
+
+
+def test_leaks_by_text_id_and_set_are_faults(room) -> None:
+    later = [
+        ("q9", "impot sur le REVENU", "test", None),
+        ("q2", "loi travail", "seen", None),
+        ("q3", "emploi", "test", None),
+        ("q8", "tout autre", "test", "v1"),
+        ("q1", "tout autre encore", "test", None),
+    ]
+    report = check_leakage(
+        [sides("2022-06", (0, 10), TRAIN), sides("2022-09", (10, 20), later)], 0.8, room.limits
+    )
+    assert report.leaks.select("query_id", "trained_id", "by").rows() == [
+        ("q1", "q1", "id"),
+        ("q8", "q1", "variant_set"),
+        ("q9", "q1", "text"),
+    ]
+    assert report.overlaps == ()
+    assert not report.is_clean
+    with pytest.raises(DataError, match=r"found 3: 2022-09 q1 \(test\) in train of 2022-06"):
+        report.require_clean()
+
+
+def test_other_spellings_are_listed_but_no_fault(room) -> None:
+    later = [
+        ("q5", "lois travail", "test", None),
+        ("q6", "impots revennu", "test", None),
+        ("q7", "travail au noir", "test", None),
+        ("q2", "loi travail", "seen", None),
+    ]
+    report = check_leakage(
+        [sides("2022-06", None, TRAIN), sides("2022-09", None, later)], 0.8, room.limits
+    )
+    assert report.is_clean
+    report.require_clean()
+    assert report.near.select("query_id", "trained_id", "similarity").rows() == [
+        ("q5", "q2", 1.0),
+        ("q6", "q1", pytest.approx(6 / 7)),
+    ]
+
+
+def test_heldout_is_compared_with_train_of_its_own_snapshot(room) -> None:
+    rows = [*TRAIN, ("q4", "Loi, travail", "heldout", None)]
+    report = check_leakage([sides("2022-06", None, rows)], 0.8, room.limits)
+    assert report.leaks.select("query_id", "by").rows() == [("q4", "text")]
+
+
+def test_intervals_that_meet_in_a_moment_are_a_fault(room) -> None:
+    report = check_leakage(
+        [sides("2022-06", (0, 11), TRAIN), sides("2022-09", (10, 20), [])], 0.8, room.limits
+    )
+    assert report.overlaps == (("2022-06", "2022-09"),)
+    with pytest.raises(DataError, match="2022-06 and 2022-09 in one moment"):
+        report.require_clean()
+    touching = [sides("2022-06", (0, 10), TRAIN), sides("2022-09", (10, 20), [])]
+    assert check_leakage(touching, 0.8, room.limits).is_clean
+
+
+def test_no_snapshots_leak_nothing(room) -> None:
+    assert check_leakage([], 0.8, room.limits).is_clean

@@ -1,0 +1,108 @@
+from math import exp, log, log1p, sqrt
+
+import polars as pl
+import pytest
+
+from builder.errors import DataError, FormatError, UsageError
+from builder.queries import STABILITIES, as_topics, parse_topics, rank_topics, read_counts
+from builder.queries.topics import HEADER
+
+COUNTS = pl.DataFrame(
+    [("flat", f"2022-0{m}", 100.0) for m in range(1, 5)]
+    + [("wave", "2022-01", 10.0), ("wave", "2022-02", 30.0), ("wave", "2022-04", 20.0)]
+    + [("never", "2022-02", 0.0)],
+    schema={"label": pl.String, "month": pl.String, "count": pl.Float64},
+    orient="row",
+)
+
+
+def test_measures_by_hand() -> None:
+    """wave: 10, 30, 0, 20 (March has no row): m = 15, d = sqrt(125), median 15, least 0."""
+    ranked = rank_topics(COUNTS)
+    rows = {row["label"]: row for row in ranked.to_dicts()}
+    assert ranked["label"].to_list() == ["flat", "wave", "never"]
+    assert ranked["rank"].to_list() == [1, 2, 3]
+    flat, wave = rows["flat"], rows["wave"]
+    assert [flat[name] for name in ("score", "popularity", *STABILITIES)] == pytest.approx([1] * 7)
+    assert wave["mean"] == 15
+    assert wave["popularity"] == pytest.approx(log1p(15) / log1p(100))
+    assert wave["cv"] == pytest.approx(1 / (1 + sqrt(125) / 15))
+    shares = [10 / 60, 30 / 60, 20 / 60]
+    assert wave["evenness"] == pytest.approx(-sum(q * log(q) for q in shares) / log(4))
+    assert wave["floor"] == 0
+    steps = sorted([log(31 / 11), log(31 / 1), log(21 / 1)])
+    assert wave["volatility"] == pytest.approx(exp(-steps[1]))
+    y = [log1p(c) for c in (10, 30, 0, 20)]
+    slope = sum(x * v for x, v in zip((-1.5, -0.5, 0.5, 1.5), y, strict=True)) / 5
+    assert wave["slope"] == pytest.approx(slope)
+    assert wave["trend"] == pytest.approx(exp(-abs(12 * slope)))
+    assert wave["score"] == pytest.approx(wave["popularity"] * wave["cv"])
+    assert rows["never"]["score"] == 0
+    assert wave["months"] == 4
+
+
+def test_another_stability_makes_another_score() -> None:
+    wave = rank_topics(COUNTS, "evenness").filter(pl.col("label") == "wave").to_dicts()[0]
+    assert wave["score"] == pytest.approx(wave["popularity"] * wave["evenness"])
+
+
+def test_growth_of_the_source_is_no_trend() -> None:
+    grown = pl.DataFrame(
+        {
+            "label": ["a"] * 3,
+            "month": ["2022-11", "2022-12", "2023-01"],
+            "count": [10.0, 20.0, 40.0],
+            "total": [100.0, 200.0, 400.0],
+        }
+    )
+    with_total = rank_topics(grown).to_dicts()[0]
+    assert with_total["cv"] == pytest.approx(1)
+    assert with_total["mean"] == pytest.approx(0.1 * 700 / 3)
+    assert rank_topics(grown.drop("total"))["cv"][0] < 0.8
+
+
+def test_ranked_topics_make_a_topic_table(room) -> None:
+    frame = as_topics(rank_topics(COUNTS).head(2), "fr")
+    assert frame["source"][0] == (
+        "rank 1, score 1.0 = popularity 1.0 x cv 1.0, mean 100.0 over 4 months"
+    )
+    text = "\n".join(["\t".join(HEADER), *("\t".join(row) for row in frame.rows())]) + "\n"
+    topics, _ = parse_topics(room.file("topics.tsv", text))
+    assert topics["label"].to_list() == ["flat", "wave"]
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "csv", "parquet"])
+def test_counts_are_read_from_each_format(room, suffix: str) -> None:
+    path = room.folder / f"counts.{suffix}"
+    if suffix == "parquet":
+        COUNTS.write_parquet(path)
+    else:
+        COUNTS.write_csv(path, separator={"tsv": "\t", "csv": ","}[suffix])
+    assert read_counts(path).equals(COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("label\tmonth\tcount\na\t2022-01\t5\na\t2022-13\t5\n", 3),
+        ("label\tmonth\tcount\na\t2022-01\tmany\n", 2),
+        ("label\tmonth\tcount\na\t2022-01\t-1\n", 2),
+        ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t4\n", 2),
+    ],
+)
+def test_a_faulty_row_is_an_error_with_its_line(room, text: str, line: int) -> None:
+    source = room.file("counts.tsv", text)
+    with pytest.raises(FormatError) as error:
+        read_counts(source.path)
+    assert error.value.line == line
+
+
+def test_what_cannot_be_ranked_is_an_error(room) -> None:
+    with pytest.raises(DataError, match="at least 3 months, found 2"):
+        rank_topics(COUNTS.filter(pl.col("month") < "2022-03"))
+    with pytest.raises(DataError, match="a count above 0"):
+        rank_topics(COUNTS.with_columns(count=pl.lit(0.0)))
+    with pytest.raises(FormatError, match="missing \\['count', 'month'\\]"):
+        read_counts(room.file("x.tsv", "label\nx\n").path)
+    with pytest.raises(UsageError, match=r"\.parquet, \.tsv or \.csv"):
+        read_counts(room.file("x.txt", "").path)

@@ -1,0 +1,277 @@
+from collections import Counter, defaultdict
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from builder.errors import DataError, FormatError
+from builder.keys import fold_texts, key64
+from builder.parameters import SelectParameters, VerdictFilter
+from builder.progress import Silent
+from builder.queries import funnel, select
+from builder.queries.rules import LEFT_OUT_USERS
+from builder.queries.selection import read_stop_lists
+from builder.resources import Limits
+from builder.tables import Ledger
+from schemas import Candidates
+
+ANY = SelectParameters(min_users=1, min_impressions=1)
+
+
+def run(room, shown, params, topics=("eau", "loi"), **more) -> tuple[pl.DataFrame, Ledger]:  # type: ignore[no-untyped-def]
+    out = room.out()
+    ledger = select(
+        out,
+        **room.log(shown),
+        topics=room.topics(*topics),
+        params=params,
+        limits=room.limits,
+        progress=Silent(),
+        **more,
+    )
+    ledger.check("select")
+    rejects = pl.read_parquet(out / "rejects.parquet")
+    assert rejects["rows"].sum() == sum(ledger.rejected.values())
+    assert rejects.select("file", "line", "key").null_count().row(0) == (rejects.height,) * 3
+    candidates = pl.read_parquet(out / "candidates.parquet")
+    Candidates.validate(candidates)
+    assert candidates["query"].is_sorted()
+    return candidates, ledger
+
+
+def asked(text: str, users: int, clicks=()) -> list[tuple[str, int, tuple[int, ...]]]:  # type: ignore[no-untyped-def]
+    return [(text, user, tuple(clicks)) for user in range(users)]
+
+
+def dropped(ledger: Ledger) -> dict[str, int]:
+    return {name: count for name, count in ledger.rejected.items() if count}
+
+
+def test_counts_by_hand(room) -> None:
+    """Two forms of one query; a click twice on one rank counts once; a null user is no user."""
+    shown = [
+        ("L'eau", 1, (1, 1, 3)),
+        ("l'eau", 1, ()),
+        ("l'eau", 2, (2,)),
+        ("l'eau", None, (1,)),
+        ("loi", 1, ()),
+    ]
+    candidates, ledger = run(room, shown, ANY)
+    assert candidates.select("text", "topics", "impressions", "users", "clicks").rows() == [
+        ("l'eau", ["t0"], 4, 2, 4),
+        ("loi", ["t1"], 1, 1, 0),
+    ]
+    assert (ledger.unit, ledger.rows_in, ledger.rows_out) == ("queries", 2, 2)
+    assert candidates["query"].to_list() == [key64("l eau"), key64("loi")]
+
+
+def test_a_form_needs_k_users_of_its_own(room) -> None:
+    shown = [*asked("Eau potable", 3), *asked("eau  potable", 4), *asked("EAU POTABLE", 1)]
+    params = SelectParameters(min_users=3, min_impressions=1)
+    assert run(room, shown, params)[0]["text"].to_list() == ["Eau potable"]
+    params = SelectParameters(min_users=4, min_impressions=1)
+    assert run(room, shown, params)[0]["text"].to_list() == ["eau potable"], "not fit: two spaces"
+    params = SelectParameters(min_users=5, min_impressions=1)
+    candidates, ledger = run(room, shown, params)
+    assert candidates.is_empty()
+    assert dropped(ledger) == {"too_few_users": 1}
+
+
+def test_forms_as_frequent_are_ordered_by_text(room) -> None:
+    shown = [*asked("eau b", 2), *asked("Eau B", 2), *asked("EAU B", 2)]
+    candidates, _ = run(room, shown, SelectParameters(min_users=2, min_impressions=1))
+    assert candidates["text"].to_list() == ["EAU B"]
+
+
+@pytest.mark.parametrize("form", ['"eau', "eau\t!", " eau!", "eau\u0000!", 'eau "" potable"'])
+def test_a_text_unfit_for_a_line_is_replaced_by_its_folded_form(room, form: str) -> None:
+    candidates, _ = run(room, asked(form, 5), ANY)
+    assert candidates["text"].to_list() == fold_texts([form])
+
+
+def test_the_funnel_applies_rules_in_order(room) -> None:
+    shown = [
+        *asked("eau", 6, (1,)),
+        *asked("eau rare", 4),
+        *asked("eau jean@poste.example", 6, (1,)),
+        *asked("eau 06 12 34 56 78", 6, (1,)),
+        *asked("eau vue cinq fois", 5, (1,)),
+        *asked("eau sans clic", 6),
+        *asked("eau un deux trois quatre cinq", 6, (1,)),
+        *asked("eau " + "x" * 40, 6, (1,)),
+        *asked("site:eau.example eau", 6, (1,)),
+        *asked("www.eau.example", 6, (1,)),
+        *asked("Eau Défendue", 6, (1,)),
+        *asked("bordeaux", 6, (1,)),
+    ]
+    params = SelectParameters(min_impressions=6, min_clicks=1, max_words=5, max_chars=40)
+    stop = room.file("stop.txt", "EAU DEFENDUE\n\neau")
+    stop_word = room.file("stop2.txt", "défendue")
+    candidates, ledger = run(room, shown, params, stop_lists=[stop_word])
+    assert "stop_list" not in dropped(ledger), "a word is no whole query"
+    whole = read_stop_lists([stop])
+    assert whole == ("eau", "eau defendue")
+    by_word = params.model_copy(update={"stop_matching": "word"})
+    candidates, ledger = run(room, shown, by_word, stop_lists=[stop_word])
+    assert candidates["text"].to_list() == ["eau"]
+    steps = [step for step in funnel(ledger.rows_in, ledger.rejected) if step.left_out]
+    assert [(step.rule, step.left_out, step.remaining) for step in steps] == [
+        ("too_few_users", 1, 11),
+        ("personal_email", 1, 10),
+        ("personal_phone", 1, 9),
+        ("too_few_impressions", 1, 8),
+        ("too_few_clicks", 1, 7),
+        ("too_many_words", 1, 6),
+        ("too_many_characters", 1, 5),
+        ("search_operator", 1, 4),
+        ("url_like", 1, 3),
+        ("stop_list", 1, 2),
+        ("no_topic", 1, 1),
+    ]
+
+
+def test_rules_can_be_switched_off(room) -> None:
+    shown = [*asked("site:eau.example eau", 5), *asked("www.eau.example", 5)]
+    kept, _ = run(room, shown, SelectParameters(operators="keep", url_like="keep"))
+    assert kept.height == 2
+
+
+def test_navigational_queries_have_one_clicked_document(room) -> None:
+    shown = [
+        *asked("eau de paris", 9, (1,)),
+        *asked("eau de paris", 1, (2,)),
+        *asked("eau minerale", 5, (1,)),
+        *asked("eau minerale", 5, (2,)),
+        *asked("eau rare", 5, (1,)),
+    ]
+    params = SelectParameters(navigational_share=0.9, navigational_clicks=10)
+    candidates, ledger = run(room, shown, params)
+    assert candidates["text"].to_list() == ["eau minerale", "eau rare"]
+    assert dropped(ledger) == {"navigational": 1}
+    assert run(room, shown, SelectParameters())[0].height == 3
+
+
+def test_personal_data_in_one_rare_form_withholds_the_query(room) -> None:
+    """Folding hides the address, so the folded text may not be shown either."""
+    shown = [*asked("eau jean poste example", 9), *asked("eau jean@poste.example", 1)]
+    candidates, ledger = run(room, shown, SelectParameters())
+    assert candidates.is_empty()
+    assert dropped(ledger) == {"personal_email": 1}
+
+
+def test_a_log_without_users_is_an_error_or_an_explicit_choice(room) -> None:
+    shown = [("eau", None, (1,)) for _ in range(5)]
+    with pytest.raises(DataError, match=r'select.anonymity = "impressions"'):
+        run(room, shown, SelectParameters())
+    candidates, _ = run(room, shown, SelectParameters(anonymity="impressions"))
+    assert candidates.select("text", "impressions", "users").rows() == [("eau", 5, 5)]
+
+
+def test_an_empty_log_selects_nothing(room) -> None:
+    candidates, ledger = run(room, [], SelectParameters())
+    assert candidates.is_empty()
+    assert ledger.rows_in == 0
+
+
+def test_verdicts_leave_out_users_and_queries(room) -> None:
+    shown = [
+        *asked("eau", 5),
+        ("eau", None, ()),
+        *asked("loi", 4),
+        ("loi", 99, (1,)),
+        ("eau", 99, (1,)),
+        ("eau du robot", 99, ()),
+        *asked("eau interdite", 5),
+    ]
+    verdicts = room.table(
+        "verdicts",
+        [
+            ("user", 99, "bot", "test", "1", 1.0),
+            ("user", 1, "bot", "test", "1", 0.4),
+            ("query", key64("eau interdite"), "adult", "test", "1", 0.9),
+            ("query", key64("eau"), "adult", "other", "1", 0.9),
+        ],
+    )
+    filters = (
+        VerdictFilter(name="bots", kind="user", label="bot"),
+        VerdictFilter(name="adult", kind="query", label="adult", source="test"),
+    )
+    candidates, ledger = run(room, shown, SelectParameters(), verdicts=verdicts, filters=filters)
+    assert candidates.select("text", "impressions", "users", "clicks").rows() == [("eau", 6, 5, 0)]
+    assert dropped(ledger) == {LEFT_OUT_USERS: 1, "too_few_users": 1, "verdict_adult": 1}
+    assert [s.rule for s in funnel(ledger.rows_in, ledger.rejected)][-2:] == [
+        "verdict_adult",
+        "no_topic",
+    ]
+
+
+def test_a_stop_list_in_another_encoding_is_an_error(room) -> None:
+    with pytest.raises(FormatError, match=r"stop\.txt: expected UTF-8"):
+        read_stop_lists([room.file("stop.txt", "été".encode("latin-1"))])
+
+
+def test_k_beyond_the_64_bits_of_the_first_pass_is_exact(room) -> None:
+    shown = [*asked("eau", 70), *asked("loi", 69), *asked("Loi", 69)]
+    candidates, ledger = run(room, shown, SelectParameters(min_users=70))
+    assert candidates.select("text", "users").rows() == [("eau", 70)]
+    assert dropped(ledger) == {"too_few_users": 1}
+
+
+texts = st.sampled_from(["eau", "Eau", "EAU!", "l'eau", "L eau", "loi eau", "bordeaux", "Loi  eau"])
+impressions = st.tuples(
+    texts,
+    st.sampled_from([None, 0, 1, 64, 65, 128]),
+    st.lists(st.integers(1, 10), max_size=3).map(tuple),
+)
+
+
+@settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
+@given(st.lists(impressions, max_size=40), st.integers(1, 4))
+def test_every_published_row_is_anonymous(new_room: Callable, shown: list, k: int) -> None:
+    """Against a naive count: k users for the query, and for its text unless it is folded."""
+    if shown and all(user is None for _, user, _ in shown):
+        return
+    params = SelectParameters(min_users=k, min_impressions=1)
+    candidates, ledger = run(new_room(), shown, params, topics=("eau",))
+    folded = dict(zip((s[0] for s in shown), fold_texts([s[0] for s in shown]), strict=True))
+    users_of_query, users_of_text = defaultdict(set), defaultdict(set)
+    seen: Counter[str] = Counter()
+    clicks: Counter[str] = Counter()
+    for text, user, ranks in shown:
+        seen[folded[text]] += 1
+        clicks[folded[text]] += len(set(ranks))
+        if user is not None:
+            users_of_query[folded[text]].add(user)
+            users_of_text[text].add(user)
+    expected = {
+        query for query in seen if len(users_of_query[query]) >= k and "eau" in query.split()
+    }
+    assert ledger.rows_in == len(seen)
+    assert set(fold_texts(candidates["text"])) == expected
+    for text, shown_times, users, clicked in candidates.select(
+        "text", "impressions", "users", "clicks"
+    ).rows():
+        query = fold_texts([text])[0]
+        assert (shown_times, users, clicked) == (
+            seen[query],
+            len(users_of_query[query]),
+            clicks[query],
+        )
+        assert len(users_of_text[text]) >= k or text == query
+
+
+def test_ranges_threads_and_order_give_the_same_bytes(
+    room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = [row for n in range(60) for row in asked(f"eau numero {n}", 5)]
+    whole, _ = run(room, shown, ANY)
+    monkeypatch.setattr("builder.queries.anonymous.FORMS_PER_RANGE", 7)
+    parts, _ = run(room, shown, ANY)
+    assert whole.equals(parts)
+    room.limits = Limits(scratch=room.folder, threads=1, memory=256 * 2**20)
+    run(room, shown[::-1], ANY)
+    files = [path.read_bytes() for path in sorted(room.folder.glob("out*/candidates.parquet"))]
+    assert len(files) == 3
+    assert len(set(files)) == 1

@@ -1,0 +1,60 @@
+import polars as pl
+import pytest
+
+from builder.errors import DataError, FormatError
+from builder.progress import Silent
+from builder.queries import parse_topics, read_topics, require_same_topics
+from schemas import Topics
+
+HEADER = "topic_id\tlabel\taliases\tlanguage\tsource\n"
+
+
+def read(room, text):  # type: ignore[no-untyped-def]
+    out = room.out()
+    source = room.file("topics.tsv", text)
+    ledger = read_topics(out, source=source, limits=room.limits, progress=Silent())
+    ledger.check("topics")
+    return pl.read_parquet(out / "topics.parquet"), pl.read_parquet(out / "rejects.parquet"), ledger
+
+
+def test_a_table_is_read_in_key_order(room) -> None:
+    text = HEADER + "water\tEau\teaux| l'eau |\tfr\tman\r\n\nlaw\tloi\t\tfr\tman\n"
+    topics, rejects, ledger = read(room, "\ufeff" + text)
+    assert topics.rows() == [
+        ("law", "loi", [], "fr", "man"),
+        ("water", "Eau", ["eaux", "l'eau"], "fr", "man"),
+    ]
+    assert rejects.select("reason", "file", "line", "rows").rows() == [
+        ("blank_line", "topics.tsv", 3, 1)
+    ]
+    assert (ledger.unit, ledger.rows_in, ledger.rows_out) == ("lines", 3, 2)
+    Topics.validate(topics)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id\tlabel\n", "topics.tsv, line 1: expected the header topic_id<TAB>label"),
+        ("", "topics.tsv, line 1: expected the header"),
+        (HEADER + "a\teau\t\tfr\t\na\tloi\t\tfr\t\n", "line 3: topic 'a' is already on line 2"),
+        (HEADER + "a\teau\tfr\n", "line 2: expected 5 tab-separated fields, found 3"),
+        (HEADER + "A\teau\t\tfr\t\n", "line 2: topic_id: expected lower-case letters"),
+        (HEADER + "a\teau\t\tfra\t\n", "line 2: language: expected an ISO 639-1 code"),
+        (HEADER + "a\teau\t--\tfr\t\n", "line 2: a label or alias needs a letter or a digit"),
+        (HEADER + "a\t\t\tfr\t\n", "line 2: a label or alias needs a letter or a digit"),
+        (b"\xff\xfe", "topics.tsv: expected UTF-8 text"),
+    ],
+)
+def test_a_faulty_table_is_an_error(room, text, message: str) -> None:
+    with pytest.raises(FormatError) as error:
+        read(room, text)
+    assert message in str(error.value)
+
+
+def test_a_published_collection_keeps_its_topics(room) -> None:
+    one, _ = parse_topics(room.file("a", HEADER + "a\teau\t\tfr\tx\n"))
+    same, _ = parse_topics(room.file("b", HEADER + "a\teau\t\tfr\tanother source\n"))
+    more, _ = parse_topics(room.file("c", HEADER + "a\teau\tmer\tfr\tx\n"))
+    require_same_topics(one, same)
+    with pytest.raises(DataError, match="1 are new or changed, 1 are gone or changed"):
+        require_same_topics(one, more)
