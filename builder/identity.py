@@ -127,4 +127,9 @@ def _changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[s
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON knows it: parameters and intervals as objects."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

@@ -128,10 +128,10 @@ class VariantParameters(Section):
     files: tuple[str, ...] = Field(
         default=(), description="Hand-made sets: TSV files of set name and query"
     )
-    merge: Literal["clicks", "labels", "none"] = Field(
+    merge: Literal["clicks", "none"] = Field(
         default="clicks",
-        description="Count the clicks of a set under its representative; grade each query and "
-        "merge the labels as LongEval did; or publish every query of a set",
+        description="Count the clicks of a set under its representative, or publish every query "
+        "of a set",
     )
 
 

@@ -11,13 +11,14 @@ from builder.documents import collect_shown, gather
 from builder.drift import measure
 from builder.ingest import ingest_crawl, ingest_log
 from builder.plan import Pipeline
-from builder.queries import read_topics, select, split
+from builder.queries import collect_verdicts, find_variants, read_topics, select, split
 from builder.stage import (
     Read,
     Scope,
     Stage,
     before,
     each,
+    earlier,
     one,
     pair,
     pairs,
@@ -72,6 +73,21 @@ STAGES = (
         context=lambda w, key: {"interval": w.snapshot(key).interval},
     ),
     Stage(
+        "verdicts",
+        "1",
+        Scope.SNAPSHOT,
+        collect_verdicts,
+        reads=(
+            same("impressions"),
+            same("log_queries"),
+            same("log_urls"),
+            raw("files", lambda w, _: w.verdicts.files),
+        ),
+        writes=("verdicts",),
+        section="verdicts",
+        context=lambda w, _: {"select": w.select},
+    ),
+    Stage(
         "select",
         "1",
         Scope.SNAPSHOT,
@@ -80,17 +96,34 @@ STAGES = (
             same("impressions"),
             same("log_queries"),
             one("topics"),
+            same("verdicts"),
             raw("stop_lists", lambda w, _: w.select.stop_lists),
         ),
         writes=("candidates",),
         section="select",
+        context=lambda w, _: {"filters": w.verdicts.filters},
+    ),
+    Stage(
+        "variants",
+        "1",
+        Scope.SNAPSHOT,
+        find_variants,
+        reads=(
+            same("candidates"),
+            same("impressions"),
+            earlier("earlier", "variants"),
+            raw("files", lambda w, _: w.variants.files),
+        ),
+        writes=("variants", "kept_candidates"),
+        section="variants",
+        context=lambda w, _: {"split": w.split},
     ),
     Stage(
         "clicks",
         "1",
         Scope.SNAPSHOT,
         estimate,
-        reads=(same("impressions"), same("candidates")),
+        reads=(same("impressions"), same("candidates"), same("variants")),
         writes=("click_estimates", "click_diagnostics"),
         section="clicks",
     ),
@@ -118,7 +151,7 @@ STAGES = (
         grade,
         reads=(
             same("click_estimates"),
-            same("candidates"),
+            same("kept_candidates", "candidates"),
             same("gathered", "documents"),
             Read("cuts", "grade_cuts", _fitted_cuts),
         ),

@@ -18,6 +18,7 @@ from schemas import Contract
 CONTRACTS: dict[str, type[Contract]] = {
     **schemas.TABLES,
     "gathered": schemas.Documents,
+    "kept_candidates": schemas.Candidates,
     "split_queries": schemas.Queries,
 }
 """Contract of every table of the pipeline, the unpublished ones included."""
@@ -113,6 +114,11 @@ def sides(table: str) -> tuple[Read, Read]:
 def before(argument: str, table: str) -> Read:
     """The tables of the snapshots before a pair."""
     return Read(argument, table, lambda w, key: w.names[: w.names.index(pair(key)[0])])
+
+
+def earlier(argument: str, table: str) -> Read:
+    """The tables of the snapshots before a snapshot."""
+    return Read(argument, table, lambda w, key: w.names[: w.names.index(key)])
 
 
 def training(argument: str, table: str) -> Read:

@@ -176,8 +176,10 @@ class Definition(BaseModel):
             for kind in ("log", "crawl"):
                 for number, pattern in enumerate(getattr(snapshot, kind)):
                     wanted.append((f"snapshots[{index}].{kind}[{number}]", pattern))
-        for number, pattern in enumerate(self.workflow.select.stop_lists):
-            wanted.append((f"select.stop_lists[{number}]", pattern))
+        for key in ("select.stop_lists", "verdicts.files", "variants.files"):
+            section, field = key.split(".")
+            patterns = getattr(self.section(section), field)
+            wanted += [(f"{key}[{number}]", pattern) for number, pattern in enumerate(patterns)]
         for key, pattern in wanted:
             if not self._expand(pattern):
                 raise DefinitionError(f"no such file: {self.resolve(pattern)}", self.file, key)

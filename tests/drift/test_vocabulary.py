@@ -59,8 +59,8 @@ def test_measures_equal_plain_python(tmp_path: Path) -> None:
     assert found["js_bits"] == pytest.approx(divergence(first, second), abs=1e-9)
     assert {row["word"] for row in found["rising"]} == {"frais", "neige", "titre"}
     assert found["rising"][0] == {"word": "frais", "n_from": 0, "n_to": 1}
-    assert {row["word"] for row in found["falling"]} == {"le", "sel", "pain", "eau", "du", "puits"}
-    assert core["tokens_from"], core["tokens_to"] == (6, 4)
+    assert [row["word"] for row in found["falling"]] == ["sel", "le"]
+    assert (core["tokens_from"], core["tokens_to"]) == (6, 4)
     assert "rising" not in core
 
 
@@ -78,7 +78,7 @@ def test_pieces_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     whole = counted(tmp_path, "whole", texts, [])
     monkeypatch.setattr(builder.drift.words, "ROWS_BEFORE_FLUSH", 1)
     pieces = counted(tmp_path, "pieces", texts, [])
-    assert whole.read_bytes() == pieces.read_bytes()
+    assert pl.read_parquet(whole).equals(pl.read_parquet(pieces))
 
 
 def test_no_document(tmp_path: Path) -> None:

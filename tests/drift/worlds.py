@@ -237,16 +237,17 @@ def _align(folder: Path, each: Mapping[str, Mapping[str, Table]], limits: Limits
         limits=limits,
         progress=Silent(),
     )
+
+    def of_pairs(name: str, contract: type[Contract]) -> dict[tuple[str, str], Table]:
+        return {pair: table_at(out, name, contract) for pair, out in pairs.items()}
+
     return Series(
-        **each,
-        **{
-            name: {pair: table_at(out, name, contract) for pair, out in pairs.items()}
-            for name, contract in (
-                ("document_changes", DocumentChanges),
-                ("query_changes", QueryChanges),
-                ("qrel_changes", QrelChanges),
-            )
-        },
+        each["documents"],
+        each["queries"],
+        each["qrels"],
+        of_pairs("document_changes", DocumentChanges),
+        of_pairs("query_changes", QueryChanges),
+        of_pairs("qrel_changes", QrelChanges),
         documents_map=table_at(folder / "maps", "documents_map", DocumentsMap),
         queries_map=table_at(folder / "maps", "queries_map", QueriesMap),
     )

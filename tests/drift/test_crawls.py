@@ -1,0 +1,206 @@
+"""Two crawl files: formats, faults, and the numbers of real pages."""
+
+import gzip
+import json
+import math
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builder.drift import compare_crawls
+from builder.errors import FormatError, UsageError
+from builder.parameters import ChangeParameters
+from builder.resources import Limits
+
+OLD = [
+    ("https://site.fr/a", "A", "le pain du boulanger est frais ce matin"),
+    ("https://site.fr/b", "B", "la mairie ouvre à neuf heures"),
+    ("https://site.fr/c", "C", "la piscine est fermée"),
+]
+NEW = [
+    ("https://site.fr/a", "A", "le pain du boulanger est frais ce soir"),
+    ("https://site.fr/b", "B", "La mairie ouvre, à neuf heures !"),
+    ("https://site.fr/d", "D", "le marché revient"),
+]
+
+
+def lines(pages: list[tuple[str, str, str]]) -> str:
+    keys = ("url", "title", "text")
+    return "".join(
+        json.dumps(dict(zip(keys, page, strict=True)) | {"timestamp": 1656633600}) + "\n"
+        for page in pages
+    )
+
+
+def compare(old: Path, new: Path, scratch: Path) -> dict[str, Any]:
+    scratch.mkdir()
+    return compare_crawls(old, new, ChangeParameters(), Limits(scratch, 2, 2**30))
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> tuple[Path, Path]:
+    paths = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    for path, pages in zip(paths, (OLD, NEW), strict=True):
+        path.write_text(lines(pages))
+    return paths
+
+
+def test_the_shape_that_scripts_rely_on(plain: tuple[Path, Path], tmp_path: Path) -> None:
+    found = compare(*plain, tmp_path / "scratch")
+    documents = found["documents"]
+    assert [documents[n] for n in ("added", "removed", "updated", "unchanged")] == [1, 1, 1, 1]
+    assert documents["dice"]["p10"] == documents["dice"]["median"] == 2 * 8 / 18
+    assert documents["shingle_jaccard"]["median"] == 4 / 6
+    assert (documents["from"], documents["to"], documents["common"]) == (3, 3, 2)
+    assert documents["jaccard"] == 0.5
+    first, second = (
+        Counter(re.findall(r"\w+", " ".join(f"{t} {x}" for _, t, x in pages).lower()))
+        for pages in (OLD, NEW)
+    )
+    assert found["vocabulary"]["jaccard"] == len(first.keys() & second.keys()) / len(
+        first.keys() | second.keys()
+    )
+    assert (
+        found["vocabulary"]["oov_share"]
+        == sum(n for word, n in second.items() if word not in first) / second.total()
+    )
+    assert found["crawls"]["old"] == {"records": 3, "pages": 3, "rejected": {}}
+    json.dumps(found, allow_nan=False)
+
+
+def test_formats_do_not_matter(plain: tuple[Path, Path], tmp_path: Path) -> None:
+    expected = compare(*plain, tmp_path / "one")
+    packed = tmp_path / "old.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain[0].read_bytes()))
+    table = tmp_path / "new.parquet"
+    pl.read_ndjson(plain[1]).write_parquet(table)
+    assert compare(packed, table, tmp_path / "two") == expected
+
+
+def test_records_that_are_no_pages_are_counted(plain: tuple[Path, Path], tmp_path: Path) -> None:
+    with plain[1].open("a") as file:
+        file.write("{broken\n")
+    found = compare(*plain, tmp_path / "scratch")
+    assert found["crawls"]["new"]["records"] == 4
+    assert sum(found["crawls"]["new"]["rejected"].values()) == 1
+
+
+def test_a_file_that_does_not_exist(plain: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"expected a crawl file, found none at .*none\.jsonl"):
+        compare(plain[0], tmp_path / "none.jsonl", tmp_path / "scratch")
+
+
+def test_a_file_without_any_page(plain: tuple[Path, Path], tmp_path: Path) -> None:
+    other = tmp_path / "queries.txt"
+    other.write_text("1\teau\n2\tpain\n")
+    with pytest.raises(FormatError, match=r"queries\.txt.*none of its records is a page"):
+        compare(plain[0], other, tmp_path / "scratch")
+
+
+def reference(old: dict[str, list[str]], new: dict[str, list[str]]) -> dict[str, Any]:
+    """Document statistics in plain Python over tokens by address."""
+    common = old.keys() & new.keys()
+    updated = [url for url in common if old[url] != new[url]]
+    dice, jaccard = [], []
+    for url in updated:
+        a, b = {*old[url]}, {*new[url]}
+        dice.append(2 * len(a & b) / (len(a) + len(b)))
+        a5, b5 = (shingles(side[url]) for side in (old, new))
+        jaccard.append(len(a5 & b5) / len(a5 | b5))
+    first, second = (Counter(w for ws in side.values() for w in ws) for side in (old, new))
+    bits = math.fsum(
+        count / total.total() / 2 * math.log2(count / total.total() / mixture)
+        for total in (first, second)
+        for word, count in total.items()
+        for mixture in [(first[word] / first.total() + second[word] / second.total()) / 2]
+    )
+    return {
+        "added": len(new.keys() - old.keys()),
+        "removed": len(old.keys() - new.keys()),
+        "updated": len(updated),
+        "unchanged": len(common) - len(updated),
+        "dice": sorted(dice),
+        "shingle_jaccard": sorted(jaccard),
+        "js_bits": bits,
+        "jaccard": len(first.keys() & second.keys()) / len(first.keys() | second.keys()),
+        "oov_share": sum(n for w, n in second.items() if w not in first) / second.total(),
+        "oov_share_back": sum(n for w, n in first.items() if w not in second) / first.total(),
+    }
+
+
+def shingles(words: list[str]) -> set[tuple[str, ...]]:
+    return {tuple(words[i : i + 5]) for i in range(max(len(words) - 4, 1))}
+
+
+def tokens_of(pages: pl.DataFrame) -> dict[str, list[str]]:
+    return {
+        url: re.findall(r"\w+", f"{title}\n{text}".lower())
+        for url, title, text in pages.select("url_key", "title", "text").iter_rows()
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "known"),
+    [
+        ("2022-06-30", "2022-09-30", (54, 5)),
+        ("2022-09-30", "2023-06-30", (208, 48)),
+        ("2023-06-30", "2024-06-30", (218, 39)),
+    ],
+)
+def test_real_pages_against_plain_python(
+    shared: Path, tmp_path: Path, old: str, new: str, known: tuple[int, int]
+) -> None:
+    paths = [shared / f"crawl/{date}.jsonl.gz" for date in (old, new)]
+    found = compare(*paths, tmp_path / "scratch")
+    pages = [
+        pl.read_parquet(tmp_path / "scratch" / side / "pages/*.parquet") for side in ("old", "new")
+    ]
+    expected = reference(*map(tokens_of, pages))
+    for name in ("added", "removed", "updated", "unchanged"):
+        assert found["documents"][name] == expected[name]
+    assert (found["documents"]["added"], found["documents"]["removed"]) == known
+    for name in ("dice", "shingle_jaccard"):
+        values = expected[name]
+        quantiles = [values[math.ceil(q * len(values)) - 1] for q in (0.1, 0.5)]
+        assert [found["documents"][name][q] for q in ("p10", "median")] == pytest.approx(
+            quantiles, abs=1e-9
+        )
+    for name in ("js_bits", "jaccard", "oov_share", "oov_share_back"):
+        assert found["vocabulary"][name] == pytest.approx(expected[name], abs=1e-9)
+
+
+def test_the_php_manual_gives_its_reference_numbers(shared: Path, tmp_path: Path) -> None:
+    paths = []
+    for date in ("2022-06-30", "2022-09-30"):
+        paths.append(tmp_path / f"{date}.jsonl")
+        with gzip.open(shared / f"crawl/{date}.jsonl.gz", "rt") as file:
+            kept = (line for line in file if "//www.php.net/" in json.loads(line)["url"])
+            paths[-1].write_text("".join(kept))
+    found = compare(*paths, tmp_path / "scratch")
+    documents, vocabulary = found["documents"], found["vocabulary"]
+    assert [documents[n] for n in ("added", "removed", "updated")] == [8, 1, 136]
+    printed = [
+        f"{documents[name][q]:.3f}"
+        for name in ("dice", "shingle_jaccard")
+        for q in ("p10", "median")
+    ]
+    assert printed == ["0.843", "0.983", "0.609", "0.873"]
+    assert f"{vocabulary['js_bits']:.4f}" == "0.0001"
+    assert f"{vocabulary['jaccard']:.3f}" == "0.998"
+
+
+def test_real_archives(shared: Path, tmp_path: Path) -> None:
+    paths = [shared / f"warc/sante_{date}.warc.gz" for date in ("2025-09-30", "2026-01-31")]
+    found = compare(*paths, tmp_path / "scratch")
+    pages = [
+        pl.read_parquet(tmp_path / "scratch" / side / "pages/*.parquet") for side in ("old", "new")
+    ]
+    expected = reference(*map(tokens_of, pages))
+    for name in ("added", "removed", "updated", "unchanged"):
+        assert found["documents"][name] == expected[name]
+    assert found["vocabulary"]["js_bits"] == pytest.approx(expected["js_bits"], abs=1e-9)
+    assert found["documents"]["common"] >= 30

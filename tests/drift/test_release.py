@@ -1,0 +1,128 @@
+"""Two real months of a published release, and its broken first edition."""
+
+import gzip
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+from builder.drift import judgements, queries
+from builder.drift.checks import attachment, lists
+from builder.keys import doc_id, fold_texts, key64, query_id
+from schemas import Documents, Qrels, Queries
+from tests.drift.worlds import frame, store
+
+Edition = tuple[dict[str, str], dict[tuple[str, str], int]]
+"""Texts of listed queries by id, and grades by query and document."""
+
+
+def read(shared: Path, name: str) -> Edition:
+    """Query texts and grades; of repeated lines the last counts."""
+    folder = shared / "longeval-web"
+    month, _, edition = name.partition(" ")
+    with gzip.open(folder / f"{month}_queries{edition}.txt.gz", "rt", newline="\n") as file:
+        texts = dict(line.rstrip("\r\n").split("\t", 1) for line in file)
+    with gzip.open(folder / f"{month}_qrels{edition}.txt.gz", "rt") as file:
+        grades = {(q, d): int(g) for q, _, d, g in map(str.split, file)}
+    return texts, grades
+
+
+def tables(edition: Edition) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Queries and qrels as an import makes them: queries by their folded text."""
+    texts, grades = edition
+    folded = dict(zip(texts, fold_texts(texts.values()), strict=True))
+    ids = {q: query_id(key64(text)) for q, text in folded.items()}
+    ids |= {q: query_id(key64(f"id {q}")) for q, _ in grades if q not in ids}
+    listed = {
+        ids[q]: {"query_id": ids[q], "text": texts[q], "topics": ["unknown"], "split": "train"}
+        | dict.fromkeys(("impressions", "users", "judged"), 1)
+        | dict.fromkeys(("clicks", "relevant"), 0)
+        for q in texts
+    }
+    judged = {
+        (ids[q], d): {"query_id": ids[q], "doc_id": doc_id(key64(d)), "grade": g, "source": "click"}
+        | dict.fromkeys(("impressions", "examinations", "clicks", "last_clicks"), 0)
+        for (q, d), g in grades.items()
+    }
+    return frame(list(listed.values()), Queries), frame(list(judged.values()), Qrels)
+
+
+@pytest.fixture(scope="module")
+def editions(shared: Path) -> dict[str, Edition]:
+    return {name: read(shared, name) for name in ("2022-06", "2022-07", "2022-06 _broken_release")}
+
+
+def connected(
+    editions: dict[str, Edition], first: str, second: str, folder: Path
+) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]]:
+    months = {
+        name: (frame([], Documents), *tables(editions[edition]))
+        for name, edition in (("2022-06", first), ("2022-07", second))
+    }
+    series, _ = store(folder / "series", months)
+    connection = duckdb.connect()
+    series.view_pair(connection, ("2022-06", "2022-07"))
+    return connection, judgements.between(connection)
+
+
+def test_two_real_months(editions: dict[str, Edition], tmp_path: Path) -> None:
+    connection, found = connected(editions, "2022-06", "2022-07", tmp_path)
+    overlaps = lists.overlaps_agree(connection)
+    (texts, before), (later_texts, after) = editions["2022-06"], editions["2022-07"]
+    listed = [{*fold_texts(t.values())} for t in (texts, later_texts)]
+    judged = [
+        {*fold_texts(t[q] for q in {q for q, _ in grades})}
+        for t, grades in ((texts, before), (later_texts, after))
+    ]
+    assert overlaps.numbers["listed_jaccard"] == len(listed[0] & listed[1]) / len(
+        listed[0] | listed[1]
+    )
+    assert overlaps.numbers["judged_jaccard"] == len(judged[0] & judged[1]) / len(
+        judged[0] | judged[1]
+    )
+    common = before.keys() & after.keys()
+    counts = Counter((before[pair], after[pair]) for pair in common)
+    assert found["transitions"] == [[counts[a, b] for b in range(3)] for a in range(3)]
+    assert found["flip_rate"] == (counts[0, 2] + counts[2, 0]) / len(common)
+    assert 0.645 <= found["kept_share"] <= 0.678
+    assert 0.066 <= found["flip_rate"] <= 0.088
+
+
+def test_half_of_the_listed_queries_have_no_judgement(
+    editions: dict[str, Edition], tmp_path: Path
+) -> None:
+    connection, _ = connected(editions, "2022-06", "2022-07", tmp_path)
+    for side in ("from", "to"):
+        connection.execute(f"CREATE OR REPLACE VIEW queries AS FROM queries_{side}")
+        connection.execute(f"CREATE OR REPLACE VIEW qrels AS FROM qrels_{side}")
+        assert lists.listed_are_judged(connection).found is True
+        assert lists.judged_are_listed(connection).found is False
+    overlaps = lists.overlaps_agree(connection)
+    assert overlaps.found is True
+    assert "the set of judged queries changed by construction" in overlaps.evidence
+
+
+def test_the_broken_edition_is_found(editions: dict[str, Edition], tmp_path: Path) -> None:
+    connection, _ = connected(editions, "2022-06 _broken_release", "2022-07", tmp_path)
+    connection.execute("CREATE VIEW queries AS FROM queries_from")
+    connection.execute("CREATE VIEW qrels AS FROM qrels_from")
+    missing = lists.judged_are_listed(connection)
+    assert missing.found is True
+    assert "2667 of" in missing.evidence
+    gathered = attachment.none_gathers_judgements(connection)
+    assert gathered.found is True
+    assert gathered.numbers["most_from"] > 10 * gathered.numbers["most_to"]
+    assert lists.overlaps_agree(connection).found is True
+    assert attachment.pairs_recur(connection).found is None
+
+
+def test_the_repaired_edition_is_not(editions: dict[str, Edition], tmp_path: Path) -> None:
+    connection, found = connected(editions, "2022-06", "2022-07", tmp_path)
+    assert attachment.none_gathers_judgements(connection).found is False
+    assert attachment.pairs_recur(connection).found is False
+    assert found["kappa"] > 0.4
+    connection.register("all_queries", tables(editions["2022-06"])[0].to_arrow())
+    assert queries.between(connection)["kept"] > 20000
