@@ -5,16 +5,14 @@ and line for every record that is no page or was superseded. Of several fetches 
 last within the interval counts; of equal times the greatest URL, then the greatest text.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from builder.errors import DataError
 from builder.ingest.buckets import Buckets
-from builder.ingest.impression import RejectError
-from builder.ingest.lines import Block, read_blocks
-from builder.ingest.page import Page, parse_page
+from builder.ingest.pages import read_pages
 from builder.keys import doc_id, key64
 from builder.parameters import CrawlParameters
 from builder.progress import Progress
@@ -69,34 +67,17 @@ def ingest_crawl(
     buckets = Buckets(limits.scratch, FETCHES, limits.memory // 8)
     with RejectWriter(out, "crawl", ledger) as rejects:
         for number, file in enumerate(files):
-            for block in read_blocks(file, params.max_record_bytes):
-                for line, page in _parse(block, file, interval, params, rejects):
-                    key = key64(page.url_key)
-                    row = (doc_id(key), *page, number, line)
-                    buckets.add(key, row, len(page.text) + len(page.title) + 200)
-                ledger.rows_in += len(block.lines) + (block.fault is not None)
-                progress.advance(len(block.lines))
+            for line, page in read_pages(file, interval, params):
+                ledger.rows_in += 1
+                progress.advance(1)
+                if isinstance(page, str):
+                    rejects.add(page, file=file.name, line=line)
+                    continue
+                key = key64(page.url_key)
+                row = (doc_id(key), *page, number, line)
+                buckets.add(key, row, len(page.text) + len(page.title) + 200)
         _write_parts(out / "pages", buckets, files, ledger, rejects)
     return ledger
-
-
-def _parse(
-    block: Block,
-    file: Source,
-    interval: Interval,
-    params: CrawlParameters,
-    rejects: RejectWriter,
-) -> Iterator[tuple[int, Page]]:
-    for number, line in enumerate(block.lines, block.first):
-        if line is None:
-            rejects.add("record_too_large", file=file.name, line=number)
-            continue
-        try:
-            yield number, parse_page(line, interval, params)
-        except RejectError as reject:
-            rejects.add(str(reject), file=file.name, line=number)
-    if block.fault is not None:
-        rejects.add(block.fault, file=file.name, line=block.first + len(block.lines))
 
 
 def _write_parts(

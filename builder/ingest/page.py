@@ -36,18 +36,35 @@ def parse_page(line: bytes, interval: Interval, params: CrawlParameters) -> Page
     if not line.strip():
         raise RejectError("blank_line")
     record = parse_object(line)
-    url = record.get("url")
+    time = _first(record, "timestamp", "last_updated_at", "created_at")
+    text = _first(record, "text", "content")
+    return make_page(record.get("url"), time, record.get("title"), text, interval, params)
+
+
+def make_page(
+    url: object,
+    time: object,
+    title: object,
+    text: object,
+    interval: Interval,
+    params: CrawlParameters,
+) -> Page:
+    """A page from its raw fields.
+
+    Raises:
+        RejectError: a field is missing or wrong, or the page is outside the interval.
+    """
     key = canonical_url(url) if isinstance(url, str) else None
     if key is None:
         raise RejectError("bad_url")
-    fetched_at = parse_time(_first(record, "timestamp", "last_updated_at", "created_at"))
+    fetched_at = parse_time(time)
     if params.interval == "enforce" and fetched_at not in interval:
         raise RejectError("outside_interval")
-    title = " ".join(normalise(_text(record.get("title") or "")).split())
-    text = normalise(_text(_first(record, "text", "content")))[: params.max_text_chars].strip()
-    if not text:
+    heading = " ".join(normalise(_text(title or "")).split())
+    body = normalise(_text(text))[: params.max_text_chars].strip()
+    if not body:
         raise RejectError("empty_text")
-    return Page(" ".join(str(url).split()), key, fetched_at, title, text)
+    return Page(" ".join(str(url).split()), key, fetched_at, heading, body)
 
 
 def normalise(text: str) -> str:

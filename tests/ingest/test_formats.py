@@ -1,0 +1,160 @@
+"""Crawls as WARC and as Parquet."""
+
+import io
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from builder import Simulation, simulate
+from builder.errors import FormatError
+from builder.ingest import ingest_crawl
+from builder.ingest.pages import read_pages
+from builder.parameters import CrawlParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.sources import Interval, Source
+
+ANY = CrawlParameters(interval="ignore")
+INTERVAL = Interval(0, 2**40)
+PAGE = (
+    "<html><head>{head}<title>Les crêpes</title></head><body><nav>Menu Accueil Contact</nav>"
+    "<main><article><h1>Les crêpes</h1><p>Il faut de la farine, du lait et trois œufs pour "
+    "préparer la pâte à crêpes bretonnes.</p><p>On laisse reposer la pâte une heure avant la "
+    "cuisson, puis on beurre la poêle très chaude.</p></article></main></body></html>"
+)
+
+
+def _archive(path: Path, records: list[tuple[str, str, str, bytes]], *, gzip: bool = True) -> Path:
+    """A WARC of (address, status, content type, body)."""
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=gzip)
+        for url, status, kind, body in records:
+            headers = StatusAndHeaders(status, [("Content-Type", kind)], protocol="HTTP/1.1")
+            record = writer.create_warc_record(
+                url,
+                "response",
+                payload=io.BytesIO(body),
+                http_headers=headers,
+                warc_headers_dict={"WARC-Date": "2022-06-15T12:00:00Z"},
+            )
+            writer.write_record(record)
+            writer.write_record(writer.create_warc_record(url, "metadata", io.BytesIO(b"x")))
+    return path
+
+
+def _read(path: Path) -> list[tuple[int, object]]:
+    return list(read_pages(Source(path, path.name), INTERVAL, ANY))
+
+
+@pytest.mark.parametrize("gzip", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "head", "encoding"),
+    [
+        ("text/html; charset=utf-8", "", "utf-8"),
+        ("text/html; charset=iso-8859-15", "", "iso-8859-15"),
+        ("text/html; charset=windows-1252", "", "cp1252"),
+        ("text/html", '<meta charset="utf-8">', "utf-8"),
+        ("text/html", '<meta charset="windows-1252">', "cp1252"),
+        ("text/html; charset=iso-8859-1", "", "utf-8-sig"),
+        ("text/html; charset=nonsense", '<meta charset="utf-8">', "utf-8"),
+    ],
+)
+def test_pages_in_many_charsets(
+    tmp_path: Path, gzip: bool, kind: str, head: str, encoding: str
+) -> None:
+    body = PAGE.format(head=head).encode(encoding)
+    path = _archive(tmp_path / "w", [("https://a.example/x", "200 OK", kind, body)], gzip=gzip)
+    ((number, page),) = _read(path)
+    assert number == 1
+    assert page.title == "Les crêpes"  # type: ignore[attr-defined]
+    assert page.fetched_at == 1655294400  # type: ignore[attr-defined]
+    text = page.text  # type: ignore[attr-defined]
+    assert "trois œufs pour préparer la pâte" in text
+    assert "Contact" not in text
+
+
+def test_other_responses_are_rejects_by_reason(tmp_path: Path) -> None:
+    html, body = "text/html; charset=utf-8", PAGE.format(head="").encode()
+    records = [
+        ("https://a.example/1", "404 Not Found", html, body),
+        ("https://a.example/2", "301 Moved Permanently", html, b""),
+        ("https://a.example/3", "200 OK", "image/png", b"\x89PNG"),
+        ("https://a.example/4", "200 OK", html, b"<html></html>"),
+        ("ftp://a.example/5", "200 OK", html, body),
+        ("https://a.example/6", "200 OK", html, body),
+    ]
+    found = _read(_archive(tmp_path / "w.warc.gz", records))
+    reasons = [page for _, page in found[:5]]
+    assert reasons == ["http_404", "http_301", "not_html", "empty_text", "bad_url"]
+    assert not isinstance(found[5][1], str)
+    assert [number for number, _ in found] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_truncated_archive_keeps_what_came_before(tmp_path: Path) -> None:
+    body = PAGE.format(head="").encode()
+    records = [(f"https://a.example/{n}", "200 OK", "text/html", body) for n in range(20)]
+    whole = _archive(tmp_path / "w.warc.gz", records).read_bytes()
+    (tmp_path / "w.warc.gz").write_bytes(whole[: len(whole) // 2])
+    found = _read(tmp_path / "w.warc.gz")
+    pages = [page for _, page in found if not isinstance(page, str)]
+    assert 5 <= len(pages) <= 11
+
+
+def test_a_simulated_archive_is_the_simulated_crawl(tmp_path: Path) -> None:
+    params = {"documents": 60, "queries": 3, "impressions": 20, "snapshots": 1, "refetched": 0}
+    texts = {}
+    for kind in ("jsonl", "warc"):
+        world = tmp_path / kind
+        simulate(world, Simulation(crawl_format=kind, malformed_rate=0, **params))  # type: ignore[arg-type]
+        (path,) = (world / "crawls").iterdir()
+        out, scratch = tmp_path / f"{kind}-out", tmp_path / f"{kind}-scratch"
+        out.mkdir()
+        scratch.mkdir()
+        ledger = ingest_crawl(
+            out,
+            files=[Source(path, path.name)],
+            interval=INTERVAL,
+            params=ANY,
+            limits=Limits(scratch),
+            progress=Silent(),
+        )
+        ledger.check("crawl")
+        rows = pl.read_parquet(sorted((out / "pages").glob("*"))).sort("doc_id")
+        texts[kind] = rows.select("doc_id", "url", "title", "fetched_at")
+    assert texts["jsonl"].equals(texts["warc"])
+
+
+def test_parquet_crawls(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "url": ["https://a.example/1", None, "https://a.example/2"],
+            "timestamp": [5, 6, 7],
+            "title": ["Un", None, None],
+            "text": ["Texte un", "x", ""],
+        }
+    )
+    frame.write_parquet(tmp_path / "c.parquet")
+    found = _read(tmp_path / "c.parquet")
+    assert [page for _, page in found[1:]] == ["bad_url", "empty_text"]
+    assert found[0][1].text == "Texte un"  # type: ignore[attr-defined]
+    frame.rename({"text": "body"}).write_parquet(tmp_path / "d.parquet")
+    with pytest.raises(FormatError, match="found url, timestamp, title, body"):
+        _read(tmp_path / "d.parquet")
+    (tmp_path / "e.parquet").write_bytes((tmp_path / "c.parquet").read_bytes()[:200])
+    with pytest.raises(FormatError, match="not a readable Parquet file"):
+        _read(tmp_path / "e.parquet")
+
+
+def test_real_archives(shared: Path) -> None:
+    found = _read(shared / "warc/pages_mixed_charsets.warc.gz")
+    assert len(found) == 1327
+    reasons = Counter(page for _, page in found if isinstance(page, str))
+    assert reasons["http_404"] == 24
+    pages = [page for _, page in found if not isinstance(page, str)]
+    assert len(pages) > 1250
+    broken = [p for p in pages if "\ufffd" in p.text]  # type: ignore[attr-defined]
+    assert len(broken) <= 3
