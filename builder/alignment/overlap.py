@@ -44,40 +44,38 @@ def _ratio(part: Integers, whole: Integers) -> Floats:
 
 @dataclass(frozen=True)
 class Versions:
-    """Two versions of each of n documents, as numbered tokens.
+    """Two versions of each of n documents, as numbered words.
 
     Args:
-        codes: Token numbers: all earlier versions, then all later ones.
-        lengths: Tokens of each version, 2n entries in the same order.
-        vocabulary: Distinct tokens; every code is below it.
+        words: Numbers of the words: all earlier versions, then all later ones. Two words have one
+            number when they are equal and belong to versions of one document.
+        lengths: Words of each version, 2n entries in the same order.
     """
 
-    codes: Integers
+    words: Integers
     lengths: Integers
-    vocabulary: int
 
     @classmethod
     def of(cls, first: pl.Series, second: pl.Series) -> "Versions":
-        """Number the tokens of two equally long columns of token lists."""
+        """Number the words of two equally long columns of token lists."""
         tokens = pl.concat([first.alias("tokens"), second.alias("tokens")])
         lengths = tokens.list.len().cast(pl.Int64).to_numpy()
-        words = tokens.explode().drop_nulls().to_arrow()
-        encoded = pa.array(words).dictionary_encode()
-        return cls(_indices(encoded), lengths, len(encoded.dictionary))
+        words = pa.array(tokens.explode().drop_nulls().to_arrow()).dictionary_encode()
+        document = np.repeat(np.tile(np.arange(len(first)), 2), lengths)
+        return cls(_number(document * len(words.dictionary) + _indices(words)), lengths)
 
     def overlap(self, size: int) -> SetSizes:
-        """Compare the sets of n-grams of `size` tokens of both versions of each document."""
-        padded, lengths = _pad(self.codes, self.lengths, size, self.vocabulary)
-        grams, counts = _grams(padded, lengths, size, self.vocabulary + 1)
-        documents = len(self.lengths) // 2
-        document = np.repeat(np.arange(len(counts)) % max(documents, 1), counts)
-        members = _number(document * (int(grams.max(initial=0)) + 1) + grams)
-        border = int(counts[:documents].sum())
-        owner = np.zeros(int(members.max(initial=-1)) + 1, dtype=np.int64)
-        owner[members] = document
-        in_first, in_second = np.zeros_like(owner, dtype=bool), np.zeros_like(owner, dtype=bool)
-        in_first[members[:border]] = True
-        in_second[members[border:]] = True
+        """Compare the sets of n-grams of `size` words of both versions of each document."""
+        words, lengths = _pad(self.words, self.lengths, size)
+        counts = np.maximum(lengths - size + 1, 0)
+        begin = np.arange(int(counts.sum())) + np.repeat(_starts(lengths) - _starts(counts), counts)
+        grams = _grams(words, size)[begin]
+        documents, border = len(lengths) // 2, int(counts[: len(counts) // 2].sum())
+        owner = np.zeros(int(grams.max(initial=-1)) + 1, dtype=np.int64)
+        owner[grams] = np.repeat(np.tile(np.arange(documents), 2), counts)
+        in_first, in_second = np.zeros(len(owner), dtype=bool), np.zeros(len(owner), dtype=bool)
+        in_first[grams[:border]] = True
+        in_second[grams[border:]] = True
         first, second, common = (
             np.bincount(owner[chosen], minlength=documents).astype(np.int64)
             for chosen in (in_first, in_second, in_first & in_second)
@@ -99,23 +97,26 @@ def _starts(lengths: Integers) -> Integers:
     return np.cumsum(lengths) - lengths
 
 
-def _pad(codes: Integers, lengths: Integers, size: int, filler: int) -> tuple[Integers, Integers]:
-    """Fill every document that has some tokens, but fewer than `size`, up to `size`."""
+def _pad(words: Integers, lengths: Integers, size: int) -> tuple[Integers, Integers]:
+    """Fill every version that has some words, but fewer than `size`, up to `size`."""
     padded = np.where(lengths > 0, np.maximum(lengths, size), 0)
     if padded.sum() == lengths.sum():
-        return codes, lengths
-    target = np.arange(len(codes)) + np.repeat(_starts(padded) - _starts(lengths), lengths)
-    filled = np.full(int(padded.sum()), filler, dtype=np.int64)
-    filled[target] = codes
+        return words, lengths
+    target = np.arange(len(words)) + np.repeat(_starts(padded) - _starts(lengths), lengths)
+    filled = np.full(int(padded.sum()), int(words.max(initial=-1)) + 1, dtype=np.int64)
+    filled[target] = words
     return filled, padded
 
 
-def _grams(codes: Integers, lengths: Integers, size: int, base: int) -> tuple[Integers, Integers]:
-    """Number the n-grams of each document: numbers in text order, and how many each has."""
-    counts = np.maximum(lengths - size + 1, 0)
-    shift = np.repeat(_starts(lengths) - _starts(counts), counts)
-    begin = np.arange(int(counts.sum())) + shift
-    grams = codes[begin]
-    for offset in range(1, size):
-        grams = _number(grams * base + codes[begin + offset])
-    return grams, counts
+def _grams(words: Integers, size: int) -> Integers:
+    """Number the n-gram at each place, whatever the borders of documents.
+
+    An n-gram is known by the longest shorter grams at its two ends: 1, 2, 4, 5 words for size 5.
+    """
+    grams, known = words, 1
+    while known < size and len(grams):
+        step = min(known, size - known)
+        ends = grams[step:]
+        grams = _number(grams[: len(ends)] * (int(grams.max()) + 1) + ends)
+        known += step
+    return grams

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from builder.clicks.estimate import ORDERED_ESTIMATES, choose_priors, create_estimates
+from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
 from builder.parameters import ClickParameters
 from builder.resources import Limits
@@ -53,7 +54,7 @@ def add_estimates(
             'statistics with votes = "user" do not add up, because a user of two logs would vote '
             "twice; count the logs together"
         )
-    with limits.connect() as connection:
+    with limits.connect(ENGINE_SHARE) as connection:
         files = [str(path) for table in estimates for path in table.paths]
         connection.read_parquet(files).create_view("added")
         connection.execute(SUMS)

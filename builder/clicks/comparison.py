@@ -25,7 +25,7 @@ from builder.clicks.encoding import EncodedLog, encode
 from builder.clicks.log import LogAccount, account_for_rejects, open_log
 from builder.clicks.model_log import check_model, working
 from builder.clicks.models import LEAST, MODELS, Pages, Prediction, Training
-from builder.clicks.statistics import set_variables
+from builder.clicks.statistics import ENGINE_SHARE, set_variables
 from builder.errors import DataError, UsageError
 from builder.parameters import ClickParameters
 from builder.progress import Progress, Silent
@@ -164,7 +164,7 @@ def _encode(
     log: Path, test: Path | None, held_out: float, limits: Limits, progress: Progress
 ) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogAccount, ...]]:
     """Pages of both parts; impressions of train, of test, and of test before seen queries."""
-    with limits.connect() as connection:
+    with limits.connect(ENGINE_SHARE) as connection:
         connection.execute(LOGGED)
         parts = [(log, 1 - held_out)] if test is None else [(log, 1.0), (test, 0.0)]
         logs = tuple(_add(connection, *part, limits, progress) for part in parts)

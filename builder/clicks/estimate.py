@@ -5,16 +5,19 @@ s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s
 (Chapelle & Zhang 2009, algorithm 1). A pair that was shown but never examined has no estimate.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 import numpy as np
+import polars as pl
 
 from builder.clicks.diagnostics import write_diagnostics
 from builder.clicks.priors import Beta, Priors, fit_beta
-from builder.clicks.statistics import count_pairs, set_variables
-from builder.parameters import ClickParameters
+from builder.clicks.statistics import ENGINE_SHARE, count_pairs, set_variables
+from builder.parameters import ClickParameters, VerdictFilter
 from builder.progress import Progress
+from builder.queries import left_out
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, write_query
 from schemas import ClickEstimates
@@ -22,7 +25,9 @@ from schemas import ClickEstimates
 SELECTED = """
 CREATE VIEW used_impressions AS
 SELECT impression, "user", query, results, clicks
-FROM impressions SEMI JOIN candidates USING (query)
+FROM impressions
+SEMI JOIN candidates USING (query)
+ANTI JOIN left_out_users USING ("user")
 """
 
 SELECTED_VARIANTS = """
@@ -30,13 +35,16 @@ CREATE VIEW used_impressions AS
 SELECT impression, "user", coalesce(representative, query) AS query, results, clicks
 FROM impressions
 SEMI JOIN candidates USING (query)
+ANTI JOIN left_out_users USING ("user")
 LEFT JOIN (SELECT query, representative FROM variants) USING (query)
 """
 
 ACCOUNT = """
-SELECT count(*) AS impressions,
-       count(*) FILTER (query IN (SELECT query FROM candidates)) AS selected
-FROM impressions
+SELECT count(*), coalesce(sum(is_selected::BIGINT), 0),
+       coalesce(sum((is_selected AND is_left_out)::BIGINT), 0)
+FROM (SELECT query IN (SELECT query FROM candidates) AS is_selected,
+             coalesce("user" IN (SELECT "user" FROM left_out_users), false) AS is_left_out
+      FROM impressions)
 """
 
 WITHOUT_CLICK = "SELECT count(*) FILTER (deepest IS NULL) FROM read_pages"
@@ -83,6 +91,8 @@ def estimate(
     limits: Limits,
     progress: Progress,
     variants: Table | None = None,
+    verdicts: Table | None = None,
+    filters: Sequence[VerdictFilter] = (),
 ) -> Ledger:
     """Estimate attractiveness and satisfaction of every pair shown for a candidate query.
 
@@ -97,16 +107,21 @@ def estimate(
         progress: Told when a step is done.
         variants: Which query stands for which (contract `Variants`); their clicks are counted
             together.
+        verdicts: What lists and plug-ins say (contract `Verdicts`).
+        filters: Which of it leaves users out, such as bots.
 
     Returns:
-        The account in impressions; rejected: `query_not_selected`, and `no_click_skipped` where
-        impressions without a click are no evidence.
+        The account in impressions; rejected: `query_not_selected`, `user_left_out`, and
+        `no_click_skipped` where impressions without a click are no evidence.
     """
-    with limits.connect() as connection:
+    with limits.connect(ENGINE_SHARE) as connection:
         impressions.view(connection, "impressions")
         candidates.view(connection, "candidates")
         if variants is not None:
             variants.view(connection, "variants")
+        users = left_out(verdicts, filters, "user").values()
+        keys = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
+        connection.register("left_out_users", keys.to_frame("user").to_arrow())
         connection.execute(SELECTED if variants is None else SELECTED_VARIANTS)
         count_pairs(connection, params)
         ledger = _account(connection, params, out)
@@ -119,13 +134,14 @@ def estimate(
 
 
 def _account(connection: duckdb.DuckDBPyConnection, params: ClickParameters, out: Path) -> Ledger:
-    offered, selected = connection.execute(ACCOUNT).fetchall()[0]
+    offered, selected, spurned = connection.execute(ACCOUNT).fetchall()[0]
     skipped = 0
     if params.no_click == "skip":
         skipped = connection.execute(WITHOUT_CLICK).fetchall()[0][0]
-    ledger = Ledger("impressions", rows_in=offered, rows_out=selected - skipped)
+    ledger = Ledger("impressions", rows_in=offered, rows_out=selected - spurned - skipped)
     with RejectWriter(out, "clicks", ledger) as rejects:
         rejects.add("query_not_selected", rows=offered - selected)
+        rejects.add("user_left_out", rows=spurned)
         if params.no_click == "skip":
             rejects.add("no_click_skipped", rows=skipped)
     return ledger

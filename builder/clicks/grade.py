@@ -16,7 +16,7 @@ from builder.clicks.policies import Cuts, assign, fit_cuts, stability, target_sh
 from builder.clicks.posterior import Evidence, Posterior
 from builder.clicks.priors import Beta, Priors
 from builder.clicks.sensitivity import write_sensitivity
-from builder.clicks.statistics import set_variables
+from builder.clicks.statistics import ENGINE_SHARE, set_variables
 from builder.errors import DataError
 from builder.parameters import QrelParameters
 from builder.progress import Progress
@@ -147,7 +147,7 @@ def grade(
         FormatError: a file of judgements is not one.
         DataError: the estimates carry more than one prior.
     """
-    with limits.connect() as connection:
+    with limits.connect(ENGINE_SHARE) as connection:
         click_estimates.view(connection, "click_estimates")
         candidates.view(connection, "candidates")
         documents.view(connection, "documents")

@@ -21,7 +21,7 @@ from builder.clicks.estimate import choose_priors, create_estimates
 from builder.clicks.log import LogAccount, account_for_rejects, open_log
 from builder.clicks.models import MODELS, Trained, Training
 from builder.clicks.priors import Priors
-from builder.clicks.statistics import count_pairs, count_used
+from builder.clicks.statistics import ENGINE_SHARE, count_pairs, count_used
 from builder.errors import UsageError
 from builder.parameters import ClickParameters
 from builder.progress import Progress, Silent
@@ -90,7 +90,7 @@ def model_log(
     if out.suffix not in {".parquet", ".tsv"}:
         raise UsageError(f"--out: expected a name that ends in .parquet or .tsv, found {out}")
     params = params or ClickParameters()
-    with working(limits) as allowed, allowed.connect() as connection:
+    with working(limits) as allowed, allowed.connect(ENGINE_SHARE) as connection:
         account = open_log(connection, log, allowed.scratch, progress or Silent())
         count_pairs(connection, params, both_rules=False)
         account_for_rejects(connection, account, count_used(connection, params))

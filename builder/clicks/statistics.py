@@ -6,17 +6,18 @@ clicked once however often it was clicked; a document shown twice on a page coun
 Everything is counted in integers, so the order of rows, threads and shards cannot matter, and the
 statistics of two logs add up to those of their union.
 
-Views, each made of the one before it: `used_impressions`, `page_views` (one row per distinct page
-with its weight), `shown` (one row per rank), `pair_counts`.
+Views, each made of the one before it: `used_impressions`, `read_pages`, `page_views` (one row per
+distinct page with its weight), `shown` (one row per rank), `counted`. Identical pages are counted
+together: faster where pages repeat, and where they do not, the database engine spills one grouping
+at a time, which keeps it within its memory.
 """
 
 import duckdb
 
 from builder.parameters import ClickParameters
 
-SAMPLE_OF_PAGES = 20_000
-REPEATED_ENOUGH = 0.9
-"""Distinct pages per page of the sample below which identical pages are counted together."""
+ENGINE_SHARE = 0.5
+"""Part of the memory limit for the database engine, which takes some more outside its own count."""
 
 SINGLE_PAGES = """
 CREATE VIEW read_pages AS
@@ -66,19 +67,9 @@ WINDOW whole_visit AS (
 
 PAGE_VIEWS = """
 CREATE VIEW page_views AS
-SELECT query, results, clicks, deepest, latest, 1::BIGINT AS weight FROM read_pages
-"""
-
-COLLAPSED_PAGE_VIEWS = """
-CREATE VIEW page_views AS
 SELECT query, results, clicks, deepest, latest, count(*) AS weight
 FROM read_pages
 GROUP BY query, results, clicks, deepest, latest
-"""
-
-DISTINCT_PAGES_OF_SAMPLE = """
-SELECT count(*), count(DISTINCT (query, results, clicks))
-FROM (SELECT query, results, clicks FROM used_impressions LIMIT getvariable('sample_of_pages'))
 """
 
 SHOWN = """
@@ -111,15 +102,23 @@ FROM shown
 GROUP BY query, doc
 """
 
+PAGE_VIEWS_BY_USER = """
+CREATE VIEW page_views AS
+SELECT "user", CASE WHEN "user" IS NULL THEN impression END AS anonymous,
+       query, results, clicks, deepest, latest
+FROM read_pages
+GROUP BY ALL
+"""
+
 SHOWN_TO_USER = """
 CREATE VIEW shown AS
 WITH ranks AS (
-    SELECT impression, "user", query, unnest(results) AS doc,
+    SELECT "user", anonymous, query, unnest(results) AS doc,
            generate_subscripts(results, 1) AS rank, clicks, deepest,
            CASE WHEN getvariable('last_by_time') THEN latest ELSE deepest END AS last
-    FROM read_pages
+    FROM page_views
 )
-SELECT "user", CASE WHEN "user" IS NULL THEN impression END AS anonymous, query, doc,
+SELECT "user", anonymous, query, doc,
        deepest IS NOT NULL AS on_clicked_page,
        coalesce(rank <= deepest, false) AS above_last_click,
        list_contains(clicks, rank::USMALLINT) AS clicked,
@@ -194,18 +193,14 @@ def count_pairs(
         params: Which impressions without a click, which last click, whose votes, which pages.
         both_rules: Count examinations under the other rule for impressions without a click too.
     """
-    set_variables(
-        connection,
-        skip=params.no_click == "skip",
-        last_by_time=params.last == "time",
-        sample_of_pages=SAMPLE_OF_PAGES,
-    )
+    set_variables(connection, skip=params.no_click == "skip", last_by_time=params.last == "time")
     connection.execute(JOINED_PAGES if params.pages == "joined" else SINGLE_PAGES)
     if params.votes == "user":
+        connection.execute(PAGE_VIEWS_BY_USER)
         connection.execute(SHOWN_TO_USER)
         connection.execute(COUNTED_BY_USER)
     else:
-        connection.execute(COLLAPSED_PAGE_VIEWS if _repeats(connection) else PAGE_VIEWS)
+        connection.execute(PAGE_VIEWS)
         connection.execute(SHOWN)
         connection.execute(COUNTED_BY_IMPRESSION)
     connection.execute(PAIR_TOTALS)
@@ -222,9 +217,3 @@ def set_variables(connection: duckdb.DuckDBPyConnection, **values: bool | int | 
     """Set variables that the statements of this room read."""
     for name, value in values.items():
         connection.execute(f"SET VARIABLE {name} = ?", [value])
-
-
-def _repeats(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether pages repeat often enough for collapsing them first to save time."""
-    pages, distinct = connection.execute(DISTINCT_PAGES_OF_SAMPLE).fetchall()[0]
-    return bool(distinct < REPEATED_ENOUGH * pages)

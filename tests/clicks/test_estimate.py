@@ -8,11 +8,11 @@ import pytest
 
 from builder.clicks import add_estimates, estimate
 from builder.errors import UsageError
-from builder.parameters import ClickParameters
+from builder.parameters import ClickParameters, VerdictFilter
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.tables import Table, table_at
-from schemas import ClickDiagnostics, ClickEstimates, Rejects, Variants
+from schemas import ClickDiagnostics, ClickEstimates, Rejects, Variants, Verdicts
 
 UNIFORM = ClickParameters(prior="beta")
 LOG: list[Any] = [
@@ -125,6 +125,18 @@ def test_clicks_of_variants_are_counted_together(run_estimate: Any, table: Any) 
     assert {row["query"] for row in found.values()} == {7}
     assert (found[11]["impressions"], found[11]["clicks"]) == (4, 2)
     assert estimates(apart)["impressions"].sum() == estimates(together)["impressions"].sum()
+
+
+def test_users_that_a_verdict_leaves_out_do_not_count(run_estimate: Any, table: Any) -> None:
+    verdicts = table(
+        [("user", 1, "bot", "list", "1", 0.9), ("user", 2, "bot", "list", "1", 0.1)], Verdicts
+    )
+    filters = (VerdictFilter(name="bots", kind="user", label="bot"),)
+    out, ledger = run_estimate(LOG, UNIFORM, queries=(7, 8), verdicts=verdicts, filters=filters)
+    assert (ledger.rows_in, ledger.rows_out) == (5, 2)
+    assert rejected(out) == {"query_not_selected": 1, "user_left_out": 2}
+    kept, _ = run_estimate(LOG[2:4], UNIFORM)
+    assert estimates(out).equals(estimates(kept))
 
 
 @pytest.mark.parametrize("no_click", ["all_examined", "skip"])

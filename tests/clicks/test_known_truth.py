@@ -1,6 +1,7 @@
 """Simulated users with known attractiveness: coverage of intervals, recovery of grades, bots."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,8 @@ from builder.clicks.models import Pages
 from builder.clicks.policies import Cuts, assign
 from builder.clicks.posterior import Evidence, Posterior
 from builder.clicks.priors import Priors, fit_beta
-from builder.parameters import ClickParameters, QrelParameters
+from builder.parameters import ClickParameters, QrelParameters, VerdictFilter
+from schemas import Verdicts
 
 QUERIES, DOCS = 60, 10
 
@@ -102,24 +104,31 @@ def as_log(of: World, users: list[int]) -> list[tuple[int, int, list[int], list[
     ]
 
 
-@pytest.mark.parametrize("votes", ["impression", "user"])
-def test_one_vote_a_user_removes_the_bias_of_bots(run_estimate: object, votes: str) -> None:
+@pytest.mark.parametrize("rule", ["none", "one_vote_a_user", "verdict"])
+def test_bots_bias_and_rules_remove_the_bias(run_estimate: Any, table: Any, rule: str) -> None:
     truth = world(3, pages=120, satisfaction=(9, 1))
     people = as_log(truth, list(range(len(truth.query))))
     everything = list(range(1, DOCS + 1))
     bots = [
         (10**6 + n % 2, q, results, everything) for n, (_, q, results, _) in enumerate(people[::5])
     ]
-    params = ClickParameters.model_validate({"votes": votes})
+    params = ClickParameters(votes="user" if rule == "one_vote_a_user" else "impression")
+    tables = {}
+    if rule == "verdict":
+        rows = [("user", 10**6 + n, "bot", "list", "1", 1.0) for n in range(2)]
+        filters = (VerdictFilter(name="bots", kind="user", label="bot"),)
+        tables = {"verdicts": table(rows, Verdicts), "filters": filters}
     errors = []
     for log in (people, people + bots):
-        out, _ = run_estimate(log, params)  # type: ignore[operator]
+        out, _ = run_estimate(log, params, **tables)
         found = pl.read_parquet(out / "click_estimates.parquet").filter(pl.col("examinations") > 20)
         real = truth.attractiveness.ravel()[found["doc"].to_numpy()]
         errors.append(float((found["attractiveness"].to_numpy() - real).mean()))
     honest, biased = errors
     assert abs(honest) < 0.02
-    if votes == "impression":
+    if rule == "none":
         assert biased > 0.12
+    elif rule == "verdict":
+        assert biased == honest
     else:
         assert biased < 0.05

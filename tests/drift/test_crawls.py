@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from builder.documents.tokens import document_tokens
 from builder.drift import compare_crawls
 from builder.errors import FormatError, UsageError
 from builder.parameters import ChangeParameters
@@ -112,12 +113,11 @@ def reference(old: dict[str, list[str]], new: dict[str, list[str]]) -> dict[str,
         a5, b5 = (shingles(side[url]) for side in (old, new))
         jaccard.append(len(a5 & b5) / len(a5 | b5))
     first, second = (Counter(w for ws in side.values() for w in ws) for side in (old, new))
-    bits = math.fsum(
-        count / total.total() / 2 * math.log2(count / total.total() / mixture)
-        for total in (first, second)
-        for word, count in total.items()
-        for mixture in [(first[word] / first.total() + second[word] / second.total()) / 2]
-    )
+    totals = first.total(), second.total()
+    bits = []
+    for word in first.keys() | second.keys():
+        p, q = first[word] / totals[0], second[word] / totals[1]
+        bits += [x / 2 * math.log2(x / ((p + q) / 2)) for x in (p, q) if x]
     return {
         "added": len(new.keys() - old.keys()),
         "removed": len(old.keys() - new.keys()),
@@ -125,10 +125,10 @@ def reference(old: dict[str, list[str]], new: dict[str, list[str]]) -> dict[str,
         "unchanged": len(common) - len(updated),
         "dice": sorted(dice),
         "shingle_jaccard": sorted(jaccard),
-        "js_bits": bits,
+        "js_bits": math.fsum(bits),
         "jaccard": len(first.keys() & second.keys()) / len(first.keys() | second.keys()),
-        "oov_share": sum(n for w, n in second.items() if w not in first) / second.total(),
-        "oov_share_back": sum(n for w, n in first.items() if w not in second) / first.total(),
+        "oov_share": sum(n for w, n in second.items() if w not in first) / totals[1],
+        "oov_share_back": sum(n for w, n in first.items() if w not in second) / totals[0],
     }
 
 
@@ -137,10 +137,7 @@ def shingles(words: list[str]) -> set[tuple[str, ...]]:
 
 
 def tokens_of(pages: pl.DataFrame) -> dict[str, list[str]]:
-    return {
-        url: re.findall(r"\w+", f"{title}\n{text}".lower())
-        for url, title, text in pages.select("url_key", "title", "text").iter_rows()
-    }
+    return dict(pages.select("url_key", document_tokens()).iter_rows())
 
 
 @pytest.mark.parametrize(
@@ -154,12 +151,12 @@ def tokens_of(pages: pl.DataFrame) -> dict[str, list[str]]:
 def test_real_pages_against_plain_python(
     shared: Path, tmp_path: Path, old: str, new: str, known: tuple[int, int]
 ) -> None:
-    paths = [shared / f"crawl/{date}.jsonl.gz" for date in (old, new)]
-    found = compare(*paths, tmp_path / "scratch")
+    first, second = (shared / f"crawl/{date}.jsonl.gz" for date in (old, new))
+    found = compare(first, second, tmp_path / "scratch")
     pages = [
         pl.read_parquet(tmp_path / "scratch" / side / "pages/*.parquet") for side in ("old", "new")
     ]
-    expected = reference(*map(tokens_of, pages))
+    expected = reference(*(tokens_of(side) for side in pages))
     for name in ("added", "removed", "updated", "unchanged"):
         assert found["documents"][name] == expected[name]
     assert (found["documents"]["added"], found["documents"]["removed"]) == known
@@ -180,7 +177,7 @@ def test_the_php_manual_gives_its_reference_numbers(shared: Path, tmp_path: Path
         with gzip.open(shared / f"crawl/{date}.jsonl.gz", "rt") as file:
             kept = (line for line in file if "//www.php.net/" in json.loads(line)["url"])
             paths[-1].write_text("".join(kept))
-    found = compare(*paths, tmp_path / "scratch")
+    found = compare(paths[0], paths[1], tmp_path / "scratch")
     documents, vocabulary = found["documents"], found["vocabulary"]
     assert [documents[n] for n in ("added", "removed", "updated")] == [8, 1, 136]
     printed = [
@@ -194,12 +191,12 @@ def test_the_php_manual_gives_its_reference_numbers(shared: Path, tmp_path: Path
 
 
 def test_real_archives(shared: Path, tmp_path: Path) -> None:
-    paths = [shared / f"warc/sante_{date}.warc.gz" for date in ("2025-09-30", "2026-01-31")]
-    found = compare(*paths, tmp_path / "scratch")
+    first, second = (shared / f"warc/sante_{date}.warc.gz" for date in ("2025-09-30", "2026-01-31"))
+    found = compare(first, second, tmp_path / "scratch")
     pages = [
         pl.read_parquet(tmp_path / "scratch" / side / "pages/*.parquet") for side in ("old", "new")
     ]
-    expected = reference(*map(tokens_of, pages))
+    expected = reference(*(tokens_of(side) for side in pages))
     for name in ("added", "removed", "updated", "unchanged"):
         assert found["documents"][name] == expected[name]
     assert found["vocabulary"]["js_bits"] == pytest.approx(expected["js_bits"], abs=1e-9)

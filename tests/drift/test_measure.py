@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from builder.drift import measure
+from builder.drift.checks import OF_PAIR, OF_SNAPSHOT
 from builder.drift.measure import Series, measure_series, to_json
 from builder.parameters import ChangeParameters
 from builder.progress import Silent
@@ -182,7 +183,7 @@ def graded(qrels: pl.DataFrame) -> dict[tuple[str, str], tuple[int, int]]:
 def test_every_check_is_answered(drift: dict[str, Any]) -> None:
     assert not [c for c in drift["checks"] if c["verdict"] == "construction"]
     assert all(check["evidence"] for check in drift["checks"])
-    assert len(drift["checks"]) == 3 * 2 + 2 * 18
+    assert len(drift["checks"]) == 3 * len(OF_SNAPSHOT) + 2 * (len(OF_PAIR) + 1)
 
 
 def run(series: Series, limits: Limits, out: Path, **recorded: Any) -> Any:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from builder.drift.report import numbers
-from builder.drift.report.charts import curves, figure, heat_map, histogram
+from builder.drift.report.charts import figure, heat_map
+from builder.drift.report.drawings import curves, histogram
 from builder.drift.report.markup import Markup, element
 from builder.drift.report.sections import (
     Drift,
@@ -198,7 +199,7 @@ def _divergences(caption: str, names: list[str], pairs: list[Mapping[str, Any]])
     cells = [[0.0 if a == b else values[a, b] for b in names] for a in names]
     shades = [[None if v is None else v / most for v in row] for row in cells]
     digits = max(4, 2 - math.floor(math.log10(most)))
-    texts = [[numbers.decimal(v, digits) for v in row] for row in cells]
+    texts = [["0" if v == 0 else numbers.decimal(v, digits) for v in row] for row in cells]
     return heat_map(caption, names, names, shades, texts)
 
 

@@ -1,0 +1,266 @@
+"""The report: nothing from data is markup, nothing leaves the page, it reads without a script."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builder.drift import render_report
+from builder.drift.measure import measure_series
+from builder.drift.report import numbers
+from builder.drift.report.findings import findings
+from builder.drift.report.markup import Markup, element, join
+from builder.parameters import ChangeParameters
+from builder.progress import Silent
+from schemas import Documents, Qrels, Queries
+from tests.drift.worlds import Rules, World, frame, observe, page, qrel, query, store
+
+SCRIPT = "<script>alert(1)</script>"
+IMAGE = '"><img src=x onerror=alert(2)>'
+VOID = {"meta", "br", "hr", "col"}
+
+
+@pytest.fixture(scope="module")
+def drift(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Three months of a world whose second change is one of construction."""
+    world = World(seed=2, topics=4, queries_per_topic=25, pages_per_query=4)
+    rules = (Rules(), Rules(), Rules(cuts=(0.3, 0.6)))
+    months = {f"2022-0{6 + n}": observe(world, rules[n], n) for n in range(3)}
+    series, limits = store(tmp_path_factory.mktemp("world"), months)
+    return measure_series(series, ChangeParameters(), limits, Silent(), {})
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Pages, queries and topics that try to be markup."""
+    before = (
+        frame([page("https://site.fr/a", SCRIPT, "un deux trois")], Documents),
+        frame([query(IMAGE, SCRIPT)], Queries),
+        frame([qrel(IMAGE, "https://site.fr/a", 1)], Qrels),
+    )
+    after = (
+        frame([page("https://site.fr/a", SCRIPT, "quatre cinq")], Documents),
+        frame([query(SCRIPT + "</script>", IMAGE)], Queries),
+        frame([qrel(SCRIPT, "https://site.fr/a", 1)], Qrels),
+    )
+    months = {"2022-06": before, "2022-07": after}
+    series, limits = store(tmp_path_factory.mktemp("hostile"), months)
+    return measure_series(series, ChangeParameters(), limits, Silent(), {})
+
+
+class Outline(HTMLParser):
+    """Elements of a document with their attributes, and its text."""
+
+    def __init__(self, document: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(document)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.elements)
+
+
+def test_data_is_text(hostile: dict[str, Any]) -> None:
+    outline = Outline(render_report(hostile))
+    assert outline.count("script") == 1
+    assert outline.count("img") == 0
+    assert SCRIPT in outline.text
+    assert IMAGE in outline.text
+    assert not [a for _, attributes in outline.elements for a in attributes if a.startswith("on")]
+
+
+def test_every_element_is_closed(drift: dict[str, Any]) -> None:
+    assert Outline(render_report(drift)).open == []
+
+
+def test_nothing_leaves_the_page(drift: dict[str, Any]) -> None:
+    document = render_report(drift)
+    outline = Outline(document)
+    links = [
+        attributes[name]
+        for _, attributes in outline.elements
+        for name in attributes
+        if name in ("href", "src", "action", "data", "srcset")
+    ]
+    assert links
+    assert all(link is not None and link.startswith("#") for link in links)
+    assert "url(" not in document
+    assert "@import" not in document
+    assert "default-src 'none'" in document.replace("&#x27;", "'")
+    assert len(document) < 400_000
+
+
+def test_links_lead_somewhere(drift: dict[str, Any]) -> None:
+    outline = Outline(render_report(drift))
+    names = [attributes["id"] for _, attributes in outline.elements if "id" in attributes]
+    assert len(names) == len(set(names))
+    targets = [a["href"] for tag, a in outline.elements if tag == "a"]
+    assert {str(target)[1:] for target in targets} <= set(names)
+
+
+def test_what_a_screen_reader_needs(drift: dict[str, Any]) -> None:
+    outline = Outline(render_report(drift))
+    for tag, attributes in outline.elements:
+        if tag == "svg":
+            assert attributes["role"] == "img"
+            assert attributes["aria-label"]
+        if tag == "th":
+            assert attributes["scope"] in ("row", "col")
+        if attributes.get("tabindex") == "0":
+            assert attributes["aria-label"]
+    assert outline.count("table") == outline.count("caption")
+    headings = [int(tag[1]) for tag, _ in outline.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(headings))
+    assert ("html", {"lang": "en"}) in outline.elements
+
+
+def test_findings_begin_with_the_construction(drift: dict[str, Any]) -> None:
+    found = findings(drift)
+    assert found[0].warns
+    assert "scores are cut elsewhere" in "".join(f.text for f in found if f.warns)
+    plain = [f.text for f in found if not f.warns]
+    assert any(re.match(r"[\d.]+ % of the \d+ pages of 2022-06 are still there", t) for t in plain)
+    assert any("kept their grade" in text for text in plain)
+
+
+def test_numbers_of_the_page_are_those_of_the_file(drift: dict[str, Any]) -> None:
+    text = Outline(render_report(json.loads(json.dumps(drift)))).text
+    for row in drift["snapshots"]:
+        assert numbers.count(row["documents"]) in text
+        assert numbers.count(row["tokens"]) in text
+    for pair in drift["pairs"]:
+        assert f"{pair['documents']['updated']} updated" in text
+        assert numbers.percent(pair["qrels"]["flip_rate"]) in text
+        for word in pair["documents"]["most_rewritten"]:
+            assert word["url_key"] in text
+
+
+def test_same_numbers_same_page(drift: dict[str, Any]) -> None:
+    assert render_report(drift) == render_report(json.loads(json.dumps(drift)))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0.0, "0.0 %"),
+        (0.0004, "< 0.1 %"),
+        (0.3416, "34.2 %"),
+        (0.9999, "> 99.9 %"),
+        (1.0, "100.0 %"),
+    ],
+)
+def test_shares_are_not_rounded_away(value: float | None, text: str) -> None:
+    assert numbers.percent(value) == text
+
+
+def test_markup_escapes_everything_once() -> None:
+    inner = element("b", "<&>", 3, None, title='"x"')
+    assert inner == '<b title="&quot;x&quot;">&lt;&amp;&gt;3</b>'
+    assert element("p", inner, class_=None, hidden="") == f"<p hidden>{inner}</p>"
+    assert join(["a", Markup("<br>"), ("b", ["<"])]) == "a<br>b&lt;"
+    assert element("meta", charset="utf-8") == '<meta charset="utf-8">'
+
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+
+PROBE = """
+<script>
+addEventListener("error", (event) => { document.title = "error: " + event.message; });
+addEventListener("load", () => {
+  for (const button of document.querySelectorAll("thead button")) button.click();
+  document.getElementById("theme").click();
+  const wide = document.documentElement.scrollWidth > innerWidth;
+  const sorted = document.querySelectorAll('th[aria-sort]').length;
+  const requests = performance.getEntriesByType("resource").length;
+  const probe = document.createElement("pre");
+  probe.id = "probe";
+  probe.textContent = JSON.stringify({
+    wide, sorted, requests, width: innerWidth, title: document.title,
+    theme: document.documentElement.dataset.theme, images: document.images.length,
+  });
+  parent.document.body.append(probe);
+});
+</script>
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("content", ["drift", "hostile"])
+def test_in_a_browser(
+    content: str, width: int, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    document = render_report(request.getfixturevalue(content))
+    open_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", document)
+    probed = html.escape(open_policy.replace("</head>", PROBE + "</head>"))
+    path = tmp_path / "frame.html"
+    path.write_text(f'<iframe srcdoc="{probed}" width={width} height=900 style="border:0">')
+    found = browse(path, tmp_path)
+    assert found["title"].startswith("Drift report")
+    assert found["width"] == width
+    assert (found["wide"], found["requests"], found["images"]) == (False, 0, 0)
+    assert found["sorted"] > 5
+    assert found["theme"] in ("dark", "light")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_policy_allows_our_script(drift: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(render_report(drift))
+    dom = dump(path, tmp_path)
+    assert 'class="scripted"' in dom
+
+
+def browse(path: Path, folder: Path) -> dict[str, Any]:
+    found = re.search(r'<pre id="probe">(.*?)</pre>', dump(path, folder))
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+def dump(path: Path, folder: Path) -> str:
+    flags = (
+        "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
+        "--disable-background-networking --disable-component-update --dump-dom "
+        "--enable-logging=stderr"
+    )
+    done = subprocess.run(
+        [
+            str(CHROMIUM),
+            *flags.split(),
+            f"--user-data-dir={folder / 'profile'}",
+            "--window-size=1400,900",
+            path.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "CONSOLE" not in done.stderr
+    return done.stdout
