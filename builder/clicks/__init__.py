@@ -1,15 +1,15 @@
 """Click models and graded qrels: impressions in, sDBN estimates, then judgements out."""
 
 from builder.clicks.addition import add_estimates
-from builder.clicks.agreement import AgreementReport, agreement
+from builder.clicks.agreement import AgreementReport, agreement_report
 from builder.clicks.assessments import ImportReport, import_assessments
 from builder.clicks.comparison import COMPARED, Comparison, compare_models
-from builder.clicks.estimate import estimate
-from builder.clicks.grade import grade
-from builder.clicks.model_log import ModelReport, model_log
+from builder.clicks.estimation import estimate
+from builder.clicks.grading import grade
 from builder.clicks.models import MODELS
 from builder.clicks.pooling import LONGEVAL_STRATA, Pool, Stratum, depth, draw_pool
 from builder.clicks.sheets import write_sheet
+from builder.clicks.standalone import ModelReport, model_log
 
 __all__ = [
     "COMPARED",
@@ -22,7 +22,7 @@ __all__ = [
     "Pool",
     "Stratum",
     "add_estimates",
-    "agreement",
+    "agreement_report",
     "compare_models",
     "depth",
     "draw_pool",

@@ -7,7 +7,7 @@ concatenated log; priors and estimates are then derived again from the sums.
 from collections.abc import Sequence
 from pathlib import Path
 
-from builder.clicks.estimate import ORDERED_ESTIMATES, choose_priors, create_estimates
+from builder.clicks.estimation import ORDERED_ESTIMATES, choose_priors, create_estimates
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
 from builder.parameters import ClickParameters

@@ -69,7 +69,9 @@ class AgreementReport:
     clicks: TwoSources | None
 
 
-def agreement(judgements: pl.LazyFrame, qrels: pl.LazyFrame | None = None) -> AgreementReport:
+def agreement_report(
+    judgements: pl.LazyFrame, qrels: pl.LazyFrame | None = None
+) -> AgreementReport:
     """How far assessors agree with each other and with clicks.
 
     Args:

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from builder.clicks.encoding import EncodedLog, encode
 from builder.clicks.log import LogAccount, account_for_rejects, open_log
-from builder.clicks.model_log import check_model, working
 from builder.clicks.models import LEAST, MODELS, Pages, Prediction, Training
+from builder.clicks.standalone import check_model, working
 from builder.clicks.statistics import ENGINE_SHARE, set_variables
 from builder.errors import DataError, UsageError
 from builder.parameters import ClickParameters

@@ -11,11 +11,12 @@ import duckdb
 import numpy as np
 
 from builder.clicks.models import Pages
+from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
 from builder.resources import Limits
 
-BYTES_PER_RESULT = 150
-"""Peak of arrays while a model is trained, per shown result of distinct pages; measured."""
+BYTES_PER_RESULT = 250
+"""Peak of arrays while the most demanding model is trained, per result of distinct pages."""
 
 TRAIN_ONLY = """
 CREATE VIEW pages_to_encode AS
@@ -83,14 +84,7 @@ def encode(connection: duckdb.DuckDBPyConnection, limits: Limits) -> EncodedLog:
         UsageError: the arrays would not fit in that memory.
     """
     connection.execute(ENCODED_PAGES)
-    shown = connection.execute(SIZE).fetchall()[0][0]
-    if shown * BYTES_PER_RESULT > limits.memory:
-        raise UsageError(
-            f"the distinct pages show {shown} results, whose arrays need about "
-            f"{shown * BYTES_PER_RESULT // 2**20} MiB, but the limit is "
-            f"{limits.memory // 2**20} MiB; raise --memory, or use the model sdbn on the log, "
-            "which does not hold pages in memory"
-        )
+    _check_size(connection, int(limits.memory * (1 - ENGINE_SHARE)))
     connection.execute(ENCODED_PAIRS)
     number = connection.execute(NUMBER_OF_PAIRS).fetchall()[0][0]
     pages = connection.execute(PAGE_ROWS).fetchnumpy()
@@ -106,3 +100,15 @@ def encode(connection: duckdb.DuckDBPyConnection, limits: Limits) -> EncodedLog:
     return EncodedLog(
         *(everything.select(np.asarray(pages[name], dtype=np.int64)) for name in ("train", "test"))
     )
+
+
+def _check_size(connection: duckdb.DuckDBPyConnection, room: int) -> None:
+    shown = connection.execute(SIZE).fetchall()[0][0]
+    needed = shown * BYTES_PER_RESULT
+    if needed > room:
+        raise UsageError(
+            f"the distinct pages show {shown} results, whose arrays need about "
+            f"{needed // 2**20} MiB, but --memory leaves {room // 2**20} MiB for them; raise it to "
+            f"{2 * needed // 2**20 + 1} MiB, or use the model sdbn on the log, which does not hold "
+            "pages in memory"
+        )

@@ -128,10 +128,12 @@ def _table(folder: Path, snapshot: str, name: str, contract: Any) -> Table:
 
 
 def _read(folder: Path) -> float:
-    begun = time.perf_counter()
-    for snapshot in SNAPSHOTS:
-        for batch in _table(folder, snapshot, "documents", Documents).batches(COLUMNS):
-            batch.validate()
+    """Seconds of the second of two readings: the first loads the engine."""
+    for _ in range(2):
+        begun = time.perf_counter()
+        for snapshot in SNAPSHOTS:
+            for batch in _table(folder, snapshot, "documents", Documents).batches(COLUMNS):
+                batch.validate()
     return time.perf_counter() - begun
 
 

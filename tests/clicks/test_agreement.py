@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from builder.clicks.agreement import agreement, cohen_kappa, krippendorff_alpha
+from builder.clicks.agreement import agreement_report, cohen_kappa, krippendorff_alpha
 from schemas import Judgements
 
 _ = np.nan
@@ -62,7 +62,7 @@ def test_report_of_two_assessors_and_clicks() -> None:
             "click_grade": [2, 0, 1],
         }
     )
-    report = agreement(rows, qrels)
+    report = agreement_report(rows, qrels)
     (two,) = report.assessors
     assert (two.first, two.second, two.pairs, two.same) == ("ann", "bob", 2, 1)
     assert two.table == ((0, 1, 0), (0, 0, 0), (0, 0, 1))
@@ -74,7 +74,7 @@ def test_report_of_two_assessors_and_clicks() -> None:
 
 
 def test_report_without_anything_in_common() -> None:
-    report = agreement(judgements((1, "ann", 2), (2, "bob", 1)))
+    report = agreement_report(judgements((1, "ann", 2), (2, "bob", 1)))
     assert report.assessors == ()
     assert report.alpha_ordinal is None
     assert report.clicks is None

@@ -239,7 +239,7 @@ def test_arrays_that_do_not_fit_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoding, "BYTES_PER_RESULT", 2**30)
-    with pytest.raises(UsageError, match="raise --memory"):
+    with pytest.raises(UsageError, match="raise it to"):
         model_log(written(tmp_path, RECORDS), "dbn", tmp_path / "out.parquet")
 
 

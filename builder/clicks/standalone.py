@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 
 from builder.clicks.encoding import TRAIN_ONLY, encode
-from builder.clicks.estimate import choose_priors, create_estimates
+from builder.clicks.estimation import choose_priors, create_estimates
 from builder.clicks.log import LogAccount, account_for_rejects, open_log
 from builder.clicks.models import MODELS, Trained, Training
 from builder.clicks.priors import Priors
