@@ -11,6 +11,7 @@ import typer
 
 from builder import __version__
 from builder.cli import analysis, build, collection, evaluation
+from builder.cli.arguments import spread
 from builder.errors import LongEvalError
 
 INTERRUPTED = 130
@@ -51,7 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        app(args=evaluation.spread_measures(given), prog_name="longeval")
+        app(args=spread(given), prog_name="longeval")
     except LongEvalError as error:
         if "--debug" in given:
             raise

@@ -27,6 +27,13 @@ class CrawlFormat(StrEnum):
     WARC = "warc"
 
 
+class LogFormat(StrEnum):
+    """Formats in which a simulated log is written."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where to.")] = Path("demo"),
     threads: Threads = None,
@@ -55,11 +62,12 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Another seed, another world.")] = 1,
     over: Annotated[
         list[Path] | None,
-        typer.Option(exists=True, help="Simulate logs over this crawl instead; repeat it."),
+        typer.Option(exists=True, help="Simulate logs over these crawls instead."),
     ] = None,
     crawl_format: Annotated[
         CrawlFormat, typer.Option(help="Format of the crawl.")
     ] = CrawlFormat.JSONL,
+    log_format: Annotated[LogFormat, typer.Option(help="Format of logs.")] = LogFormat.JSONL,
     quiet: Quiet = False,
 ) -> None:
     """Write raw logs and crawls of a synthetic search engine, with their truth.
@@ -76,6 +84,7 @@ def simulate(
         impressions=impressions,
         seed=seed,
         crawl_format=crawl_format.value,
+        log_format=log_format.value,
     )
     if over:
         simulate_over(folder, over, params)

@@ -10,7 +10,6 @@ import typer
 from builder.cli.analysis import Format, PlainFormat
 from builder.cli.build import Quiet
 from builder.cli.output import table
-from builder.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -261,29 +260,6 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
 
 def _cell(value: object) -> object:
     return f"{value:.4f}" if isinstance(value, float) else value
-
-
-def spread_measures(arguments: list[str]) -> list[str]:
-    """`--measures A B,C` as `--measures A --measures B --measures C`.
-
-    Words count as measures until the next option or existing path.
-
-    Raises:
-        UsageError: nothing follows the option.
-    """
-    if arguments and arguments[-1] == "--measures":
-        raise UsageError("--measures: expected the names of measures after it, such as nDCG@10")
-    spread: list[str] = []
-    taking = False
-    for argument in arguments:
-        taking = argument == "--measures" or (
-            taking and not argument.startswith("-") and not Path(argument).exists()
-        )
-        if not taking:
-            spread.append(argument)
-        elif argument != "--measures":
-            spread += [word for name in argument.split(",") for word in ("--measures", name)]
-    return spread
 
 
 VERBS: tuple[Callable[..., Any], ...] = (evaluate, baseline, trend, filtering, summarization)

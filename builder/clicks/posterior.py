@@ -3,7 +3,7 @@
 In: counts of distinct kinds of evidence and the priors. Given sDBN's reading of the log,
 a ~ Beta(alpha_a + clicks, beta_a + skips) and s ~ Beta(alpha_s + last clicks, beta_s + other
 clicks) independently. The score a is treated exactly; the score a s on a grid of equally likely
-values of both, 64 by 64, which is a fixed stratified sample and so draws no random number.
+values of both, 32 by 32, which is a fixed stratified sample and so draws no random number.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from builder.clicks.priors import Beta, Priors
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-NODES = 64
+NODES = 32
 CHUNK = 1024
 DECIMALS = 6
 SMALLEST = 1e-300

@@ -39,7 +39,17 @@ def parse_impression(line: bytes, interval: Interval, params: LogParameters) -> 
     """
     if not line.strip():
         raise RejectError("blank_line")
-    record = parse_object(line)
+    return make_impression(parse_object(line), interval, params)
+
+
+def make_impression(
+    record: dict[str, Any], interval: Interval, params: LogParameters
+) -> Impression:
+    """Check the fields of one impression.
+
+    Raises:
+        RejectError: a field is missing or wrong, or the time is outside the interval.
+    """
     if parse_time(record.get("time")) not in interval:
         raise RejectError("outside_interval")
     results = _results(record.get("results"), params)
@@ -67,19 +77,19 @@ def parse_object(line: bytes) -> dict[str, Any]:
 
 
 def parse_time(value: object) -> int:
-    """Unix seconds of a number or an ISO 8601 text; without an offset it is UTC.
+    """Unix seconds of a number, a moment or an ISO 8601 text; without an offset it is UTC.
 
     Raises:
         RejectError: neither.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LATEST:
         return int(value)
-    if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value)
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(moment, datetime):
             return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-        except (ValueError, OverflowError):
-            pass
+    except (ValueError, OverflowError):
+        pass
     raise RejectError("bad_time")
 
 

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from builder.ingest.dictionary import Dictionary
-from builder.ingest.impression import Impression, RejectError, parse_impression
-from builder.ingest.lines import Block, read_blocks
+from builder.ingest.impressions import Numbered, read_impressions
 from builder.parameters import LogParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -57,13 +56,15 @@ def ingest_log(
         Dictionary(limits, _secret(files)) as dictionary,
     ):
         for file in files:
-            for block in read_blocks(file, params.max_line_bytes):
-                parsed = _parse(block, file, interval, params, rejects)
-                kept = _key(parsed, file, dictionary, rejects)
+            for records in read_impressions(file, interval, params):
+                for line, reason in records.rejects:
+                    rejects.add(reason, file=file.name, line=line)
+                kept = _key(records.impressions, file, dictionary, rejects)
                 writer.write(_batch(kept, ledger.rows_out))
                 ledger.rows_out += len(kept)
-                ledger.rows_in += len(block.lines) + (block.fault is not None)
-                progress.advance(len(block.lines))
+                offered = len(records.impressions) + len(records.rejects)
+                ledger.rows_in += offered
+                progress.advance(offered)
         dictionary.write(out)
     return ledger
 
@@ -77,29 +78,7 @@ def _secret(files: Sequence[Source]) -> bytes:
     return digest.digest()
 
 
-Numbered = tuple[int, Impression]
 Keyed = tuple[int | None, int, int, list[int], list[int]]
-
-
-def _parse(
-    block: Block,
-    file: Source,
-    interval: Interval,
-    params: LogParameters,
-    rejects: RejectWriter,
-) -> list[Numbered]:
-    parsed: list[Numbered] = []
-    for number, line in enumerate(block.lines, block.first):
-        if line is None:
-            rejects.add("line_too_long", file=file.name, line=number)
-            continue
-        try:
-            parsed.append((number, parse_impression(line, interval, params)))
-        except RejectError as reject:
-            rejects.add(str(reject), file=file.name, line=number)
-    if block.fault is not None:
-        rejects.add(block.fault, file=file.name, line=block.first + len(block.lines))
-    return parsed
 
 
 def _key(

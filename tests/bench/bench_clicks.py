@@ -2,8 +2,8 @@
 
 The log has ten results a page and text for queries and URLs, in Parquet. PyClick is measured when
 the environment variable PYCLICK names its folder; its load and training are one number, and its
-counts must be ours. Growth is measured in processes of their own, under `--memory 1GiB`, with the
-number of queries growing with the log.
+counts must be ours. Growth is measured in processes of their own, under `--memory 1GiB`: first with
+the same queries in the longer log, then with five times as many, which is five times the output.
 
 Run it as `python -m tests.bench clicks`.
 """
@@ -49,13 +49,12 @@ def run_bench(quick: bool = False) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory(prefix="bench-clicks-") as name:
         folder = Path(name)
         rows = _beside_peers(folder, 1_000_000 // scale)
-        sizes = [5_000_000 // scale, 25_000_000 // scale]
-        return rows + _growth(folder, sizes)
+        return rows + _growth(folder, 5_000_000 // scale)
 
 
 def _beside_peers(folder: Path, impressions: int) -> list[dict[str, object]]:
     log = folder / "log.parquet"
-    write_log(log, impressions)
+    write_log(log, impressions, queries=impressions // 20)
     with duckdb.connect() as connection:
         scan = _best(lambda: connection.execute(SCAN, [str(log)]).fetchall())
     rows: list[dict[str, object]] = []
@@ -102,18 +101,19 @@ def _digest(out: Path) -> str:
     return digest.hexdigest()
 
 
-def _growth(folder: Path, sizes: list[int]) -> list[dict[str, object]]:
+def _growth(folder: Path, base: int) -> list[dict[str, object]]:
+    """Seconds and peak of a log, of one five times as long, and of one with more queries too."""
     rows: list[dict[str, object]] = []
-    for size in sizes:
-        log, scratch = folder / f"log-{size}.parquet", folder / f"scratch-{size}"
-        write_log(log, size, queries=size // 50)
-        scratch.mkdir()
+    for size, queries in ((base, base // 50), (5 * base, base // 50), (5 * base, base // 10)):
+        log, scratch = folder / "growing.parquet", folder / "scratch"
+        write_log(log, size, queries)
+        scratch.mkdir(exist_ok=True)
         found = _alone(["-c", RUN_ALONE, str(log), str(scratch)])
-        rows.append({"name": f"sdbn, {size} impressions, 1 GiB", **found})
-        log.unlink()
-    seconds = [float(str(row["seconds"])) for row in rows]
-    exponent = math.log(seconds[-1] / seconds[0]) / math.log(sizes[-1] / sizes[0])
-    rows[-1]["note"] = f"growth exponent {exponent:.2f}"
+        row: dict[str, object] = {"name": f"sdbn, {size} impressions, {queries} queries, 1 GiB"}
+        rows.append(row | found)
+    for row in rows[1:]:
+        ratio = float(str(row["seconds"])) / float(str(rows[0]["seconds"]))
+        row["note"] = f"growth exponent {math.log(ratio) / math.log(5):.2f}"
     return rows
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from builder import BuildReport
 from builder.cli import main
-from builder.cli.evaluation import spread_measures
+from builder.cli.arguments import spread
 from builder.errors import UsageError
 
 Captured = pytest.CaptureFixture[str]
@@ -153,11 +153,17 @@ def test_a_table_of_an_evaluation(built: BuildReport, tmp_path: Path, capsys: Ca
     assert "unknown; known are nDCG" in capsys.readouterr().err
 
 
-def test_measures_may_follow_each_other() -> None:
+def test_some_options_take_several_words(tmp_path: Path) -> None:
     words = ["evaluate", "c", "run", "--measures", "nDCG@10", "AP,RR", "--depth", "10"]
-    assert spread_measures(words) == [
+    assert spread(words) == [
         *("evaluate", "c", "run", "--measures", "nDCG@10"),
         *("--measures", "AP", "--measures", "RR", "--depth", "10"),
     ]
-    with pytest.raises(UsageError, match="expected the names of measures"):
-        spread_measures(["evaluate", "--measures"])
+    files = [str(tmp_path / name) for name in ("a.gz", "b.gz")]
+    for file in files:
+        Path(file).touch()
+    assert spread(["simulate", "--over", *files, str(tmp_path)]) == [
+        *("simulate", "--over", files[0], "--over", files[1], str(tmp_path))
+    ]
+    with pytest.raises(UsageError, match="expected at least one value"):
+        spread(["evaluate", "--measures"])

@@ -30,7 +30,7 @@ PLANTED: dict[str, tuple[dict[str, Any], str]] = {
 """A change of rules, and the check that must name it."""
 
 HAPPENED: dict[str, dict[str, Any]] = {
-    "interest in topics fades": {"interest": ((1, 0.02), (5, 0.02))},
+    "interest in topics falls to a twentieth": {"interest": ((1, 0.05), (5, 0.05))},
     "interest in long queries fades": {"interest_in_long": 0.05},
     "traffic falls": {"traffic": 1 / 3},
     "traffic grows": {"traffic": 3.0},
@@ -78,7 +78,7 @@ def test_a_change_of_the_world_is_not(name: str) -> None:
 def test_the_changes_are_of_one_size() -> None:
     """A planted change takes as many queries, or moves as many grades, as its counterpart."""
     pairs = [
-        ("topics dropped", "interest in topics fades"),
+        ("topics dropped", "interest in topics falls to a twentieth"),
         ("long queries filtered", "interest in long queries fades"),
         ("threshold raised", "traffic falls"),
     ]

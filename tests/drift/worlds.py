@@ -44,8 +44,8 @@ class World:
 
     seed: int = 0
     topics: int = 8
-    queries_per_topic: int = 45
-    pages_per_query: int = 6
+    queries_per_topic: int = 36
+    pages_per_query: int = 4
     traffic: float = 1.0
     interest: tuple[tuple[int, float], ...] = ()
     interest_in_long: float = 1.0

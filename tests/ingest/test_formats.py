@@ -11,9 +11,10 @@ from warcio.warcwriter import WARCWriter
 
 from builder import Simulation, simulate
 from builder.errors import FormatError
-from builder.ingest import ingest_crawl
+from builder.ingest import ingest_crawl, ingest_log
+from builder.ingest.impressions import read_impressions
 from builder.ingest.pages import read_pages
-from builder.parameters import CrawlParameters
+from builder.parameters import CrawlParameters, LogParameters
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.sources import Interval, Source
@@ -158,3 +159,43 @@ def test_real_archives(shared: Path) -> None:
     assert len(pages) > 1250
     broken = [p for p in pages if "\ufffd" in p.text]  # type: ignore[attr-defined]
     assert len(broken) <= 3
+
+
+def test_parquet_logs_are_read_like_json_lines(tmp_path: Path) -> None:
+    tables = {}
+    for kind in ("jsonl", "parquet"):
+        world = tmp_path / kind
+        options = {"documents": 60, "queries": 10, "impressions": 500, "snapshots": 1}
+        simulate(world, Simulation(log_format=kind, malformed_rate=0, **options))  # type: ignore[arg-type]
+        (path,) = (world / "logs").iterdir()
+        out, scratch = tmp_path / f"{kind}-out", tmp_path / f"{kind}-scratch"
+        out.mkdir()
+        scratch.mkdir()
+        ledger = ingest_log(
+            out,
+            files=[Source(path, path.name)],
+            interval=INTERVAL,
+            params=LogParameters(),
+            limits=Limits(scratch),
+            progress=Silent(),
+        )
+        ledger.check("log")
+        assert (ledger.rows_in, ledger.rows_out) == (500, 500)
+        tables[kind] = pl.read_parquet(out / "impressions.parquet").drop("user")
+    assert tables["jsonl"].equals(tables["parquet"])
+
+
+def test_rows_of_parquet_logs_are_checked(tmp_path: Path) -> None:
+    rows = {
+        "time": [5, None, 7],
+        "query": ["un", "deux", "trois"],
+        "results": [["https://a.example/1"], ["https://a.example/1"], []],
+    }
+    pl.DataFrame(rows).write_parquet(tmp_path / "l.parquet")
+    source = Source(tmp_path / "l.parquet", "l.parquet")
+    (records,) = read_impressions(source, INTERVAL, LogParameters())
+    assert [number for number, _ in records.impressions] == [1]
+    assert records.rejects == [(2, "bad_time"), (3, "no_results")]
+    pl.DataFrame(rows).drop("results").write_parquet(tmp_path / "l.parquet")
+    with pytest.raises(FormatError, match="results is missing, found time, query"):
+        list(read_impressions(source, INTERVAL, LogParameters()))
