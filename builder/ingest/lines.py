@@ -9,7 +9,7 @@ unpacks to far more than its size is left at the bound.
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, cast
 
@@ -92,24 +92,28 @@ def read_blocks(source: Source, max_line: int) -> Iterator[Block]:
 
 
 def _chunks(file: IO[bytes], source: Source) -> Iterator[tuple[bytes, str | None]]:
-    """Decompressed chunks; the last of a faulty file comes with the fault."""
+    """Decompressed chunks; the last of a faulty file comes with the fault, and what was before it.
+
+    `read1` returns what could be unpacked before it meets the damage; `read` would lose it.
+    """
     most = max(LARGEST_RATIO * source.path.stat().st_size, RATIO_APPLIES_FROM)
-    seen = 0
-    while True:
+    read = cast("Callable[[int], bytes]", getattr(file, "read1", file.read))
+    seen, pieces, held, fault = 0, [], 0, None
+    while fault is None:
         try:
-            chunk = file.read(CHUNK)
-            if not seen:
-                chunk = chunk.removeprefix(BOM)
+            piece = read(CHUNK)
         except EOFError:
-            yield b"", "file_truncated"
-            return
+            piece, fault = b"", "file_truncated"
         except (OSError, zlib.error, zstandard.ZstdError):
-            yield b"", "file_damaged"
-            return
-        if not chunk:
-            return
-        seen += len(chunk)
+            piece, fault = b"", "file_damaged"
+        if not piece and fault is None:
+            break
+        pieces.append(piece if seen else piece.removeprefix(BOM))
+        seen, held = seen + len(piece), held + len(piece)
         if seen > most:
-            yield b"", "decompression_bomb"
-            return
-        yield chunk, None
+            fault = "decompression_bomb"
+        if held >= CHUNK or fault is not None:
+            yield b"".join(pieces), fault
+            pieces, held = [], 0
+    if pieces:
+        yield b"".join(pieces), None

@@ -71,7 +71,14 @@ def test_a_truncated_file_keeps_what_came_before(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(packed[: len(packed) // 2])
     found, faults = read(tmp_path / "f")
     assert faults == ["file_truncated"]
+    assert len(found) > 8_000
     assert found == data.split(b"\n")[: len(found)]
+
+
+def test_even_a_small_truncated_file_keeps_its_lines(tmp_path: Path) -> None:
+    packed = gzip.compress(b"un\ndeux\ntrois\n", 0)
+    (tmp_path / "f").write_bytes(packed[:-12])
+    assert read(tmp_path / "f") == ([b"un", b"deux"], ["file_truncated"])
 
 
 def test_a_damaged_file_stops_with_a_fault(tmp_path: Path) -> None:
