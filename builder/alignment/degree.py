@@ -18,6 +18,11 @@ SELECT doc_id, tokens_from + tokens_to AS tokens
 FROM pairing WHERE status = 'updated' ORDER BY doc_id
 """
 
+DEGREE = ("dice", "shingle_jaccard")
+
+IN_CACHE = 100_000
+"""Tokens that are compared at a time: their hash tables fit a processor's cache."""
+
 DEGREES = "CREATE TEMP TABLE degrees (doc_id VARCHAR, dice DOUBLE, shingle_jaccard DOUBLE)"
 
 
@@ -58,9 +63,16 @@ def compare_texts(
         `doc_id`, `dice`, `shingle_jaccard`, sorted by id.
     """
     before, after = read_tokens(documents_from, ids), read_tokens(documents_to, ids)
-    versions = Versions.of(before["tokens"], after["tokens"])
-    return before.select(
-        "doc_id",
-        pl.Series("dice", versions.overlap(1).dice()),
-        pl.Series("shingle_jaccard", versions.overlap(shingle).jaccard()),
+    both = before.with_columns(after["tokens"].alias("later")).with_columns(
+        (pl.col("tokens").list.len() + pl.col("later").list.len()).alias("size")
     )
+    nothing = before.head(0).select("doc_id", *(pl.lit(0.0).alias(name) for name in DEGREE))
+    return pl.concat(
+        [nothing, *(_degrees(p, shingle) for p in batches_by_size(both, "size", IN_CACHE))]
+    )
+
+
+def _degrees(texts: pl.DataFrame, shingle: int) -> pl.DataFrame:
+    versions = Versions.of(texts["tokens"], texts["later"])
+    measured = (versions.overlap(1).dice(), versions.overlap(shingle).jaccard())
+    return texts.select("doc_id", *map(pl.Series, DEGREE, measured))

@@ -15,12 +15,15 @@ import polars as pl
 from builder.alignment.overlap import Versions
 from builder.alignment.sketch import sketch
 from builder.alignment.texts import batches_by_size, read_tokens
+from builder.documents.tokens import tokens
 from builder.parameters import ChangeParameters
 from builder.progress import Progress
 from builder.tables import Table
 
 PAGES_PER_BAND = 20
 """A band that more pages of a side share is boilerplate and proposes nothing."""
+
+PAIRS_PER_BATCH = 256
 
 IDENTIFYING = """
 CREATE TEMP TABLE {side}_texts AS
@@ -50,9 +53,14 @@ WHERE tokens >= {shingle:d}
 ORDER BY doc_id
 """
 
+SIMILARITIES = (
+    "CREATE TEMP TABLE similarities (gone_id VARCHAR, came_id VARCHAR, similarity DOUBLE)"
+)
+
 BANDS = "CREATE TEMP TABLE {side}_bands (doc_id VARCHAR, band VARCHAR, value UBIGINT)"
 
 CANDIDATES = """
+CREATE TEMP TABLE candidates AS
 WITH
 gone_pages AS (
     SELECT * FROM gone_bands QUALIFY count(*) OVER (PARTITION BY band, value) <= {most:d}
@@ -60,12 +68,19 @@ gone_pages AS (
 came_pages AS (
     SELECT * FROM came_bands QUALIFY count(*) OVER (PARTITION BY band, value) <= {most:d}
 )
-SELECT DISTINCT g.doc_id AS gone_id, c.doc_id AS came_id, a.tokens + b.tokens AS tokens
-FROM gone_pages AS g
-JOIN came_pages AS c USING (band, value)
-JOIN gone_texts AS a ON a.doc_id = g.doc_id
-JOIN came_texts AS b ON b.doc_id = c.doc_id
-ORDER BY gone_id, came_id
+SELECT DISTINCT g.doc_id AS gone_id, c.doc_id AS came_id
+FROM gone_pages AS g JOIN came_pages AS c USING (band, value)
+"""
+
+CANDIDATE_TEXTS = """
+SELECT
+    gone_id,
+    came_id,
+    f.title || chr(10) || f.text AS gone_text,
+    t.title || chr(10) || t.text AS came_text
+FROM candidates
+JOIN documents_from AS f ON f.doc_id = gone_id
+JOIN documents_to AS t ON t.doc_id = came_id
 """
 
 NEAREST = """
@@ -77,7 +92,11 @@ WITH ranked AS (
         row_number() OVER (PARTITION BY came_id ORDER BY similarity DESC, gone_id) AS of_came
     FROM similarities
 )
-SELECT gone_id, came_id, 'moved', true FROM ranked WHERE of_gone = 1 AND of_came = 1
+SELECT gone_id, came_id, 'moved', g.text_hash <> c.text_hash
+FROM ranked
+JOIN gone_texts AS g ON g.doc_id = gone_id
+JOIN came_texts AS c ON c.doc_id = came_id
+WHERE of_gone = 1 AND of_came = 1
 """
 
 
@@ -96,12 +115,12 @@ def match_moved(
     connection.execute(SAME_TOKENS)
     for side, documents in (("gone", documents_from), ("came", documents_to)):
         _sketch_side(connection, side, documents, params.shingle, progress)
-    connection.execute(
-        "CREATE TEMP TABLE similarities (gone_id VARCHAR, came_id VARCHAR, similarity DOUBLE)"
-    )
-    candidates = connection.sql(CANDIDATES.format(most=PAGES_PER_BAND)).pl()
-    for piece in batches_by_size(candidates, "tokens"):
-        _append(connection, "similarities", _near(piece, documents_from, documents_to, params))
+    connection.execute(CANDIDATES.format(most=PAGES_PER_BAND))
+    texts = connection.sql(CANDIDATE_TEXTS).to_arrow_reader(PAIRS_PER_BATCH)
+    similar = [near_pairs(pl.DataFrame(batch), params) for batch in texts]
+    connection.execute(SIMILARITIES)
+    for rows in similar:
+        _append(connection, "similarities", rows)
     connection.execute(NEAREST)
 
 
@@ -122,21 +141,15 @@ def _sketch_side(
     progress.finish()
 
 
-def _near(
-    candidates: pl.DataFrame,
-    documents_from: Table,
-    documents_to: Table,
-    params: ChangeParameters,
-) -> pl.DataFrame:
-    """The candidate pairs whose shingle Jaccard is at least `moved`, with it."""
-    sides = []
-    for column, documents in (("gone_id", documents_from), ("came_id", documents_to)):
-        ids = candidates[column].unique().sort()
-        texts = read_tokens(documents, ids).rename({"doc_id": column})
-        sides.append(
-            candidates.select(column).join(texts, on=column, how="left", maintain_order="left")
-        )
-    versions = Versions.of(sides[0]["tokens"], sides[1]["tokens"])
+def near_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
+    """The pairs whose shingle Jaccard is at least `moved`, with it.
+
+    Args:
+        candidates: `gone_id`, `came_id`, `gone_text`, `came_text`.
+        params: Shingle size and threshold.
+    """
+    words = candidates.select(tokens(pl.col("gone_text", "came_text")))
+    versions = Versions.of(words["gone_text"], words["came_text"])
     similarity = pl.Series("similarity", versions.overlap(params.shingle).jaccard())
     return candidates.select("gone_id", "came_id", similarity).filter(
         pl.col("similarity") >= params.moved

@@ -6,6 +6,7 @@ from builder.clicks.assessments import ImportReport, import_assessments
 from builder.clicks.comparison import COMPARED, Comparison, compare_models
 from builder.clicks.estimation import estimate
 from builder.clicks.grading import grade
+from builder.clicks.judging import PoolReport, pool_runs
 from builder.clicks.models import MODELS
 from builder.clicks.pooling import LONGEVAL_STRATA, Pool, Stratum, depth, draw_pool
 from builder.clicks.sheets import write_sheet
@@ -20,6 +21,7 @@ __all__ = [
     "ImportReport",
     "ModelReport",
     "Pool",
+    "PoolReport",
     "Stratum",
     "add_estimates",
     "agreement_report",
@@ -30,5 +32,6 @@ __all__ = [
     "grade",
     "import_assessments",
     "model_log",
+    "pool_runs",
     "write_sheet",
 ]

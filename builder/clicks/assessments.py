@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.errors import FormatError
+from builder.errors import FormatError, UsageError
 from builder.sources import Source
 from builder.tables import write_frame
 from schemas import DOC_ID_PATTERN, GRADES, QUERY_ID_PATTERN, Judgements
@@ -64,6 +64,12 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
         unjudged=rows - judgements.height,
         assessors=dict(counts.iter_rows()),
     )
+
+
+def check_assessor(name: str) -> None:
+    """Raise a UsageError when a text cannot name an assessor."""
+    if re.fullmatch(ASSESSOR_PATTERN, name) is None:
+        raise UsageError(f"expected {PATTERNS['assessor'][1]} as assessor, found {name!r}")
 
 
 def read_assessments(files: Sequence[Source]) -> pl.DataFrame:

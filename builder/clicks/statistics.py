@@ -65,7 +65,18 @@ WINDOW whole_visit AS (
     ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
 """
 
-PAGE_VIEWS = """
+SINGLE_PAGE_VIEWS = """
+CREATE VIEW page_views AS
+WITH collapsed AS (
+    SELECT query, results, clicks, count(*) AS weight
+    FROM used_impressions GROUP BY query, results, clicks
+)
+SELECT query, results, clicks, weight,
+       list_max(clicks)::BIGINT AS deepest, clicks[-1]::BIGINT AS latest
+FROM collapsed
+"""
+
+JOINED_PAGE_VIEWS = """
 CREATE VIEW page_views AS
 SELECT query, results, clicks, deepest, latest, count(*) AS weight
 FROM read_pages
@@ -82,9 +93,9 @@ WITH ranks AS (
 )
 SELECT query, doc, rank, weight,
        deepest IS NOT NULL AS on_clicked_page,
-       coalesce(rank <= deepest, false) AS above_last_click,
+       rank <= deepest AS above_last_click,
        list_contains(clicks, rank::USMALLINT) AS clicked,
-       coalesce(rank = last, false) AS clicked_last
+       rank = last AS clicked_last
 FROM ranks
 """
 
@@ -120,9 +131,9 @@ WITH ranks AS (
 )
 SELECT "user", anonymous, query, doc,
        deepest IS NOT NULL AS on_clicked_page,
-       coalesce(rank <= deepest, false) AS above_last_click,
+       rank <= deepest AS above_last_click,
        list_contains(clicks, rank::USMALLINT) AS clicked,
-       coalesce(rank = last, false) AS clicked_last, rank
+       rank = last AS clicked_last
 FROM ranks
 """
 
@@ -200,7 +211,7 @@ def count_pairs(
         connection.execute(SHOWN_TO_USER)
         connection.execute(COUNTED_BY_USER)
     else:
-        connection.execute(PAGE_VIEWS)
+        connection.execute(JOINED_PAGE_VIEWS if params.pages == "joined" else SINGLE_PAGE_VIEWS)
         connection.execute(SHOWN)
         connection.execute(COUNTED_BY_IMPRESSION)
     connection.execute(PAIR_TOTALS)

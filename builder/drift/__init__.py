@@ -1,11 +1,19 @@
 """How a collection changes over time: statistics, findings, a report.
 
-In: the tables of a collection, or two crawls. Out: `drift.json`, `report.html`, and the same
-numbers as values.
+In: the tables of a collection, two crawls, or the runs of one system on two snapshots. Out:
+`drift.json`, `report.html`, the same numbers as values, and where a change of score comes from.
 """
 
+from builder.drift.attribution import Attribution, Evaluated, attribute
 from builder.drift.crawls import compare_crawls
 from builder.drift.measure import measure
 from builder.drift.report import render_report
 
-__all__ = ["compare_crawls", "measure", "render_report"]
+__all__ = [
+    "Attribution",
+    "Evaluated",
+    "attribute",
+    "compare_crawls",
+    "measure",
+    "render_report",
+]

@@ -12,6 +12,7 @@ from builder.clicks import (
     depth,
     draw_pool,
     import_assessments,
+    pool_runs,
     write_sheet,
 )
 from builder.errors import FormatError, UsageError
@@ -172,6 +173,26 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path: Path) -> None:
     assert sorted(found["grade"].to_list()) == [0, 2]
     again = import_assessments([tmp_path / "judgements.parquet"], tmp_path / "again.parquet")
     assert again.judgements == 2
+
+
+def test_a_pool_becomes_a_sheet_and_a_page_for_each_assessor(tmp_path: Path) -> None:
+    out = tmp_path / "judging"
+    texts = {"queries": QUERIES, "documents": DOCUMENTS, "strata": depth(2)}
+    report = pool_runs([big_run(tmp_path)], out, **texts, assessors=("ann", "bob"))  # type: ignore[arg-type]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "judge-ann.html",
+        "judge-bob.html",
+        "pool.parquet",
+        "sheet-ann.tsv",
+        "sheet-bob.tsv",
+    ]
+    assert {path.name for path in report.files} == {path.name for path in out.iterdir()}
+    assert pl.read_parquet(out / "pool.parquet").equals(report.pool.pairs)
+    sheet = filled(out / "sheet-bob.tsv", *["1"] * 80)
+    assert import_assessments([sheet], tmp_path / "j.parquet").assessors == {"bob": 80}
+    for wrong in (("ann", "ann"), ("../ann",)):
+        with pytest.raises(UsageError, match="expected"):
+            pool_runs([big_run(tmp_path)], out, **texts, assessors=wrong)  # type: ignore[arg-type]
 
 
 def test_spreadsheets_may_add_marks_quotes_and_line_ends(tmp_path: Path) -> None:
