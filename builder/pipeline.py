@@ -154,6 +154,7 @@ STAGES = (
             same("kept_candidates", "candidates"),
             same("gathered", "documents"),
             Read("cuts", "grade_cuts", _fitted_cuts),
+            raw("judgements", lambda w, key: w.snapshot(key).judgements),
         ),
         writes=("qrels", "judged_queries", "grade_cuts", "grade_sensitivity"),
         section="qrels",

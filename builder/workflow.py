@@ -54,6 +54,11 @@ class SnapshotDefinition(Section):
     end: datetime | date = Field(description="Day after the last one (UTC), or a moment")
     log: tuple[str, ...] = Field(min_length=1, description="Query logs: files, folders, globs")
     crawl: tuple[str, ...] = Field(min_length=1, description="Crawls: files, folders, globs")
+    judgements: tuple[str, ...] = Field(
+        default=(),
+        description="Judgements by people on this snapshot: sheets (TSV) or Parquet of "
+        "`longeval assess import`",
+    )
 
     @field_validator("start", "end", mode="before")
     @classmethod
@@ -173,7 +178,7 @@ class Definition(BaseModel):
     def _check_files(self) -> None:
         wanted = [("collection.topics", self.workflow.collection.topics)]
         for index, snapshot in enumerate(self.workflow.snapshots):
-            for kind in ("log", "crawl"):
+            for kind in ("log", "crawl", "judgements"):
                 for number, pattern in enumerate(getattr(snapshot, kind)):
                     wanted.append((f"snapshots[{index}].{kind}[{number}]", pattern))
         for key in ("select.stop_lists", "verdicts.files", "variants.files"):

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from builder import __version__
-from builder.cli import analysis, build, collection, evaluation
+from builder.cli import analysis, build, clicks, collection, evaluation, judging
 from builder.cli.arguments import spread
 from builder.errors import LongEvalError
 
@@ -26,10 +26,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (build, collection, analysis, evaluation):
+for module in (build, collection, analysis, evaluation, judging):
     for verb in module.VERBS:
         app.command()(verb)
 app.add_typer(evaluation.classification)
+for group in (clicks.clicks, judging.assess):
+    app.add_typer(group)
 
 
 def _version(asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""Verbs about data without a collection, or about how one changes: `clicks`, `changes`, `drift`."""
+"""Verbs about how crawls and collections change: `changes`, `drift`."""
 
 import json
 import tempfile
@@ -24,59 +24,6 @@ class PlainFormat(StrEnum):
 
 Format = Annotated[PlainFormat, typer.Option("--format", help="Output format.")]
 Memory = Annotated[str, typer.Option(help="What may be held in memory.")]
-LogFile = Annotated[Path, typer.Argument(help="Query log: JSON lines or Parquet.")]
-
-
-class NoClick(StrEnum):
-    """What an impression without a click says."""
-
-    ALL_EXAMINED = "all_examined"
-    SKIP = "skip"
-
-
-class Prior(StrEnum):
-    """Priors of attractiveness and satisfaction."""
-
-    EMPIRICAL_BAYES = "empirical_bayes"
-    BETA = "beta"
-
-
-def clicks(
-    log: LogFile,
-    out: Annotated[Path, typer.Option(help="Result: .parquet or .tsv.")],
-    model: Annotated[str, typer.Option(help="Click model.")] = "sdbn",
-    no_click: Annotated[
-        NoClick, typer.Option(help="Impressions without a click.")
-    ] = NoClick.ALL_EXAMINED,
-    prior: Annotated[
-        Prior, typer.Option(help="Fitted to the log, or beta.")
-    ] = Prior.EMPIRICAL_BAYES,
-    prior_alpha: Annotated[float, typer.Option(help="Pseudo-clicks under --prior beta.")] = 1.0,
-    prior_beta: Annotated[float, typer.Option(help="Pseudo-skips under --prior beta.")] = 1.0,
-    iterations: Annotated[int, typer.Option(min=1, help="Steps of EM models.")] = 50,
-    memory: Memory = "4GiB",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-) -> None:
-    """Run a click model on a log alone.
-
-    Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv
-    """
-    from builder.clicks import model_log
-    from builder.parameters import ClickParameters
-
-    params = ClickParameters(
-        no_click=no_click.value, prior=prior.value, prior_alpha=prior_alpha, prior_beta=prior_beta
-    )
-    with _limits(memory) as limits:
-        report = model_log(log, model, out, params=params, iterations=iterations, limits=limits)
-    if quiet:
-        return
-    dropped = ", ".join(f"{why} {n:,}" for why, n in sorted(report.log.rejected.items()))
-    typer.echo(f"{report.log.impressions:,} impressions; rejected: {dropped or 'none'}")
-    typer.echo(
-        f"wrote {report.pairs:,} pairs to {out}; {report.never_examined:,} were never examined "
-        "and have no estimate"
-    )
 
 
 def changes(
@@ -92,7 +39,7 @@ def changes(
     from builder.drift import compare_crawls
     from builder.parameters import ChangeParameters
 
-    with _limits(memory) as limits:
+    with working_limits(memory) as limits:
         found = compare_crawls(old, new, ChangeParameters(), limits)
     if format is PlainFormat.JSON:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True))
@@ -137,10 +84,10 @@ def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def _limits(memory: str) -> Iterator[Limits]:
+def working_limits(memory: str) -> Iterator[Limits]:
     """Limits with a scratch folder that goes away."""
     with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
         yield Limits(Path(scratch), memory=parse_memory(memory))
 
 
-VERBS: tuple[Callable[..., Any], ...] = (clicks, changes, drift)
+VERBS: tuple[Callable[..., Any], ...] = (changes, drift)

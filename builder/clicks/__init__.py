@@ -2,7 +2,7 @@
 
 from builder.clicks.addition import add_estimates
 from builder.clicks.agreement import AgreementReport, agreement_report
-from builder.clicks.assessments import ImportReport, import_assessments
+from builder.clicks.assessments import ImportReport, import_assessments, read_assessments
 from builder.clicks.comparison import COMPARED, Comparison, compare_models
 from builder.clicks.estimation import estimate
 from builder.clicks.grading import grade
@@ -33,5 +33,6 @@ __all__ = [
     "import_assessments",
     "model_log",
     "pool_runs",
+    "read_assessments",
     "write_sheet",
 ]

@@ -76,8 +76,12 @@ def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
     """The judgements of several files, as rows of the contract `Judgements`.
 
     Raises:
+        UsageError: no such file.
         FormatError: a file is not one of judgements, or one assessor judged a pair twice.
     """
+    for source in files:
+        if not source.path.is_file():
+            raise UsageError(f"{source.name}: no such file of judgements")
     frames = [_judgements(source) for source in files]
     rows = pl.concat([pl.DataFrame(schema=Judgements.dtypes()), *frames])
     key = Judgements.primary_key()

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.clicks.runs import read_run
 from builder.errors import UsageError
 from builder.keys import in_sample
+from builder.trec import read_run
 from schemas import PooledPairs
 
 
@@ -97,7 +97,7 @@ def draw_pool(
     _check(runs, strata)
     deepest = max(stratum.last for stratum in strata)
     best = (
-        pl.concat([read_run(run, deepest) for run in runs])
+        pl.concat([read_run(run, deepest).ranking for run in runs])
         .group_by("query_id", "doc_id")
         .agg(pl.col("rank").min(), pl.len().cast(pl.UInt32).alias("runs"))
     )

@@ -20,7 +20,6 @@ from builder.evaluation.measures import DEFAULT_MEASURES, Measure, parse_measure
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.qrels import read_qrels
 from builder.evaluation.report import html_report
-from builder.evaluation.runs import Run, read_run, write_run
 from builder.evaluation.summarization import SummarizationReport, summarization_paths
 from builder.evaluation.summarization_parameters import SummarizationParameters
 from builder.evaluation.summary import summary_rows, to_json
@@ -32,6 +31,7 @@ from builder.evaluation.trend_reports import (
     trend_paths,
 )
 from builder.evaluation.trends import Trend, fit_trend
+from builder.trec.runs import Run, read_run, write_run
 
 __all__ = [
     "DEFAULT_MEASURES",

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from builder.errors import DataError, UsageError
 from builder.evaluation.analysis import Analyzer, Language
 from builder.evaluation.extras import load
-from builder.evaluation.runs import DEFAULT_DEPTH, Run, check_depth
 from builder.progress import Progress, Silent
+from builder.trec.runs import DEFAULT_DEPTH, Run, check_depth
 
 _DOCUMENT_TEXT: dict[Language, tuple[str, str]] = {
     "fr": ("title", "text"),

@@ -17,7 +17,7 @@ from builder.evaluation.engines import OWN, Floats, TrecEval
 from builder.evaluation.hits import find_hits
 from builder.evaluation.measures import Measure
 from builder.evaluation.qrels import check_qrels
-from builder.evaluation.runs import Run
+from builder.trec.runs import Run
 
 Flags = npt.NDArray[np.bool_]
 

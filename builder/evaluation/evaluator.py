@@ -21,9 +21,9 @@ from builder.evaluation.measures import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.perquery import query_drops, query_scores
 from builder.evaluation.qrels import read_qrels
-from builder.evaluation.runs import Run, read_run
 from builder.evaluation.topicsets import TopicSet, topic_sets
 from builder.progress import Progress, Silent
+from builder.trec.runs import Run, read_run
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 
 from builder.errors import UsageError
-from builder.evaluation.files import MAX_BYTES, read_bounded
-from builder.evaluation.runs import Run, check_depth
-from builder.evaluation.trecfile import RUN, SCORES, first_line, parse
+from builder.trec.bounded import MAX_BYTES, read_bounded
+from builder.trec.lines import RUN, SCORES, first_line, parse
+from builder.trec.runs import Run, check_depth
 
 DEFAULT_RRF_K = 60
 """The constant of Cormack, Clarke & Büttcher 2009."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.evaluation.runs import Run
+from builder.trec.runs import Run
 
 Ints = npt.NDArray[np.int64]
 

@@ -6,7 +6,7 @@ from typing import Literal
 from builder.errors import UsageError
 from builder.evaluation.agreement import DEFAULT_RBO_P
 from builder.evaluation.measures import DEFAULT_MEASURES, parse_measures
-from builder.evaluation.runs import DEFAULT_DEPTH, check_depth
+from builder.trec.runs import DEFAULT_DEPTH, check_depth
 
 Pairs = Literal["first", "consecutive", "all"]
 

@@ -11,8 +11,8 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from builder.errors import DataError, FormatError, UsageError
-from builder.evaluation.files import MAX_BYTES, read_bounded
-from builder.evaluation.trecfile import QRELS, parse
+from builder.trec.bounded import MAX_BYTES, read_bounded
+from builder.trec.lines import QRELS, parse
 
 SCHEMA = QRELS.schema()
 

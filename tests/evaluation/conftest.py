@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import polars as pl
 import pytest
 
-from builder.evaluation.runs import Run
+from builder.trec.runs import Run
 
 Qrels = Callable[[Iterable[tuple[str, str, int]]], pl.DataFrame]
 Runs = Callable[..., Run]

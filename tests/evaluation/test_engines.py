@@ -17,7 +17,7 @@ from builder.errors import DataError, UsageError
 from builder.evaluation.effectiveness import Judge
 from builder.evaluation.engines import expected_reciprocal_rank
 from builder.evaluation.measures import parse_measures
-from builder.evaluation.runs import Run
+from builder.trec.runs import Run
 
 FIXTURE = json.loads((Path(__file__).parent / "fixtures" / "one_query.json").read_text())
 TREC_NAMES = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from builder.errors import DataError, FormatError, UsageError
 from builder.evaluation.fusion import read_scores, reciprocal_rank_fusion, rerank
-from builder.evaluation.runs import Run, read_run, write_run
+from builder.trec.runs import Run, read_run, write_run
 
 
 def ranking(run: Run, query: str = "q") -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import DataError, UsageError
-from builder.evaluation.runs import Run, read_run, write_run
+from builder.trec.runs import Run, read_run, write_run
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 

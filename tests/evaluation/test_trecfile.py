@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import FormatError, UsageError
-from builder.evaluation import trecfile
-from builder.evaluation.files import read_bounded
-from builder.evaluation.trecfile import QRELS, RUN, SCORES, parse
+from builder.trec import lines
+from builder.trec.bounded import read_bounded
+from builder.trec.lines import QRELS, RUN, SCORES, parse
 
 FILE = Path("some.run")
 LINES = b"q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 -1e-3 bm25\nq2 Q0 d1 1 .5 bm25\n"
@@ -91,9 +91,9 @@ token = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min
     st.sampled_from([" ", "\t"]),
 )
 def test_both_parsers_read_the_same(rows: list[tuple[str, str, float]], separator: str) -> None:
-    lines = [separator.join((q, "Q0", d, "1", repr(score), "t")) for q, d, score in rows]
-    data = "\n".join(lines).encode()
-    quick, strict = parse(data, RUN, FILE), trecfile._parse_lines(data, RUN, FILE)
+    text = [separator.join((q, "Q0", d, "1", repr(score), "t")) for q, d, score in rows]
+    data = "\n".join(text).encode()
+    quick, strict = parse(data, RUN, FILE), lines._parse_lines(data, RUN, FILE)
     assert quick.equals(strict)
     assert quick.rows() == rows
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from builder.errors import DataError, UsageError
-from builder.evaluation.files import MAX_BYTES, read_bounded
-from builder.evaluation.trecfile import RUN, first_line, parse
+from builder.trec.bounded import MAX_BYTES, read_bounded
+from builder.trec.lines import RUN, first_line, parse
 
 DEFAULT_DEPTH = 1000
 """Documents per query that TREC runs hold, and that trec_eval users expect to be looked at."""

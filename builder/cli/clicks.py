@@ -1,0 +1,225 @@
+"""Verbs about click models: `clicks`, which runs one on a log, and `clicks compare`."""
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from builder.cli.analysis import Format, Memory, PlainFormat, working_limits
+from builder.cli.build import Quiet
+from builder.cli.output import table
+from builder.errors import UsageError
+
+if TYPE_CHECKING:
+    from builder.clicks import Comparison
+    from builder.parameters import ClickParameters
+
+LogFile = Annotated[Path, typer.Argument(help="Query log: JSON lines or Parquet.")]
+Iterations = Annotated[int, typer.Option(min=1, help="Steps of EM models.")]
+
+
+class NoClick(StrEnum):
+    """What an impression without a click says."""
+
+    ALL_EXAMINED = "all_examined"
+    SKIP = "skip"
+
+
+class Prior(StrEnum):
+    """Priors of attractiveness and satisfaction."""
+
+    EMPIRICAL_BAYES = "empirical_bayes"
+    BETA = "beta"
+
+
+class Last(StrEnum):
+    """Which click was the last one."""
+
+    RANK = "rank"
+    TIME = "time"
+
+
+class Votes(StrEnum):
+    """Who votes on a result."""
+
+    IMPRESSION = "impression"
+    USER = "user"
+
+
+class PagesRule(StrEnum):
+    """How several pages of results count."""
+
+    SEPARATE = "separate"
+    JOINED = "joined"
+
+
+NoClickRule = Annotated[NoClick, typer.Option(help="Impressions without a click.")]
+PriorKind = Annotated[Prior, typer.Option(help="Fitted to the log, or beta.")]
+PriorAlpha = Annotated[float, typer.Option(help="Pseudo-clicks under --prior beta.")]
+LastRule = Annotated[Last, typer.Option(help="The last click: the deepest, or the latest.")]
+PriorBeta = Annotated[float, typer.Option(help="Pseudo-skips under --prior beta.")]
+
+
+class RunsByDefault(TyperGroup):
+    """A group whose command `run` is meant where no other command is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put `run` before arguments that begin with no command of the group."""
+        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+clicks = typer.Typer(
+    name="clicks",
+    cls=RunsByDefault,
+    help="Run a click model on a log alone, or compare models on held-out pages.\n\n"
+    "Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv",
+    no_args_is_help=True,
+)
+
+
+@clicks.command("run")
+def run_model(
+    log: LogFile,
+    out: Annotated[Path, typer.Option(help="Result: .parquet or .tsv.")],
+    model: Annotated[str, typer.Option(help="Click model.")] = "sdbn",
+    no_click: NoClickRule = NoClick.ALL_EXAMINED,
+    prior: PriorKind = Prior.EMPIRICAL_BAYES,
+    prior_alpha: PriorAlpha = 1.0,
+    prior_beta: PriorBeta = 1.0,
+    last: LastRule = Last.RANK,
+    votes: Annotated[
+        Votes, typer.Option(help="Every impression, or each user once per query and result.")
+    ] = Votes.IMPRESSION,
+    pages: Annotated[
+        PagesRule, typer.Option(help="Join a user's next pages of the same query.")
+    ] = PagesRule.SEPARATE,
+    iterations: Iterations = 50,
+    memory: Memory = "4GiB",
+    quiet: Quiet = False,
+) -> None:
+    """Run a click model on a log alone; the word `run` may be left out.
+
+    Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv
+    """
+    from builder.clicks import model_log
+
+    params = _parameters(
+        no_click=no_click,
+        prior=prior,
+        prior_alpha=prior_alpha,
+        prior_beta=prior_beta,
+        last=last,
+        votes=votes,
+        pages=pages,
+    )
+    with working_limits(memory) as limits:
+        report = model_log(log, model, out, params=params, iterations=iterations, limits=limits)
+    if quiet:
+        return
+    dropped = ", ".join(f"{why} {n:,}" for why, n in sorted(report.log.rejected.items()))
+    typer.echo(f"{report.log.impressions:,} impressions; rejected: {dropped or 'none'}")
+    typer.echo(
+        f"wrote {report.pairs:,} pairs to {out}; {report.never_examined:,} were never examined "
+        "and have no estimate"
+    )
+
+
+@clicks.command("compare")
+def compare(
+    log: LogFile,
+    test: Annotated[Path | None, typer.Option(help="Log to test on.")] = None,
+    held_out: Annotated[
+        float, typer.Option(help="Without --test: last part of the log, to test on.")
+    ] = 0.25,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Models to compare; repeat it. Absent: all.")
+    ] = None,
+    chosen: Annotated[str, typer.Option(help="Warn when this one loses to clicks by rank.")] = (
+        "sdbn"
+    ),
+    by_rank: Annotated[bool, typer.Option("--by-rank", help="Perplexity of every rank.")] = False,
+    no_click: NoClickRule = NoClick.ALL_EXAMINED,
+    prior: PriorKind = Prior.EMPIRICAL_BAYES,
+    prior_alpha: PriorAlpha = 1.0,
+    prior_beta: PriorBeta = 1.0,
+    last: LastRule = Last.RANK,
+    iterations: Iterations = 50,
+    memory: Memory = "4GiB",
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Compare how well click models predict held-out pages.
+
+    Example: longeval clicks compare log.jsonl.gz --held-out 0.25
+    """
+    from builder.clicks import COMPARED, compare_models
+
+    with working_limits(memory) as limits:
+        found = compare_models(
+            log,
+            tuple(model or COMPARED),
+            test=test,
+            held_out=held_out,
+            params=_parameters(
+                no_click=no_click,
+                prior=prior,
+                prior_alpha=prior_alpha,
+                prior_beta=prior_beta,
+                last=last,
+            ),
+            iterations=iterations,
+            limits=limits,
+        )
+    if format is PlainFormat.JSON:
+        typer.echo(json.dumps(asdict(found), ensure_ascii=False, indent=1, default=str))
+    else:
+        _print_comparison(found, by_rank=by_rank)
+    if chosen in found.losers():
+        typer.echo(
+            f"warning: {chosen} predicts the held-out pages worse than clicks by rank alone; "
+            "grades from it follow the model more than the users",
+            err=True,
+        )
+
+
+def _print_comparison(found: "Comparison", *, by_rank: bool) -> None:
+    typer.echo(
+        f"trained on {found.train:,} impressions, tested on {found.test:,}; {found.unseen:,} test "
+        "impressions have a query that was not trained on"
+    )
+    for convention in ("pyclick", "per_rank"):
+        scores = [(s.model, getattr(s, convention)) for s in found.scores]
+        rows = [
+            (
+                name,
+                *(
+                    f"{value:.6f}"
+                    for value in (s.log_likelihood, s.perplexity, s.conditional_perplexity)
+                ),
+            )
+            for name, s in scores
+        ]
+        typer.echo(f"\nconvention {convention}")
+        typer.echo(table(rows, ("model", "log-likelihood", "perplexity", "conditional")))
+        if by_rank:
+            ranks = [str(rank) for rank in range(1, len(scores[0][1].by_rank) + 1)]
+            lines = [(name, *(f"{value:.4f}" for value in s.by_rank)) for name, s in scores]
+            typer.echo(table(lines, ("perplexity by rank", *ranks)))
+
+
+def _parameters(**values: StrEnum | float) -> "ClickParameters":
+    from pydantic import ValidationError
+
+    from builder.parameters import ClickParameters
+
+    try:
+        return ClickParameters.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = "--" + str(first["loc"][0]).replace("_", "-")
+        raise UsageError(f"{option}: {first['msg']}, found {first['input']}") from None

@@ -1,0 +1,5 @@
+"""Files in TREC format: runs, judgements and scores, read within bounds and with every check."""
+
+from builder.trec.runs import Run, read_run, write_run
+
+__all__ = ["Run", "read_run", "write_run"]
