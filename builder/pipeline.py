@@ -4,12 +4,15 @@ A stage of scope SNAPSHOT runs once for each snapshot, one of scope PAIR once fo
 consecutive snapshots, one of scope COLLECTION once. The runner (`run.py`) does the rest.
 """
 
+from typing import Any
+
 from builder.alignment import changes, maps
 from builder.clicks import estimate, grade
 from builder.collection.trec import export_trec
 from builder.documents import collect_shown, gather
 from builder.drift import measure
 from builder.ingest import ingest_crawl, ingest_log
+from builder.parameters import Parameters
 from builder.plan import Pipeline
 from builder.queries import collect_verdicts, find_variants, read_topics, select, split
 from builder.stage import (
@@ -41,6 +44,16 @@ def _fitted_cuts(workflow: Workflow, key: str) -> tuple[str, ...]:
     """The first snapshot, whose grade cuts the later ones are held to when cuts are fitted."""
     first = workflow.names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and key != first else ()
+
+
+def _recorded(workflow: Workflow, _: str) -> dict[str, Any]:
+    """The parameters that every snapshot is built with, by dotted key."""
+    keys = {
+        f"{section}.{key}": value
+        for section in Parameters.model_fields
+        for key, value in getattr(workflow, section).model_dump(mode="json").items()
+    }
+    return {"recorded": dict.fromkeys(workflow.names, keys)}
 
 
 STAGES = (
@@ -226,6 +239,7 @@ STAGES = (
         ),
         writes=(),
         section="changes",
+        context=_recorded,
     ),
 )
 

@@ -50,6 +50,8 @@ def changes(
 def drift(
     collection: Annotated[Path, typer.Argument(help="A version folder, or one above it.")],
     html: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
+    start: Annotated[str | None, typer.Option("--from", help="Only the pair from here.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Only the pair to here.")] = None,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Print how a collection changes over time, or write its report.
@@ -57,12 +59,12 @@ def drift(
     Example: longeval drift demo/collection --html report.html
     """
     from builder.collection.read import open_collection
-    from builder.drift import render_report
+    from builder.drift import of_pair, render_report
 
     path = open_collection(collection).path / "drift.json"
     if not path.is_file():
         raise UsageError(f"{path}: not there; build the collection again")
-    found = json.loads(path.read_text("utf-8"))
+    found = of_pair(json.loads(path.read_text("utf-8")), start, end)
     if html is not None:
         html.write_text(render_report(found), encoding="utf-8")
         typer.echo(f"wrote {html}")

@@ -77,6 +77,41 @@ def evaluate(
     typer.echo(found.signature())
 
 
+def attribute(
+    collection: Collection,
+    runs: Runs,
+    measures: Annotated[
+        list[str] | None, typer.Option(help="Such as nDCG@10; several may follow.")
+    ] = None,
+    depth: Annotated[int, typer.Option(min=1, help="Documents looked at per query.")] = 1000,
+    split: Annotated[
+        list[str] | None, typer.Option(help="Judge only queries of this split; repeat it.")
+    ] = None,
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Tell how much of a change of score comes from documents, queries and judgements.
+
+    Example: longeval attribute demo/collection runs/bm25 --measures nDCG@10
+    """
+    from builder.collection.layout import CHANGE_TABLES
+    from builder.collection.read import open_collection
+    from builder.evaluation import attribute_paths
+
+    opened = open_collection(collection)
+    found = attribute_paths(
+        {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots},
+        opened.path / f"{CHANGE_TABLES['document_changes']}.parquet",
+        runs,
+        tuple(measures or ("nDCG@10",)),
+        depth=depth,
+        splits=tuple(split) if split else None,
+    )
+    if format is PlainFormat.JSON:
+        typer.echo(json.dumps([change.to_json() for change in found], indent=1))
+    else:
+        _print_rows([change.row() for change in found])
+
+
 def baseline(
     collection: Collection,
     out: Annotated[Path, typer.Option(help="Folder for the runs; one file a snapshot.")],
@@ -262,4 +297,11 @@ def _cell(value: object) -> object:
     return f"{value:.4f}" if isinstance(value, float) else value
 
 
-VERBS: tuple[Callable[..., Any], ...] = (evaluate, baseline, trend, filtering, summarization)
+VERBS: tuple[Callable[..., Any], ...] = (
+    evaluate,
+    attribute,
+    baseline,
+    trend,
+    filtering,
+    summarization,
+)

@@ -7,6 +7,7 @@ In: the tables of a collection, two crawls, or the runs of one system on two sna
 from builder.drift.attribution import Attribution, Evaluated, attribute
 from builder.drift.crawls import compare_crawls
 from builder.drift.measure import measure
+from builder.drift.pairs import of_pair
 from builder.drift.report import render_report
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "attribute",
     "compare_crawls",
     "measure",
+    "of_pair",
     "render_report",
 ]

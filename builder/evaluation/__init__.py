@@ -4,6 +4,7 @@ In: judgements of the snapshots and what systems returned. Out: tables of measur
 intervals and tests, pages that show them, and baseline runs to read them against.
 """
 
+from builder.evaluation.attribution import AttributedChange, attribute_paths
 from builder.evaluation.baseline import Bm25, bm25, bm25_snapshot
 from builder.evaluation.classification import (
     agreement_paths,
@@ -35,6 +36,7 @@ from builder.trec.runs import Run, read_run, write_run
 
 __all__ = [
     "DEFAULT_MEASURES",
+    "AttributedChange",
     "Bm25",
     "Evaluation",
     "EvaluationParameters",
@@ -48,6 +50,7 @@ __all__ = [
     "TrendParameters",
     "TrendReport",
     "agreement_paths",
+    "attribute_paths",
     "bm25",
     "bm25_snapshot",
     "build_classification",

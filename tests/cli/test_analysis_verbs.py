@@ -167,3 +167,53 @@ def test_some_options_take_several_words(tmp_path: Path) -> None:
     ]
     with pytest.raises(UsageError, match="expected at least one value"):
         spread(["evaluate", "--measures"])
+
+
+def test_drift_of_one_pair(built: BuildReport, capsys: Captured) -> None:
+    options = ("--from", "2022-06", "--to", "2022-07", "--format", "json")
+    assert run("drift", built.root, *options) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(p["from"], p["to"]) for p in found["pairs"]] == [("2022-06", "2022-07")]
+    assert {tuple(check["snapshots"]) for check in found["checks"]} == {
+        ("2022-06",),
+        ("2022-07",),
+        ("2022-08",),
+        ("2022-06", "2022-07"),
+    }
+    agree = [c["verdict"] for c in found["checks"] if c["check"] == "parameters_agree"]
+    assert agree == ["clear"]
+    assert run("drift", built.root, "--from", "2022-08") == 2
+    assert "consecutive pairs are 2022-06 to 2022-07" in capsys.readouterr().err
+
+
+def test_a_change_of_score_is_attributed(
+    built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    runs = tmp_path / "runs/bm25"
+    assert run("baseline", built.root, "--out", runs, "--quiet") == 0
+    options = ("--measures", "nDCG@10", "P@10", "--format", "json")
+    assert run("attribute", built.root, runs, *options) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(row["measure"], row["from"]) for row in found] == [
+        ("P@10", "2022-06"),
+        ("P@10", "2022-07"),
+        ("nDCG@10", "2022-06"),
+        ("nDCG@10", "2022-07"),
+    ]
+    assert run("evaluate", built.root, runs, "--measures", "nDCG@10", "--format", "json") == 0
+    means = {
+        row["snapshot"]: row["value"]
+        for row in json.loads(capsys.readouterr().out)["effectiveness"]
+        if row["topic_set"] == "full"
+    }
+    for row in found:
+        parts = [row[name] for name in ("documents", "queries", "judgements", "residual")]
+        assert sum(parts) == pytest.approx(row["change"], abs=1e-12)
+        assert len(row["cells"]) == 8
+        if row["measure"] == "nDCG@10":
+            assert row["change"] == pytest.approx(means[row["to"]] - means[row["from"]])
+    only = tmp_path / "only/2022-06.txt.gz"
+    only.parent.mkdir()
+    only.write_bytes((runs / "2022-06.txt.gz").read_bytes())
+    assert run("attribute", built.root, only.parent) == 2
+    assert "on two consecutive snapshots" in capsys.readouterr().err
