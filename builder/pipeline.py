@@ -184,7 +184,7 @@ STAGES = (
     ),
     Stage(
         "translate",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         translate,
         reads=(
@@ -192,8 +192,9 @@ STAGES = (
             same("split_queries"),
             raw("model", _model_files, hidden=True),
         ),
-        writes=("documents", "queries"),
+        writes=("documents", "queries", "sentences", "translations", "query_collisions"),
         section="translate",
+        keeps="memory",
     ),
     Stage(
         "trec",

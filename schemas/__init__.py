@@ -36,6 +36,7 @@ from schemas.collection import (
 )
 from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
 from schemas.raw import RawImpressions, RawPages
+from schemas.translation import SENTENCE_FLAGS, QueryCollisions, Sentences, Translations
 
 TABLES: dict[str, type[Contract]] = {
     "raw_impressions": RawImpressions,
@@ -55,6 +56,9 @@ TABLES: dict[str, type[Contract]] = {
     "documents": Documents,
     "judged_queries": JudgedQueries,
     "queries": Queries,
+    "sentences": Sentences,
+    "translations": Translations,
+    "query_collisions": QueryCollisions,
     "qrels": Qrels,
     "grade_cuts": GradeCuts,
     "grade_sensitivity": GradeSensitivity,
@@ -72,6 +76,7 @@ __all__ = [
     "DOC_ID_PATTERN",
     "GRADES",
     "QUERY_ID_PATTERN",
+    "SENTENCE_FLAGS",
     "SNAPSHOT_PATTERN",
     "SPLITS",
     "TABLES",
@@ -97,11 +102,14 @@ __all__ = [
     "Queries",
     "QueriesMap",
     "QueryChanges",
+    "QueryCollisions",
     "RawImpressions",
     "RawPages",
     "Rejects",
+    "Sentences",
     "ShownDocuments",
     "Topics",
+    "Translations",
     "Variants",
     "Verdicts",
 ]

@@ -25,6 +25,9 @@ COLLECTION_TABLES: Mapping[str, str] = {
 SNAPSHOT_TABLES: Mapping[str, str] = {
     "documents": "documents",
     "queries": "queries",
+    "sentences": "sentences",
+    "translations": "translations",
+    "query_collisions": "query_collisions",
     "qrels": "qrels",
     "click_estimates": "click_estimates",
     "click_diagnostics": "click_diagnostics",

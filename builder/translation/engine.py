@@ -1,123 +1,213 @@
-"""A CTranslate2 model with its SentencePiece models: sentences in, sentences out.
+"""A loaded CTranslate2 model: sentences in, outputs out, in the same order.
 
-A model is a folder with `model.bin`, `config.json` and either `source.spm` and `target.spm` (as
-OPUS-MT has them) or one shared `*.spm` or `sentencepiece.bpe.model`. Whether the engine appends
-`</s>` to the source is read from `config.json` (`add_source_eos`), never guessed.
+What must be copied (addresses) is cut out, what is too long is cut at clause boundaries; the parts
+are decoded in batches of equal length (see `batches.py`) by as many workers as there are threads,
+and joined again. An output does not depend on other sentences, on their order, or on the threads.
 """
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import ctranslate2
-import sentencepiece
 
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
-from builder.translation.sentences import cut
+from builder.translation.batches import equal_length_batches
+from builder.translation.cutting import copied_parts, halves
+from builder.translation.forms import like_source
+from builder.translation.model import ModelFolder, read_model
 
 EOS = "</s>"
-_SHARED = ("spm.model", "sentencepiece.model", "sentencepiece.bpe.model", "shared.spm")
+CAREFUL = {"beam_size": 4, "no_repeat_ngram_size": 4}
+"""The second decoding, of what went wrong in the first."""
+GROWTH, SLACK = 2, 32
+"""An output may have this many pieces a source piece, and so many more."""
+PROBES, PIECES = 12, 16
 
 
 @dataclass(frozen=True)
+class Output:
+    """What the model gave for a sentence.
+
+    Args:
+        text: The output; may be empty.
+        pieces: Source pieces that were decoded.
+        split: Whether the sentence was too long and was decoded in parts.
+        truncated: Whether an output reached its longest length.
+        unknown: Whether a source piece is unknown to the model.
+        empty: Whether an output of it is empty.
+    """
+
+    text: str
+    pieces: int = 0
+    split: bool = False
+    truncated: bool = False
+    unknown: bool = False
+    empty: bool = False
+
+
+@dataclass(frozen=True)
+class _Divided:
+    """A sentence in parts, each with whether it is copied as it is; `split` where too long."""
+
+    parts: tuple[tuple[str, bool], ...]
+    split: bool
+
+
 class Engine:
     """A loaded model.
 
     Args:
-        translator: The CTranslate2 model.
-        source: SentencePiece model of the source language.
-        target: SentencePiece model of the target language.
-        append_eos: Whether the caller must end a source sentence with `</s>`.
+        model: The model's folder, as read.
         params: Decoding options.
+        threads: Batches that are decoded at once, on a CPU one thread each.
+
+    Raises:
+        FormatError: a file of the model cannot be read, or the compute type is not supported.
     """
 
-    translator: ctranslate2.Translator
-    source: sentencepiece.SentencePieceProcessor
-    target: sentencepiece.SentencePieceProcessor
-    append_eos: bool
-    params: TranslateParameters
+    def __init__(self, model: ModelFolder, params: TranslateParameters, threads: int) -> None:
+        self.model = model
+        self.params = params
+        self._source, self._target = model.processors()
+        try:
+            self.translator = ctranslate2.Translator(
+                str(model.folder),
+                device=params.device,
+                compute_type=params.compute_type,
+                inter_threads=threads if params.device == "cpu" else 1,
+                intra_threads=1,
+            )
+        except (RuntimeError, ValueError) as error:
+            raise FormatError(
+                f"CTranslate2 cannot load this model with compute_type "
+                f"{params.compute_type!r} on {params.device}: {error}",
+                model.folder,
+            ) from None
+        self.invariant = self._is_invariant()
 
     @classmethod
     def load(cls, folder: Path, params: TranslateParameters, threads: int) -> "Engine":
-        """Load a model.
+        """Check and load a model folder.
 
         Raises:
             FormatError: the folder is not a model, or a file of it cannot be read.
         """
-        source, target = _sentence_pieces(folder)
-        try:
-            config = json.loads((folder / "config.json").read_text("utf-8"))
-            translator = ctranslate2.Translator(
-                str(folder),
-                device=params.device,
-                compute_type=params.compute_type,
-                inter_threads=threads,
-                intra_threads=1,
-            )
-            return cls(
-                translator,
-                sentencepiece.SentencePieceProcessor(model_file=str(source)),
-                sentencepiece.SentencePieceProcessor(model_file=str(target)),
-                not config.get("add_source_eos", False),
-                params,
-            )
-        except (OSError, ValueError, RuntimeError) as error:
-            raise FormatError(f"not a CTranslate2 model: {error}", folder) from None
+        return cls(read_model(folder), params, threads)
 
     def size(self, text: str) -> int:
         """Source pieces of a text."""
-        return len(self.source.encode(text))
+        return len(self._source.encode(text))
 
-    def translate(self, sentences: Sequence[str]) -> list[str]:
-        """Translate sentences; the same sentences give the same output in any order.
+    def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
+        """Translate sentences.
 
-        Longer sentences are cut, translated in pieces and joined; an empty output is replaced by
-        its source, so that nothing disappears.
+        Args:
+            sentences: Texts in single spaces.
+            careful: Decode with a beam and without repeated n-grams (`CAREFUL`).
+
+        Returns:
+            One output a sentence, in order.
         """
-        cuts = {s: cut(s, self.params.max_source_pieces, self.size) for s in set(sentences)}
-        pieces = sorted({piece for parts in cuts.values() for piece in parts})
-        known = dict(zip(pieces, self._translate_pieces(pieces), strict=True))
-        return [" ".join(known[piece] for piece in cuts[sentence]) for sentence in sentences]
+        divided = [self._divide(sentence) for sentence in sentences]
+        texts = sorted({text for d in divided for text, copied in d.parts if not copied})
+        known = dict(zip(texts, self._decode(texts, careful), strict=True))
+        return [_joined(sentence, known) for sentence in divided]
 
-    def _translate_pieces(self, pieces: list[str]) -> list[str]:
-        encoded = [self.source.encode(piece, out_type=str) for piece in pieces]
-        order = sorted(range(len(pieces)), key=lambda i: (len(encoded[i]), pieces[i]))
-        translated = [""] * len(pieces)
-        for batch in _batches(order, encoded, self.params.batch_tokens):
-            results = self.translator.translate_batch(
-                [encoded[i] + [EOS] * self.append_eos for i in batch],
-                beam_size=self.params.beam_size,
-                max_input_length=0,
-                max_decoding_length=self.params.max_target_pieces,
-            )
-            for index, result in zip(batch, results, strict=True):
-                translated[index] = self.target.decode(result.hypotheses[0]).strip()
-        return [text or piece for text, piece in zip(translated, pieces, strict=True)]
+    def _divide(self, sentence: str) -> _Divided:
+        parts: list[tuple[str, bool]] = []
+        split = False
+        for text, copied in copied_parts(sentence):
+            cut = [text] if copied else halves(text, self.params.max_source_pieces, self.size)
+            split = split or len(cut) > 1
+            parts += [(part, copied) for part in cut]
+        return _Divided(tuple(parts), split)
+
+    def _decode(self, texts: list[str], careful: bool) -> list[Output]:
+        """Outputs of texts that need no cutting."""
+        pieces = self._source.encode([text.strip() for text in texts], out_type=str)
+        together = self.invariant or self.params.batching == "fast"
+        lengths = [len(p) for p in pieces]
+        batches = list(
+            equal_length_batches(lengths, self.params.batch_tokens, None if together else 1)
+        )
+        outputs = [Output("")] * len(texts)
+        try:
+            queued = [self._submit([pieces[i] for i in batch], careful) for batch in batches]
+            for batch, results in zip(batches, queued, strict=True):
+                for index, result in zip(batch, results, strict=True):
+                    outputs[index] = self._output(pieces[index], result.result().hypotheses[0])
+        except RuntimeError as error:
+            raise FormatError(
+                f"CTranslate2 failed: {error}; where sentences are too long for the model, lower "
+                "translate.max_source_pieces and max_target_pieces",
+                self.model.folder,
+            ) from None
+        return outputs
+
+    def _submit(
+        self, batch: list[list[str]], careful: bool
+    ) -> list[ctranslate2.AsyncTranslationResult]:
+        """Queue a batch of one length; while the queue is full this blocks."""
+        prefix = self.params.target_prefix
+        results: list[ctranslate2.AsyncTranslationResult] = self.translator.translate_batch(
+            [self._tokens(pieces) for pieces in batch],
+            target_prefix=[[prefix]] * len(batch) if prefix else None,
+            asynchronous=True,
+            max_input_length=0,
+            max_decoding_length=self._longest(len(batch[0])),
+            disable_unk=True,
+            **(CAREFUL if careful else {"beam_size": self.params.beam_size}),
+        )
+        return results
+
+    def _tokens(self, pieces: list[str]) -> list[str]:
+        prefix = [self.params.source_prefix] if self.params.source_prefix else []
+        return [*prefix, *pieces, *([EOS] if self.model.append_eos else [])]
+
+    def _longest(self, pieces: int) -> int:
+        return min(self.params.max_target_pieces, GROWTH * pieces + SLACK)
+
+    def _output(self, pieces: list[str], hypothesis: list[str]) -> Output:
+        text = self._target.decode(hypothesis[bool(self.params.target_prefix) :]).strip()
+        return Output(
+            text,
+            len(pieces),
+            truncated=len(hypothesis) >= self._longest(len(pieces)),
+            unknown=any(piece not in self.model.vocabulary for piece in pieces),
+            empty=not text,
+        )
+
+    def _is_invariant(self) -> bool:
+        """Whether sentences of one length score the same together and alone, bit for bit."""
+        vocabulary = sorted(self.model.vocabulary)
+        probes = [
+            self._tokens([vocabulary[(n * n + 31 * i) % len(vocabulary)] for i in range(PIECES)])
+            for n in range(PROBES)
+        ]
+        options = {"beam_size": 1, "max_decoding_length": PIECES, "return_scores": True}
+        together = self.translator.translate_batch(probes, **options)
+        alone = [self.translator.translate_batch([probe], **options)[0] for probe in probes]
+        return [r.scores for r in together] == [r.scores for r in alone]
 
 
-def _batches(order: list[int], encoded: list[list[str]], most: int) -> Iterator[list[int]]:
-    """Sentences of like length in batches of at most `most` tokens, padding counted."""
-    batch: list[int] = []
-    for index in order:
-        if batch and (len(batch) + 1) * len(encoded[index]) > most:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
-
-
-def _sentence_pieces(folder: Path) -> tuple[Path, Path]:
-    pair = folder / "source.spm", folder / "target.spm"
-    if all(path.is_file() for path in pair):
-        return pair
-    for name in _SHARED:
-        if (folder / name).is_file():
-            return folder / name, folder / name
-    raise FormatError(
-        "no SentencePiece model: expected source.spm and target.spm, or one of "
-        + ", ".join(_SHARED),
-        folder,
+def _joined(sentence: _Divided, known: dict[str, Output]) -> Output:
+    """The output of a sentence from those of its parts, with the spaces around them."""
+    if len(sentence.parts) == 1 and not sentence.parts[0][1]:
+        return known[sentence.parts[0][0]]
+    text = ""
+    for part, copied in sentence.parts:
+        bare = part.strip()
+        output = bare if copied else like_source(known[part].text, bare)
+        lead, trail = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
+        text += lead + output + trail
+    outputs = [known[part] for part, copied in sentence.parts if not copied]
+    return Output(
+        text.strip(),
+        sum(output.pieces for output in outputs),
+        sentence.split,
+        any(output.truncated for output in outputs),
+        any(output.unknown for output in outputs),
+        any(not output.text for output in outputs),
     )

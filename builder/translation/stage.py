@@ -1,27 +1,35 @@
 """Documents and queries -> the same with English: the stage `translate`.
 
 In: documents and queries of a snapshot in the source language. Out: the same rows in the same
-parts, with English title and text. Without a model they pass through as they are.
+parts, with English title and text; every sentence with what stands for it (`sentences`); how each
+document and query went (`translations`); queries that became one (`query_collisions`). Without a
+model documents and queries pass through as they are, and the other tables are empty.
 """
 
 import os
-import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder.errors import UsageError
+from builder.keys import fold_texts
 from builder.parameters import TranslateParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, TableWriter, write_frame
 from builder.translation.engine import Engine
-from builder.translation.sentences import join, split
-from schemas import Documents, Queries
+from builder.translation.memory import Memory
+from builder.translation.records import sentence_rows, translation_rows
+from builder.translation.translator import Form, Translation, Translator
+from schemas import Contract, Documents, Queries, QueryCollisions, Sentences, Translations
 
-_LETTER = re.compile(r"[^\W\d_]")
+MEMORY = "memory.sqlite"
+SAMPLED = 100
+"""Documents from which the pieces of all are estimated, for the progress bar."""
 
 
 def translate(
@@ -32,16 +40,19 @@ def translate(
     params: TranslateParameters,
     limits: Limits,
     progress: Progress,
+    memory: Path | None = None,
 ) -> Ledger:
     """Stage: add English to documents and queries.
 
     Args:
-        out: Folder that receives `documents` (the parts of `gathered`), `queries` and `rejects`.
+        out: Folder that receives `documents` (the parts of `gathered`), `queries`, `sentences`,
+            `translations`, `query_collisions` and `rejects`.
         gathered: Documents, see `schemas.Documents`.
         split_queries: Queries, see `schemas.Queries`.
         params: `[translate]`; without a model English stays null.
         limits: Threads.
-        progress: Told the documents.
+        progress: Told the source pieces that are decoded.
+        memory: Folder of the translation memory, shared by all snapshots; None: one for this call.
 
     Returns:
         An account of the documents; none is dropped.
@@ -54,19 +65,77 @@ def translate(
         ledger.rows_in = _pass_through(out, gathered, split_queries)
     else:
         engine = Engine.load(params.model, params, limits.threads)
-        queries = split_queries.scan().collect()
-        english = pl.Series("text_en", translate_texts(queries["text"].to_list(), engine))
-        write_frame(queries.with_columns(english), out / "queries.parquet", Queries)
-        for path in gathered.paths:
-            with TableWriter(out / "documents" / path.name, Documents) as writer:
-                for documents in _row_groups(path):
-                    translated = translate_documents(documents, engine)
-                    writer.write(translated.to_arrow(compat_level=pl.CompatLevel.oldest()))
-                    progress.advance(documents.height)
-            ledger.rows_in += writer.rows
+        folder = memory or limits.scratch
+        with Memory(folder / MEMORY) as kept:
+            translator = Translator(engine, kept, params, progress.advance)
+            ledger.rows_in = _translate(out, gathered, split_queries, translator, progress)
     ledger.rows_out = ledger.rows_in
     with RejectWriter(out, "translate", ledger):
         return ledger
+
+
+def _translate(
+    out: Path, gathered: Table, split_queries: Table, translator: Translator, progress: Progress
+) -> int:
+    """Write all tables; returns the documents."""
+    rows = 0
+    total = _estimate(gathered, translator.engine.size)
+    progress.start("translate", total, "source pieces")
+    with TableWriter(out / "translations.parquet", Translations) as went:
+        for number, path in enumerate(gathered.paths):
+            sentences = out / "sentences" / f"part-{number:05d}.parquet"
+            with (
+                TableWriter(out / "documents" / path.name, Documents) as documents,
+                TableWriter(sentences, Sentences) as table,
+            ):
+                for group in _row_groups(path):
+                    texts = translator.translate(group["text"].to_list())
+                    titles = translator.translate(group["title"].to_list())
+                    documents.write(_arrow(with_english(group, titles, texts)))
+                    fields = {"text": texts, "title": titles}
+                    table.write(sentence_rows(group["doc_id"].to_list(), fields))
+                    went.write(translation_rows(group["doc_id"].to_list(), fields))
+            rows += documents.rows
+        last = out / "sentences" / f"part-{len(gathered.paths):05d}.parquet"
+        queries = split_queries.scan().collect()
+        english = translator.translate(queries["text"].to_list(), Form.QUERY)
+        fields = {"query": english}
+        with TableWriter(last, Sentences) as table:
+            table.write(sentence_rows(queries["query_id"].to_list(), fields))
+        went.write(translation_rows(queries["query_id"].to_list(), fields))
+    in_english = pl.Series("text_en", [t.text for t in english], dtype=pl.String)
+    write_frame(queries.with_columns(in_english), out / "queries.parquet", Queries)
+    found = collisions(queries.with_columns(in_english))
+    write_frame(found, out / "query_collisions.parquet", QueryCollisions)
+    return rows
+
+
+def with_english(
+    documents: pl.DataFrame, titles: Sequence[Translation], texts: Sequence[Translation]
+) -> pl.DataFrame:
+    """Documents with `title_en` and `text_en`."""
+    return documents.with_columns(
+        pl.Series("title_en", [title.text for title in titles], dtype=pl.String),
+        pl.Series("text_en", [text.text for text in texts], dtype=pl.String),
+    )
+
+
+def collisions(queries: pl.DataFrame) -> pl.DataFrame:
+    """Queries whose English text, folded, is that of another query: `schemas.QueryCollisions`."""
+    folded = pl.Series("folded_en", fold_texts(queries["text_en"]), dtype=pl.String)
+    rows = queries.select("query_id", "text", "text_en").with_columns(folded)
+    return rows.filter((pl.len().over("folded_en") > 1) & (pl.col("folded_en") != ""))
+
+
+def _estimate(gathered: Table, size: Callable[[str], int]) -> int:
+    """About how many source pieces all documents have."""
+    lengths = gathered.scan().select(pl.col("title", "text").str.len_chars().sum()).collect()
+    sample = gathered.scan().select("text").head(SAMPLED).collect()["text"].to_list()
+    characters = sum(map(len, sample))
+    if not characters:
+        return 0
+    pieces = sum(map(size, sample))
+    return round(int(sum(lengths.row(0))) * pieces / characters)
 
 
 def _pass_through(out: Path, gathered: Table, split_queries: Table) -> int:
@@ -75,6 +144,13 @@ def _pass_through(out: Path, gathered: Table, split_queries: Table) -> int:
         _link(path, out / "documents" / path.name)
     for path in split_queries.paths:
         _link(path, out / "queries.parquet")
+    empty: dict[str, type[Contract]] = {
+        "sentences/part-00000": Sentences,
+        "translations": Translations,
+        "query_collisions": QueryCollisions,
+    }
+    for name, contract in empty.items():
+        write_frame(pl.DataFrame(schema=contract.dtypes()), out / f"{name}.parquet", contract)
     return sum(pq.read_metadata(path).num_rows for path in gathered.paths)
 
 
@@ -91,30 +167,29 @@ def _row_groups(path: Path) -> Iterator[pl.DataFrame]:
             yield pl.DataFrame(file.read_row_group(number))
 
 
-def translate_documents(documents: pl.DataFrame, engine: Engine) -> pl.DataFrame:
-    """Documents with `title_en` and `text_en`."""
-    texts = [*documents["title"], *documents["text"]]
-    english = translate_texts(texts, engine)
-    return documents.with_columns(
-        pl.Series("title_en", english[: documents.height], dtype=pl.String),
-        pl.Series("text_en", english[documents.height :], dtype=pl.String),
-    )
+def _arrow(frame: pl.DataFrame) -> pa.Table:
+    return frame.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def translate_texts(texts: list[str], engine: Engine) -> list[str]:
-    """Translate texts sentence by sentence; lines stay lines, sentences without letters stay."""
-    split_texts = [split(text) for text in texts]
-    sentences = sorted(
-        {
-            sentence
-            for lines in split_texts
-            for line in lines
-            for sentence in line
-            if _LETTER.search(sentence)
-        }
-    )
-    english = dict(zip(sentences, engine.translate(sentences), strict=True))
-    return [
-        join([[english.get(sentence, sentence) for sentence in line] for line in lines])
-        for lines in split_texts
-    ]
+def translate_texts(
+    texts: Iterable[str],
+    params: TranslateParameters,
+    limits: Limits,
+    form: Form = Form.TEXT,
+) -> list[Translation]:
+    """Translate texts without a collection.
+
+    Args:
+        texts: Texts or queries.
+        params: `[translate]`, with a model.
+        limits: Threads and scratch space.
+        form: Whether they are texts or queries.
+
+    Raises:
+        FormatError: the model folder is not a model.
+    """
+    if params.model is None:
+        raise UsageError("expected a translation model, found none; give --model DIR")
+    engine = Engine.load(params.model, params, limits.threads)
+    with Memory(limits.scratch / MEMORY) as memory:
+        return Translator(engine, memory, params).translate(list(texts), form)

@@ -1,56 +1,14 @@
-"""Sentences, the engine on a real model, and the stage."""
+"""The engine on a real model, and the stage."""
 
 import shutil
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 import builder
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation.engine import Engine
-from builder.translation.sentences import cut, join, split, split_line
-
-
-@pytest.mark.parametrize(
-    ("line", "sentences"),
-    [
-        ("Il dort. Elle mange !  Et toi ?", ["Il dort.", "Elle mange !", "Et toi ?"]),
-        (
-            "M. Roux et Mme. Petit rient. Enfin.",
-            ["M. Roux et Mme. Petit rient.", "Enfin."],
-        ),
-        ("Voir p. 12 et art. 3 du code.", ["Voir p. 12 et art. 3 du code."]),
-        ("« Oui. » Il part.", ["« Oui. »", "Il part."]),
-        ("Le prix est de 3.50 euros. 20 places.", ["Le prix est de 3.50 euros.", "20 places."]),
-        ("- un élément", ["- un élément"]),
-        ("J. R. Martin écrit.", ["J. R. Martin écrit."]),
-        ("   ", []),
-    ],
-)
-def test_sentences(line: str, sentences: list[str]) -> None:
-    assert split_line(line) == sentences
-
-
-@given(st.text())
-def test_no_character_but_space_is_lost(text: str) -> None:
-    joined = join(split(text))
-    assert joined.count("\n") == text.count("\n")
-    assert "".join(joined.split()) == "".join(text.split())
-
-
-@given(st.text(alphabet="ab ,;", max_size=80), st.integers(1, 9))
-def test_cut_pieces_are_short_and_whole(text: str, most: int) -> None:
-    pieces = cut(text, most, len)
-    assert all(len(piece) <= most for piece in pieces)
-    assert "".join("".join(pieces).split()) == "".join(text.split())
-
-
-def test_a_long_sentence_is_cut_at_a_clause() -> None:
-    assert cut("un deux trois, quatre cinq six", 16, len) == ["un deux trois,", "quatre cinq six"]
 
 
 def load(folder: Path, **params: object) -> Engine:
@@ -59,10 +17,15 @@ def load(folder: Path, **params: object) -> Engine:
     return Engine.load(folder, TranslateParameters.model_validate(options), threads=1)
 
 
+def english(engine: Engine, sentences: list[str]) -> list[str]:
+    """The outputs' texts."""
+    return [output.text for output in engine.translate(sentences)]
+
+
 @pytest.mark.parametrize("compute_type", ["float32", "int8"])
 def test_the_model_translates(model: Path, compute_type: str) -> None:
     engine = load(model, compute_type=compute_type)
-    assert engine.translate(["le chat noir dort", "un chien", "le chat noir dort"]) == [
+    assert english(engine, ["le chat noir dort", "un chien", "le chat noir dort"]) == [
         "the cat black sleeps",
         "a dog",
         "the cat black sleeps",
@@ -72,8 +35,8 @@ def test_the_model_translates(model: Path, compute_type: str) -> None:
 def test_who_ends_a_sentence_is_read_from_the_model(toy: ModuleType, tmp_path: Path) -> None:
     ended = toy.build(tmp_path / "ended", add_source_eos=True)
     engine = load(ended)
-    assert not engine.append_eos
-    assert engine.translate(["le chat dort"]) == ["the cat sleeps"]
+    assert not engine.model.append_eos
+    assert english(engine, ["le chat dort"]) == ["the cat sleeps"]
 
 
 def test_order_batches_and_threads_do_not_matter(model: Path) -> None:
@@ -87,9 +50,11 @@ def test_order_batches_and_threads_do_not_matter(model: Path) -> None:
 
 def test_long_sentences_are_cut_and_never_truncated(model: Path) -> None:
     text = " ".join(["le", "chat", "et"] * 40)
-    assert load(model, max_source_pieces=10).translate([text]) == [
-        " ".join(["the", "cat", "and"] * 40)
-    ]
+    engine = load(model, max_source_pieces=10)
+    (output,) = engine.translate([text])
+    assert output.text == " ".join(["the", "cat", "and"] * 40)
+    assert output.split
+    assert not output.truncated
 
 
 @pytest.mark.parametrize("missing", ["source.spm", "model.bin", "config.json"])

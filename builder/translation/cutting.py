@@ -1,0 +1,73 @@
+"""Sentences in parts that a model can take: around what is copied, and at clause boundaries.
+
+In: a sentence and a measure of size. Out: its parts, which joined are the sentence again. Nothing
+is dropped and nothing truncated: a sentence that is too long is halved at the strongest boundary
+near its middle (semicolon, comma before a conjunction, comma, space), at last between characters.
+"""
+
+import re
+from collections.abc import Callable
+
+LONGEST_WORD = 80
+"""Longer runs without a space are no words."""
+
+_BOUNDARIES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?<=[;:])\s|\s(?=[-–—]\s)",
+        r"(?<=[,)])\s(?=(?:et|ou|mais|car|donc|or|ni|puis|qui|que|dont|où|afin|lorsque|si)\b)",
+        r"(?<=[,)])\s",
+        r"\s(?=(?:et|ou|mais|car|qui|que|qu['’]|dont|où|afin|pour|dans|avec)\b)",
+        r"\s",
+    )
+)
+_MIDDLE = (0.25, 0.75)
+"""A boundary outside this part of a sentence would leave a part that is as long."""
+
+_ADDRESS = r"(?:https?|ftp)://\S+|www\.\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_COPIED = re.compile(rf"{_ADDRESS}|\S{{{LONGEST_WORD},}}", re.IGNORECASE)
+_TRAILING = re.compile(r"[.,;:!?)\]}»”\"'’>]+$")
+_WORD = re.compile(r"(?<![\w$\\/:.@#&=+*-])[^\W\d_]{2,}(?![\w\\/=@*]|:\S|\(\)|\.\w)")
+
+
+def is_untranslatable(text: str) -> bool:
+    """Whether a text has no word of a language: numbers, addresses, identifiers, signs."""
+    return _WORD.search(_COPIED.sub(" ", text)) is None
+
+
+def copied_parts(text: str) -> list[tuple[str, bool]]:
+    """A text in parts to translate and parts to copy (True): addresses and what is no word."""
+    parts: list[tuple[str, bool]] = []
+    start = 0
+    for match in _COPIED.finditer(text):
+        trailing = _TRAILING.search(match[0])
+        end = match.end() - (len(trailing[0]) if trailing else 0)
+        parts += [(text[start : match.start()], False), (text[match.start() : end], True)]
+        start = end
+    parts.append((text[start:], False))
+    return [(part, is_untranslatable(part)) for part, _ in parts if part]
+
+
+def halves(text: str, most: int, size: Callable[[str], int]) -> list[str]:
+    """A text in parts of at most `most` each; joined they are the text.
+
+    Args:
+        text: A sentence in single spaces.
+        most: Largest size of a part.
+        size: The size of a text, such as its sentence pieces.
+    """
+    if len(text) < 2 or size(text) <= most:
+        return [text]
+    place = _boundary(text)
+    return [*halves(text[:place], most, size), *halves(text[place:], most, size)]
+
+
+def _boundary(text: str) -> int:
+    """Where to cut a text in two: before the space of the strongest boundary near the middle."""
+    low, high = (int(len(text) * share) for share in _MIDDLE)
+    middle = len(text) // 2
+    for boundary in _BOUNDARIES:
+        places = [m.start() for m in boundary.finditer(text, low, high) if m.start() > 0]
+        if places:
+            return min(places, key=lambda place: abs(place - middle))
+    return max(middle, 1)

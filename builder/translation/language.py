@@ -1,0 +1,59 @@
+"""Which sentences are English already: a translator from French would only mangle them.
+
+In: the sentences of a text. Out: for each, whether it is to be copied. A sentence is English when
+its English function words outnumber the French ones three to one and language identification says
+English; where the English of a text outweighs its French, so are its short sentences without a
+French function word. Of 13,000 real sentence pairs, 0.1 % of the French sides and 86 % (20 to 60
+characters) to 99 % (120 and more) of the English sides are taken for English.
+"""
+
+import re
+from collections.abc import Sequence
+
+from builder.documents.language import SHORTEST, detect_languages
+
+FRENCH = frozenset(
+    "le la les des du de un une et est dans pour que qui sur avec au aux ce cette ces ne pas "
+    "par plus vous nous je il elle ils elles sont ou où à mais se sa ses leur leurs votre notre "
+    "être avoir été ont fait tout tous comme même aussi très sans sous entre chez l qu n j "
+    "en".split()
+)
+ENGLISH = frozenset(
+    "the of and is are to this that with for you be it not by from have was were which will can "
+    "your at we they he she has if an been would should what when how there their his her any "
+    "all do does".split()
+)
+RATIO = 3
+SURE, LIKELY = 0.6, 0.3
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def function_words(text: str) -> tuple[int, int]:
+    """French and English function words in a text."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    return sum(word in FRENCH for word in words), sum(word in ENGLISH for word in words)
+
+
+def english_sentences(sentences: Sequence[str]) -> list[bool]:
+    """Whether each sentence of one text is English."""
+    counts = [function_words(sentence) for sentence in sentences]
+    asked = [i for i, (french, english) in enumerate(counts) if english >= RATIO * french]
+    found = dict(zip(asked, detect_languages([sentences[i] for i in asked]), strict=True))
+    decided = [
+        i in found and _is_english(sentences[i], counts[i][1], *found[i])
+        for i in range(len(sentences))
+    ]
+    english = sum(len(s) for s, is_english in zip(sentences, decided, strict=True) if is_english)
+    french = sum(len(s) for s, (fr, en) in zip(sentences, counts, strict=True) if fr > en)
+    if english > french:
+        return [
+            is_english or (i in found and not counts[i][0] and found[i][0] != "fr")
+            for i, is_english in enumerate(decided)
+        ]
+    return decided
+
+
+def _is_english(sentence: str, words: int, language: str | None, score: float | None) -> bool:
+    if language != "en" or score is None:
+        return len(sentence) < SHORTEST and words >= RATIO
+    return score >= (LIKELY if words else SURE)

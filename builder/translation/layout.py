@@ -1,0 +1,144 @@
+"""A text as sentences, and the translated text with the same lines.
+
+In: a text. Out: its sentences, normalised, and everything between them (line ends, blank lines,
+indentation, list marks), so that `fill` puts translations where their sentences stood. Nothing is
+joined by a line number or a prefix. `split_text(t).fill(sentences of t)` is `t` up to runs of
+white space and control characters.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from builder.translation.boundaries import sentence_ends
+from builder.translation.wrapping import LONGEST, MARKER, continues, has_margin, rewrap
+
+_LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+_SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A sentence of a text.
+
+    Args:
+        text: Composed (NFC), in single spaces, without control and invisible characters.
+        breaks: Where its source had line ends: offset in `text`, and what stood there.
+        cleaned: Whether control characters were removed.
+    """
+
+    text: str
+    breaks: tuple[tuple[int, str], ...] = ()
+    cleaned: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A text taken apart.
+
+    Args:
+        segments: Its sentences.
+        gaps: What stands before each of them, and after the last.
+    """
+
+    segments: tuple[Segment, ...]
+    gaps: tuple[str, ...]
+
+    def fill(self, texts: Sequence[str]) -> str:
+        """The text with other sentences, one for each segment, in as many lines."""
+        parts = [self.gaps[0]]
+        for segment, gap, text in zip(self.segments, self.gaps[1:], texts, strict=True):
+            parts += [rewrap(text, segment.breaks, len(segment.text)), gap]
+        return "".join(parts)
+
+
+def normalise(text: str) -> str:
+    """A text composed, in single spaces, without control and invisible characters."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
+    return _SPACES.sub(" ", _CONTROL.sub(" ", text)).strip()
+
+
+def split_text(text: str) -> Layout:
+    """Take a text apart into sentences and what stands between them."""
+    segments: list[Segment] = []
+    gaps = [""]
+    for lines, ends in _logical_lines(text):
+        _add_line(lines, ends, segments, gaps)
+    return Layout(tuple(segments), tuple(gaps))
+
+
+def one_segment(text: str) -> Layout:
+    """A text that is one sentence whatever it holds, such as a query."""
+    normal = normalise(text)
+    if not normal:
+        return Layout((), ("",))
+    return Layout((Segment(normal, cleaned=bool(_CONTROL.search(text))),), ("", ""))
+
+
+def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
+    """The lines of a text and what ends each; those that a margin broke are together."""
+    matches = list(_LINE_END.finditer(text))
+    starts = [0, *(match.end() for match in matches)]
+    stops = [*(match.start() for match in matches), len(text)]
+    lines = [text[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    ends = [*(match[0] for match in matches), ""]
+    margin = has_margin(lines)
+    first, size = 0, 0
+    for number, line in enumerate(lines):
+        size += len(line)
+        following = lines[number + 1].strip() if number + 1 < len(lines) else ""
+        if size > LONGEST or not continues(line.strip(), following, margin):
+            yield lines[first : number + 1], ends[first : number + 1]
+            first, size = number + 1, 0
+
+
+def _add_line(lines: list[str], ends: list[str], segments: list[Segment], gaps: list[str]) -> None:
+    """Append the sentences of one logical line, and the gaps after each."""
+    body, breaks = _join(lines, ends)
+    marker = MARKER.match(body, len(body) - len(body.lstrip()))
+    start = marker.end() if marker else 0
+    gaps[-1] += _visible(body[:start])
+    for end in [*(e for e in sentence_ends(body) if e > start), len(body)]:
+        raw = body[start:end]
+        text = normalise(raw)
+        left = len(raw) - len(raw.lstrip()) if text else len(raw)
+        right = len(raw.rstrip()) if text else len(raw)
+        gaps[-1] += _gap(body, breaks, start, start + left)
+        if text:
+            inner = [(at, mark) for at, mark in breaks if start + left <= at < start + right]
+            places = tuple((len(normalise(body[start:at])), mark) for at, mark in inner)
+            segments.append(Segment(text, places, bool(_CONTROL.search(raw))))
+            gaps.append(_gap(body, breaks, start + right, end))
+        start = end
+    gaps[-1] += ends[-1]
+
+
+def _join(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]]:
+    """Lines that belong together in one, and at which spaces of it they were broken."""
+    body = lines[0]
+    breaks = []
+    for line, end in zip(lines[1:], ends[:-1], strict=True):
+        bare = line.lstrip()
+        trailing = body[len(body.rstrip()) :]
+        body = body.rstrip()
+        breaks.append((len(body), trailing + end + line[: len(line) - len(bare)]))
+        body += " " + bare
+    return body, breaks
+
+
+def _gap(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -> str:
+    """What stands between two sentences, with its line ends."""
+    text, last = "", start
+    for at, mark in breaks:
+        if start <= at < stop:
+            text += body[last:at] + mark
+            last = at + 1
+    return _visible(text + body[last:stop])
+
+
+def _visible(text: str) -> str:
+    return _CONTROL.sub("", _INVISIBLE.sub("", text))

@@ -1,0 +1,144 @@
+"""What a folder with a CTranslate2 model is, before anything is translated.
+
+In: a folder with `model.bin`, `config.json`, a vocabulary, and either `source.spm` and
+`target.spm` (as OPUS-MT has them) or one shared SentencePiece model. Out: a `ModelFolder` with its
+files, its vocabulary, its hash, and who ends a source sentence with `</s>`: the engine where
+`config.json` says `add_source_eos`, else the caller. It is read, never guessed.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+
+from builder.errors import FormatError
+
+WEIGHTS = "model.bin"
+CONFIG = "config.json"
+PAIR = ("source.spm", "target.spm")
+SHARED = (
+    "spm.model",
+    "sentencepiece.model",
+    "sentencepiece.bpe.model",
+    "shared.spm",
+    "spiece.model",
+)
+LEAST_KNOWN = 0.5
+"""A smaller share of its pieces in the vocabulary: a SentencePiece model of something else."""
+
+Processor = sentencepiece.SentencePieceProcessor
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A checked model folder.
+
+    Args:
+        folder: Where it is.
+        config: What `config.json` says.
+        spm: SentencePiece models of source and target; the same path twice where shared.
+        vocabulary: Source pieces that the model knows.
+        digest: sha256 over the names and bytes of everything that decides an output.
+    """
+
+    folder: Path
+    config: dict[str, Any]
+    spm: tuple[Path, Path]
+    vocabulary: frozenset[str]
+    digest: str
+
+    @property
+    def append_eos(self) -> bool:
+        """Whether the caller must end a source sentence with `</s>`."""
+        return not self.config.get("add_source_eos", False)
+
+    def processors(self) -> tuple[Processor, Processor]:
+        """The loaded SentencePiece models of source and target.
+
+        Raises:
+            FormatError: a file is no SentencePiece model, or not the one of this model.
+        """
+        source, target = (_load(path) for path in self.spm)
+        known = self.known_share(source)
+        if known < LEAST_KNOWN:
+            raise FormatError(
+                f"only {known:.0%} of its pieces are in the model's vocabulary: this is the "
+                "SentencePiece model of another model",
+                self.spm[0],
+            )
+        return source, target
+
+    def known_share(self, source: Processor) -> float:
+        """The part of a SentencePiece model's pieces that the model knows."""
+        pieces = [source.id_to_piece(i) for i in range(source.get_piece_size())]
+        return sum(piece in self.vocabulary for piece in pieces) / len(pieces)
+
+
+def read_model(folder: Path) -> ModelFolder:
+    """Check a model folder.
+
+    Raises:
+        FormatError: it is none; the message says which file is missing or wrong.
+    """
+    spm = _sentence_pieces(folder)
+    if not (folder / WEIGHTS).is_file():
+        raise FormatError(f"no {WEIGHTS}: this folder is not a CTranslate2 model", folder)
+    config = _json(folder / CONFIG)
+    if not isinstance(config, dict):
+        raise FormatError("expected a JSON object", folder / CONFIG)
+    files, vocabulary = _vocabulary(folder)
+    paths = sorted({folder / WEIGHTS, folder / CONFIG, *files, *spm})
+    return ModelFolder(folder, config, spm, vocabulary, _digest(paths))
+
+
+def _sentence_pieces(folder: Path) -> tuple[Path, Path]:
+    source, target = (folder / name for name in PAIR)
+    if source.is_file() and target.is_file():
+        return source, target
+    for name in SHARED:
+        if (folder / name).is_file():
+            return folder / name, folder / name
+    raise FormatError(
+        f"no SentencePiece model: expected {' and '.join(PAIR)}, or one of {', '.join(SHARED)}",
+        folder,
+    )
+
+
+def _vocabulary(folder: Path) -> tuple[list[Path], frozenset[str]]:
+    """The vocabulary files, and the source pieces."""
+    files = sorted([*folder.glob("*vocabulary.json"), *folder.glob("*vocabulary.txt")])
+    for kind in ("source", "shared"):
+        for path in files:
+            if path.name.startswith(kind):
+                pieces = _json(path) if path.suffix == ".json" else _lines(path)
+                return files, frozenset(pieces)
+    raise FormatError("no source_vocabulary or shared_vocabulary (.json or .txt)", folder)
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text("utf-8").split("\n")
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise FormatError(f"expected a JSON file of a CTranslate2 model: {error}", path) from None
+
+
+def _load(path: Path) -> Processor:
+    try:
+        return Processor(model_file=str(path))
+    except (OSError, RuntimeError) as error:
+        raise FormatError(f"not a SentencePiece model: {error}", path) from None
+
+
+def _digest(paths: list[Path]) -> str:
+    total = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            total.update(f"{path.name}\n".encode() + hashlib.file_digest(file, "sha256").digest())
+    return total.hexdigest()

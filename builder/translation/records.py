@@ -1,0 +1,56 @@
+"""Rows of the tables `sentences` and `translations`."""
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from builder.tables import arrow_schema
+from builder.translation.translator import Sentence, Translation, ordered
+from schemas import Sentences, Translations
+
+COPIED = frozenset({"untranslatable", "english"})
+
+Fields = Mapping[str, Sequence[Translation]]
+"""Translations of the same rows, by name of the field."""
+
+
+def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
+    """Every sentence of some documents or queries (contract `Sentences`).
+
+    Args:
+        ids: Their ids, in order.
+        fields: Their fields, in order of name.
+    """
+    rows = [
+        (row_id, name, number, sentence.source, sentence.english, list(sentence.flags))
+        for place, row_id in enumerate(ids)
+        for name in sorted(fields)
+        for number, sentence in enumerate(fields[name][place].sentences)
+    ]
+    return _table(rows, arrow_schema(Sentences))
+
+
+def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
+    """How some documents or queries went (contract `Translations`)."""
+    rows = []
+    for place, row_id in enumerate(ids):
+        sentences = [s for name in fields for s in fields[name][place].sentences]
+        flags = frozenset(flag for sentence in sentences for flag in sentence.flags)
+        copied, kept, dropped = (
+            _having(sentences, names) for names in (COPIED, {"source_kept"}, {"dropped"})
+        )
+        translated = len(sentences) - copied - kept - dropped
+        rows.append(
+            (row_id, len(sentences), translated, copied, kept, dropped, list(ordered(flags)))
+        )
+    return _table(rows, arrow_schema(Translations))
+
+
+def _having(sentences: Sequence[Sentence], flags: frozenset[str] | set[str]) -> int:
+    return sum(not flags.isdisjoint(sentence.flags) for sentence in sentences)
+
+
+def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
