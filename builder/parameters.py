@@ -235,7 +235,9 @@ class TranslateParameters(Section):
     """`[translate]`: French to English."""
 
     model: Path | None = Field(
-        default=None, description="CTranslate2 model folder; absent: translation is off"
+        default=None,
+        description="CTranslate2 model folder, or `embedded` for the one that is shipped; absent: "
+        "translation is off",
     )
     compute_type: str = Field(default="int8", description="CTranslate2 compute type")
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="Where the model runs")

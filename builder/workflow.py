@@ -14,6 +14,7 @@ from typing import Any, Self
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from builder.errors import DefinitionError
+from builder.models import EMBEDDED, embedded_model, is_embedded
 from builder.parameters import Parameters, Section
 from builder.sources import Interval, Source
 from schemas import SNAPSHOT_PATTERN
@@ -124,14 +125,19 @@ class Definition(BaseModel):
     def sources(self, patterns: Sequence[str]) -> tuple[Source, ...]:
         """The files that paths, folders and globs of the definition name, in order.
 
-        Files of a folder are taken by name; those that start with `_` or `.` are not data.
+        Files of a folder are taken by name; those that start with `_` or `.` are not data. The
+        word `embedded` is the translation model that is shipped.
         """
         return tuple(source for pattern in patterns for source in self._expand(pattern))
 
     def section(self, name: str) -> Section:
         """A section of parameters with its paths resolved against the definition's folder."""
         section: Section = getattr(self.workflow, name)
-        paths = {field: self.resolve(value) for field, value in section if isinstance(value, Path)}
+        paths = {
+            field: embedded_model() if is_embedded(value) else self.resolve(value)
+            for field, value in section
+            if isinstance(value, Path)
+        }
         return section.model_copy(update=paths)
 
     def resolve(self, path: str | Path) -> Path:
@@ -139,6 +145,9 @@ class Definition(BaseModel):
         return self.file.parent / path
 
     def _expand(self, pattern: str) -> list[Source]:
+        if pattern == EMBEDDED:
+            model = sorted(path for path in embedded_model().iterdir() if path.is_file())
+            return [Source(path, f"{EMBEDDED}/{path.name}") for path in model]
         folder = self.file.parent
         path = folder / pattern
         found: Iterable[Path] = [path]
@@ -189,7 +198,7 @@ class Definition(BaseModel):
             if not self._expand(pattern):
                 raise DefinitionError(f"no such file: {self.resolve(pattern)}", self.file, key)
         model = self.workflow.translate.model
-        if model is not None and not self.resolve(model).is_dir():
+        if model is not None and not is_embedded(model) and not self.resolve(model).is_dir():
             raise DefinitionError(
                 f"no such folder: {self.resolve(model)}", self.file, "translate.model"
             )

@@ -23,6 +23,7 @@ FOUNDATION = {
     "content",
     "errors",
     "keys",
+    "models",
     "parameters",
     "progress",
     "resources",

@@ -26,6 +26,7 @@ def define(definition: Definition, store: Store) -> dict[str, Any]:
                 "end": s.end.isoformat(),
                 "log": _hashes(definition, store, s.log),
                 "crawl": _hashes(definition, store, s.crawl),
+                "judgements": _hashes(definition, store, s.judgements),
             }
             for s in workflow.snapshots
         ],

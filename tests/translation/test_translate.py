@@ -1,14 +1,22 @@
 """The engine on a real model, and the stage."""
 
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
+import polars as pl
 import pytest
+
 import builder
+from builder import BuildReport
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation.engine import Engine
+from builder.translation.layout import split_text
+from builder.translation.memory import Memory
 
 
 def load(folder: Path, **params: object) -> Engine:
@@ -66,28 +74,114 @@ def test_what_is_no_model(model: Path, tmp_path: Path, missing: str) -> None:
         load(folder)
 
 
-def test_a_collection_with_english(world: Path, model: Path, tmp_path: Path) -> None:
-    shutil.copytree(world, tmp_path / "world")
-    shutil.copytree(model, tmp_path / "world/model")
-    definition = tmp_path / "world/workflow.toml"
-    text = definition.read_text()
-    text = text[: text.rindex("[[snapshots]]")]
-    definition.write_text(text + '\n[translate]\nmodel = "model"\ncompute_type = "float32"\n')
-    one = builder.build(definition, tmp_path / "one", threads=1)
-    assert builder.validate(one.root) == []
-    june = builder.open_collection(one.root).snapshot("2022-06")
+def define(world: Path, model: Path, folder: Path) -> Path:
+    """A copy of the world whose definition translates with the model."""
+    shutil.copytree(world, folder / "world")
+    shutil.copytree(model, folder / "world/model")
+    definition = folder / "world/workflow.toml"
+    options = '[translate]\nmodel = "model"\ncompute_type = "float32"\n'
+    definition.write_text(f"{definition.read_text()}\n{options}")
+    return definition
+
+
+@pytest.fixture(scope="module")
+def translated(world: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
+    """The collection of the world, translated."""
+    folder = tmp_path_factory.mktemp("translated")
+    return builder.build(define(world, model, folder), folder / "one", threads=1)
+
+
+def test_a_collection_with_english(translated: BuildReport) -> None:
+    assert builder.validate(translated.root) == []
+    june = builder.open_collection(translated.root).snapshot("2022-06")
     documents = june.documents.collect()
     assert documents["text_en"].null_count() == 0
     french, english = (documents[c].str.count_matches("\n") for c in ("text", "text_en"))
     assert french.to_list() == english.to_list()
     assert june.queries.collect()["text_en"].null_count() == 0
-    assert one.version is not None
-    assert (one.version / "trec/2022-06/en/topics.tsv").is_file()
-    two = builder.build(definition, tmp_path / "two", threads=2)
-    assert two.version is not None
-    sums = [(v / "SHA256SUMS").read_bytes() for v in (one.version, two.version)]
-    assert sums[0] == sums[1]
+    assert translated.version is not None
+    assert (translated.version / "trec/2022-06/en/topics.tsv").is_file()
+
+
+def test_another_model_is_another_translation(
+    world: Path, model: Path, translated: BuildReport, tmp_path: Path
+) -> None:
+    definition = define(world, model, tmp_path)
+    shutil.copytree(translated.root, tmp_path / "out")
+    assert builder.build(definition, tmp_path / "out").ran == 0
     (tmp_path / "world/model/config.json").write_text('{"add_source_eos": false, "x": 1}')
-    again = builder.build(definition, tmp_path / "one", explain=True)
+    again = builder.build(definition, tmp_path / "out", explain=True)
     reasons = {str(step.unit): step.reasons for step in again.steps if step.ran}
     assert reasons["translate 2022-06"] == ("input model model/config.json changed",)
+
+
+def test_every_sentence_is_published_with_what_stands_for_it(
+    translated: BuildReport,
+) -> None:
+    june = builder.open_collection(translated.root).snapshot("2022-06")
+    sentences = pl.scan_parquet(june.folder / "sentences/part-*.parquet").collect()
+    went = pl.read_parquet(june.folder / "translations.parquet")
+    documents, queries = june.documents.collect(), june.queries.collect()
+    ids = pl.concat([documents["doc_id"], queries["query_id"].rename("doc_id")])
+    assert went["id"].to_list() == ids.to_list()
+    assert sentences.height == went["sentences"].sum()
+    assert (
+        went.select(
+            (
+                pl.col("translated") + pl.col("copied") + pl.col("source_kept") + pl.col("dropped")
+            ).sum()
+        ).item()
+        == sentences.height
+    )
+    assert sentences.equals(sentences.sort("id", "field", "sentence"))
+    row = documents.row(0, named=True)
+    of_row = sentences.filter(pl.col("id") == row["doc_id"], pl.col("field") == "text")
+    assert split_text(row["text"]).fill(of_row["en"].to_list()) == row["text_en"]
+    collisions = pl.read_parquet(june.folder / "query_collisions.parquet")
+    doubled = queries.filter(pl.col("text_en").is_duplicated())
+    assert set(doubled["query_id"]) <= set(collisions["query_id"])
+
+
+def test_another_snapshot_translates_what_is_new(translated: BuildReport) -> None:
+    (memory,) = translated.root.glob(".work/kept/translate/*.sqlite")
+    with Memory(memory) as kept:
+        decoded = len(kept)
+    folders = [
+        builder.open_collection(translated.root).snapshot(name).folder
+        for name in ("2022-06", "2022-07", "2022-08")
+    ]
+    frames = [pl.scan_parquet(f / "sentences/part-*.parquet").select("fr") for f in folders]
+    distinct = pl.concat(frames).unique().select(pl.len()).collect().item()
+    rows = pl.concat(frames).select(pl.len()).collect().item()
+    assert decoded <= 2 * distinct < rows
+
+
+KILLED = """
+import os, signal, sys
+import builder
+from builder.translation.memory import Memory
+add, blocks = Memory.add, []
+def killing(self, scope, outputs):
+    add(self, scope, outputs)
+    blocks.append(len(outputs))
+    if len(blocks) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+Memory.add = killing
+builder.translation.translator.BLOCK = 64
+builder.build(sys.argv[1], sys.argv[2], threads=1)
+"""
+
+
+def test_a_killed_translation_resumes_to_the_same_bytes(
+    world: Path, model: Path, translated: BuildReport, tmp_path: Path
+) -> None:
+    definition = define(world, model, tmp_path)
+    command = [sys.executable, "-c", KILLED, str(definition), str(tmp_path / "out")]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    (memory,) = (tmp_path / "out").glob(".work/kept/translate/*.sqlite")
+    with Memory(memory) as kept:
+        before = len(kept)
+    assert before == 3 * 64
+    report = builder.build(definition, tmp_path / "out", threads=2)
+    sums = [(r.version / "SHA256SUMS").read_bytes() for r in (report, translated) if r.version]
+    assert sums[0] == sums[1]

@@ -1,0 +1,115 @@
+"""Texts taken apart and put together: no sentence, line or character is lost on the way."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.translation.boundaries import sentence_ends
+from builder.translation.cutting import copied_parts, halves, is_untranslatable
+from builder.translation.layout import normalise, one_segment, split_text
+
+
+@pytest.mark.parametrize(
+    ("line", "sentences"),
+    [
+        ("Il dort. Elle mange ! Et toi ?", ["Il dort.", "Elle mange !", "Et toi ?"]),
+        ("M. Roux et Mme. Petit rient. Enfin.", ["M. Roux et Mme. Petit rient.", "Enfin."]),
+        ("Voir p. 12 et art. 3 du code.", ["Voir p. 12 et art. 3 du code."]),
+        ("« Oui. » Il part.", ["« Oui. »", "Il part."]),
+        ("Le prix est de 3.50 euros. 20 places.", ["Le prix est de 3.50 euros.", "20 places."]),
+        ("- un élément", ["un élément"]),
+        ("J. R. Martin écrit.", ["J. R. Martin écrit."]),
+        ("Il fait 20 °C. Demain aussi.", ["Il fait 20 °C.", "Demain aussi."]),
+        ("1. Ouvrir la porte. 2. Entrer.", ["Ouvrir la porte.", "2. Entrer."]),
+        ("Voir www.exemple.fr. Merci.", ["Voir www.exemple.fr.", "Merci."]),
+        ("   ", []),
+    ],
+)
+def test_sentences_of_a_line(line: str, sentences: list[str]) -> None:
+    assert [segment.text for segment in split_text(line).segments] == sentences
+
+
+def test_lines_broken_by_a_margin_are_one_sentence_and_break_again() -> None:
+    text = "Le petit chien noir de la voisine qui mange dans le\njardin de la maison. Fin."
+    layout = split_text(text)
+    assert [segment.text for segment in layout.segments] == [
+        "Le petit chien noir de la voisine qui mange dans le jardin de la maison.",
+        "Fin.",
+    ]
+    english = "The neighbour's small black dog that eats in the garden of the house."
+    filled = layout.fill([english, "End."])
+    assert filled.count("\n") == 1
+    assert filled.replace("\n", " ") == f"{english} End."
+
+
+def test_headings_and_items_keep_their_lines_and_marks() -> None:
+    text = "TITRE\n\n  - un chat\n  - un chien\n\n1) Première étape\nFin"
+    layout = split_text(text)
+    assert len(layout.segments) == 5
+    upper = [segment.text.upper() for segment in layout.segments]
+    assert layout.fill(upper) == "TITRE\n\n  - UN CHAT\n  - UN CHIEN\n\n1) PREMIÈRE ÉTAPE\nFIN"
+
+
+LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+@given(st.text())
+def test_a_text_filled_with_its_own_sentences_is_the_text(text: str) -> None:
+    layout = split_text(text)
+    filled = layout.fill([segment.text for segment in layout.segments])
+    assert normalise(filled) == normalise(text)
+    for end in LINE_ENDS:
+        assert filled.count(end) == text.count(end)
+
+
+@given(st.lists(st.sampled_from(["Il dort.", "un deux", "dans le", "- x", "", "3.", "A. B."])))
+def test_lines_are_kept(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    layout = split_text(text)
+    assert layout.fill(["x"] * len(layout.segments)).count("\n") == text.count("\n")
+    assert layout.fill([""] * len(layout.segments)).count("\n") == text.count("\n")
+
+
+@given(st.text(alphabet="aB .!?«»\"'1-", max_size=60))
+def test_sentence_ends_ascend_within_the_line(line: str) -> None:
+    ends = sentence_ends(line)
+    assert ends == sorted(set(ends))
+    assert all(0 < end <= len(line) for end in ends)
+
+
+def test_a_query_is_one_sentence() -> None:
+    layout = one_segment("  qui est M. Roux ?  Où\tva-t-il\x00 ")
+    (segment,) = layout.segments
+    assert segment.text == "qui est M. Roux ? Où va-t-il"
+    assert segment.cleaned
+    assert one_segment(" \x00").segments == ()
+
+
+@given(st.text(alphabet="ab ,;é", max_size=80), st.integers(1, 9))
+def test_halves_are_short_and_whole(text: str, most: int) -> None:
+    parts = halves(text, most, len)
+    assert "".join(parts) == text
+    assert all(len(part) <= max(most, 1) for part in parts)
+
+
+def test_a_long_sentence_is_cut_at_a_clause() -> None:
+    text = "un deux trois quatre, et cinq six sept"
+    assert halves(text, 24, len) == ["un deux trois quatre,", " et cinq six sept"]
+
+
+def test_addresses_are_copied_and_words_are_not() -> None:
+    parts = copied_parts("Voir https://a.example/x?y=1, puis écrire à b@c.example.")
+    assert "".join(part for part, _ in parts) == (
+        "Voir https://a.example/x?y=1, puis écrire à b@c.example."
+    )
+    assert [part for part, copied in parts if copied] == [
+        "https://a.example/x?y=1",
+        "b@c.example",
+        ".",
+    ]
+
+
+@pytest.mark.parametrize("text", ["12,5 %", "https://a.example", "a.b@c.example", "---", "x" * 90])
+def test_what_has_no_word(text: str) -> None:
+    assert is_untranslatable(text)
+    assert not is_untranslatable(f"{text} mot")
