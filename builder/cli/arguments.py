@@ -1,12 +1,26 @@
-"""Options that take several words, before the parser sees them.
+"""Arguments before the parser sees them: options of several words, commands that may be left out.
 
 `--measures nDCG P@10` becomes `--measures nDCG --measures P@10`, and `--over a.gz b.gz` likewise.
 """
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from typer.core import TyperGroup
 
 from builder.errors import UsageError
+
+
+class DefaultGroup(TyperGroup):
+    """A group whose command `run` is meant where no other command is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put `run` before arguments that begin with no command of the group."""
+        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
 
 SPREAD: dict[str, Callable[[str], bool]] = {
     "--measures": lambda word: not Path(word).exists(),

@@ -4,12 +4,12 @@ import json
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from builder.cli.analysis import Format, Memory, PlainFormat, working_limits
+from builder.cli.arguments import DefaultGroup
 from builder.cli.build import Quiet
 from builder.cli.output import table
 from builder.errors import UsageError
@@ -64,19 +64,9 @@ LastRule = Annotated[Last, typer.Option(help="The last click: the deepest, or th
 PriorBeta = Annotated[float, typer.Option(help="Pseudo-skips under --prior beta.")]
 
 
-class RunsByDefault(TyperGroup):
-    """A group whose command `run` is meant where no other command is named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `run` before arguments that begin with no command of the group."""
-        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-
 clicks = typer.Typer(
     name="clicks",
-    cls=RunsByDefault,
+    cls=DefaultGroup,
     help="Run a click model on a log alone, or compare models on held-out pages.\n\n"
     "Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv",
     no_args_is_help=True,

@@ -1,5 +1,6 @@
-"""Translation: sentences, and a CTranslate2 engine with SentencePiece."""
+"""Translation: sentences, a CTranslate2 engine with SentencePiece, a memory, flags and policies."""
 
 from builder.translation.stage import translate
+from builder.translation.standalone import check_model, translate_file, translate_texts
 
-__all__ = ["translate"]
+__all__ = ["check_model", "translate", "translate_file", "translate_texts"]

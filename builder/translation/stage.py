@@ -8,14 +8,13 @@ model documents and queries pass through as they are, and the other tables are e
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.errors import UsageError
 from builder.keys import fold_texts
 from builder.parameters import TranslateParameters
 from builder.progress import Progress
@@ -169,27 +168,3 @@ def _row_groups(path: Path) -> Iterator[pl.DataFrame]:
 
 def _arrow(frame: pl.DataFrame) -> pa.Table:
     return frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-
-
-def translate_texts(
-    texts: Iterable[str],
-    params: TranslateParameters,
-    limits: Limits,
-    form: Form = Form.TEXT,
-) -> list[Translation]:
-    """Translate texts without a collection.
-
-    Args:
-        texts: Texts or queries.
-        params: `[translate]`, with a model.
-        limits: Threads and scratch space.
-        form: Whether they are texts or queries.
-
-    Raises:
-        FormatError: the model folder is not a model.
-    """
-    if params.model is None:
-        raise UsageError("expected a translation model, found none; give --model DIR")
-    engine = Engine.load(params.model, params, limits.threads)
-    with Memory(limits.scratch / MEMORY) as memory:
-        return Translator(engine, memory, params).translate(list(texts), form)

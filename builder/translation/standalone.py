@@ -1,0 +1,150 @@
+"""Translation without a collection: the commands `longeval translate` and `translate model check`.
+
+In: a file of text or a Parquet table, and a model. Out: the same with English text, or what the
+model is.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builder.errors import FormatError, UsageError
+from builder.models import embedded_model, is_embedded
+from builder.parameters import TranslateParameters
+from builder.resources import Limits
+from builder.translation.engine import Engine
+from builder.translation.memory import Memory
+from builder.translation.stage import MEMORY
+from builder.translation.translator import Form, Translation, Translator
+
+EXAMPLES = (
+    "Comment choisir un vélo pour la ville ?",
+    "La bibliothèque est ouverte tous les jours, sauf le lundi.",
+    "Le prix comprend le repas et deux nuits à l'hôtel.",
+)
+
+
+def translate_texts(
+    texts: list[str],
+    params: TranslateParameters,
+    limits: Limits,
+    form: Form = Form.TEXT,
+) -> list[Translation]:
+    """Translate texts.
+
+    Args:
+        texts: Texts or queries.
+        params: `[translate]`, with a model.
+        limits: Threads and scratch space.
+        form: Whether they are texts or queries.
+
+    Raises:
+        UsageError: no model.
+        FormatError: the model folder is not a model.
+    """
+    engine = load(params, limits)
+    with Memory(limits.scratch / MEMORY) as memory:
+        return Translator(engine, memory, params).translate(texts, form)
+
+
+def load(params: TranslateParameters, limits: Limits) -> Engine:
+    """Load the model of the parameters.
+
+    Raises:
+        UsageError: they name none, or no folder.
+        FormatError: the folder is not a model.
+    """
+    if params.model is None:
+        raise UsageError("expected a translation model, found none; give --model DIR")
+    folder = embedded_model() if is_embedded(params.model) else params.model
+    if not folder.is_dir():
+        raise UsageError(f"--model: no such folder: {folder}")
+    return Engine.load(folder, params, limits.threads)
+
+
+def translate_file(
+    file: Path,
+    out: Path,
+    params: TranslateParameters,
+    limits: Limits,
+    *,
+    column: str = "text",
+    kind: str = Form.TEXT,
+) -> list[Translation]:
+    """Translate a file.
+
+    Args:
+        file: Text in UTF-8, or `.parquet`.
+        out: Receives the text in as many lines, or the table with `<column>_en` and
+            `<column>_flags`.
+        params: `[translate]`, with a model.
+        limits: Threads and scratch space.
+        column: Column of a Parquet file.
+        kind: `text`, or `query` for one query on each line or row.
+
+    Raises:
+        UsageError: no such file or column, or `out` is of another kind.
+        FormatError: the file is not UTF-8 or not Parquet, or the model is none.
+    """
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file")
+    if (file.suffix == ".parquet") != (out.suffix == ".parquet"):
+        raise UsageError(f"--out: expected the kind of {file.name}, found {out.name}")
+    form = Form(kind)
+    if file.suffix == ".parquet":
+        return _translate_table(file, out, params, limits, column, form)
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"expected UTF-8 text: {error}", file) from None
+    texts = text.split("\n") if form is Form.QUERY else [text]
+    found = translate_texts(texts, params, limits, form)
+    out.write_bytes("\n".join(t.text for t in found).encode())
+    return found
+
+
+def _translate_table(
+    file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, form: Form
+) -> list[Translation]:
+    try:
+        rows = pl.read_parquet(file)
+    except pl.exceptions.PolarsError as error:
+        raise FormatError(f"expected a Parquet table: {error}", file) from None
+    if rows.schema.get(column) != pl.String:
+        raise UsageError(f"--column: expected a column of text, found none named {column!r}")
+    found = translate_texts(rows[column].fill_null("").to_list(), params, limits, form)
+    flags = [sorted({f for s in t.sentences for f in s.flags}) for t in found]
+    rows.with_columns(
+        pl.Series(f"{column}_en", [t.text for t in found], dtype=pl.String),
+        pl.Series(f"{column}_flags", flags, dtype=pl.List(pl.String)),
+    ).write_parquet(out)
+    return found
+
+
+def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
+    """What a model is, and three sentences translated.
+
+    Args:
+        params: `[translate]`, with a model.
+        limits: Threads and scratch space.
+
+    Raises:
+        UsageError: no model.
+        FormatError: the folder is not a model.
+    """
+    engine = load(params, limits)
+    model = engine.model
+    examples = translate_texts(list(EXAMPLES), params, limits)
+    return {
+        "folder": str(model.folder),
+        "sha256": model.digest,
+        "megabytes": round((model.folder / "model.bin").stat().st_size / 1e6, 1),
+        "vocabulary": len(model.vocabulary),
+        "sentencepiece": "shared" if model.spm[0] == model.spm[1] else "source and target",
+        "ends_sources": "caller adds </s>" if model.append_eos else "engine adds </s>",
+        "compute_type": engine.translator.compute_type,
+        "device": engine.translator.device,
+        "batch_invariant": engine.invariant,
+        "examples": {s: t.text for s, t in zip(EXAMPLES, examples, strict=True)},
+    }
