@@ -1,0 +1,145 @@
+"""The recipe of the embedded translator: what it learns from, and that its export is faithful."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from builder.simulation import sentence_pairs
+from workflows.train_translator.card import write_card
+from workflows.train_translator.prepare import fault, ngrams, prepare
+from workflows.train_translator.vocabulary import encode, read, train_vocabulary, varied
+
+CORPORA = (
+    "train.canlaws",
+    "train.tatoeba_many",
+    "train.ts_tatoeba-test-v2021-08-07",
+    "train.php",
+    "train.po_python",
+    "train.po_django",
+    "train.europarl_sample",
+)
+HELD_OUT = "Un chat noir dort toujours dans le petit jardin"
+
+
+def _write(path: Path, pairs: list[tuple[str, str]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(f"{fr}\t{en}\n" for fr, en in pairs)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Prepared pairs of small corpora."""
+    folder = tmp_path_factory.mktemp("recipe")
+    pairs = list(dict.fromkeys(sentence_pairs(99, 600)))
+    for number, name in enumerate(CORPORA):
+        _write(folder / f"data/{name}.tsv.gz", pairs[number::7])
+    bad = [
+        (f"{HELD_OUT} près de la maison.", "Something else entirely, near the house it is."),
+        ("Que fais-tu demain ?", "What are you up to?"),
+        ("Paris", "Paris"),
+        ("12 %", "12 per cent"),
+        ("Un mot", "One word and then many more that nobody wrote in French at all"),
+        pairs[29],
+    ]
+    _write(folder / f"data/{CORPORA[1]}.tsv.gz", [*pairs[1::7], *bad])
+    _write(
+        folder / "data/test/a.tsv.gz",
+        [(f"{HELD_OUT}.", "A cat."), ("Quoi ?", "what are you up to")],
+    )
+    _write(folder / "data/valid.b.tsv.gz", pairs[:20])
+    prepare(folder / "data", folder / "work")
+    return folder / "work"
+
+
+def test_what_is_not_trained_on_and_why(work: Path) -> None:
+    account = json.loads((work / "prepared.json").read_text())["corpora"]
+    counts = account[f"{CORPORA[1]}.tsv.gz"]
+    assert {k: v for k, v in counts.items() if k not in {"read", "taken"}} == {
+        "shares_text_with_a_test_set": counts["shares_text_with_a_test_set"],
+        "copied": 1,
+        "no_letters": 1,
+        "length_ratio": 1,
+        "duplicate": 1,
+    }
+    assert all(c["read"] == sum(c.values()) - c["read"] for c in account.values())
+    sides = {side for pair in read(work / "pairs.tsv") for side in pair}
+    assert not any(HELD_OUT in side for side in sides)
+    assert "Que fais-tu demain ?" not in sides
+    assert not {fr for fr, _ in read(work / "validation.tsv")} & sides
+
+
+def test_overlap_of_long_and_short_texts() -> None:
+    assert len(ngrams("un deux trois quatre cinq six sept huit neuf")) == 2
+    assert ngrams("Un deux, TROIS !") == {"= un deux trois"}
+    assert ngrams("un deux") == set()
+    assert fault(("un mot", "a word"), 60) is None
+
+
+def test_pairs_are_seen_as_users_write_them() -> None:
+    pairs = [("L'eau est froide.", "The water is cold.")] * 400
+    seen = list(varied(iter(pairs)))
+    assert seen == list(varied(iter(pairs)))
+    assert ("l'eau est froide", "the water is cold") in seen
+    typographic = sum("’" in french for french, _ in seen)
+    assert 80 < typographic < 200
+
+
+def test_every_pair_is_in_pieces_without_unknown(work: Path) -> None:
+    vocabulary = train_vocabulary(work, 700)
+    encoded = encode(iter([("Ça coûte 3 € à Łódź.", "It costs 3 € in Łódź.")]), vocabulary, 99)
+    assert 0 not in [*encoded.sources[0], *encoded.targets[0]]
+    assert encoded.sources[0][-1] == encoded.targets[0][-1] == 2
+
+
+def test_the_card_has_every_test_set(work: Path, tmp_path: Path) -> None:
+    scores = {"a": {"sentences": 2, "bleu": 1.5, "chrf": 20.0}}
+    point = {"seconds": 60.0, "pairs": 7, "validation": 4.5}
+    (work / "curve.jsonl").write_text(json.dumps(point) + "\n")
+    figures = {
+        "shape": {"encoder": 6, "decoder": 2, "width": 256, "vocabulary": 8000},
+        "parameters": 8_900_000,
+        "averaged": 4,
+        "int8": {"scores": scores, "signature": "s"},
+        "float32": {"scores": {"a": {**scores["a"], "bleu": 1.25}}},
+        "faithful": {"same": 199, "sentences": 200},
+    }
+    text = write_card(work, tmp_path, figures).read_text()
+    assert "| a | 2 | 1.5 | 20.0 |" in text
+    assert "at most\n0.25" in text or "at most 0.25" in text.replace("\n", " ")
+    for name in ("Open Government Licence", "CC BY 2.0 FR", "BSD 3-Clause", "CC0"):
+        assert name in text
+
+
+def test_training_stops_resumes_and_is_exported_faithfully(work: Path, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from workflows.train_translator.export import averaged, export
+    from workflows.train_translator.model import Shape, Transformer, greedy
+    from workflows.train_translator.train import Settings, Trainer, checkpoints
+
+    torch.set_num_threads(1)
+    vocabulary = work / "shared.spm"
+    shape = Shape(vocabulary=700, width=64, inner=96, heads=2, encoder=2, decoder=1)
+    said: list[str] = []
+    Trainer(work, shape, Settings(minutes=0.02, tokens=200, save_minutes=0.01)).train(said.append)
+    (last,) = checkpoints(work)[-1:]
+    again = Trainer(work, shape, Settings(minutes=0.02))
+    assert again.state.step == int(last.stem) > 0
+    assert any("saved" in line for line in said)
+    model = averaged(work)
+    assert isinstance(model, Transformer)
+    exported = export(model, vocabulary, tmp_path / "m", None)
+    import ctranslate2
+    import sentencepiece
+
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+    translator = ctranslate2.Translator(str(exported), compute_type="float32")
+    for french, _ in sentence_pairs(5, 20):
+        ids = pieces.encode(french)
+        ours = greedy(model, torch.tensor([[*ids, 2]]), 1, 2, 20)
+        (theirs,) = translator.translate_batch(
+            [pieces.encode(french, out_type=str)], beam_size=1, max_decoding_length=20
+        )
+        assert pieces.decode(ours) == pieces.decode(theirs.hypotheses[0])

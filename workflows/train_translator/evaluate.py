@@ -1,0 +1,73 @@
+"""How good a model is: BLEU and chrF on every test set, and that its conversion is faithful.
+
+In: a model folder, the test sets (French and English on each line), and the PyTorch model it came
+from. Out: one dictionary of figures. Sentences go through the engine that translates collections,
+one line a sentence, so that what is measured is what users get.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+import torch
+
+from builder.parameters import TranslateParameters
+from builder.translation.engine import Engine
+from workflows.train_translator.model import Transformer, greedy
+from workflows.train_translator.prepare import read_pairs
+from workflows.train_translator.vocabulary import END, START
+
+COMPARED = 200
+"""Sentences on which the conversion is compared with PyTorch, piece by piece."""
+LONGEST = 100
+
+
+def evaluate(
+    folder: Path, tests: Path, compute_type: str = "int8", beam_size: int = 1
+) -> dict[str, Any]:
+    """BLEU, chrF and signatures of a model on all test sets.
+
+    Args:
+        folder: The model, as CTranslate2 reads it.
+        tests: Folder with `*.tsv.gz`.
+        compute_type: In which the model computes.
+        beam_size: Beam width.
+    """
+    params = TranslateParameters(model=folder, beam_size=beam_size, compute_type=compute_type)
+    engine = Engine.load(folder, params, 2)
+    scores = {}
+    for path in sorted(tests.glob("*.tsv.gz")):
+        pairs = list(read_pairs(path))
+        found = [output.text for output in engine.translate([french for french, _ in pairs])]
+        references = [[english for _, english in pairs]]
+        bleu, chrf = sacrebleu.metrics.BLEU(), sacrebleu.metrics.CHRF()
+        scores[path.name.removesuffix(".tsv.gz").removeprefix("ts_")] = {
+            "sentences": len(pairs),
+            "bleu": round(bleu.corpus_score(found, references).score, 2),
+            "chrf": round(chrf.corpus_score(found, references).score, 2),
+        }
+    signature = str(bleu.get_signature())
+    return {"beam_size": beam_size, "signature": signature, "scores": scores}
+
+
+def faithful(model: Transformer, folder: Path, tests: Path) -> dict[str, int]:
+    """On how many sentences the converted model gives the pieces that PyTorch gives, greedily.
+
+    Args:
+        model: In evaluation mode.
+        folder: The same model converted, in float32.
+        tests: Folder with test sets; the first lines of one are taken.
+    """
+    params = TranslateParameters(model=folder, compute_type="float32")
+    engine = Engine.load(folder, params, 2)
+    source, target = engine.model.processors()
+    sentences = [french for french, _ in read_pairs(min(tests.glob("*.tsv.gz")))][:COMPARED]
+    same = 0
+    for sentence in sentences:
+        pieces = source.encode(sentence)
+        ours = greedy(model, torch.tensor([[*pieces, END]]), START, END, LONGEST)
+        (theirs,) = engine.translator.translate_batch(
+            [source.encode(sentence, out_type=str)], beam_size=1, max_decoding_length=LONGEST
+        )
+        same += target.decode(ours) == target.decode(theirs.hypotheses[0])
+    return {"sentences": len(sentences), "same": same}

@@ -1,0 +1,212 @@
+"""A compact Transformer (Vaswani et al. 2017; pre-norm) that CTranslate2 can run.
+
+In: token ids of sources, all of one length, and of targets. Out: the loss, or logits. Sources of a
+batch have one length (see `batches.py`) and targets are read from the left, so nothing is masked
+but the future, and padding costs nothing. Source, target and output share their embeddings.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a model.
+
+    Args:
+        vocabulary: Pieces of the shared vocabulary.
+        width: Size of a hidden state.
+        inner: Size of a feed-forward layer.
+        heads: Attention heads.
+        encoder: Encoder layers.
+        decoder: Decoder layers.
+        dropout: Share of hidden values dropped in training.
+    """
+
+    vocabulary: int = 8000
+    width: int = 256
+    inner: int = 1024
+    heads: int = 4
+    encoder: int = 6
+    decoder: int = 2
+    dropout: float = 0.1
+
+
+class Attention(nn.Module):
+    """Multi-head attention with its norm, a residual around both."""
+
+    def __init__(self, shape: Shape, *, of_source: bool = False) -> None:
+        """`of_source`: keys and values come from the encoder."""
+        super().__init__()
+        width = shape.width
+        self.heads = shape.heads
+        self.norm = nn.LayerNorm(width)
+        self.of_source = of_source
+        self.project = nn.ModuleList(
+            [nn.Linear(width, width), nn.Linear(width, 2 * width)]
+            if of_source
+            else [nn.Linear(width, 3 * width)]
+        )
+        self.out = nn.Linear(width, width)
+        self.dropout = nn.Dropout(shape.dropout)
+
+    def forward(self, states: Tensor, source: Tensor | None = None, *, causal: bool) -> Tensor:
+        """States after attention: float[batch, length, width]."""
+        normed = self.norm(states)
+        if source is None:
+            queries, keys, values = self.project[0](normed).chunk(3, dim=-1)
+        else:
+            queries = self.project[0](normed)
+            keys, values = self.project[1](source).chunk(2, dim=-1)
+        attended = functional.scaled_dot_product_attention(
+            self._split(queries), self._split(keys), self._split(values), is_causal=causal
+        )
+        joined = attended.transpose(1, 2).flatten(2)
+        return states + self.dropout(self.out(joined))
+
+    def _split(self, states: Tensor) -> Tensor:
+        batch, length, width = states.shape
+        return states.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
+
+
+class FeedForward(nn.Module):
+    """Two layers around a ReLU with their norm, a residual around all."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(shape.width)
+        self.inner = nn.Linear(shape.width, shape.inner)
+        self.outer = nn.Linear(shape.inner, shape.width)
+        self.dropout = nn.Dropout(shape.dropout)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """States after the layer: float[batch, length, width]."""
+        return states + self.dropout(self.outer(torch.relu(self.inner(self.norm(states)))))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.attention = Attention(shape)
+        self.feed = FeedForward(shape)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """States after the layer."""
+        return self.feed(self.attention(states, causal=False))
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention to the left, attention to the source, feed-forward."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.attention = Attention(shape)
+        self.to_source = Attention(shape, of_source=True)
+        self.feed = FeedForward(shape)
+
+    def forward(self, states: Tensor, source: Tensor) -> Tensor:
+        """States after the layer."""
+        states = self.attention(states, causal=True)
+        return self.feed(self.to_source(states, source, causal=False))
+
+
+class Transformer(nn.Module):
+    """The whole model."""
+
+    positions: Tensor
+
+    def __init__(self, shape: Shape, longest: int = 512) -> None:
+        super().__init__()
+        self.shape = shape
+        self.embedding = nn.Embedding(shape.vocabulary, shape.width)
+        nn.init.normal_(self.embedding.weight, std=shape.width**-0.5)
+        self.bias = nn.Parameter(torch.zeros(shape.vocabulary))
+        self.encoder = nn.ModuleList([EncoderLayer(shape) for _ in range(shape.encoder)])
+        self.decoder = nn.ModuleList([DecoderLayer(shape) for _ in range(shape.decoder)])
+        self.encoder_norm = nn.LayerNorm(shape.width)
+        self.decoder_norm = nn.LayerNorm(shape.width)
+        self.dropout = nn.Dropout(shape.dropout)
+        self.register_buffer("positions", sinusoids(longest, shape.width), persistent=False)
+
+    def encode(self, source: Tensor) -> Tensor:
+        """Encoder states: float[batch, source length, width].
+
+        Args:
+            source: int64[batch, source length], no padding.
+        """
+        states = self._embed(source)
+        for layer in self.encoder:
+            states = layer(states)
+        normed: Tensor = self.encoder_norm(states)
+        return normed
+
+    def decode(self, target: Tensor, encoded: Tensor) -> Tensor:
+        """Decoder states: float[batch, target length, width].
+
+        Args:
+            target: int64[batch, target length], padded on the right.
+            encoded: What `encode` gave.
+        """
+        states = self._embed(target)
+        for layer in self.decoder:
+            states = layer(states, encoded)
+        normed: Tensor = self.decoder_norm(states)
+        return normed
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Logits over the vocabulary: float[..., vocabulary]."""
+        return functional.linear(states, self.embedding.weight, self.bias)
+
+    def loss(self, source: Tensor, target: Tensor, padding: int, smoothing: float) -> Tensor:
+        """Mean cross-entropy of the target pieces, in nats.
+
+        Args:
+            source: int64[batch, source length].
+            target: int64[batch, length + 1], from the start piece to the end piece, padded.
+            padding: The padding piece; it is not counted.
+            smoothing: Share of probability for all other pieces.
+        """
+        states = self.decode(target[:, :-1], self.encode(source))
+        wanted = target[:, 1:]
+        counted = wanted != padding
+        logits = self.logits(states[counted])
+        return functional.cross_entropy(logits.float(), wanted[counted], label_smoothing=smoothing)
+
+    def _embed(self, pieces: Tensor) -> Tensor:
+        embedded = self.embedding(pieces) * math.sqrt(self.shape.width)
+        return self.dropout(embedded + self.positions[: pieces.shape[1]])
+
+
+def sinusoids(length: int, width: int) -> Tensor:
+    """Position encodings, sines then cosines: float[length, width]."""
+    rates = torch.exp(torch.arange(width // 2) * (-math.log(10000.0) / (width // 2 - 1)))
+    angles = torch.arange(length)[:, None] * rates[None, :]
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+@torch.no_grad()
+def greedy(model: Transformer, source: Tensor, start: int, end: int, longest: int) -> list[int]:
+    """Pieces of the most probable continuation, piece by piece, without start and end.
+
+    Args:
+        model: In evaluation mode.
+        source: int64[1, source length].
+        start: First piece of the decoder.
+        end: Piece that ends a translation.
+        longest: Most pieces.
+    """
+    encoded = model.encode(source)
+    pieces = [start]
+    for _ in range(longest):
+        states = model.decode(torch.tensor([pieces]), encoded)
+        piece = int(model.logits(states[:, -1]).argmax())
+        if piece == end:
+            break
+        pieces.append(piece)
+    return pieces[1:]

@@ -1,0 +1,122 @@
+"""Training pairs: which are taken, what is dropped and why, and how often each is seen.
+
+In: the corpora of `sources.toml` in a folder, the test and validation sets that must stay apart.
+Out: `pairs.tsv` (French, English), `validation.tsv` and `prepared.json`, which counts for
+each corpus the pairs read, taken, and dropped by reason. No pair that shares eight words in a row
+with a test or validation set, or a whole side with it, is trained on.
+"""
+
+import gzip
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+from builder.simulation import sentence_pairs
+
+OVERLAP = 8
+"""Words in a row that a training pair may not share with a test set."""
+SHORTEST_WHOLE = 3
+"""Texts of fewer words are said by everybody."""
+SHORTEST_RATIO, LONGEST_RATIO, SLACK = 0.4, 2.5, 3
+"""Bounds of English to French words, and words by which short pairs may exceed them."""
+
+_SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"\w+")
+_LETTERS = re.compile(r"[^\W\d_]")
+HERE = Path(__file__).parent
+
+Pair = tuple[str, str]
+
+
+def read_pairs(path: Path) -> Iterator[Pair]:
+    """The pairs of a file with a French and an English text on each line."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            french, _, english = line.rstrip("\n").partition("\t")
+            yield _SPACES.sub(" ", french).strip(), _SPACES.sub(" ", english).strip()
+
+
+def ngrams(text: str) -> set[str]:
+    """Every eight words in a row of a text, folded; of a shorter text, all of it."""
+    words = _WORD.findall(text.casefold())
+    if len(words) < OVERLAP:
+        return {f"= {' '.join(words)}"} if len(words) >= SHORTEST_WHOLE else set()
+    return {" ".join(words[i : i + OVERLAP]) for i in range(len(words) - OVERLAP + 1)}
+
+
+def fault(pair: Pair, longest: int) -> str | None:
+    """Why a pair is not for training; None where it is."""
+    french, english = pair
+    if not _LETTERS.search(french) or not _LETTERS.search(english):
+        return "no_letters"
+    if french.casefold() == english.casefold():
+        return "copied"
+    size, other = len(french.split()), len(english.split())
+    if size > longest or other > longest * 1.3:
+        return "too_long"
+    if not SHORTEST_RATIO * size - SLACK <= other <= LONGEST_RATIO * size + SLACK:
+        return "length_ratio"
+    return None
+
+
+def prepare(data: Path, work: Path) -> dict[str, Any]:
+    """Write the pairs to train and validate on, and return the account.
+
+    Args:
+        data: Folder of the parallel corpora, with `test/` in it.
+        work: Folder for the results.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    config = tomllib.loads((HERE / "sources.toml").read_text("utf-8"))
+    held_out = {
+        gram
+        for path in (*sorted((data / "test").glob("*.tsv.gz")), *data.glob("valid.*.tsv.gz"))
+        for pair in read_pairs(path)
+        for side in pair
+        for gram in ngrams(side)
+    }
+    account: dict[str, Any] = {"held_out_ngrams": len(held_out), "corpora": {}}
+    seen: set[bytes] = set()
+    with (work / "pairs.tsv").open("w", encoding="utf-8") as out:
+        for corpus in config["corpus"]:
+            pairs: Iterable[Pair] = read_pairs(data / corpus["file"])
+            account["corpora"][corpus["file"]] = _take(pairs, corpus, held_out, seen, out)
+        generated = config["generated"]
+        made = sentence_pairs(generated["seed"], generated["pairs"])
+        settings = {"share": 1.0, "repeat": 1, "longest": 60}
+        account["corpora"]["generated"] = _take(made, settings, held_out, seen, out)
+    with (work / "validation.tsv").open("w", encoding="utf-8") as out:
+        for path in sorted(data.glob("valid.*.tsv.gz")):
+            out.writelines(f"{fr}\t{en}\n" for fr, en in read_pairs(path))
+    (work / "prepared.json").write_text(json.dumps(account, indent=1) + "\n", "utf-8")
+    return account
+
+
+def _take(
+    pairs: Iterable[Pair], corpus: dict[str, Any], held_out: set[str], seen: set[bytes], out: Any
+) -> dict[str, Any]:
+    """Write the pairs of one corpus that are for training; counts by outcome."""
+    counts: Counter[str] = Counter()
+    for pair in pairs:
+        counts["read"] += 1
+        key = md5("\t".join(pair).casefold().encode(), usedforsecurity=False).digest()
+        reason = fault(pair, corpus["longest"])
+        if reason is None and int.from_bytes(key[8:12], "big") >= corpus["share"] * 2**32:
+            reason = "not_sampled"
+        if reason is None and key in seen:
+            reason = "duplicate"
+        if reason is None and any(not held_out.isdisjoint(ngrams(side)) for side in pair):
+            reason = "shares_text_with_a_test_set"
+        if reason is not None:
+            counts[reason] += 1
+            continue
+        seen.add(key)
+        counts["taken"] += 1
+        for _ in range(corpus["repeat"]):
+            out.write(f"{pair[0]}\t{pair[1]}\n")
+    return dict(counts)

@@ -1,0 +1,208 @@
+"""Training that survives a stop: every few minutes all of its state is on disk.
+
+In: `pairs.tsv` and `shared.spm` of the work folder. Out: `checkpoints/NNNNNN.pt`, the newest of
+which a later call goes on from, and `curve.jsonl`, the learning curve. Weights of the layers are
+trained with Muon (Jordan et al. 2024), embeddings, norms and biases with AdamW, in bfloat16 where
+the processor computes in it. The learning rate rises, stays, and falls to nothing at the end of
+the time that was given; time is what was trained, whatever was done between two calls.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from workflows.train_translator.batches import epoch
+from workflows.train_translator.model import Shape, Transformer
+from workflows.train_translator.vocabulary import PADDING, Encoded, encode, read, varied
+
+WARM_UP = 400
+"""Steps over which the learning rate rises."""
+FALL = 0.35
+"""Share of the time over which it falls."""
+KEPT = 6
+"""Checkpoints that are kept, for averaging."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is trained.
+
+    Args:
+        minutes: Time of training.
+        tokens: Target pieces in a batch.
+        longest: Most pieces of a side.
+        rate: Largest learning rate.
+        smoothing: Label smoothing.
+        seed: Of the weights and of the order.
+        save_minutes: Time between two checkpoints.
+    """
+
+    minutes: float = 120
+    tokens: int = 3000
+    longest: int = 72
+    rate: float = 2e-3
+    smoothing: float = 0.1
+    seed: int = 1
+    save_minutes: float = 8
+
+
+@dataclass
+class State:
+    """Where a training stands."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    seconds: float = 0.0
+    pairs: int = 0
+
+
+class Trainer:
+    """A model, its optimisers, and where its training stands.
+
+    Args:
+        work: Folder with `pairs.tsv` and `shared.spm`.
+        shape: Sizes of the model.
+        settings: How it is trained.
+    """
+
+    def __init__(self, work: Path, shape: Shape, settings: Settings) -> None:
+        self.work = work
+        self.settings = settings
+        torch.manual_seed(settings.seed)
+        self.model = Transformer(shape)
+        embedding = self.model.embedding.weight
+        layers = [p for p in self.model.parameters() if p.ndim == 2 and p is not embedding]
+        others = [p for p in self.model.parameters() if not any(p is q for q in layers)]
+        self.optimisers = [
+            torch.optim.Muon(
+                layers, lr=settings.rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
+            ),
+            torch.optim.AdamW(
+                others, lr=settings.rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
+            ),
+        ]
+        self.state = State()
+        self._resume()
+
+    def train(self, say: Callable[[str], None]) -> None:
+        """Train until the time is over."""
+        encoded = encode(
+            varied(read(self.work / "pairs.tsv")), self.work / "shared.spm", self.settings.longest
+        )
+        held_out = encode(
+            islice(read(self.work / "validation.tsv"), 400), self.work / "shared.spm", 100
+        )
+        say(f"{len(encoded.sources):,} pairs, {sum(map(len, encoded.targets)):,} target pieces")
+        saved = self.state.seconds
+        while self.state.seconds < 60 * self.settings.minutes:
+            for loss in self._epoch(encoded):
+                if self.state.step % 50 == 0:
+                    say(self._line(loss))
+                over = self.state.seconds >= 60 * self.settings.minutes
+                if over or self.state.seconds - saved >= 60 * self.settings.save_minutes:
+                    saved = self.state.seconds
+                    say(self._save(self._validate(held_out)))
+                if over:
+                    return
+            self.state.epoch, self.state.batch = self.state.epoch + 1, 0
+
+    def _epoch(self, encoded: Encoded) -> Iterator[float]:
+        """Train on what is left of an epoch; the loss of each step."""
+        batches = epoch(encoded, self.settings.tokens, self.settings.seed, self.state.epoch)
+        for source, target in islice(batches, self.state.batch, None):
+            began = time.monotonic()
+            loss = self._step(source, target)
+            self.state.seconds += time.monotonic() - began
+            self.state.step += 1
+            self.state.batch += 1
+            self.state.pairs += len(source)
+            yield loss
+
+    def _step(self, source: torch.Tensor, target: torch.Tensor) -> float:
+        self.model.train()
+        rate = self._rate()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = self.model.loss(source, target, PADDING, self.settings.smoothing)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+            optimiser.step()
+            optimiser.zero_grad()
+        return loss.item()
+
+    def _rate(self) -> float:
+        """The learning rate of the next step."""
+        left = 1 - self.state.seconds / (60 * self.settings.minutes)
+        rise = min(1.0, (self.state.step + 1) / WARM_UP)
+        return self.settings.rate * rise * min(1.0, max(left, 0.0) / FALL)
+
+    @torch.no_grad()
+    def _validate(self, held_out: Encoded) -> float:
+        """Mean cross-entropy of held-out target pieces, in nats."""
+        self.model.eval()
+        total, pieces = 0.0, 0
+        for source, target in epoch(held_out, self.settings.tokens, 0, 0):
+            count = int((target[:, 1:] != PADDING).sum())
+            total += float(self.model.loss(source, target, PADDING, 0.0)) * count
+            pieces += count
+        return total / max(pieces, 1)
+
+    def _line(self, loss: float) -> str:
+        state = self.state
+        return (
+            f"step {state.step:,} epoch {state.epoch} pairs {state.pairs:,} loss {loss:.3f} "
+            f"{state.seconds / 60:.1f} of {self.settings.minutes:g} min"
+        )
+
+    def _save(self, validation: float) -> str:
+        """Write a checkpoint whole or not at all, and a point of the learning curve."""
+        folder = self.work / "checkpoints"
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{self.state.step:06d}.pt"
+        state = {
+            "shape": asdict(self.model.shape),
+            "model": self.model.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+            "state": asdict(self.state),
+            "random": torch.get_rng_state(),
+        }
+        torch.save(state, path.with_suffix(".part"))
+        path.with_suffix(".part").replace(path)
+        for old in checkpoints(self.work)[:-KEPT]:
+            old.unlink()
+        point = {**asdict(self.state), "validation": round(validation, 4)}
+        with (self.work / "curve.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(point) + "\n")
+        return f"saved {path.name}: validation {validation:.4f}"
+
+    def _resume(self) -> None:
+        """Go on from the newest checkpoint, where there is one."""
+        found = checkpoints(self.work)
+        if not found:
+            return
+        saved = load(found[-1])
+        self.model.load_state_dict(saved["model"])
+        for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
+            optimiser.load_state_dict(state)
+        self.state = State(**saved["state"])
+        torch.set_rng_state(saved["random"])
+
+
+def checkpoints(work: Path) -> list[Path]:
+    """The checkpoints of a work folder, oldest first."""
+    return sorted((work / "checkpoints").glob("*.pt"))
+
+
+def load(path: Path) -> dict[str, Any]:
+    """A checkpoint; only tensors and plain values are read."""
+    loaded: dict[str, Any] = torch.load(path, weights_only=True)
+    return loaded

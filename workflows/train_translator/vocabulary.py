@@ -1,0 +1,90 @@
+"""One SentencePiece vocabulary for both languages, and the pairs in its pieces.
+
+In: `pairs.tsv`. Out: `shared.spm`, and the pairs as arrays of piece numbers. Characters that are
+not in the vocabulary become bytes, so that nothing is unknown.
+"""
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import sentencepiece
+
+UNKNOWN, START, END = 0, 1, 2
+PADDING = UNKNOWN
+"""Never a target: with bytes for unknown characters the piece does not occur."""
+SEED = 7
+AS_QUERY, TYPOGRAPHIC = 0.08, 0.35
+"""Shares of pairs that are also seen as a query in lower case, and with typographic apostrophes."""
+
+Pieces = npt.NDArray[np.uint16]
+_FINAL = re.compile(r"\s*[.!?…]+$")
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Pairs in pieces.
+
+    Args:
+        sources: Pieces of the French sides, each ending with the end piece.
+        targets: Pieces of the English sides, each from the start to the end piece.
+    """
+
+    sources: list[Pieces]
+    targets: list[Pieces]
+
+
+def train_vocabulary(work: Path, size: int) -> Path:
+    """Train the shared vocabulary on both sides of the pairs."""
+    lines = (side for pair in read(work / "pairs.tsv") for side in pair)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=lines,
+        model_prefix=str(work / "shared"),
+        vocab_size=size,
+        model_type="unigram",
+        character_coverage=0.9998,
+        byte_fallback=True,
+        normalization_rule_name="nmt_nfkc",
+        input_sentence_size=400_000,
+        shuffle_input_sentence=False,
+        num_threads=2,
+        pad_id=-1,
+        minloglevel=1,
+    )
+    return (work / "shared.model").rename(work / "shared.spm")
+
+
+def read(path: Path) -> Iterator[tuple[str, str]]:
+    """The pairs of a prepared file."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            french, _, english = line.rstrip("\n").partition("\t")
+            yield french, english
+
+
+def varied(pairs: Iterator[tuple[str, str]], seed: int = SEED) -> Iterator[tuple[str, str]]:
+    """The pairs as users and web pages write them: typographic apostrophes, some as queries."""
+    draw = random.Random(seed)
+    for french, english in pairs:
+        if draw.random() < TYPOGRAPHIC:
+            yield french.replace("'", "’"), english
+        else:
+            yield french, english
+        if draw.random() < AS_QUERY and len(french) < 60:
+            yield _FINAL.sub("", french).lower(), _FINAL.sub("", english).lower()
+
+
+def encode(pairs: Iterator[tuple[str, str]], model: Path, longest: int) -> Encoded:
+    """Pairs in pieces; those with more than `longest` pieces on a side are left out."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    sources, targets = [], []
+    for french, english in pairs:
+        source, target = processor.encode(french), processor.encode(english)
+        if 0 < len(source) <= longest and 0 < len(target) <= longest:
+            sources.append(np.array([*source, END], dtype=np.uint16))
+            targets.append(np.array([START, *target, END], dtype=np.uint16))
+    return Encoded(sources, targets)
