@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.collection.publish import check_version, is_published, publish
+from builder.collection.publish import check_topics, check_version, is_published, publish
 from builder.pipeline import PIPELINE
 from builder.progress import Progress, Silent
 from builder.resources import parse_memory
@@ -86,6 +86,7 @@ def build(
     with store.locked():
         if whole:
             check_version(definition, store)
+            check_topics(definition, store)
         report = BuildReport(root, runner.run(units, say))
         if whole:
             report.version = store.root / definition.workflow.collection.version

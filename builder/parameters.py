@@ -130,10 +130,11 @@ class VariantParameters(Section):
     files: tuple[str, ...] = Field(
         default=(), description="Hand-made sets: TSV files of set name and query"
     )
-    merge: Literal["clicks", "none"] = Field(
+    merge: Literal["clicks", "labels", "none"] = Field(
         default="clicks",
-        description="Count the clicks of a set under its representative, or publish every query "
-        "of a set",
+        description="Count the clicks of a set under its representative; grade every query of a "
+        "set and merge the grades as LongEval did ({1, 2} -> 1, {0, >0} -> dropped); or publish "
+        "every query of a set",
     )
 
 

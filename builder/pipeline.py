@@ -14,7 +14,15 @@ from builder.drift import measure
 from builder.ingest import ingest_crawl, ingest_log
 from builder.parameters import Parameters
 from builder.plan import Pipeline
-from builder.queries import collect_verdicts, find_variants, read_topics, select, split
+from builder.queries import (
+    collect_verdicts,
+    find_leaks,
+    find_variants,
+    merge_labels,
+    read_topics,
+    select,
+    split,
+)
 from builder.stage import (
     Read,
     Scope,
@@ -136,9 +144,10 @@ STAGES = (
         "1",
         Scope.SNAPSHOT,
         estimate,
-        reads=(same("impressions"), same("candidates"), same("variants")),
+        reads=(same("impressions"), same("candidates"), same("variants"), same("verdicts")),
         writes=("click_estimates", "click_diagnostics"),
         section="clicks",
+        context=lambda w, _: {"filters": w.verdicts.filters},
     ),
     Stage(
         "shown",
@@ -158,7 +167,7 @@ STAGES = (
         section="documents",
     ),
     Stage(
-        "qrels",
+        "grades",
         "1",
         Scope.SNAPSHOT,
         grade,
@@ -169,8 +178,17 @@ STAGES = (
             Read("cuts", "grade_cuts", _fitted_cuts),
             raw("judgements", lambda w, key: w.snapshot(key).judgements),
         ),
-        writes=("qrels", "judged_queries", "grade_cuts", "grade_sensitivity"),
+        writes=("graded_pairs", "graded_queries", "grade_cuts", "grade_sensitivity"),
         section="qrels",
+    ),
+    Stage(
+        "qrels",
+        "1",
+        Scope.SNAPSHOT,
+        merge_labels,
+        reads=(same("graded_pairs"), same("graded_queries")),
+        writes=("qrels", "judged_queries"),
+        section="variants",
     ),
     Stage(
         "split",
@@ -181,6 +199,15 @@ STAGES = (
         writes=("split_queries",),
         section="split",
         context=lambda w, key: {"is_train": key in w.training},
+    ),
+    Stage(
+        "leakage",
+        "1",
+        Scope.COLLECTION,
+        find_leaks,
+        reads=(each("split_queries"),),
+        writes=("near_leaks",),
+        section="variants",
     ),
     Stage(
         "translate",
@@ -225,7 +252,7 @@ STAGES = (
         "1",
         Scope.COLLECTION,
         maps,
-        reads=(each("documents"), each("queries")),
+        reads=(each("documents"), each("queries"), each("variants")),
         writes=("documents_map", "queries_map"),
     ),
     Stage(

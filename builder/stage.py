@@ -19,6 +19,8 @@ CONTRACTS: dict[str, type[Contract]] = {
     **schemas.TABLES,
     "gathered": schemas.Documents,
     "kept_candidates": schemas.Candidates,
+    "graded_pairs": schemas.Qrels,
+    "graded_queries": schemas.JudgedQueries,
     "split_queries": schemas.Queries,
 }
 """Contract of every table of the pipeline, the unpublished ones included."""

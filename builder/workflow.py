@@ -44,7 +44,12 @@ class CollectionDefinition(Section):
     @property
     def is_draft(self) -> bool:
         """Whether a build may replace a published folder of this version."""
-        return self.version.startswith("0.") or not re.fullmatch(r"\d+\.\d+\.\d+", self.version)
+        return is_draft(self.version)
+
+
+def is_draft(version: str) -> bool:
+    """Whether a version is one that may be replaced: 0.x or a pre-release."""
+    return version.startswith("0.") or not re.fullmatch(r"\d+\.\d+\.\d+", version)
 
 
 class SnapshotDefinition(Section):

@@ -7,6 +7,7 @@ from schemas._base import DOC_ID_PATTERN, QUERY_ID_PATTERN, SNAPSHOT_PATTERN, Co
 from schemas.alignment import (
     DocumentChanges,
     DocumentsMap,
+    NearLeaks,
     QrelChanges,
     QueriesMap,
     QueryChanges,
@@ -68,6 +69,7 @@ TABLES: dict[str, type[Contract]] = {
     "documents_map": DocumentsMap,
     "queries_map": QueriesMap,
     "document_changes": DocumentChanges,
+    "near_leaks": NearLeaks,
     "query_changes": QueryChanges,
     "qrel_changes": QrelChanges,
 }
@@ -94,6 +96,7 @@ __all__ = [
     "Judgements",
     "LogQueries",
     "LogUrls",
+    "NearLeaks",
     "Pages",
     "PairStatistics",
     "PooledPairs",

@@ -4,7 +4,15 @@ from typing import ClassVar
 
 import dataframely as dy
 
-from schemas._base import DOC_ID_PATTERN, Contract, count, doc_id, query_id, snapshot
+from schemas._base import (
+    DOC_ID_PATTERN,
+    QUERY_ID_PATTERN,
+    Contract,
+    count,
+    doc_id,
+    query_id,
+    snapshot,
+)
 
 DOCUMENT_STATUSES = ("added", "removed", "updated", "unchanged", "returned")
 CHANGE_BANDS = ("cosmetic", "edited", "rewritten")
@@ -34,6 +42,36 @@ class QueriesMap(Contract):
     text = dy.String(min_length=1, description="Text in the last snapshot that holds it")
     snapshots = dy.List(dy.String(), min_length=1, description="Snapshots that hold it, in order")
     core = dy.Bool(description="In every snapshot")
+    impressions = dy.List(
+        dy.UInt64(), min_length=1, description="Times shown in each of these snapshots, in order"
+    )
+    aliases = dy.List(
+        dy.String(), description="Other texts that it stands for in any snapshot, sorted"
+    )
+
+
+class NearLeaks(Contract):
+    """A tested query that nearly is one that was trained on, for a person to judge."""
+
+    order: ClassVar[tuple[str, ...]] = (
+        "snapshot",
+        "query_id",
+        "trained_snapshot",
+        "trained_id",
+    )
+
+    query_id = query_id(primary_key=True)
+    text = dy.String(min_length=1, description="Its text")
+    split = dy.String(description="Its side: heldout or test")
+    trained_snapshot = snapshot(primary_key=True, description="Snapshot of the trained query")
+    trained_id = dy.String(
+        primary_key=True, regex=QUERY_ID_PATTERN, description="Id of the trained query"
+    )
+    trained_text = dy.String(min_length=1, description="Its text")
+    similarity = dy.Float64(
+        min=0, max=1, description="Similarity of their content words; 1: the same words"
+    )
+    snapshot = snapshot(primary_key=True, description="Snapshot of the tested query")
 
 
 class DocumentChanges(Contract):

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from builder.alignment.pairing import LOOSE_KEY
 from builder.progress import Progress
+from builder.queries import query_aliases
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, write_query
 from schemas import Contract, DocumentsMap, QueriesMap
@@ -37,8 +38,9 @@ ORDER BY doc_id
 """
 
 QUERIES_MAP = """
-SELECT query_id, text, snapshots, len(snapshots) = getvariable('snapshots') AS core
-FROM presence
+SELECT query_id, text, snapshots, len(snapshots) = getvariable('snapshots') AS core, impressions,
+       coalesce(aliases.aliases, []) AS aliases
+FROM presence LEFT JOIN aliases USING (query_id)
 ORDER BY query_id
 """
 
@@ -48,6 +50,7 @@ def maps(
     *,
     documents: Mapping[str, Table],
     queries: Mapping[str, Table],
+    variants: Mapping[str, Table],
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
@@ -57,6 +60,7 @@ def maps(
         out: Existing empty folder; receives both maps and `rejects` (always empty).
         documents: Documents of each snapshot, by name, in order of time.
         queries: Queries of each snapshot, by name, in order of time.
+        variants: Which queries stand for which, by name of the snapshot; their texts are aliases.
         limits: Memory, threads, scratch space.
         progress: Told of every range of ids.
 
@@ -66,6 +70,7 @@ def maps(
     ledger = Ledger("ids")
     with limits.connect(share=0.5) as connection:
         connection.execute("SET VARIABLE snapshots = ?", [len(queries)])
+        connection.register("aliases", aliases(variants).to_arrow())
         for write, tables, name in (
             (map_documents, documents, "documents_map"),
             (_map_queries, queries, "queries_map"),
@@ -100,6 +105,17 @@ def map_documents(
     return _write_map(connection, target, documents, scratch, "doc_id", DOCUMENTS_MAP, DocumentsMap)
 
 
+def aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
+    """Texts that each published query stands for in any snapshot: (query_id, aliases)."""
+    return (
+        query_aliases(variants)
+        .group_by("query_id")
+        .agg(pl.col("alias").unique().sort().alias("aliases"))
+        .sort("query_id")
+        .collect()
+    )
+
+
 def _map_queries(
     connection: duckdb.DuckDBPyConnection,
     target: Path,
@@ -107,7 +123,7 @@ def _map_queries(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
-    _write_presence(scratch, queries, "query_id", ("text",), progress)
+    _write_presence(scratch, queries, "query_id", ("text",), progress, ("impressions",))
     return _write_map(connection, target, queries, scratch, "query_id", QUERIES_MAP, QueriesMap)
 
 
@@ -128,7 +144,10 @@ def _write_map(
 
 
 def presence(
-    snapshots: Mapping[str, pl.LazyFrame], column: str, last: tuple[str, ...]
+    snapshots: Mapping[str, pl.LazyFrame],
+    column: str,
+    last: tuple[str, ...],
+    each: tuple[str, ...] = (),
 ) -> pl.LazyFrame:
     """One row for each id: `snapshots` that hold it, and other columns as they were last.
 
@@ -136,16 +155,19 @@ def presence(
         snapshots: Rows of each snapshot by its name, in order of time; ids are unique in each.
         column: The id column.
         last: Columns to take from the last snapshot that holds the id.
+        each: Columns to list for every snapshot that holds it.
     """
     rows = [
-        frame.select(column, *last, pl.lit(name).alias("snapshots"), pl.lit(place).alias("place"))
+        frame.select(
+            column, *last, *each, pl.lit(name).alias("snapshots"), pl.lit(place).alias("place")
+        )
         for place, (name, frame) in enumerate(snapshots.items())
     ]
     return (
         pl.concat(rows)
         .sort(column, "place")
         .group_by(column, maintain_order=True)
-        .agg(pl.col(*last).last(), pl.col("snapshots"))
+        .agg(pl.col(*last).last(), pl.col("snapshots", *each))
     )
 
 
@@ -155,6 +177,7 @@ def _write_presence(
     column: str,
     last: tuple[str, ...],
     progress: Progress,
+    each: tuple[str, ...] = (),
 ) -> None:
     folder.mkdir()
     ranges = list(id_ranges(tables, column))
@@ -162,7 +185,7 @@ def _write_presence(
     for number, (low, high) in enumerate(ranges):
         within = pl.col(column).is_between(pl.lit(low), pl.lit(high))
         frames = {name: table.scan().filter(within) for name, table in tables.items()}
-        rows = presence(frames, column, last).collect()
+        rows = presence(frames, column, last, each).collect()
         rows.write_parquet(folder / f"part-{number:05d}.parquet")
         progress.advance(1)
     progress.finish()

@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 
 from builder import __version__
-from builder.cli import analysis, build, clicks, collection, evaluation, judging, translation
+from builder.cli import (
+    analysis,
+    build,
+    clicks,
+    collection,
+    evaluation,
+    judging,
+    queries,
+    translation,
+)
 from builder.cli.arguments import spread
 from builder.errors import LongEvalError
 
@@ -30,7 +39,13 @@ for module in (build, collection, analysis, evaluation, judging):
     for verb in module.VERBS:
         app.command()(verb)
 app.add_typer(evaluation.classification)
-for group in (clicks.clicks, judging.assess, translation.translate):
+for group in (
+    queries.topics,
+    queries.queries,
+    clicks.clicks,
+    judging.assess,
+    translation.translate,
+):
     app.add_typer(group)
 
 

@@ -1,4 +1,4 @@
-"""The stage `qrels`: click estimates and manual judgements in, graded qrels with evidence out.
+"""The stage `grades`: click estimates and manual judgements in, graded qrels with evidence out.
 
 A pair is judged when people judged it, or when it was examined often enough; it is kept when its
 document is in the crawl and its query has enough judged documents.
@@ -126,7 +126,7 @@ def grade(
 ) -> Ledger:
     """Turn click estimates, and judgements by people where there are any, into graded qrels.
 
-    Writes `qrels`, `judged_queries`, `grade_cuts`, `grade_sensitivity` and `rejects`.
+    Writes `graded_pairs`, `graded_queries`, `grade_cuts`, `grade_sensitivity` and `rejects`.
 
     Args:
         out: Empty folder of the stage.
@@ -165,8 +165,8 @@ def grade(
         used = _grade_by_clicks(connection, priors, params, cuts)
         _write_cuts(out, used, params)
         connection.execute(QRELS)
-        write_query(connection, ORDERED_QRELS, out / "qrels.parquet", Qrels)
-        write_query(connection, JUDGED_QUERIES, out / "judged_queries.parquet", JudgedQueries)
+        write_query(connection, ORDERED_QRELS, out / "graded_pairs.parquet", Qrels)
+        write_query(connection, JUDGED_QUERIES, out / "graded_queries.parquet", JudgedQueries)
         write_sensitivity(connection, priors, used, params, out / "grade_sensitivity.parquet")
         progress.advance(ledger.rows_in)
     return ledger
@@ -175,7 +175,7 @@ def grade(
 def _account(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
     counts = dict(connection.execute(ACCOUNT).fetchall())
     ledger = Ledger("pairs", rows_in=sum(counts.values()), rows_out=counts.get(None, 0))
-    with RejectWriter(out, "qrels", ledger) as rejects:
+    with RejectWriter(out, "grades", ledger) as rejects:
         for reason in REASONS:
             rejects.add(reason, rows=counts.get(reason, 0))
     return ledger

@@ -34,19 +34,27 @@ Document ids and query ids are stable: the same page or query has the same id in
 - `manifest.json`, `SHA256SUMS`: every file, parameter and input by hash; check with
   `sha256sum -c SHA256SUMS`
 
+## How queries were selected
+
+Distinct queries that each rule left out, in the order of the rules.
+
+{funnel}
 ## Parameters
 
 {parameters}
 """
 
 
-def write_card(folder: Path, defined: dict[str, Any], tables: dict[str, Any]) -> None:
+def write_card(
+    folder: Path, defined: dict[str, Any], tables: dict[str, Any], selection: dict[str, Any]
+) -> None:
     """Write the card.
 
     Args:
         folder: The assembled version.
         defined: The definition with defaults and input hashes.
         tables: Rows of every table by path.
+        selection: The funnel of queries of each snapshot.
     """
     collection = defined["collection"]
     snapshots = defined["snapshots"]
@@ -60,6 +68,7 @@ def write_card(folder: Path, defined: dict[str, Any], tables: dict[str, Any]) ->
             _configuration(kind, snapshots) for kind in ("documents", "queries", "qrels")
         ),
         rows="".join(_row(s, tables) for s in snapshots),
+        funnel=_funnel(selection),
         parameters=_parameters(defined["parameters"]),
     )
     (folder / CARD).write_text(text, encoding="utf-8")
@@ -74,6 +83,22 @@ def _configuration(kind: str, snapshots: list[dict[str, Any]]) -> str:
         split = f"snapshot_{name.replace('-', '_')}"
         lines.append(f"      - split: {split}\n        path: snapshots/{name}/{kind}{suffix}\n")
     return "".join(lines)
+
+
+def _funnel(selection: dict[str, Any]) -> str:
+    """One row for each rule that left a query out anywhere, one column for each snapshot."""
+    names = list(selection)
+    first = next(iter(selection.values()))
+    start = [steps[0]["left_out"] + steps[0]["remaining"] for steps in selection.values()]
+    rows = [("in the log", start)]
+    for place, step in enumerate(first):
+        left_out = [selection[name][place]["left_out"] for name in names]
+        if any(left_out):
+            rows.append((step["rule"].replace("_", " "), left_out))
+    rows.append(("selected", [steps[-1]["remaining"] for steps in selection.values()]))
+    lines = [f"| rule | {' | '.join(names)} |", f"|---|{'--:|' * len(names)}"]
+    lines += [f"| {rule} | {' | '.join(f'{n:,}' for n in counts)} |" for rule, counts in rows]
+    return "\n".join(lines) + "\n\n"
 
 
 def _row(snapshot: dict[str, Any], tables: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 ```
 <version>/manifest.json SHA256SUMS README.md drift.json report.html
-<version>/topics.parquet documents_map.parquet queries_map.parquet
+<version>/topics.parquet documents_map.parquet queries_map.parquet near_leaks.parquet
 <version>/snapshots/<snapshot>/{documents/part-*,queries,qrels,rejects}.parquet
 <version>/snapshots/<snapshot>/{click_estimates,click_diagnostics,grade_cuts,...}.parquet
 <version>/changes/{documents,queries,qrels}.parquet
@@ -21,6 +21,7 @@ COLLECTION_TABLES: Mapping[str, str] = {
     "topics": "topics",
     "documents_map": "documents_map",
     "queries_map": "queries_map",
+    "near_leaks": "near_leaks",
 }
 SNAPSHOT_TABLES: Mapping[str, str] = {
     "documents": "documents",

@@ -58,9 +58,21 @@ def _short(value: Any) -> str:
 
 
 def write_manifest(
-    folder: Path, defined: dict[str, Any], units: dict[str, Any], tables: dict[str, Any]
+    folder: Path,
+    defined: dict[str, Any],
+    units: dict[str, Any],
+    tables: dict[str, Any],
+    selection: dict[str, Any],
 ) -> None:
-    """Write `manifest.json` and `SHA256SUMS` over all files of an assembled version."""
+    """Write `manifest.json` and `SHA256SUMS` over all files of an assembled version.
+
+    Args:
+        folder: The assembled version.
+        defined: See `define`.
+        units: Identity and account of every unit that was built.
+        tables: Rows, content hash and contract of every table by path.
+        selection: The funnel of queries of each snapshot.
+    """
     collection = defined["collection"]
     files = describe_files(folder)
     manifest = {
@@ -71,6 +83,7 @@ def write_manifest(
         "definition": defined,
         "tools": tools(),
         "units": units,
+        "selection": selection,
         "tables": tables,
         "files": files,
     }

@@ -17,10 +17,11 @@ from builder.collection import layout
 from builder.collection.card import write_card
 from builder.collection.manifest import define, write_manifest
 from builder.errors import DataError, DefinitionError
+from builder.queries import funnel, parse_topics, require_same_topics
 from builder.stage import CONTRACTS, Scope, Stage
 from builder.store import PARTIAL, Store, canonical_json
 from builder.tables import Table, TableWriter, write_frame
-from builder.workflow import Definition
+from builder.workflow import Definition, is_draft
 from schemas import Rejects
 
 RENAME_EXCHANGE = 2
@@ -54,6 +55,20 @@ def check_version(definition: Definition, store: Store) -> None:
             definition.file,
             "collection.version",
         )
+
+
+def check_topics(definition: Definition, store: Store) -> None:
+    """Refuse other topics than those of the released versions beside this one.
+
+    Raises:
+        DataError: a topic was added, removed or changed.
+    """
+    (source,) = definition.sources((definition.workflow.collection.topics,))
+    topics, _ = parse_topics(source)
+    for path in sorted(store.root.glob(f"*/{layout.MANIFEST}")):
+        manifest = published_manifest(path.parent)
+        if manifest is not None and not is_draft(str(manifest["version"])):
+            require_same_topics(pl.read_parquet(path.with_name("topics.parquet")), topics)
 
 
 def _differences(before: Any, now: Any, path: str = "") -> list[str]:
@@ -110,8 +125,10 @@ def publish(definition: Definition, store: Store, stages: Iterable[Stage]) -> Pa
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     tables = _assemble(definition, store, list(stages), partial)
-    write_card(partial, defined, tables)
-    write_manifest(partial, defined, _units(definition, store, stages), tables)
+    units = _units(definition, store, stages)
+    selected = selection(definition, units)
+    write_card(partial, defined, tables, selected)
+    write_manifest(partial, defined, units, tables, selected)
     _swap(partial, final)
     return final
 
@@ -130,6 +147,15 @@ def _units(definition: Definition, store: Store, stages: Iterable[Stage]) -> dic
                 "ledger": record["ledger"],
             }
     return units
+
+
+def selection(definition: Definition, units: dict[str, Any]) -> dict[str, Any]:
+    """The funnel of each snapshot's queries: rules in order, what each left out, what remains."""
+    ledgers = {name: units[f"select {name}"]["ledger"] for name in definition.workflow.names}
+    return {
+        name: [vars(step) for step in funnel(ledger["rows_in"], ledger["rejected"])]
+        for name, ledger in ledgers.items()
+    }
 
 
 def _assemble(

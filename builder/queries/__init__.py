@@ -6,7 +6,12 @@ may enter a collection, and on which side of the train / held-out line each of t
 
 from builder.queries.aliases import query_aliases
 from builder.queries.labels import merge_labels
-from builder.queries.leakage import LeakageReport, SnapshotSides, check_leakage
+from builder.queries.leakage import (
+    LeakageReport,
+    SnapshotSides,
+    check_leakage,
+    find_leaks,
+)
 from builder.queries.personal import personal_data
 from builder.queries.plugins import VerdictPlugin
 from builder.queries.ranking import (
@@ -16,6 +21,7 @@ from builder.queries.ranking import (
     rank_topic_file,
     rank_topics,
     read_counts,
+    write_topics,
 )
 from builder.queries.rules import FunnelStep, funnel
 from builder.queries.selection import select
@@ -43,6 +49,7 @@ __all__ = [
     "check_leakage",
     "collect_verdicts",
     "coverage",
+    "find_leaks",
     "find_variants",
     "funnel",
     "left_out",
@@ -57,4 +64,5 @@ __all__ = [
     "require_same_topics",
     "select",
     "split",
+    "write_topics",
 ]

@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.keys import key_of_id
+from builder.parameters import VariantParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, write_frame
@@ -34,15 +35,22 @@ ESTIMATES = (
 
 
 def merge_labels(
-    out: Path, *, qrels: Table, judged_queries: Table, limits: Limits, progress: Progress
+    out: Path,
+    *,
+    graded_pairs: Table,
+    graded_queries: Table,
+    params: VariantParameters,
+    limits: Limits,
+    progress: Progress,
 ) -> Ledger:
-    """Stage: merge the judgements of variant sets.
+    """Stage: merge the judgements of variant sets, where the parameters say so.
 
     Args:
         out: Folder that receives `qrels.parquet`, `judged_queries.parquet` and
             `rejects.parquet`.
-        qrels: See `schemas.Qrels`.
-        judged_queries: See `schemas.JudgedQueries`; `variant_set` says what is merged.
+        graded_pairs: See `schemas.Qrels`.
+        graded_queries: See `schemas.JudgedQueries`; `variant_set` says what is merged.
+        params: `[variants]`; tables pass through unless `merge` is `labels`.
         limits: Unused; qrels are few.
         progress: Told the judgements.
 
@@ -50,16 +58,21 @@ def merge_labels(
         An account of the judgements: `label_merged` into another, or `labels_conflict`.
     """
     del limits
-    given = qrels.scan().collect()
+    given = graded_pairs.scan().collect()
     progress.start("labels", given.height, "judgements")
-    queries = judged_queries.scan().collect()
-    merged = merge_qrels(given, representatives(queries))
+    queries = graded_queries.scan().collect()
+    if params.merge == "labels":
+        merged = merge_qrels(given, representatives(queries))
+    else:
+        merged = given.with_columns(members=pl.lit(1), conflict=pl.lit(False))
     kept = merged.filter(~pl.col("conflict"))
     write_frame(kept, out / "qrels.parquet", Qrels)
-    write_frame(merge_queries(queries, kept), out / "judged_queries.parquet", JudgedQueries)
+    if params.merge == "labels":
+        queries = merge_queries(queries, kept)
+    write_frame(queries, out / "judged_queries.parquet", JudgedQueries)
     dropped = int(merged.filter("conflict")["members"].sum())
     ledger = Ledger("judgements", given.height, kept.height)
-    with RejectWriter(out, "labels", ledger) as rejects:
+    with RejectWriter(out, "qrels", ledger) as rejects:
         rejects.add("labels_conflict", rows=dropped)
         rejects.add("label_merged", rows=given.height - kept.height - dropped)
     progress.advance(given.height)

@@ -6,19 +6,24 @@ intervals that intersect), and near-leaks, which are listed for a person to judg
 spelling of a trained query).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import duckdb
 import polars as pl
 
 from builder.errors import DataError
 from builder.keys import fold
+from builder.parameters import VariantParameters
+from builder.progress import Progress
 from builder.queries.signatures import signature
 from builder.queries.similarity import near_signatures
 from builder.resources import Limits
 from builder.sources import Interval
+from builder.tables import Ledger, RejectWriter, Table, write_frame
+from schemas import NearLeaks
 
 TESTED = ("heldout", "test")
 
@@ -96,6 +101,43 @@ def check_leakage(
         near = near_leaks(connection, tested, trained, threshold)
     pairs = ["query_id", "trained_id"]
     return LeakageReport(leaks, near.join(leaks, on=pairs, how="anti"), _overlaps(snapshots))
+
+
+def find_leaks(
+    out: Path,
+    *,
+    split_queries: Mapping[str, Table],
+    params: VariantParameters,
+    limits: Limits,
+    progress: Progress,
+) -> Ledger:
+    """Stage: stop a build that leaks, and list what nearly does.
+
+    Args:
+        out: Folder that receives `near_leaks.parquet` and `rejects.parquet`.
+        split_queries: Queries of each snapshot with their sides, by name.
+        params: `[variants]`; its threshold decides what is nearly the same.
+        limits: Memory and threads.
+        progress: Told the queries.
+
+    Returns:
+        An account of the queries; none is dropped.
+
+    Raises:
+        DataError: a tested query was trained on.
+    """
+    sides = [
+        SnapshotSides(name, None, table.scan().select(_EMPTY.columns).collect())
+        for name, table in split_queries.items()
+    ]
+    report = check_leakage(sides, params.threshold, limits)
+    report.require_clean()
+    write_frame(report.near, out / "near_leaks.parquet", NearLeaks)
+    rows = sum(side.queries.height for side in sides)
+    progress.advance(rows)
+    ledger = Ledger("queries", rows, rows)
+    with RejectWriter(out, "leakage", ledger):
+        return ledger
 
 
 def require_no_leak(snapshots: Sequence[SnapshotSides]) -> None:

@@ -40,8 +40,10 @@ def read_counts(path: Path) -> pl.DataFrame:
 
     Raises:
         FormatError: columns are missing, or a value is not one.
-        UsageError: another suffix.
+        UsageError: no such file, or another suffix.
     """
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file of counts")
     separators = {".tsv": "\t", ".csv": ","}
     if path.suffix == ".parquet":
         frame = pl.read_parquet(path)
@@ -130,6 +132,26 @@ def as_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") 
         pl.lit(language).alias("language"),
         source.alias("source"),
     )
+
+
+def write_topics(
+    ranked: pl.DataFrame, path: Path, language: str, stability: Stability = "cv"
+) -> None:
+    """Write ranked candidates as the topic table of a definition.
+
+    Args:
+        ranked: The rows of `rank_topics` to keep.
+        path: The file (TSV).
+        language: ISO 639-1 code.
+        stability: The measure of the score.
+
+    Raises:
+        DataError: a label has a tab or a line end.
+    """
+    rows = as_topics(ranked, language, stability)
+    if ranked["label"].str.contains(r"[\t\r\n]").any():
+        raise DataError("expected labels without tabs and line ends")
+    rows.write_csv(path, separator="\t", quote_style="never")
 
 
 def _months(counts: pl.DataFrame) -> list[str]:

@@ -1,17 +1,19 @@
 """Read the query texts of a file as it is, for audits: nothing is cleaned on the way.
 
 In: a Parquet table of ours (`candidates`, `queries`, `log_queries`), or tab-separated lines
-`id<TAB>text` without a header (what LongEval publishes), plain or gzip. Out: id, text as found and
+`id<TAB>text` without a header (what LongEval publishes), plain, gzip or zstd. Out: id, text as found and
 how often it was asked, where the file says so.
 """
 
-import gzip
 from pathlib import Path
 
 import polars as pl
 
 from builder.errors import FormatError
+from builder.trec.bounded import read_bounded
 
+MAX_BYTES = 2**30
+"""Largest query file, decompressed."""
 SCHEMA = {"id": pl.String, "text": pl.String, "count": pl.UInt32}
 
 
@@ -21,15 +23,15 @@ def read_texts(path: Path) -> pl.DataFrame:
     A carriage return before a line feed stays in the text: an audit has to see it.
 
     Raises:
-        FormatError: not UTF-8, a line without exactly one tab, or a table without texts.
+        UsageError: no such file.
+        FormatError: damaged, too large or not UTF-8, a line without exactly one tab, or a table without texts.
     """
     if path.suffix == ".parquet":
         return _of_table(path)
-    data = path.read_bytes()
     try:
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
-    except (UnicodeDecodeError, OSError, EOFError) as error:
-        raise FormatError(f"expected UTF-8 text, plain or gzip: {error}", path) from None
+        text = read_bounded(path, MAX_BYTES).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"expected UTF-8 text, plain or compressed: {error}", path) from None
     rows = [line.split("\t") for line in text.removesuffix("\n").split("\n")]
     wrong = next((number for number, row in enumerate(rows, 1) if len(row) != 2), None)
     if wrong is not None:

@@ -15,7 +15,7 @@ from builder.keys import doc_id, key64, query_id
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.tables import Ledger, Table
-from schemas import Contract, Documents, DocumentsMap, Queries, QueriesMap
+from schemas import Contract, Documents, DocumentsMap, Queries, QueriesMap, Variants
 
 Store = Callable[[pl.DataFrame, type[Contract]], Table]
 
@@ -33,9 +33,22 @@ def documents(*urls: str) -> pl.DataFrame:
 
 def queries(**texts: str) -> pl.DataFrame:
     return pl.DataFrame(
-        {"query_id": [query_id(key64(key)) for key in texts], "text": list(texts.values())},
-        schema={"query_id": pl.String, "text": pl.String},
+        {
+            "query_id": [query_id(key64(key)) for key in texts],
+            "text": list(texts.values()),
+            "impressions": [len(text) for text in texts.values()],
+        },
+        schema={"query_id": pl.String, "text": pl.String, "impressions": pl.UInt64},
     )
+
+
+def variants(*texts: tuple[str, str]) -> pl.DataFrame:
+    """Which text stands for which."""
+    rows = [
+        (key64(text), key64(stands), None, text, None, "signature" if text != stands else "itself")
+        for text, stands in texts
+    ]
+    return pl.DataFrame(rows, schema=Variants.dtypes(), orient="row")
 
 
 def run(
@@ -46,6 +59,7 @@ def run(
         out,
         documents={name: stored(d, Documents) for name, (d, _) in snapshots.items()},
         queries={name: stored(q, Queries) for name, (_, q) in snapshots.items()},
+        variants={name: stored(ALIASES.get(name, variants()), Variants) for name in snapshots},
         limits=limits,
         progress=Silent(),
     )
@@ -53,6 +67,10 @@ def run(
     return ledger, pages, asked
 
 
+ALIASES = {
+    "2022-06": variants(("eau", "eau"), ("eaux", "eau"), ("loi", "loi")),
+    "2022-09": variants(("l eau", "eau"), ("eaux", "eau")),
+}
 SNAPSHOTS = {
     "2022-06": (documents("https://a.fr/", "https://b.fr/x"), queries(eau="eau", loi="loi")),
     "2022-07": (documents("https://a.fr/"), queries(eau="Eau")),
@@ -77,6 +95,12 @@ def test_presence_and_last_form(tmp_path: Path, limits: Limits, stored: Store) -
         ("EAU", True),
         ("loi", False),
         ("mer", False),
+    }
+    texts = asked.select("text", "impressions", "aliases").rows()
+    assert {text: (shown, also) for text, shown, also in texts} == {
+        "EAU": ([3, 3, 3], ["eaux", "l eau"]),
+        "loi": ([3], []),
+        "mer": ([3], []),
     }
 
 

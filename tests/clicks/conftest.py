@@ -124,7 +124,7 @@ def run_grade(tmp_path: Path, limits: Limits) -> Callable[..., tuple[Path, Ledge
             out, click_estimates=estimates, limits=limits, progress=Silent(), **arguments
         )
         ledger.check("qrels")
-        Qrels.validate(pl.read_parquet(out / "qrels.parquet"))
+        Qrels.validate(pl.read_parquet(out / "graded_pairs.parquet"))
         return out, ledger
 
     return run

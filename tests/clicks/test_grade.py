@@ -1,4 +1,4 @@
-"""The stage `qrels`: what is judged, what is not, frozen cuts, manual grades, sensitivity."""
+"""The stage `grades`: what is judged, what is not, frozen cuts, manual grades, sensitivity."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def graded(run_grade: Any, table: Any, candidates: Any, documents: Any) -> Any:
             **changes,
         }
         out, ledger = run_grade(table(rows, ClickEstimates), params=params, **arguments)
-        return out, ledger, pl.read_parquet(out / "qrels.parquet")
+        return out, ledger, pl.read_parquet(out / "graded_pairs.parquet")
 
     return run
 
@@ -81,7 +81,7 @@ def test_hand_graded_pairs(graded: Any) -> None:
 
 def test_judged_queries_count_their_judgements(graded: Any) -> None:
     out, _, _ = graded(params=PARAMS.model_copy(update={"min_judged": 1}))
-    queries = pl.read_parquet(out / "judged_queries.parquet")
+    queries = pl.read_parquet(out / "graded_queries.parquet")
     JudgedQueries.validate(queries)
     assert queries.select("query_id", "text", "judged", "relevant").rows() == [
         ("q0000000000000001", "query 1", 3, 2),
@@ -145,7 +145,7 @@ def test_a_fitted_prior_is_fitted_again_under_the_other_rule(
         .group_by("other_grade")
         .agg(pl.col("pairs").sum())
     )
-    real = pl.read_parquet(elsewhere / "qrels.parquet")["grade"].value_counts()
+    real = pl.read_parquet(elsewhere / "graded_pairs.parquet")["grade"].value_counts()
     assert sorted(predicted.rows()) == sorted(real.rows())
 
 
@@ -206,7 +206,7 @@ def test_nothing_judged_gives_empty_tables(graded: Any, policy: Any, score: Any)
     for rows, crawl in (([], CRAWL), (ROWS, ())):
         out, ledger, qrels = graded(rows=rows, params=params, crawl=crawl)
         assert (ledger.rows_out, qrels.height) == (0, 0)
-        assert pl.read_parquet(out / "judged_queries.parquet").height == 0
+        assert pl.read_parquet(out / "graded_queries.parquet").height == 0
 
 
 def test_estimates_of_a_stage_are_graded(run_estimate: Any, graded: Any) -> None:

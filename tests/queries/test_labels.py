@@ -2,7 +2,7 @@ import polars as pl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from builder.parameters import SplitParameters
+from builder.parameters import SplitParameters, VariantParameters
 from builder.progress import Silent
 from builder.queries import merge_labels, split
 from builder.queries.labels import merge_qrels, representatives
@@ -40,12 +40,13 @@ def qrel(number: int, doc: int, grade: int, source: str = "click") -> dict:
     }
 
 
-def run(room, queries: list[dict], qrels: list[dict]):  # type: ignore[no-untyped-def]
+def run(room, queries: list[dict], qrels: list[dict], merge: str = "labels"):  # type: ignore[no-untyped-def]
     out = room.out()
     ledger = merge_labels(
         out,
-        qrels=room.table("qrels", qrels),
-        judged_queries=room.table("judged_queries", queries),
+        graded_pairs=room.table("qrels", qrels),
+        graded_queries=room.table("judged_queries", queries),
+        params=VariantParameters(merge=merge),
         limits=room.limits,
         progress=Silent(),
     )
