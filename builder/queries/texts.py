@@ -1,8 +1,8 @@
 """Read the query texts of a file as it is, for audits: nothing is cleaned on the way.
 
 In: a Parquet table of ours (`candidates`, `queries`, `log_queries`), or tab-separated lines
-`id<TAB>text` without a header (what LongEval publishes), plain, gzip or zstd. Out: id, text as found and
-how often it was asked, where the file says so.
+`id<TAB>text` without a header (what LongEval publishes), plain, gzip or zstd. Out: id, text as
+found and how often it was asked, where the file says so.
 """
 
 from pathlib import Path
@@ -24,7 +24,8 @@ def read_texts(path: Path) -> pl.DataFrame:
 
     Raises:
         UsageError: no such file.
-        FormatError: damaged, too large or not UTF-8, a line without exactly one tab, or a table without texts.
+        FormatError: damaged, too large or not UTF-8, a line without exactly one tab, or a table
+            without texts.
     """
     if path.suffix == ".parquet":
         return _of_table(path)
