@@ -6,12 +6,22 @@ from pathlib import Path
 
 from builder._build import BuildReport, build
 from builder.collection.checks import Finding
+from builder.collection.read import open_collection
 from builder.collection.validate import validate
+from builder.errors import MissingExtraError
+from builder.evaluation import SanityRow, sanity_table
 from builder.progress import Progress
 from builder.run import Step
 from builder.simulation import Simulation, simulate
 
-WORLD = Simulation(name="demo", documents=3000, queries=100, impressions=20_000, seed=2022)
+WORLD = Simulation(
+    name="demo",
+    documents=3000,
+    queries=100,
+    impressions=20_000,
+    seed=2022,
+    translation="embedded",
+)
 
 
 @dataclass(frozen=True)
@@ -22,11 +32,13 @@ class DemoReport:
         world: The simulated raw data and its truth.
         build: The build of its collection.
         findings: What `validate` found; nothing, if all is well.
+        sanity: BM25 on the collection, in both languages; None without the extras for it.
     """
 
     world: Path
     build: BuildReport
     findings: list[Finding]
+    sanity: list[SanityRow] | None
 
 
 def demo(
@@ -51,4 +63,14 @@ def demo(
     report = build(
         definition, Path(folder) / "collection", threads=threads, progress=progress, say=say
     )
-    return DemoReport(world, report, validate(report.root))
+    return DemoReport(world, report, validate(report.root), _sanity(report.root))
+
+
+def _sanity(root: Path) -> list[SanityRow] | None:
+    collection = open_collection(root)
+    try:
+        return sanity_table(
+            [(name, collection.snapshot(name).folder) for name in collection.snapshots]
+        )
+    except MissingExtraError:
+        return None

@@ -18,6 +18,7 @@ from builder.cli import (
     evaluation,
     judging,
     queries,
+    studies,
     translation,
 )
 from builder.cli.arguments import spread
@@ -35,10 +36,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (build, collection, analysis, evaluation, judging):
+for module in (build, collection, analysis, evaluation, judging, studies):
     for verb in module.VERBS:
         app.command()(verb)
-app.add_typer(evaluation.classification)
+app.add_typer(studies.classification)
 for group in (
     queries.topics,
     queries.queries,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from builder.cli.output import because, say_step, table
 from builder.collection.read import open_collection
 from builder.collection.summary import summarize
 from builder.progress import Silent, Terminal
+
+if TYPE_CHECKING:
+    from builder.evaluation import SanityRow
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads; default: all cores.")]
@@ -47,6 +50,7 @@ def demo(
     report = run_demo(folder, threads=threads, progress=_progress(quiet), say=say)
     if not quiet:
         _print_summary(report.build)
+        _print_sanity(report.sanity)
         typer.echo(_next_steps(report.world, report.build))
     if report.findings:
         typer.echo(f"longeval validate finds {len(report.findings)} defects", err=True)
@@ -129,6 +133,15 @@ def build(
         _print_plan(report)
     elif not quiet:
         _print_outcome(report)
+
+
+def _print_sanity(rows: "list[SanityRow] | None") -> None:
+    from builder.cli.evaluation import sanity_lines
+
+    if rows is None:
+        typer.echo("BM25 on it: install the extras [baseline] and [evaluation] to see\n")
+    else:
+        typer.echo(f"BM25 on it, and on judgements of other queries:\n{sanity_lines(rows)}\n")
 
 
 def _progress(quiet: bool) -> Silent | Terminal:

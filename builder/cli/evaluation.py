@@ -1,4 +1,4 @@
-"""Verbs of evaluation: runs, baselines, trends, filtering, summaries, classification."""
+"""Verbs of evaluation: runs, where their changes come from, baselines, combined runs."""
 
 import json
 from collections.abc import Callable
@@ -14,11 +14,12 @@ from builder.cli.output import table
 if TYPE_CHECKING:
     import polars as pl
 
+    from builder.evaluation import SanityRow
+
 MEASURES = ("nDCG", "nDCG@10", "P@10", "AP", "bpref", "RR", "ERR@20")
 
 Collection = Annotated[Path, typer.Argument(help="A version folder, or one above it.")]
 Runs = Annotated[list[Path], typer.Argument(help="Run files, or folders of them.")]
-TruthFile = Annotated[Path, typer.Argument(help="Filtering truth (KBA format).")]
 
 
 def evaluate(
@@ -73,7 +74,7 @@ def evaluate(
     if format is PlainFormat.JSON:
         typer.echo(json.dumps(to_json(found), ensure_ascii=False, indent=1))
         return
-    _print_rows(summary_rows(found))
+    print_rows(summary_rows(found))
     typer.echo(found.signature())
 
 
@@ -109,7 +110,7 @@ def attribute(
     if format is PlainFormat.JSON:
         typer.echo(json.dumps([change.to_json() for change in found], indent=1))
     else:
-        _print_rows([change.row() for change in found])
+        print_rows([change.row() for change in found])
 
 
 def baseline(
@@ -138,142 +139,82 @@ def baseline(
             typer.echo(f"wrote {path}: {run.ranking.height:,} lines")
 
 
-def trend(
-    truth: TruthFile,
-    runs: Runs,
-    measure: Annotated[str, typer.Option(help="Measure of a batch.")] = "f_pra",
-    granularity: Annotated[str, typer.Option(help="hour, day, week, month or seconds.")] = "day",
-    cutoff: Annotated[
-        list[float] | None, typer.Option(help="Least confidence of a returned document; repeat it.")
-    ] = None,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
-) -> None:
-    """Estimate how filtering systems get better or worse over time (Kenter et al. 2015).
+def sanity(collection: Collection) -> None:
+    """Search every snapshot with BM25, in both languages, and compare with chance.
 
-    Example: longeval trend truth.tsv run-a.gz run-b.gz --granularity week
+    Example: longeval sanity demo/collection
     """
-    from builder.evaluation import FilteringParameters, TrendParameters, trend_paths
+    from builder.collection.read import open_collection
+    from builder.evaluation import sanity_table
 
-    filtering = FilteringParameters(granularity=granularity, cutoffs=tuple(cutoff or (0.0,)))
-    report = trend_paths(truth, runs, TrendParameters(measure=measure, filtering=filtering))
-    _print_frames(
-        format, trends=report.trends, ranking=report.ranking, comparisons=report.comparisons
-    )
+    opened = open_collection(collection)
+    folders = [(name, opened.snapshot(name).folder) for name in opened.snapshots]
+    typer.echo(sanity_lines(sanity_table(folders)))
 
 
-def filtering(
-    truth: TruthFile,
-    runs: Runs,
-    granularity: Annotated[str, typer.Option(help="hour, day, week, month or seconds.")] = "day",
-    cutoff: Annotated[
-        list[float] | None, typer.Option(help="Least confidence of a returned document; repeat it.")
-    ] = None,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+def sanity_lines(rows: "list[SanityRow]") -> str:
+    """The sanity table as text."""
+    cells = [
+        (
+            r.language,
+            r.snapshot,
+            r.queries,
+            f"{r.ndcg:.3f}",
+            f"{r.precision:.3f}",
+            f"{r.by_chance:.3f}",
+        )
+        for r in rows
+    ]
+    return table(cells, ("language", "snapshot", "queries", "nDCG@10", "P@10", "by chance"))
+
+
+RunFiles = Annotated[list[Path], typer.Argument(help="TREC runs of one snapshot.")]
+NewRun = Annotated[Path, typer.Option(help="The new run; .gz is compressed.")]
+
+
+def fuse(
+    runs: RunFiles,
+    out: NewRun,
+    k: Annotated[int, typer.Option(min=0, help="Constant that damps the top ranks.")] = 60,
+    depth: Annotated[int, typer.Option(min=1, help="Documents per query.")] = 1000,
+    tag: Annotated[str, typer.Option(help="Name of the new run.")] = "rrf",
 ) -> None:
-    """Score filtering runs batch by batch: precision, recall, aptness, F (Kenter et al. 2015).
+    """Fuse runs by reciprocal rank.
 
-    Example: longeval filtering truth.tsv run.gz --granularity day --format json
+    Example: longeval fuse bm25/2022-06.txt.gz dense/2022-06.txt.gz --out rrf/2022-06.txt.gz
     """
-    from builder.evaluation import FilteringParameters, filtering_paths
+    from builder.evaluation import reciprocal_rank_fusion, write_run
+    from builder.trec import read_run
 
-    parameters = FilteringParameters(granularity=granularity, cutoffs=tuple(cutoff or (0.0,)))
-    found = filtering_paths(truth, runs, parameters)
-    _print_frames(format, whole=found.whole, batches=found.batches, runs=found.runs)
+    read = [read_run(path, depth) for path in runs]
+    fused = reciprocal_rank_fusion(read, k=k, tag=tag, depth=depth)
+    write_run(fused, out)
+    typer.echo(f"wrote {out}: {fused.ranking.height:,} lines")
 
 
-def summarization(
-    nuggets: Annotated[Path, typer.Argument(help="Nuggets of all events.")],
-    updates: Annotated[Path, typer.Argument(help="Pooled updates.")],
-    matches: Annotated[Path, typer.Argument(help="Matches of updates with nuggets.")],
-    runs: Runs,
-    events: Annotated[Path | None, typer.Option(help="Start and end of each event.")] = None,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+def rerank(
+    run: Annotated[Path, typer.Argument(help="The run to re-rank.")],
+    scores: Annotated[
+        Path, typer.Argument(help="Lines `query document score`, or a run, of any model.")
+    ],
+    out: NewRun,
+    top: Annotated[int, typer.Option(min=1, help="Documents per query that may move.")] = 100,
+    tag: Annotated[str, typer.Option(help="Name of the new run.")] = "rerank",
 ) -> None:
-    """Score temporal summaries (TREC 2014).
+    """Reorder the top of a run by the scores of any model.
 
-    Example: longeval summarization nuggets.tsv updates.tsv matches.tsv run.tsv
+    Example: longeval rerank bm25/2022-06.txt.gz scores.tsv --out mine/2022-06.txt.gz
     """
-    from builder.evaluation import summarization_paths
+    from builder.evaluation import read_scores, write_run
+    from builder.evaluation import rerank as reorder
+    from builder.trec import read_run
 
-    report = summarization_paths(nuggets, updates, matches, runs, events)
-    _print_frames(format, means=report.means, events=report.events, ignored=report.ignored)
-
-
-classification = typer.Typer(
-    name="classification",
-    help="Collections of labelled posts over time: build, check, evaluate.",
-    no_args_is_help=True,
-)
+    reordered = reorder(read_run(run, None), read_scores(scores), top=top, tag=tag)
+    write_run(reordered, out)
+    typer.echo(f"wrote {out}: {reordered.ranking.height:,} lines")
 
 
-@classification.command("build")
-def build_posts(
-    definition: Annotated[Path, typer.Argument(help="Definition (TOML).")],
-    out: Annotated[Path, typer.Option(help="The collection's folder.")],
-    quiet: Quiet = False,
-) -> None:
-    """Make a classification collection from timestamped posts.
-
-    Example: longeval classification build posts.toml --out posts
-    """
-    from builder.evaluation import build_classification
-
-    built = build_classification(definition, out)
-    if not quiet:
-        _print_rows(built.splits.to_dicts())
-        typer.echo(f"{'published' if built.rebuilt else 'nothing to do:'} {built.folder}")
-
-
-@classification.command("validate")
-def validate_posts(
-    collection: Annotated[Path, typer.Argument(help="A version folder.")],
-) -> None:
-    """Check a classification collection: exit 0 when clean, 1 with findings.
-
-    Example: longeval classification validate posts/0.1.0
-    """
-    from builder.collection.validate import as_text
-    from builder.evaluation import validate_classification
-
-    findings = validate_classification(collection)
-    for finding in findings:
-        typer.echo(as_text(finding))
-    typer.echo(f"{len(findings)} findings" if findings else "no findings")
-    if findings:
-        raise typer.Exit(1)
-
-
-@classification.command("evaluate")
-def evaluate_posts(
-    collection: Annotated[Path, typer.Argument(help="A version folder, with its labels.")],
-    predictions: Annotated[list[Path], typer.Argument(help="One TSV for each system.")],
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
-) -> None:
-    """Score predictions: macro-F1, weighted F1, and their change over time.
-
-    Example: longeval classification evaluate posts/0.1.0 mine.tsv
-    """
-    from builder.evaluation import evaluate_classification
-
-    found = evaluate_classification(collection, predictions)
-    _print_frames(format, summary=found.summary, scores=found.scores)
-
-
-@classification.command("baseline")
-def baseline_posts(
-    collection: Annotated[Path, typer.Argument(help="A version folder.")],
-    out: Annotated[Path, typer.Option(help="Predictions (TSV).")],
-) -> None:
-    """Predict with TF-IDF and logistic regression.
-
-    Example: longeval classification baseline posts/0.1.0 --out baseline.tsv
-    """
-    from builder.evaluation import classification_baseline
-
-    typer.echo(f"wrote {classification_baseline(collection, out):,} predictions to {out}")
-
-
-def _print_frames(kind: PlainFormat, **frames: "pl.DataFrame") -> None:
+def print_frames(kind: PlainFormat, **frames: "pl.DataFrame") -> None:
     """Named tables as JSON, or one after the other as text."""
     if kind is PlainFormat.JSON:
         rows = {name: frame.to_dicts() for name, frame in frames.items()}
@@ -281,11 +222,12 @@ def _print_frames(kind: PlainFormat, **frames: "pl.DataFrame") -> None:
         return
     for name, frame in frames.items():
         typer.echo(name)
-        _print_rows(frame.to_dicts())
+        print_rows(frame.to_dicts())
         typer.echo("")
 
 
-def _print_rows(rows: list[dict[str, Any]]) -> None:
+def print_rows(rows: list[dict[str, Any]]) -> None:
+    """Rows of one table as text."""
     if not rows:
         typer.echo("(none)")
         return
@@ -297,11 +239,4 @@ def _cell(value: object) -> object:
     return f"{value:.4f}" if isinstance(value, float) else value
 
 
-VERBS: tuple[Callable[..., Any], ...] = (
-    evaluate,
-    attribute,
-    baseline,
-    trend,
-    filtering,
-    summarization,
-)
+VERBS: tuple[Callable[..., Any], ...] = (evaluate, attribute, sanity, baseline, fuse, rerank)

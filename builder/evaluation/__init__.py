@@ -21,6 +21,7 @@ from builder.evaluation.measures import DEFAULT_MEASURES, Measure, parse_measure
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.qrels import read_qrels
 from builder.evaluation.report import html_report
+from builder.evaluation.sanity import SanityRow, sanity_table
 from builder.evaluation.summarization import SummarizationReport, summarization_paths
 from builder.evaluation.summarization_parameters import SummarizationParameters
 from builder.evaluation.summary import summary_rows, to_json
@@ -44,6 +45,7 @@ __all__ = [
     "FilteringResult",
     "Measure",
     "Run",
+    "SanityRow",
     "SummarizationParameters",
     "SummarizationReport",
     "Trend",
@@ -67,6 +69,7 @@ __all__ = [
     "read_scores",
     "reciprocal_rank_fusion",
     "rerank",
+    "sanity_table",
     "snapshot_trend",
     "snapshot_trend_path",
     "summarization_paths",

@@ -23,6 +23,7 @@ def write_definition(
     snapshots: Sequence[tuple[Month, str, str]],
     *,
     any_page_time: bool = False,
+    translation: str = "off",
 ) -> None:
     """Write `workflow.toml`.
 
@@ -31,6 +32,7 @@ def write_definition(
         name: Name of the collection.
         snapshots: Month, path of the log and path of the crawl of each snapshot.
         any_page_time: Whether pages may have been fetched outside their month.
+        translation: `embedded` for English by the model that is shipped.
     """
     head = (
         "# Written by `longeval simulate`; every key is explained in docs/reference/definition.md\n"
@@ -40,6 +42,8 @@ def write_definition(
     parts = [head]
     if any_page_time:
         parts.append('[crawl]\ninterval = "ignore"\n')
+    if translation == "embedded":
+        parts.append('[translate]\nmodel = "embedded"\n')
     parts += [
         f'[[snapshots]]\nname = "{month.name}"\n'
         f"start = {month.first_day}\nend = {month.next.first_day}\n"

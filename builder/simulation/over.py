@@ -75,7 +75,7 @@ def simulate_over(out: Path, crawls: Sequence[Path], params: Simulation) -> None
     write_topics(out, [(word, word, "") for word in topics])
     paths = [path.resolve().as_posix() for path in crawls]
     rows = [(m, log_name(params, m), p) for m, p in zip(calendar, paths, strict=True)]
-    write_definition(out, params.name, rows, any_page_time=True)
+    write_definition(out, params.name, rows, any_page_time=True, translation=params.translation)
 
 
 def _calendar(crawls: Sequence[Path]) -> list[Month]:

@@ -27,6 +27,9 @@ class Simulation(BaseModel):
     log_format: Literal["jsonl", "parquet"] = Field(
         default="jsonl", description="Format of query logs"
     )
+    translation: Literal["off", "embedded"] = Field(
+        default="off", description="Translation in the definition that is written"
+    )
     added: Share = Field(default=0.06, description="Pages that a month adds, of the first index")
     removed: Share = Field(default=0.04, description="Chance that a page goes away in a month")
     edited: Share = Field(default=0.08, description="Chance that a sentence of a page changes")

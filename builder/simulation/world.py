@@ -58,7 +58,10 @@ def simulate(out: Path, params: Simulation, progress: Progress | None = None) ->
     write_people(out, params)
     write_topics(out, topics(params))
     write_definition(
-        out, params.name, [(m, log_name(params, m), crawl_name(params, m)) for m in calendar]
+        out,
+        params.name,
+        [(m, log_name(params, m), crawl_name(params, m)) for m in calendar],
+        translation=params.translation,
     )
 
 

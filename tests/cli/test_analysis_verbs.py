@@ -169,6 +169,33 @@ def test_some_options_take_several_words(tmp_path: Path) -> None:
         spread(["evaluate", "--measures"])
 
 
+def test_baselines_are_fused_reranked_and_compared_with_chance(
+    built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    runs = tmp_path / "bm25"
+    assert run("baseline", built.root, "--out", runs, "--depth", "20", "--quiet") == 0
+    first = runs / "2022-06.txt.gz"
+    fused, reranked = tmp_path / "rrf.txt", tmp_path / "re.txt"
+    assert run("fuse", first, first, "--out", fused) == 0
+    with gzip.open(first, "rt") as file:
+        pairs = [line.split()[:3:2] for line in file]
+    fused_pairs = [line.split()[:3:2] for line in fused.read_text().splitlines()]
+    assert fused_pairs == pairs
+    query = pairs[0][0]
+    of_query = [document for q, document in pairs if q == query]
+    scores = tmp_path / "scores.tsv"
+    scores.write_text("".join(f"{query} {d} {n}\n" for n, d in enumerate(of_query)))
+    assert run("rerank", first, scores, "--out", reranked, "--top", "5") == 0
+    lines = [line.split() for line in reranked.read_text().splitlines()]
+    moved = [line[2] for line in lines if line[0] == query]
+    assert moved == [*reversed(of_query[:5]), *of_query[5:]]
+    assert run("sanity", built.root) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[-3:]]
+    for language, _, _, ndcg, _, chance in rows:
+        assert language == "fr"
+        assert float(ndcg) > 0.3 > 10 * float(chance)
+
+
 def test_drift_of_one_pair(built: BuildReport, capsys: Captured) -> None:
     options = ("--from", "2022-06", "--to", "2022-07", "--format", "json")
     assert run("drift", built.root, *options) == 0

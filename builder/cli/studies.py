@@ -1,0 +1,151 @@
+"""Verbs of filtering, trends, summaries and classification collections."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from builder.cli.analysis import Format, PlainFormat
+from builder.cli.build import Quiet
+from builder.cli.evaluation import Runs, print_frames, print_rows
+
+TruthFile = Annotated[Path, typer.Argument(help="Filtering truth (KBA format).")]
+
+
+def trend(
+    truth: TruthFile,
+    runs: Runs,
+    measure: Annotated[str, typer.Option(help="Measure of a batch.")] = "f_pra",
+    granularity: Annotated[str, typer.Option(help="hour, day, week, month or seconds.")] = "day",
+    cutoff: Annotated[
+        list[float] | None, typer.Option(help="Least confidence of a returned document; repeat it.")
+    ] = None,
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Estimate how filtering systems get better or worse over time (Kenter et al. 2015).
+
+    Example: longeval trend truth.tsv run-a.gz run-b.gz --granularity week
+    """
+    from builder.evaluation import FilteringParameters, TrendParameters, trend_paths
+
+    filtering = FilteringParameters(granularity=granularity, cutoffs=tuple(cutoff or (0.0,)))
+    report = trend_paths(truth, runs, TrendParameters(measure=measure, filtering=filtering))
+    print_frames(
+        format, trends=report.trends, ranking=report.ranking, comparisons=report.comparisons
+    )
+
+
+def filtering(
+    truth: TruthFile,
+    runs: Runs,
+    granularity: Annotated[str, typer.Option(help="hour, day, week, month or seconds.")] = "day",
+    cutoff: Annotated[
+        list[float] | None, typer.Option(help="Least confidence of a returned document; repeat it.")
+    ] = None,
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Score filtering runs batch by batch: precision, recall, aptness, F (Kenter et al. 2015).
+
+    Example: longeval filtering truth.tsv run.gz --granularity day --format json
+    """
+    from builder.evaluation import FilteringParameters, filtering_paths
+
+    parameters = FilteringParameters(granularity=granularity, cutoffs=tuple(cutoff or (0.0,)))
+    found = filtering_paths(truth, runs, parameters)
+    print_frames(format, whole=found.whole, batches=found.batches, runs=found.runs)
+
+
+def summarization(
+    nuggets: Annotated[Path, typer.Argument(help="Nuggets of all events.")],
+    updates: Annotated[Path, typer.Argument(help="Pooled updates.")],
+    matches: Annotated[Path, typer.Argument(help="Matches of updates with nuggets.")],
+    runs: Runs,
+    events: Annotated[Path | None, typer.Option(help="Start and end of each event.")] = None,
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Score temporal summaries (TREC 2014).
+
+    Example: longeval summarization nuggets.tsv updates.tsv matches.tsv run.tsv
+    """
+    from builder.evaluation import summarization_paths
+
+    report = summarization_paths(nuggets, updates, matches, runs, events)
+    print_frames(format, means=report.means, events=report.events, ignored=report.ignored)
+
+
+classification = typer.Typer(
+    name="classification",
+    help="Collections of labelled posts over time: build, check, evaluate.",
+    no_args_is_help=True,
+)
+
+
+@classification.command("build")
+def build_posts(
+    definition: Annotated[Path, typer.Argument(help="Definition (TOML).")],
+    out: Annotated[Path, typer.Option(help="The collection's folder.")],
+    quiet: Quiet = False,
+) -> None:
+    """Make a classification collection from timestamped posts.
+
+    Example: longeval classification build posts.toml --out posts
+    """
+    from builder.evaluation import build_classification
+
+    built = build_classification(definition, out)
+    if not quiet:
+        print_rows(built.splits.to_dicts())
+        typer.echo(f"{'published' if built.rebuilt else 'nothing to do:'} {built.folder}")
+
+
+@classification.command("validate")
+def validate_posts(
+    collection: Annotated[Path, typer.Argument(help="A version folder.")],
+) -> None:
+    """Check a classification collection: exit 0 when clean, 1 with findings.
+
+    Example: longeval classification validate posts/0.1.0
+    """
+    from builder.collection.validate import as_text
+    from builder.evaluation import validate_classification
+
+    findings = validate_classification(collection)
+    for finding in findings:
+        typer.echo(as_text(finding))
+    typer.echo(f"{len(findings)} findings" if findings else "no findings")
+    if findings:
+        raise typer.Exit(1)
+
+
+@classification.command("evaluate")
+def evaluate_posts(
+    collection: Annotated[Path, typer.Argument(help="A version folder, with its labels.")],
+    predictions: Annotated[list[Path], typer.Argument(help="One TSV for each system.")],
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Score predictions: macro-F1, weighted F1, and their change over time.
+
+    Example: longeval classification evaluate posts/0.1.0 mine.tsv
+    """
+    from builder.evaluation import evaluate_classification
+
+    found = evaluate_classification(collection, predictions)
+    print_frames(format, summary=found.summary, scores=found.scores)
+
+
+@classification.command("baseline")
+def baseline_posts(
+    collection: Annotated[Path, typer.Argument(help="A version folder.")],
+    out: Annotated[Path, typer.Option(help="Predictions (TSV).")],
+) -> None:
+    """Predict with TF-IDF and logistic regression.
+
+    Example: longeval classification baseline posts/0.1.0 --out baseline.tsv
+    """
+    from builder.evaluation import classification_baseline
+
+    typer.echo(f"wrote {classification_baseline(collection, out):,} predictions to {out}")
+
+
+VERBS: tuple[Callable[..., Any], ...] = (trend, filtering, summarization)
