@@ -28,7 +28,7 @@ lint: $(VENV)/.dev
 docs: $(VENV)/.dev
 	@$(BIN)/python -m pytest tests/docs
 
-# The versions of requirements.lock, in two steps: what the program needs, what its tests need.
+# The versions of requirements.lock, in two steps: the program with its extras, what its tests need.
 $(VENV)/.core: requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
@@ -42,7 +42,8 @@ $(VENV)/.dev: $(VENV)/.core requirements-dev.lock
 lock: $(VENV)/.dev
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-		--no-annotate --no-emit-index-url pyproject.toml -o requirements.lock
+		--no-annotate --no-emit-index-url --extra evaluation --extra baseline pyproject.toml \
+		-o requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-annotate --no-emit-index-url --all-extras --group dev -c requirements.lock \
 		pyproject.toml -o requirements-dev.lock

@@ -48,7 +48,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class _Divided:
+class Divided:
     """A sentence in parts, each with whether it is copied as it is; `split` where too long."""
 
     parts: tuple[tuple[str, bool], ...]
@@ -110,19 +110,20 @@ class Engine:
         Returns:
             One output a sentence, in order.
         """
-        divided = [self._divide(sentence) for sentence in sentences]
+        divided = [self.divide(sentence) for sentence in sentences]
         texts = sorted({text for d in divided for text, copied in d.parts if not copied})
         known = dict(zip(texts, self._decode(texts, careful), strict=True))
         return [_joined(sentence, known) for sentence in divided]
 
-    def _divide(self, sentence: str) -> _Divided:
+    def divide(self, sentence: str) -> Divided:
+        """A sentence in parts: what is copied apart, and none longer than the model takes."""
         parts: list[tuple[str, bool]] = []
         split = False
         for text, copied in copied_parts(sentence):
             cut = [text] if copied else halves(text, self.params.max_source_pieces, self.size)
             split = split or len(cut) > 1
             parts += [(part, copied) for part in cut]
-        return _Divided(tuple(parts), split)
+        return Divided(tuple(parts), split)
 
     def _decode(self, texts: list[str], careful: bool) -> list[Output]:
         """Outputs of texts that need no cutting."""
@@ -192,7 +193,7 @@ class Engine:
         return [r.scores for r in together] == [r.scores for r in alone]
 
 
-def _joined(sentence: _Divided, known: dict[str, Output]) -> Output:
+def _joined(sentence: Divided, known: dict[str, Output]) -> Output:
     """The output of a sentence from those of its parts, with the spaces around them."""
     if len(sentence.parts) == 1 and not sentence.parts[0][1]:
         return known[sentence.parts[0][0]]

@@ -145,6 +145,6 @@ def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
         "ends_sources": "caller adds </s>" if model.append_eos else "engine adds </s>",
         "compute_type": engine.translator.compute_type,
         "device": engine.translator.device,
-        "batch_invariant": engine.invariant,
+        "batch_invariant": "yes" if engine.invariant else "no",
         "examples": {s: t.text for s, t in zip(EXAMPLES, examples, strict=True)},
     }

@@ -6,16 +6,17 @@ one line a sentence, so that what is measured is what users get.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sacrebleu
-import torch
 
 from builder.parameters import TranslateParameters
 from builder.translation.engine import Engine
-from workflows.train_translator.model import Transformer, greedy
 from workflows.train_translator.prepare import read_pairs
 from workflows.train_translator.vocabulary import END, START
+
+if TYPE_CHECKING:
+    from workflows.train_translator.model import Transformer
 
 COMPARED = 200
 """Sentences on which the conversion is compared with PyTorch, piece by piece."""
@@ -50,7 +51,7 @@ def evaluate(
     return {"beam_size": beam_size, "signature": signature, "scores": scores}
 
 
-def faithful(model: Transformer, folder: Path, tests: Path) -> dict[str, int]:
+def faithful(model: "Transformer", folder: Path, tests: Path) -> dict[str, int]:
     """On how many sentences the converted model gives the pieces that PyTorch gives, greedily.
 
     Args:
@@ -58,6 +59,10 @@ def faithful(model: Transformer, folder: Path, tests: Path) -> dict[str, int]:
         folder: The same model converted, in float32.
         tests: Folder with test sets; the first lines of one are taken.
     """
+    import torch
+
+    from workflows.train_translator.model import greedy
+
     params = TranslateParameters(model=folder, compute_type="float32")
     engine = Engine.load(folder, params, 2)
     source, target = engine.model.processors()

@@ -1,0 +1,160 @@
+"""Speed of translation beside the bare engine, what a second snapshot costs, and quality.
+
+The stage is measured against `translate_batch` of CTranslate2 on the same sentences, tokenised and
+sorted by length beforehand, in the same run. Quality is BLEU and chrF on the public test sets
+beside the project, where they are there.
+"""
+
+import json
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import ctranslate2
+import polars as pl
+
+from builder.models import embedded_model
+from builder.parameters import TranslateParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.tables import Table, write_frame
+from builder.translation import translate
+from builder.translation.engine import Engine
+from builder.translation.layout import split_text
+from schemas import Documents, Queries
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+THREADS = 2
+Row = dict[str, object]
+
+
+def run_bench(quick: bool = False) -> list[Row]:
+    """One row per piece of work: name, seconds, peer, peer_seconds, ratio, note."""
+    pages = _pages(60 if quick else 400)
+    with tempfile.TemporaryDirectory() as folder:
+        return [*_throughput(Path(folder), *pages), *([] if quick else _quality())]
+
+
+def _pages(count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The same pages on two dates: real ones where there are any, else simulated ones."""
+    crawls = sorted((SHARED / "crawl").glob("*.jsonl.gz"))[:2]
+    if len(crawls) < 2:
+        texts = [f"La page {n} parle de la ville. Elle est ouverte." for n in range(count)]
+        frame = _documents([f"https://a.example/{n}" for n in range(count)], texts)
+        return frame, frame
+    first, second = (pl.read_ndjson(path, n_rows=20 * count) for path in crawls)
+    shared = first.join(second.select("url"), on="url", how="semi").unique("url").sort("url")
+    urls = shared["url"].head(count)
+    frames = [f.filter(pl.col("url").is_in(urls.implode())).unique("url") for f in (first, second)]
+    return tuple(_documents(f["url"].to_list(), f["text"].to_list()) for f in frames)  # type: ignore[return-value]
+
+
+def _documents(urls: list[str], texts: list[str]) -> pl.DataFrame:
+    ids = [f"d{n:016x}" for n in range(len(urls))]
+    blank = {
+        name: pl.Series([None] * len(urls), dtype=kind) for name, kind in Documents.dtypes().items()
+    }
+    return pl.DataFrame(blank).with_columns(
+        doc_id=pl.Series(ids), url=pl.Series(urls), title=pl.lit(""), text=pl.Series(texts)
+    )
+
+
+def _throughput(folder: Path, first: pl.DataFrame, second: pl.DataFrame) -> list[Row]:
+    params = TranslateParameters(model=embedded_model(), retry=False)
+    limits = Limits(scratch=folder, threads=THREADS, memory=2 * 2**30)
+    engine = Engine.load(embedded_model(), params, THREADS)
+    sentences = {s.text for text in first["text"] for s in split_text(text).segments}
+    seconds = _stage(folder, "first", first, params, limits)
+    decoded = _decoded(engine, sorted(sentences), params)
+    again = _stage(folder, "second", second, params, limits)
+    note = f"{len(sentences):,} sentences of {first.height:,} pages"
+    return [
+        {
+            "name": "translate, all sentences new",
+            "seconds": round(seconds, 1),
+            "peer": "translate_batch alone",
+            "peer_seconds": round(decoded, 1),
+            "ratio": round(decoded / seconds, 3),
+            "note": note,
+        },
+        {
+            "name": "the same pages a month later",
+            "seconds": round(again, 2),
+            "peer": "the first time",
+            "peer_seconds": round(seconds, 1),
+            "ratio": round(again / seconds, 3),
+            "note": "with the translation memory",
+        },
+    ]
+
+
+def _stage(
+    folder: Path, name: str, pages: pl.DataFrame, params: TranslateParameters, limits: Limits
+) -> float:
+    """Seconds of the stage on some pages."""
+    home = folder / name
+    out = home / "out"
+    out.mkdir(parents=True)
+    write_frame(pages, home / "gathered.parquet", Documents)
+    write_frame(pl.DataFrame(schema=Queries.dtypes()), home / "queries.parquet", Queries)
+    memory = folder / "memory"
+    memory.mkdir(exist_ok=True)
+    start = time.perf_counter()
+    translate(
+        out,
+        gathered=Table((home / "gathered.parquet",), Documents),
+        split_queries=Table((home / "queries.parquet",), Queries),
+        params=params,
+        limits=limits,
+        progress=Silent(),
+        memory=memory,
+    )
+    seconds = time.perf_counter() - start
+    shutil.rmtree(out)
+    return seconds
+
+
+def _decoded(engine: Engine, sentences: list[str], params: TranslateParameters) -> float:
+    """Seconds of the bare engine on the parts that the stage decodes, tokenised and sorted."""
+    source, _ = engine.model.processors()
+    parts = sorted(
+        {text for s in sentences for text, copied in engine.divide(s).parts if not copied}
+    )
+    tokens = sorted(source.encode([text.strip() for text in parts], out_type=str), key=len)
+    translator = ctranslate2.Translator(
+        str(engine.model.folder), compute_type="int8", inter_threads=THREADS, intra_threads=1
+    )
+    start = time.perf_counter()
+    translator.translate_batch(
+        tokens,
+        beam_size=params.beam_size,
+        max_batch_size=params.batch_tokens,
+        batch_type="tokens",
+        max_decoding_length=params.max_target_pieces,
+    )
+    return time.perf_counter() - start
+
+
+def _quality() -> list[Row]:
+    """BLEU and chrF of the embedded model on every test set."""
+    tests = SHARED / "parallel" / "test"
+    if not tests.is_dir():
+        return []
+    from workflows.train_translator.evaluate import evaluate
+
+    start = time.perf_counter()
+    found = evaluate(embedded_model(), tests)
+    seconds = time.perf_counter() - start
+    return [
+        {
+            "name": f"embedded model, {name}",
+            "seconds": round(seconds / len(found["scores"]), 1),
+            "note": f"BLEU {s['bleu']}, chrF {s['chrf']}, {s['sentences']:,} sentences",
+        }
+        for name, s in found["scores"].items()
+    ]
+
+
+if __name__ == "__main__":
+    print(json.dumps(run_bench(quick=True), indent=1))  # noqa: T201 - a report is its purpose
