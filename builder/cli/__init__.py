@@ -39,13 +39,14 @@ app = typer.Typer(
 for module in (build, collection, analysis, evaluation, judging, studies):
     for verb in module.VERBS:
         app.command()(verb)
-app.add_typer(studies.classification)
 for group in (
     queries.topics,
     queries.queries,
     clicks.clicks,
     judging.assess,
     translation.translate,
+    studies.trend,
+    studies.classification,
 ):
     app.add_typer(group)
 

@@ -7,13 +7,50 @@ from typing import Annotated, Any
 import typer
 
 from builder.cli.analysis import Format, PlainFormat
+from builder.cli.arguments import DefaultGroup
 from builder.cli.build import Quiet
-from builder.cli.evaluation import Runs, print_frames, print_rows
+from builder.cli.evaluation import Collection, Runs, print_frames, print_rows
 
 TruthFile = Annotated[Path, typer.Argument(help="Filtering truth (KBA format).")]
 
 
-def trend(
+trend = typer.Typer(
+    name="trend",
+    cls=DefaultGroup,
+    help="Trends of filtering systems, or of any measure over the snapshots of a collection.\n\n"
+    "Example: longeval trend truth.tsv run-a.gz run-b.gz --granularity week",
+    no_args_is_help=True,
+)
+
+
+@trend.command("snapshots")
+def snapshot_trends(
+    collection: Collection,
+    runs: Runs,
+    measures: Annotated[
+        list[str] | None, typer.Option(help="Such as nDCG@10; several may follow.")
+    ] = None,
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Fit a line through each system's scores over the snapshots of a collection.
+
+    Example: longeval trend snapshots demo/collection runs/bm25 --measures nDCG@10
+    """
+    from builder.collection.read import open_collection
+    from builder.evaluation import EvaluationParameters, evaluate_paths, evaluation_trend
+
+    opened = open_collection(collection)
+    qrels = {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
+    chosen = tuple(measures or ("nDCG@10",))
+    parameters = EvaluationParameters(measures=chosen, resamples=0)
+    report = evaluation_trend(evaluate_paths(qrels, runs, parameters))
+    print_frames(
+        format, trends=report.trends, ranking=report.ranking, comparisons=report.comparisons
+    )
+
+
+@trend.command("run")
+def filtering_trends(
     truth: TruthFile,
     runs: Runs,
     measure: Annotated[str, typer.Option(help="Measure of a batch.")] = "f_pra",
@@ -23,7 +60,9 @@ def trend(
     ] = None,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Estimate how filtering systems get better or worse over time (Kenter et al. 2015).
+    """Estimate how filtering systems get better or worse; the word `run` may be left out.
+
+    Kenter et al. (2015).
 
     Example: longeval trend truth.tsv run-a.gz run-b.gz --granularity week
     """
@@ -134,6 +173,24 @@ def evaluate_posts(
     print_frames(format, summary=found.summary, scores=found.scores)
 
 
+@classification.command("agreement")
+def agreement_of_annotators(
+    labels: Annotated[list[Path], typer.Argument(help="Human labels (TSV: id, annotator, label).")],
+) -> None:
+    """Agreement of annotators: Cohen's kappa of every two, Fleiss' kappa and alpha of all.
+
+    Example: longeval classification agreement ann.tsv bob.tsv
+    """
+    from builder.evaluation import agreement_paths
+
+    found = agreement_paths(labels)
+    print_rows(found.pairs.to_dicts())
+    typer.echo(f"{found.posts:,} posts, {len(found.annotators)} annotators")
+    for name, value in (("Fleiss' kappa", found.fleiss), ("Krippendorff", found.krippendorff)):
+        text = "undefined" if value.value is None else f"{value.value:.4f}"
+        typer.echo(f"{name} {text}" + (f" ({value.reason})" if value.reason else ""))
+
+
 @classification.command("baseline")
 def baseline_posts(
     collection: Annotated[Path, typer.Argument(help="A version folder.")],
@@ -148,4 +205,4 @@ def baseline_posts(
     typer.echo(f"wrote {classification_baseline(collection, out):,} predictions to {out}")
 
 
-VERBS: tuple[Callable[..., Any], ...] = (trend, filtering, summarization)
+VERBS: tuple[Callable[..., Any], ...] = (filtering, summarization)

@@ -28,6 +28,7 @@ from builder.evaluation.summary import summary_rows, to_json
 from builder.evaluation.trend_reports import (
     TrendParameters,
     TrendReport,
+    evaluation_trend,
     snapshot_trend,
     snapshot_trend_path,
     trend_paths,
@@ -60,6 +61,7 @@ __all__ = [
     "evaluate",
     "evaluate_classification",
     "evaluate_paths",
+    "evaluation_trend",
     "filtering_paths",
     "fit_trend",
     "html_report",

@@ -19,6 +19,7 @@ import polars as pl
 
 from builder.errors import FormatError, UsageError
 from builder.evaluation.checks import require_one_of
+from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.filtering import filtering_paths
 from builder.evaluation.filtering_measures import MEASURES
 from builder.evaluation.filtering_parameters import FilteringParameters
@@ -149,6 +150,29 @@ def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> Tre
     if dated.select("system", "measure", "time").is_duplicated().any():
         raise UsageError("expected one score per system, measure and snapshot; some are repeated")
     return _report(_completed(dated), ["system", "measure"], residuals, None)
+
+
+def evaluation_trend(evaluation: Evaluation, residuals: ResidualKind = "raw") -> TrendReport:
+    """The trends of evaluated systems over the snapshots of a collection.
+
+    A mean score weighs as much as the queries that were judged in its snapshot.
+
+    Args:
+        evaluation: What `evaluate` or `evaluate_paths` gave.
+        residuals: Residuals that the tests of the assumptions take.
+
+    Raises:
+        UsageError: a snapshot is not a date.
+    """
+    full = evaluation.effectiveness.filter(topic_set="full")
+    scores = full.select(
+        "system",
+        "measure",
+        "snapshot",
+        pl.col("value").alias("score"),
+        pl.col("queries").cast(pl.Float64).alias("weight"),
+    )
+    return snapshot_trend(scores, residuals)
 
 
 def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendReport:

@@ -189,6 +189,10 @@ def test_baselines_are_fused_reranked_and_compared_with_chance(
     lines = [line.split() for line in reranked.read_text().splitlines()]
     moved = [line[2] for line in lines if line[0] == query]
     assert moved == [*reversed(of_query[:5]), *of_query[5:]]
+    assert run("trend", "snapshots", built.root, runs, "--format", "json") == 0
+    last = capsys.readouterr().out
+    trends = json.loads(last[last.index("{") :])["trends"]
+    assert [(row["system"], row["measure"]) for row in trends] == [("bm25", "nDCG@10")]
     assert run("sanity", built.root) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[-3:]]
     for language, _, _, ndcg, _, chance in rows:
