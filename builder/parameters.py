@@ -4,10 +4,12 @@ Each class is one section of a workflow definition. A section is frozen, refuses
 is recorded in the manifest of what was built with it.
 """
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(ge=1)]
@@ -21,9 +23,55 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class LogFields(Section):
+    """`[log.fields]`: what the fields of an impression are called in a log; dots go into objects."""
+
+    time: str = Field(default="time", description="When the page was shown")
+    user: str = Field(default="user", description="Who searched: a user or a session")
+    query: str = Field(default="query", description="What was typed")
+    results: str = Field(default="results", description="URLs in rank order")
+    clicks: str = Field(default="clicks", description="1-based ranks, or objects with rank or url")
+    url: str = Field(default="url", description="Long form, one row a result: its URL")
+    rank: str = Field(default="rank", description="Long form: its rank; absent: order of rows")
+    clicked: str = Field(default="clicked", description="Long form: 1 or true where it was clicked")
+
+
 class LogParameters(Section):
     """`[log]`: how query logs become impressions."""
 
+    format: Literal["auto", "jsonl", "parquet", "csv", "tsv", "yandex"] = Field(
+        default="auto", description="Format of the files; auto tells it by their first bytes"
+    )
+    fields: LogFields = LogFields()
+    time_zone: str = Field(
+        default="UTC", description="Zone of times without an offset, such as Europe/Paris"
+    )
+    time_unit: Literal["s", "ms"] = Field(
+        default="s", description="Unit of times that are numbers, since 1970"
+    )
+    list_separator: str = Field(
+        default=" ", min_length=1, description="Between URLs or ranks in a cell of CSV or TSV"
+    )
+    session_start: datetime | None = Field(
+        default=None,
+        description="yandex: the moment from which the times of sessions count; absent: the "
+        "snapshot's start",
+    )
+    repeats: Literal["drop", "keep"] = Field(
+        default="drop",
+        description="Impressions of one user, query and second after the first of them",
+    )
+    bots: Literal["drop", "keep"] = Field(
+        default="drop", description="Users whom the two rules below take for programs"
+    )
+    bot_rate: Positive = Field(
+        default=200, description="Impressions of one user within an hour that no person reaches"
+    )
+    bot_alike: int = Field(
+        default=15,
+        ge=2,
+        description="A user with so many impressions, all with the same two or more clicked ranks",
+    )
     max_query_chars: Positive = Field(
         default=500, description="Longer queries are rejected (a published one had 3,947)"
     )
@@ -31,6 +79,15 @@ class LogParameters(Section):
     max_line_bytes: Positive = Field(
         default=8 * 2**20, description="Longer lines are rejected unread"
     )
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone_exists(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ValueError, OSError):
+            raise ValueError("expected a time zone such as Europe/Paris") from None
+        return value
 
 
 class CrawlParameters(Section):

@@ -5,15 +5,20 @@ Our format, one JSON object a line: `{"time": unix seconds or ISO 8601, "user": 
 may also be an object `{"rank" or "url", "time"}`. Of a key that occurs twice the last one counts.
 """
 
+import re
 import unicodedata
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import orjson
 
+from builder.ingest.fields import rename
 from builder.parameters import LogParameters
 from builder.sources import Interval
 
+UTC_SECONDS = LogParameters()
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
 LATEST = 253_402_300_799
 """The last second of the year 9999; larger numbers are no unix seconds."""
 
@@ -23,8 +28,9 @@ class RejectError(ValueError):
 
 
 class Impression(NamedTuple):
-    """An impression as logged: text trimmed, clicks as ranks."""
+    """An impression as logged: unix seconds, text trimmed, clicks as ranks."""
 
+    time: int
     user: str | None
     query: str
     results: list[str]
@@ -39,21 +45,23 @@ def parse_impression(line: bytes, interval: Interval, params: LogParameters) -> 
     """
     if not line.strip():
         raise RejectError("blank_line")
-    return make_impression(parse_object(line), interval, params)
+    return make_impression(rename(parse_object(line), params.fields), interval, params)
 
 
 def make_impression(
     record: dict[str, Any], interval: Interval, params: LogParameters
 ) -> Impression:
-    """Check the fields of one impression.
+    """Check the fields of one impression, under their own names (see `fields.rename`).
 
     Raises:
         RejectError: a field is missing or wrong, or the time is outside the interval.
     """
-    if parse_time(record.get("time")) not in interval:
+    time = parse_time(record.get("time"), params)
+    if time not in interval:
         raise RejectError("outside_interval")
     results = _results(record.get("results"), params)
     return Impression(
+        time,
         _user(record.get("user")),
         _query(record.get("query"), params),
         results,
@@ -76,18 +84,28 @@ def parse_object(line: bytes) -> dict[str, Any]:
     return record
 
 
-def parse_time(value: object) -> int:
-    """Unix seconds of a number, a moment or an ISO 8601 text; without an offset it is UTC.
+def parse_time(value: object, params: LogParameters = UTC_SECONDS) -> int:
+    """Unix seconds of a number, a moment or an ISO 8601 text.
+
+    Args:
+        value: What stands in the log; a number may also be written as text.
+        params: `[log]`: the unit of numbers, the zone of texts without an offset.
 
     Raises:
         RejectError: neither.
     """
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LATEST:
-        return int(value)
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value) if "." in value else int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = value // 1000 if params.time_unit == "ms" else value
+        if abs(seconds) <= LATEST:
+            return int(seconds)
+        raise RejectError("bad_time")
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
         if isinstance(moment, datetime):
-            return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+            zone = moment.tzinfo or ZoneInfo(params.time_zone)
+            return int(moment.replace(tzinfo=zone).timestamp())
     except (ValueError, OverflowError):
         pass
     raise RejectError("bad_time")

@@ -10,17 +10,22 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from builder.ingest.conduct import STAGED, Conduct
 from builder.ingest.dictionary import Dictionary
 from builder.ingest.impressions import Numbered, read_impressions
 from builder.parameters import LogParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import Ledger, RejectWriter, TableWriter
+from builder.tables import Ledger, RejectWriter, TableWriter, arrow_schema
 from schemas import Impressions
 
 SECRET_BYTES = 2**20
+STAGED_COLUMNS = pa.schema(
+    [*arrow_schema(Impressions), *(pa.field(n, k) for n, k in STAGED.items())]
+)
 
 
 def ingest_log(
@@ -49,23 +54,32 @@ def ingest_log(
         FormatError: a file cannot be opened.
         DataError: two strings have one key.
     """
-    ledger = Ledger("lines")
-    with (
-        RejectWriter(out, "log", ledger) as rejects,
-        TableWriter(out / "impressions.parquet", Impressions) as writer,
-        Dictionary(limits, _secret(files)) as dictionary,
-    ):
-        for file in files:
-            for records in read_impressions(file, interval, params):
-                for line, reason in records.rejects:
-                    rejects.add(reason, file=file.name, line=line)
-                kept = _key(records.impressions, file, dictionary, rejects)
-                writer.write(_batch(kept, ledger.rows_out))
-                ledger.rows_out += len(kept)
-                offered = len(records.impressions) + len(records.rejects)
-                ledger.rows_in += offered
-                progress.advance(offered)
-        dictionary.write(out)
+    ledger = Ledger("records")
+    staged = limits.scratch / "impressions.parquet"
+    with RejectWriter(out, "log", ledger) as rejects:
+        with (
+            pq.ParquetWriter(staged, STAGED_COLUMNS, compression="zstd") as writer,
+            Dictionary(limits, _secret(files)) as dictionary,
+        ):
+            shown = 0
+            for place, file in enumerate(files):
+                for records in read_impressions(file, interval, params):
+                    for line, reason in records.rejects:
+                        rejects.add(reason, file=file.name, line=line)
+                    kept = _key(records.impressions, file, dictionary, rejects)
+                    writer.write_batch(_batch(kept, shown, place))
+                    shown += len(kept)
+                    offered = len(records.impressions) + len(records.rejects)
+                    ledger.rows_in += offered
+                    progress.advance(offered)
+            dictionary.write(out)
+        conduct = Conduct(staged, params, limits)
+        for reason, place, record in conduct.left_out:
+            rejects.add(reason, file=files[place].name, line=record)
+        with TableWriter(out / "impressions.parquet", Impressions) as table:
+            for batch in conduct.kept():
+                table.write(batch)
+    ledger.rows_out = table.rows
     return ledger
 
 
@@ -78,7 +92,8 @@ def _secret(files: Sequence[Source]) -> bytes:
     return digest.digest()
 
 
-Keyed = tuple[int | None, int, int, list[int], list[int]]
+Keyed = tuple[int | None, int, int, list[int], list[int], int, int]
+"""User, query, surface, results, clicks, seconds, number of the record."""
 
 
 def _key(
@@ -99,12 +114,14 @@ def _key(
         else:
             user = None if page.user is None else users[page.user]
             docs = [doc for doc in results if doc is not None]
-            kept.append((user, query[1], query[0], docs, page.clicks))
+            kept.append((user, query[1], query[0], docs, page.clicks, page.time, number))
     return kept
 
 
-def _batch(rows: list[Keyed], first: int) -> pa.RecordBatch:
-    users, queries, surfaces, results, clicks = zip(*rows, strict=True) if rows else ((),) * 5
+def _batch(rows: list[Keyed], first: int, file: int) -> pa.RecordBatch:
+    users, queries, surfaces, results, clicks, seconds, records = (
+        zip(*rows, strict=True) if rows else ((),) * 7
+    )
     return pa.record_batch(
         {
             "impression": pa.array(np.arange(first, first + len(rows), dtype=np.uint64)),
@@ -113,7 +130,11 @@ def _batch(rows: list[Keyed], first: int) -> pa.RecordBatch:
             "surface": pa.array(surfaces, pa.uint64()),
             "results": _lists(results, pa.uint64()),
             "clicks": _lists(clicks, pa.uint16()),
-        }
+            "seconds": pa.array(seconds, pa.int64()),
+            "file": pa.array([file] * len(rows), pa.uint32()),
+            "record": pa.array(records, pa.uint64()),
+        },
+        schema=STAGED_COLUMNS,
     )
 
 

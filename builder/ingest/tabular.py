@@ -1,0 +1,133 @@
+"""Logs as CSV or TSV -> records, one row an impression or one row a result.
+
+The first line names the columns. A line is a row: quoted line ends are not supported, so that one
+stray quote cannot swallow a file. In the wide form lists stand in one cell, separated or as JSON;
+the long form, which has a column for the URL and none for results, is put together in
+`long_form.py`.
+"""
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from builder.errors import FormatError
+from builder.ingest.impression import RejectError
+from builder.ingest.lines import read_blocks
+from builder.parameters import LogParameters
+from builder.sources import Source
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+Offered = tuple[int, dict[str, Any] | str]
+"""A record by its line, or the reason why there is none."""
+
+
+def read_header(source: Source, kind: str, params: LogParameters) -> list[str]:
+    """The names of the columns.
+
+    Args:
+        source: The file.
+        kind: `csv`, with quotes, or `tsv`, without.
+        params: `[log]`.
+
+    Raises:
+        FormatError: the header lacks a column that is needed.
+    """
+    for block in read_blocks(source, params.max_line_bytes):
+        if block.lines:
+            return _header(_cells(block.lines[0], kind), source, params)
+    return _header("blank_line", source, params)
+
+
+def read_rows(
+    source: Source, kind: str, header: list[str], params: LogParameters
+) -> Iterator[Offered]:
+    """Every row of a file under the names of its header; see `read_header`."""
+    csv.field_size_limit(params.max_line_bytes)
+    for block in read_blocks(source, params.max_line_bytes):
+        for number, line in enumerate(block.lines, block.first):
+            if number == 1:
+                continue
+            cells = _cells(line, kind)
+            if isinstance(cells, str):
+                yield number, cells
+            elif len(cells) != len(header):
+                yield number, "wrong_number_of_cells"
+            else:
+                yield number, _record(dict(zip(header, cells, strict=True)), params)
+        if block.fault is not None:
+            yield block.first + len(block.lines), block.fault
+
+
+def _cells(line: bytes | None, kind: str) -> list[str] | str:
+    """The cells of a line, or why it has none."""
+    if line is None:
+        return "line_too_long"
+    if not line.strip():
+        return "blank_line"
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        return "not_utf8"
+    if kind == "tsv":
+        return text.split("\t")
+    try:
+        return next(csv.reader([text], strict=True), [])
+    except csv.Error:
+        return "bad_quotes"
+
+
+def _header(cells: list[str] | str, source: Source, params: LogParameters) -> list[str]:
+    fields = params.fields
+    names = [] if isinstance(cells, str) else [cell.strip() for cell in cells]
+    needed = [fields.time, fields.query]
+    missing = [name for name in needed if name not in names]
+    if missing or not {fields.results, fields.url} & set(names):
+        raise FormatError(
+            f"expected a header with {fields.time}, {fields.query} and {fields.results} or "
+            f"{fields.url}, found {', '.join(names)[:200] or 'none'}; name the columns in "
+            "[log.fields]",
+            source.name,
+            1,
+        )
+    return names
+
+
+def _record(row: dict[str, str], params: LogParameters) -> dict[str, Any] | str:
+    """A row with its lists taken apart; an empty user is none."""
+    fields = params.fields
+    record: dict[str, Any] = dict(row)
+    if not record.get(fields.user):
+        record.pop(fields.user, None)
+    try:
+        if fields.results in record:
+            record[fields.results] = split_list(row[fields.results], params)
+        if fields.clicks in record:
+            clicks = split_list(row[fields.clicks], params)
+            record[fields.clicks] = [_integer(click) for click in clicks]
+    except RejectError as reject:
+        return str(reject)
+    return record
+
+
+def split_list(cell: str, params: LogParameters) -> list[Any]:
+    """The items of a cell: of a JSON list, or between separators.
+
+    Raises:
+        RejectError: it begins like a JSON list and is none.
+    """
+    text = cell.strip()
+    if text.startswith("["):
+        try:
+            items = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            raise RejectError("bad_list") from None
+        return items if isinstance(items, list) else []
+    return [item for item in text.split(params.list_separator) if item]
+
+
+def _integer(click: object) -> object:
+    text = click.strip() if isinstance(click, str) else ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else click
