@@ -34,6 +34,7 @@ from schemas.collection import (
     Variants,
     Verdicts,
 )
+from schemas.documents import Coverage
 from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
 from schemas.raw import RawImpressions, RawPages
 from schemas.translation import SENTENCE_FLAGS, QueryCollisions, Sentences, Translations
@@ -52,6 +53,7 @@ TABLES: dict[str, type[Contract]] = {
     "shown_documents": ShownDocuments,
     "click_estimates": ClickEstimates,
     "click_diagnostics": ClickDiagnostics,
+    "coverage": Coverage,
     "pair_statistics": PairStatistics,
     "documents": Documents,
     "judged_queries": JudgedQueries,
@@ -84,6 +86,7 @@ __all__ = [
     "ClickDiagnostics",
     "ClickEstimates",
     "Contract",
+    "Coverage",
     "DocumentChanges",
     "Documents",
     "DocumentsMap",
