@@ -24,7 +24,7 @@ class Section(BaseModel):
 
 
 class LogFields(Section):
-    """`[log.fields]`: what the fields of an impression are called in a log; dots go into objects."""
+    """`[log.fields]`: what the fields of an impression are called; dots lead into objects."""
 
     time: str = Field(default="time", description="When the page was shown")
     user: str = Field(default="user", description="Who searched: a user or a session")
@@ -232,6 +232,26 @@ class DocumentParameters(Section):
         default=0.2, description="Part of the index taken by keyed hash of the document id"
     )
     sample_seed: str = Field(default="longeval-builder", description="Key of that hash")
+    deny: tuple[str, ...] = Field(
+        default=(), description="Files of hosts and addresses whose pages are left out"
+    )
+    allow: tuple[str, ...] = Field(
+        default=(), description="Files of hosts and addresses that no list or verdict leaves out"
+    )
+    duplicates: Literal["keep", "keep_first", "drop"] = Field(
+        default="keep",
+        description="Pages with the same text: flag them all, keep one of each group, or none",
+    )
+    near_duplicates: Literal["off", "keep", "keep_first", "drop"] = Field(
+        default="keep",
+        description="Pages with nearly the same text: do not look for them, or as for duplicates",
+    )
+    near_threshold: float = Field(
+        default=0.9,
+        ge=0.5,
+        le=1,
+        description="Jaccard coefficient of 5-token shingles from which texts are nearly the same",
+    )
 
 
 class QrelParameters(Section):

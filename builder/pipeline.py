@@ -9,7 +9,7 @@ from typing import Any
 from builder.alignment import changes, maps
 from builder.clicks import estimate, grade
 from builder.collection.trec import export_trec
-from builder.documents import collect_shown, gather
+from builder.documents import collect_shown, gather, judge_pages, measure_coverage
 from builder.drift import measure
 from builder.ingest import ingest_crawl, ingest_log
 from builder.parameters import Parameters
@@ -85,7 +85,7 @@ STAGES = (
     ),
     Stage(
         "crawl",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         ingest_crawl,
         reads=(raw("files", lambda w, key: w.snapshot(key).crawl),),
@@ -158,13 +158,45 @@ STAGES = (
         writes=("shown_documents",),
     ),
     Stage(
-        "documents",
+        "page_verdicts",
         "1",
         Scope.SNAPSHOT,
+        judge_pages,
+        reads=(same("pages"), raw("files", lambda w, _: w.verdicts.files)),
+        writes=("page_verdicts",),
+        section="verdicts",
+    ),
+    Stage(
+        "documents",
+        "2",
+        Scope.SNAPSHOT,
         gather,
-        reads=(same("pages"), same("shown_documents")),
+        reads=(
+            same("pages"),
+            same("shown_documents"),
+            same("page_verdicts", "verdicts"),
+            raw("deny", lambda w, _: w.documents.deny),
+            raw("allow", lambda w, _: w.documents.allow),
+        ),
         writes=("gathered",),
         section="documents",
+        context=lambda w, _: {
+            "filters": tuple(each for each in w.verdicts.filters if each.kind == "document")
+        },
+    ),
+    Stage(
+        "coverage",
+        "1",
+        Scope.SNAPSHOT,
+        measure_coverage,
+        reads=(
+            same("impressions"),
+            same("log_urls"),
+            same("shown_documents"),
+            same("pages"),
+            same("gathered", "documents"),
+        ),
+        writes=("coverage",),
     ),
     Stage(
         "grades",

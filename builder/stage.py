@@ -18,6 +18,7 @@ from schemas import Contract
 CONTRACTS: dict[str, type[Contract]] = {
     **schemas.TABLES,
     "gathered": schemas.Documents,
+    "page_verdicts": schemas.Verdicts,
     "kept_candidates": schemas.Candidates,
     "graded_pairs": schemas.Qrels,
     "graded_queries": schemas.JudgedQueries,

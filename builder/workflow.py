@@ -195,7 +195,13 @@ class Definition(BaseModel):
             for kind in ("log", "crawl", "judgements"):
                 for number, pattern in enumerate(getattr(snapshot, kind)):
                     wanted.append((f"snapshots[{index}].{kind}[{number}]", pattern))
-        for key in ("select.stop_lists", "verdicts.files", "variants.files"):
+        for key in (
+            "select.stop_lists",
+            "verdicts.files",
+            "variants.files",
+            "documents.deny",
+            "documents.allow",
+        ):
             section, field = key.split(".")
             patterns = getattr(self.section(section), field)
             wanted += [(f"{key}[{number}]", pattern) for number, pattern in enumerate(patterns)]

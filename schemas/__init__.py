@@ -35,6 +35,7 @@ from schemas.collection import (
     Variants,
     Verdicts,
 )
+from schemas.documents import Coverage
 from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
 from schemas.raw import RawImpressions, RawPages
 from schemas.translation import SENTENCE_FLAGS, QueryCollisions, Sentences, Translations
@@ -53,6 +54,7 @@ TABLES: dict[str, type[Contract]] = {
     "shown_documents": ShownDocuments,
     "click_estimates": ClickEstimates,
     "click_diagnostics": ClickDiagnostics,
+    "coverage": Coverage,
     "pair_statistics": PairStatistics,
     "documents": Documents,
     "judged_queries": JudgedQueries,
@@ -86,6 +88,7 @@ __all__ = [
     "ClickDiagnostics",
     "ClickEstimates",
     "Contract",
+    "Coverage",
     "DocumentChanges",
     "Documents",
     "DocumentsMap",

@@ -5,7 +5,16 @@ from typing import ClassVar
 import dataframely as dy
 import polars as pl
 
-from schemas._base import Contract, count, doc_id, probability, pseudo_count, query_id, variant_set
+from schemas._base import (
+    DOC_ID_PATTERN,
+    Contract,
+    count,
+    doc_id,
+    probability,
+    pseudo_count,
+    query_id,
+    variant_set,
+)
 
 GRADES = {0: "not relevant", 1: "relevant", 2: "highly relevant"}
 SPLITS = ("train", "heldout", "test", "seen")
@@ -106,6 +115,20 @@ class Documents(Contract):
     tokens = count("Tokens of title and text")
     text_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="md5 of the text as stored")
     token_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="md5 of the lower-cased tokens")
+    truncated = dy.Bool(nullable=True, description="The text was cut at `crawl.max_text_chars`")
+    duplicate_group = dy.String(
+        nullable=True,
+        regex=DOC_ID_PATTERN,
+        description="First document of those with the same text; null where it is alone",
+    )
+    near_duplicate_group = dy.String(
+        nullable=True,
+        regex=DOC_ID_PATTERN,
+        description="First document of those with nearly the same text; null where it is alone",
+    )
+    language_hint = dy.String(nullable=True, description="Language that the page declares")
+    published_at = dy.Int64(nullable=True, description="Unix seconds, as the page says")
+    modified_at = dy.Int64(nullable=True, description="Unix seconds, as the page or server says")
 
     @dy.rule()
     def has_an_origin(cls) -> pl.Expr:  # noqa: N805

@@ -44,7 +44,7 @@ def test_rows_in_are_rows_out_and_rejects(built: BuildReport) -> None:
         ledger = unit["ledger"]
         dropped = sum(ledger["rejected"].values())
         assert ledger["rows_in"] == ledger["rows_out"] + dropped, name
-        assert ledger["rows_out"] > 0 or name.startswith("verdicts"), name
+        assert ledger["rows_out"] > 0 or "verdicts" in name, name
 
 
 def test_every_planted_fault_is_found(built: BuildReport, world: Path) -> None:

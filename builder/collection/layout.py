@@ -32,6 +32,7 @@ SNAPSHOT_TABLES: Mapping[str, str] = {
     "qrels": "qrels",
     "click_estimates": "click_estimates",
     "click_diagnostics": "click_diagnostics",
+    "coverage": "coverage",
     "grade_cuts": "grade_cuts",
     "grade_sensitivity": "grade_sensitivity",
 }

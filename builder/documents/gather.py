@@ -1,24 +1,32 @@
 """Pages -> the documents of a snapshot: the stage `documents`.
 
-In: pages of the index and the documents that kept queries showed. Out: `gathered`, the union of
-the pages shown and a keyed sample of the index, as LongEval defines it (Galuscakova et al. 2023,
-section 3), with the fingerprints by which changes are found.
+In: pages of the index, the documents that kept queries showed, lists and verdicts. Out:
+`gathered`, the union of the pages shown and a keyed sample of the index, as LongEval defines it
+(Galuscakova et al. 2023, section 3), less what the rules leave out, with the fingerprints by which
+changes are found and the groups of duplicates.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 
-from builder.documents.language import detect_languages
-from builder.documents.tokens import digest, document_tokens
-from builder.keys import in_sample, key_of_id
-from builder.parameters import DocumentParameters
+from builder.documents.addresses import read_address_list
+from builder.documents.notes import Group, take_notes
+from builder.documents.ordered import in_order
+from builder.documents.rules import PageRules
+from builder.parameters import DocumentParameters, VerdictFilter
 from builder.progress import Progress
+from builder.queries.verdicts import left_out
 from builder.resources import Limits
+from builder.sources import Source
 from builder.tables import Ledger, RejectWriter, Table, TableWriter
 from schemas import Documents
+
+DUPLICATE = "duplicate"
+NEAR_DUPLICATE = "near_duplicate"
+ENGLISH = ("title_en", "text_en")
 
 
 def gather(
@@ -29,6 +37,10 @@ def gather(
     params: DocumentParameters,
     limits: Limits,
     progress: Progress,
+    deny: Sequence[Source] = (),
+    allow: Sequence[Source] = (),
+    verdicts: Table | None = None,
+    filters: Sequence[VerdictFilter] = (),
 ) -> Ledger:
     """Stage: take the pages that were shown or fall into the sample.
 
@@ -37,61 +49,77 @@ def gather(
         pages: See `schemas.Pages`.
         shown_documents: See `schemas.ShownDocuments`.
         params: `[documents]`.
-        limits: Unused; one row group is held at a time.
-        progress: Told the pages.
+        limits: Threads; memory for the groups of duplicates; scratch space for notes.
+        progress: Told the pages, once when they are read and once when they are written.
+        deny: Lists of hosts and addresses that are left out, see `addresses`.
+        allow: Lists of those that no list or verdict leaves out.
+        verdicts: See `schemas.Verdicts`.
+        filters: Which verdicts leave out a document.
 
     Returns:
         An account of the pages.
+
+    Raises:
+        FormatError: a list has a line that is no host and no address.
     """
-    del limits
+    rules = PageRules(
+        shown_documents.scan().select("doc").collect()["doc"],
+        params,
+        read_address_list(deny),
+        read_address_list(allow),
+        left_out(verdicts, filters, "document"),
+    )
+    notebook = take_notes(pages, rules, params, limits, progress)
+    groups = notebook.duplicates(limits, params.near_threshold)
     ledger = Ledger("pages")
-    shown = shown_documents.scan().select("doc").collect()["doc"]
+    counts: Counter[str] = Counter()
+    for number, path in enumerate(pages.paths):
+        with TableWriter(out / "gathered" / f"part-{number:05d}.parquet", Documents) as writer:
+            for kept, left in _documents(notebook.of(path), groups, params, limits.threads):
+                writer.write(kept.to_arrow(compat_level=pl.CompatLevel.oldest()))
+                counts.update(left)
+                progress.advance(kept.height + left.total())
+        ledger.rows_out += writer.rows
     with RejectWriter(out, "documents", ledger) as rejects:
-        for number, path in enumerate(pages.paths):
-            with TableWriter(out / "gathered" / f"part-{number:05d}.parquet", Documents) as writer:
-                for group in _row_groups(path):
-                    marked = mark_origin(group, shown, params)
-                    kept = marked.filter(pl.col("shown") | pl.col("sampled"))
-                    left = marked.filter(~pl.col("shown") & ~pl.col("sampled"))
-                    for doc_id in left["doc_id"]:
-                        rejects.add("not_in_sample", key=doc_id)
-                    writer.write(describe(kept).to_arrow(compat_level=pl.CompatLevel.oldest()))
-                    ledger.rows_in += group.height
-                    progress.advance(group.height)
-            ledger.rows_out += writer.rows
+        for name in (*rules.names, DUPLICATE, NEAR_DUPLICATE):
+            rejects.add(name, rows=counts[name])
+    ledger.rows_in = ledger.rows_out + sum(counts.values())
     return ledger
 
 
-def _row_groups(path: Path) -> Iterator[pl.DataFrame]:
-    with pq.ParquetFile(path) as file:
-        for number in range(file.num_row_groups):
-            yield pl.DataFrame(file.read_row_group(number))
+def _documents(
+    row_groups: Sequence[Group], groups: pl.DataFrame, params: DocumentParameters, threads: int
+) -> Iterator[tuple[pl.DataFrame, Counter[str]]]:
+    """The documents of each row group, and how many of its pages are left out for each reason."""
+
+    def work(row_group: Group) -> tuple[pl.DataFrame, Counter[str]]:
+        noted = pl.read_parquet(row_group.notes).join(
+            groups, on="number", how="left", maintain_order="left"
+        )
+        judged = noted.with_columns(pl.coalesce("reason", duplicate_rule(params)))
+        kept = judged["reason"].is_null()
+        texts = row_group.read().filter(kept)
+        documents = texts.hstack(judged.filter(kept).drop("doc_id", "reason", "number"))
+        english = [pl.lit(None, pl.String).alias(name) for name in ENGLISH]
+        return documents.with_columns(english), Counter(judged["reason"].drop_nulls().to_list())
+
+    return in_order(work, row_groups, threads)
 
 
-def mark_origin(pages: pl.DataFrame, shown: pl.Series, params: DocumentParameters) -> pl.DataFrame:
-    """Add whether a page was shown (Boolean `shown`) and is in the sample (Boolean `sampled`).
+def duplicate_rule(params: DocumentParameters) -> pl.Expr:
+    """Why a page of a group is left out, or null.
 
-    Args:
-        pages: Column `doc_id`.
-        shown: Keys of the documents shown.
-        params: Share and seed of the sample.
+    Reads `doc_id`, `duplicate_group` and `near_duplicate_group`.
     """
-    return pages.with_columns(
-        shown=key_of_id("doc_id").is_in(shown.implode()),
-        sampled=in_sample("doc_id", params.sample_share, params.sample_seed),
-    )
+    rules = []
+    for name, column, policy in (
+        (DUPLICATE, "duplicate_group", params.duplicates),
+        (NEAR_DUPLICATE, "near_duplicate_group", params.near_duplicates),
+    ):
+        applies = pl.lit(policy == "drop") | (pl.lit(policy == "keep_first") & ~_is_first(column))
+        rules.append(pl.when(pl.col(column).is_not_null() & applies).then(pl.lit(name)))
+    return pl.coalesce(rules)
 
 
-def describe(pages: pl.DataFrame) -> pl.DataFrame:
-    """The documents of some pages: language, number of tokens, fingerprints; no English yet."""
-    words = pages.select(document_tokens().alias("tokens"))["tokens"]
-    languages = detect_languages(pages["text"])
-    return pages.with_columns(
-        pl.lit(None, pl.String).alias("title_en"),
-        pl.lit(None, pl.String).alias("text_en"),
-        pl.Series("language", [code for code, _ in languages], dtype=pl.String),
-        pl.Series("language_score", [score for _, score in languages], dtype=pl.Float64),
-        words.list.len().cast(pl.UInt32).alias("tokens"),
-        pl.Series("text_hash", digest(pages["text"].to_list()), dtype=pl.String),
-        pl.Series("token_hash", digest(words.list.join(" ").to_list()), dtype=pl.String),
-    )
+def _is_first(group: str) -> pl.Expr:
+    return pl.col("doc_id") == pl.col(group)

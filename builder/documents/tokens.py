@@ -15,6 +15,11 @@ def tokens(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.extract_all(r"\w+")
 
 
+def token_text(text: pl.Expr) -> pl.Expr:
+    """Tokens of a text column, joined by single spaces."""
+    return text.str.to_lowercase().str.replace_all(r"\W+", " ").str.strip_chars(" ")
+
+
 def document_tokens() -> pl.Expr:
     """Tokens of the columns `title` and `text`."""
     return tokens(pl.col("title") + "\n" + pl.col("text"))

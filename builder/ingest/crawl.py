@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 
 from builder.errors import DataError
-from builder.ingest.buckets import Buckets
+from builder.ingest.buckets import Buckets, bucket_of
 from builder.ingest.pages import read_pages
-from builder.keys import doc_id, key64
+from builder.keys import id_of_key, key64
 from builder.parameters import CrawlParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -23,18 +23,9 @@ from schemas import Pages
 
 PART_BYTES = 128 * 2**20
 """Text after which a part ends, at the next bucket."""
+ROWS_PER_SLICE = 4096
 
-FETCHES = {
-    "doc_id": pl.String(),
-    "url": pl.String(),
-    "url_key": pl.String(),
-    "fetched_at": pl.Int64(),
-    "title": pl.String(),
-    "text": pl.String(),
-    "file": pl.UInt32(),
-    "line": pl.UInt64(),
-}
-LAST_WINS = ["doc_id", "fetched_at", "url", "text", "file", "line"]
+LAST_WINS = ["key", "fetched_at", "url", "text", "file", "line"]
 
 
 def ingest_crawl(
@@ -64,58 +55,90 @@ def ingest_crawl(
         DataError: two URL keys have one document id.
     """
     ledger = Ledger("records")
-    buckets = Buckets(limits.scratch, FETCHES, limits.memory // 8)
+    buckets = Buckets(limits.scratch, limits.memory // 8)
     with RejectWriter(out, "crawl", ledger) as rejects:
         for number, file in enumerate(files):
-            for line, page in read_pages(file, interval, params):
-                ledger.rows_in += 1
-                progress.advance(1)
-                if isinstance(page, str):
-                    rejects.add(page, file=file.name, line=line)
-                    continue
-                key = key64(page.url_key)
-                row = (doc_id(key), *page, number, line)
-                buckets.add(key, row, len(page.text) + len(page.title) + 200)
-        _write_parts(out / "pages", buckets, files, ledger, rejects)
+            for block in read_pages(file, interval, params):
+                ledger.rows_in += block.records
+                for line, reason in block.rejects:
+                    rejects.add(reason, file=file.name, line=line)
+                buckets.add(_keyed(block.pages, number))
+                progress.advance(block.records)
+        with _Parts(out / "pages") as parts:
+            for fetches in buckets:
+                pages, superseded = last_fetches(fetches)
+                for name, line in superseded.iter_rows():
+                    rejects.add("superseded", file=files[name].name, line=line)
+                ledger.rows_out += pages.height
+                parts.write(pages)
     return ledger
 
 
-def _write_parts(
-    folder: Path,
-    buckets: Buckets,
-    files: Sequence[Source],
-    ledger: Ledger,
-    rejects: RejectWriter,
-) -> None:
-    """Write the last fetch of every document; a part ends at the first bucket past its size."""
-    part, written = 0, 0
-    writer = TableWriter(folder / f"part-{part:05d}.parquet", Pages)
-    for fetches in buckets:
-        if written >= PART_BYTES:
-            writer.close()
-            part, written = part + 1, 0
-            writer = TableWriter(folder / f"part-{part:05d}.parquet", Pages)
-        pages = last_fetches(fetches)
-        superseded = fetches.join(pages, on=["doc_id", "file", "line"], how="anti")
-        for name, line in superseded.sort("file", "line").select("file", "line").iter_rows():
-            rejects.add("superseded", file=files[name].name, line=line)
-        writer.write(pages.to_arrow(compat_level=pl.CompatLevel.oldest()))
-        written += int(pages["text"].str.len_bytes().sum())
-        ledger.rows_out += pages.height
-    writer.close()
+def _keyed(pages: pl.DataFrame, file: int) -> pl.DataFrame:
+    keys = [key64(url_key) for url_key in pages["url_key"].to_list()]
+    return pages.with_columns(
+        pl.Series("key", keys, dtype=pl.UInt64), pl.lit(file, pl.UInt32).alias("file")
+    )
 
 
-def last_fetches(fetches: pl.DataFrame) -> pl.DataFrame:
-    """The last fetch of each document, in order of doc_id.
+def last_fetches(fetches: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The last fetch of each document, in order of key, and `file` and `line` of the others.
 
     Raises:
         DataError: two URL keys have one document id.
     """
-    clash = (
-        fetches.group_by("doc_id")
-        .agg(pl.col("url_key").unique())
-        .filter(pl.col("url_key").list.len() > 1)
-    )
+    repeated = fetches["key"].is_duplicated()
+    if not repeated.any():
+        return fetches[fetches["key"].arg_sort()], fetches.select("file", "line").clear()
+    several = fetches.filter(repeated).sort(LAST_WINS)
+    clash = several.filter(pl.col("url_key").n_unique().over("key") > 1)
     if clash.height:
-        raise DataError(f"two addresses have one document id: {clash['url_key'][0].to_list()}")
-    return fetches.sort(LAST_WINS).unique("doc_id", keep="last", maintain_order=True)
+        raise DataError(
+            "expected one address for each document id, found two with the same: "
+            f"{clash['url_key'].unique().sort().to_list()[:2]}; leave one of them out of the crawl"
+        )
+    last = pl.col("key") != pl.col("key").shift(-1)
+    is_last = several.select(last.fill_null(value=True))["key"]
+    pages = pl.concat([fetches.filter(~repeated), several.filter(is_last)], rechunk=False)
+    return pages[pages["key"].arg_sort()], several.filter(~is_last).select("file", "line").sort(
+        "file", "line"
+    )
+
+
+class _Parts:
+    """Write pages in order of key to parts; a part ends at the first bucket past its size."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._number = 0
+        self._bucket = 0
+        self._written = 0
+        self._writer = self._open()
+
+    def _open(self) -> TableWriter:
+        return TableWriter(self._folder / f"part-{self._number:05d}.parquet", Pages)
+
+    def write(self, pages: pl.DataFrame) -> None:
+        """Append pages whose keys are greater than those before."""
+        sizes = pl.col("text").str.len_bytes().sum()
+        buckets = pages.group_by(bucket_of(), maintain_order=True).agg(pl.len(), sizes)
+        start = stop = 0
+        for bucket, rows, size in buckets.iter_rows():
+            if bucket != self._bucket and self._written >= PART_BYTES:
+                self._append(pages[start:stop])
+                self._writer.close()
+                self._number, self._written, start = self._number + 1, 0, stop
+                self._writer = self._open()
+            self._bucket, self._written, stop = bucket, self._written + size, stop + rows
+        self._append(pages[start:stop])
+
+    def _append(self, pages: pl.DataFrame) -> None:
+        for rows in pages.iter_slices(ROWS_PER_SLICE):
+            table = rows.with_columns(id_of_key("key", "d").alias("doc_id"))
+            self._writer.write(table.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+    def __enter__(self) -> "_Parts":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._writer.close()

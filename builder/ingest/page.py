@@ -1,84 +1,73 @@
-"""One line of a crawl -> one page, or the reason why not.
+"""One record of a crawl -> its raw fields, or the reason why it is no page.
 
 Two shapes, one JSON object a line: `{"url", "timestamp", "title", "text"}` and, as Qwant delivers
 them, `{"url", "content", "created_at", "last_updated_at"}`. Times are unix seconds or ISO 8601.
+What is checked here needs one record alone; texts and addresses are checked by the block.
 """
 
-import re
-import unicodedata
 from typing import Any, NamedTuple
 
-from builder.ingest.dictionary import canonical_url
+import polars as pl
+
 from builder.ingest.impression import RejectError, parse_object, parse_time
-from builder.parameters import CrawlParameters
-from builder.sources import Interval
 
-_LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+RAW = {
+    "line": pl.UInt64(),
+    "url": pl.String(),
+    "fetched_at": pl.Int64(),
+    "title": pl.String(),
+    "text": pl.String(),
+    "language_hint": pl.String(),
+    "published_at": pl.Int64(),
+    "modified_at": pl.Int64(),
+}
 
 
-class Page(NamedTuple):
-    """A fetched page with normalised text."""
+class RawPage(NamedTuple):
+    """A fetched page as the crawl has it; times in unix seconds."""
 
     url: str
-    url_key: str
     fetched_at: int
     title: str
     text: str
+    language_hint: str | None = None
+    published_at: int | None = None
+    modified_at: int | None = None
 
 
-def parse_page(line: bytes, interval: Interval, params: CrawlParameters) -> Page:
-    """Parse and check one line.
+def parse_page(line: bytes) -> RawPage:
+    """Parse one line.
 
     Raises:
-        RejectError: the line is not a page of the interval; the message is the reason.
+        RejectError: the line has not the fields of a page; the message is the reason.
     """
     if not line.strip():
         raise RejectError("blank_line")
     record = parse_object(line)
     time = _first(record, "timestamp", "last_updated_at", "created_at")
     text = _first(record, "text", "content")
-    return make_page(record.get("url"), time, record.get("title"), text, interval, params)
+    return check_page(record.get("url"), time, record.get("title"), text)
 
 
-def make_page(
-    url: object,
-    time: object,
-    title: object,
-    text: object,
-    interval: Interval,
-    params: CrawlParameters,
-) -> Page:
+def check_page(url: object, time: object, title: object, text: object) -> RawPage:
     """A page from its raw fields.
 
     Raises:
-        RejectError: a field is missing or wrong, or the page is outside the interval.
+        RejectError: a field is missing or of the wrong type.
     """
-    key = canonical_url(url) if isinstance(url, str) else None
-    if key is None:
+    if not isinstance(url, str):
         raise RejectError("bad_url")
     fetched_at = parse_time(time)
-    if params.interval == "enforce" and fetched_at not in interval:
-        raise RejectError("outside_interval")
-    heading = " ".join(normalise(_text(title or "")).split())
-    body = normalise(_text(text))[: params.max_text_chars].strip()
-    if not body:
-        raise RejectError("empty_text")
-    return Page(" ".join(str(url).split()), key, fetched_at, heading, body)
-
-
-def normalise(text: str) -> str:
-    """NFC, LF line ends, no control characters, no outer white space."""
-    lines = _LINE_ENDS.sub("\n", unicodedata.normalize("NFC", text))
-    return _CONTROLS.sub("", lines).strip()
+    title = "" if title is None else title
+    if not isinstance(title, str) or not isinstance(text, str):
+        raise RejectError("bad_text")
+    return RawPage(url, fetched_at, title, text)
 
 
 def _first(record: dict[str, Any], *names: str) -> object:
     """The first of these keys that has a value."""
-    return next((record[name] for name in names if record.get(name) is not None), None)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise RejectError("bad_text")
-    return value
+    for name in names:
+        value = record.get(name)
+        if value is not None:
+            return value
+    return None

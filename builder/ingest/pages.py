@@ -1,18 +1,22 @@
-"""A crawl file -> numbered pages and rejects, whatever its format.
+"""A crawl file -> blocks of pages and rejects, whatever its format.
 
 The format is told by the first bytes: Parquet, WARC, else JSON lines; see `page` for the shapes.
+Fields are read record by record; texts, addresses and rules are dealt with by the block.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.ingest.impression import RejectError
 from builder.ingest.lines import open_plain, read_blocks
-from builder.ingest.page import Page, make_page, parse_page
-from builder.ingest.warc import read_warc
+from builder.ingest.page import RAW, RawPage, check_page, parse_page
+from builder.ingest.texts import normalise_texts, one_line, url_keys
+from builder.ingest.warc import Found, read_warc
 from builder.parameters import CrawlParameters
 from builder.sources import Interval, Source
 
@@ -21,58 +25,150 @@ WARC = b"WARC/"
 TIMES = ("timestamp", "last_updated_at", "created_at")
 TEXTS = ("text", "content")
 ROWS = 256
+BLOCK_ROWS = 8192
+BLOCK_CHARS = 8 * 2**20
 
-Found = tuple[int, Page | str]
-"""1-based number of a record, and its page or the reason why it is none."""
+
+class PageBlock(NamedTuple):
+    """Consecutive records of a crawl file.
+
+    Args:
+        records: How many records they are.
+        pages: The pages among them: `line`, `url`, `url_key`, `fetched_at`, `title`, `text`,
+            `truncated`, `language_hint`, `published_at`, `modified_at`.
+        rejects: 1-based number and reason of each other record.
+    """
+
+    records: int
+    pages: pl.DataFrame
+    rejects: list[tuple[int, str]]
 
 
-def read_pages(source: Source, interval: Interval, params: CrawlParameters) -> Iterator[Found]:
-    """Every record of a crawl file.
+def read_pages(source: Source, interval: Interval, params: CrawlParameters) -> Iterator[PageBlock]:
+    """Every record of a crawl file, in order.
 
     Raises:
         FormatError: the file cannot be opened, or is a Parquet file without the columns.
     """
+    rows: list[tuple[object, ...]] = []
+    rejects: list[tuple[int, str]] = []
+    chars = 0
+    for number, page in _records(source, params):
+        if isinstance(page, str):
+            rejects.append((number, page))
+        else:
+            rows.append((number, *page))
+            chars += len(page.text)
+        if len(rows) + len(rejects) >= BLOCK_ROWS or chars >= BLOCK_CHARS:
+            yield _block(rows, rejects, interval, params)
+            rows, rejects, chars = [], [], 0
+    yield _block(rows, rejects, interval, params)
+
+
+def _block(
+    rows: list[tuple[object, ...]],
+    rejects: list[tuple[int, str]],
+    interval: Interval,
+    params: CrawlParameters,
+) -> PageBlock:
+    pages, refused = check_pages(_frame(rows), interval, params)
+    return PageBlock(len(rows) + len(rejects), pages, rejects + refused)
+
+
+def _frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
+    columns = zip(*rows, strict=True) if rows else ([] for _ in RAW)
+    return pl.DataFrame(
+        [
+            pl.Series(name, column, dtype=dtype)
+            for (name, dtype), column in zip(RAW.items(), columns, strict=True)
+        ]
+    )
+
+
+def check_pages(
+    raw: pl.DataFrame, interval: Interval, params: CrawlParameters
+) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    """Normalise raw pages, and part those that are none with the first reason why.
+
+    Args:
+        raw: Columns of `page.RAW`.
+        interval: Pages fetched outside it are rejected, unless the parameters say otherwise.
+        params: `[crawl]`.
+
+    Returns:
+        The pages, and number and reason of each other record.
+    """
+    text = normalise_texts(raw["text"])
+    truncated = text.str.len_chars() > params.max_text_chars
+    if truncated.any():
+        cut = text.str.slice(0, params.max_text_chars).str.strip_chars_end()
+        text = pl.select(pl.when(truncated).then(cut).otherwise(text)).to_series()
+    outside = ~pl.col("fetched_at").is_between(interval.start, interval.stop, closed="left")
+    checked = raw.with_columns(
+        one_line(raw["url"]).alias("url"),
+        url_keys(raw["url"]).alias("url_key"),
+        one_line(raw["title"]).alias("title"),
+        text.alias("text"),
+        truncated.alias("truncated"),
+    ).with_columns(
+        pl.when(pl.col("url_key").is_null())
+        .then(pl.lit("bad_url"))
+        .when(outside & (params.interval == "enforce"))
+        .then(pl.lit("outside_interval"))
+        .when(pl.col("text") == "")
+        .then(pl.lit("empty_text"))
+        .alias("reason")
+    )
+    refused = checked.filter(pl.col("reason").is_not_null()).select("line", "reason").rows()
+    return checked.filter(pl.col("reason").is_null()).drop("reason"), refused
+
+
+def _records(source: Source, params: CrawlParameters) -> Iterator[Found]:
     try:
         with open_plain(source) as file:
             head = file.read(len(WARC))
     except (OSError, EOFError, ValueError):
         head = b""
     if head.startswith(PARQUET):
-        return _read_parquet(source, interval, params)
+        return _read_parquet(source)
     if head == WARC:
-        return read_warc(source, interval, params)
-    return _read_lines(source, interval, params)
+        return read_warc(source, params)
+    return _read_lines(source, params)
 
 
-def _read_lines(source: Source, interval: Interval, params: CrawlParameters) -> Iterator[Found]:
+def _read_lines(source: Source, params: CrawlParameters) -> Iterator[Found]:
     for block in read_blocks(source, params.max_record_bytes):
         for number, line in enumerate(block.lines, block.first):
             if line is None:
                 yield number, "record_too_large"
                 continue
             try:
-                yield number, parse_page(line, interval, params)
+                yield number, parse_page(line)
             except RejectError as reject:
                 yield number, str(reject)
         if block.fault is not None:
             yield block.first + len(block.lines), block.fault
 
 
-def _read_parquet(source: Source, interval: Interval, params: CrawlParameters) -> Iterator[Found]:
+def _read_parquet(source: Source) -> Iterator[Found]:
     try:
         with pq.ParquetFile(source.path) as file:
             names = _columns(file.schema_arrow.names, source)
             number = 0
             for batch in file.iter_batches(ROWS, columns=[n for n in names if n]):
-                columns = [batch[n].to_pylist() if n else [""] * len(batch) for n in names]
+                columns = [batch[n].to_pylist() if n else [None] * len(batch) for n in names]
                 for url, time, title, text in zip(*columns, strict=True):
                     number += 1
-                    try:
-                        yield number, make_page(url, time, title, text, interval, params)
-                    except RejectError as reject:
-                        yield number, str(reject)
+                    yield number, _checked(url, time, title, text)
     except (OSError, pa.ArrowException) as error:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
+
+
+def _checked(url: object, time: object, title: object, text: object) -> RawPage | str:
+    try:
+        return check_page(url, time, title, text)
+    except RejectError as reject:
+        return str(reject)
 
 
 def _columns(names: list[str], source: Source) -> tuple[str, str, str | None, str]:

@@ -1,49 +1,44 @@
-"""WARC -> pages: responses with HTML, their main text, title and date.
+"""WARC -> raw pages: responses with HTML, their main text, title, language and dates.
 
-In: a WARC file, plain or compressed by record. Out: numbered pages and rejects. Only responses and
-revisits are records here; requests, metadata and the like are not offered to anything. The charset
-is told by a byte order mark, then the HTTP header, then the page itself (meta, statistics).
+In: a WARC file, plain or compressed by record. Out: numbered raw pages and rejects. Only responses
+and revisits are records here; requests, metadata and the like are not offered to anything. A
+revisit has no body: the fetch that it refers to stands for it. Transfer and content encodings are
+undone; what unpacks to more than the limit is a reject and is never held.
 """
 
-import codecs
 from collections.abc import Iterator
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
-from resiliparse.extract.html2text import extract_plain_text
-from resiliparse.parse.encoding import bytes_to_str, detect_encoding
-from resiliparse.parse.html import HTMLTree
 
+from builder.ingest.encodings import decode_body
+from builder.ingest.html import read_html
 from builder.ingest.impression import RejectError
-from builder.ingest.page import Page, make_page
+from builder.ingest.page import RawPage
 from builder.parameters import CrawlParameters
-from builder.sources import Interval, Source
+from builder.sources import Source
 
-MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 HTML = ("text/html", "application/xhtml+xml")
-Found = tuple[int, Page | str]
+Found = tuple[int, RawPage | str]
 """Number of a record, and its page or the reason why it is none."""
 
 
-def read_warc(source: Source, interval: Interval, params: CrawlParameters) -> Iterator[Found]:
+def read_warc(source: Source, params: CrawlParameters) -> Iterator[Found]:
     """The pages of a WARC file; a damaged end is one more reject."""
     number = 0
     wanted = WarcRecordType.response | WarcRecordType.revisit
     with source.path.open("rb") as file:
         try:
-            for number, record in enumerate(ArchiveIterator(file, record_types=wanted), 1):
+            records = ArchiveIterator(file, record_types=wanted)
+            for number, record in enumerate(records, 1):
                 try:
-                    yield number, _page(record, interval, params)
+                    yield number, _page(record, params)
                 except RejectError as reject:
                     yield number, str(reject)
-        except (OSError, RuntimeError, ValueError):
+        except (OSError, EOFError, RuntimeError, ValueError):
             yield number + 1, "file_damaged"
 
 
-def _page(record: WarcRecord, interval: Interval, params: CrawlParameters) -> Page:
+def _page(record: WarcRecord, params: CrawlParameters) -> RawPage:
     if record.record_type == WarcRecordType.revisit:
         raise RejectError("revisit")
     if record.http_headers is None:
@@ -55,35 +50,35 @@ def _page(record: WarcRecord, interval: Interval, params: CrawlParameters) -> Pa
         raise RejectError("not_html")
     if record.content_length > params.max_record_bytes:
         raise RejectError("record_too_large")
+    if record.record_date is None:
+        raise RejectError("bad_time")
     url = str(record.headers.get("WARC-Target-URI") or "").strip("<>")
-    time = int(record.record_date.timestamp()) if record.record_date else None
-    title, text = read_html(record.reader.read(), record.http_charset)
-    return make_page(url, time, title, text, interval, params)
+    fetched_at = int(record.record_date.timestamp())
+    page = read_html(_body(record, params), record.http_charset, fetched_at)
+    modified = page.modified_at
+    if modified is None and record.http_last_modified is not None:
+        modified = min(int(record.http_last_modified.timestamp()), fetched_at)
+    return RawPage(
+        url.encode("utf-8", "replace").decode(),
+        fetched_at,
+        page.title,
+        page.text,
+        page.language,
+        page.published_at,
+        modified,
+    )
 
 
-def read_html(body: bytes, charset: str | None) -> tuple[str, str]:
-    """Title and main text of an HTML page.
-
-    Args:
-        body: The page's bytes.
-        charset: What the HTTP header says, if anything.
+def _body(record: WarcRecord, params: CrawlParameters) -> bytes:
+    """The decoded body of a response.
 
     Raises:
-        RejectError: the page cannot be parsed.
+        RejectError: it cannot be decoded, or is too large.
     """
-    mark, encoding = next(((m, e) for m, e in MARKS if body.startswith(m)), (b"", None))
-    encoding = encoding or _known(charset) or detect_encoding(body) or "utf-8"
-    markup = bytes_to_str(body[len(mark) :], encoding)
-    try:
-        tree = HTMLTree.parse(markup)
-        return tree.title or "", extract_plain_text(tree, main_content=True, alt_texts=False)
-    except (RuntimeError, ValueError):
-        raise RejectError("not_html") from None
-
-
-def _known(charset: str | None) -> str | None:
-    """A charset that Python knows, or None."""
-    try:
-        return codecs.lookup(charset).name if charset else None
-    except LookupError:
-        return None
+    headers = {name.lower(): value for name, value in record.http_headers.items()}
+    return decode_body(
+        record.reader.read(),
+        headers.get("transfer-encoding", ""),
+        headers.get("content-encoding", ""),
+        params.max_record_bytes,
+    )

@@ -39,14 +39,15 @@ def _pages(folder: Path, count: int, text: str = TEXT) -> Table:
 def _gather(folder: Path, pages: Table, shown: list[int], share: float) -> pl.DataFrame:
     frame = pl.DataFrame({"doc": shown, "impressions": 1}, schema=ShownDocuments.dtypes())
     write_frame(frame, folder / "shown_documents.parquet", ShownDocuments)
-    out = folder / f"out-{share}"
+    out, scratch = folder / f"out-{share}", folder / f"scratch-{share}-{len(shown)}"
     out.mkdir()
+    scratch.mkdir()
     ledger = gather(
         out,
         pages=pages,
         shown_documents=table_at(folder, "shown_documents", ShownDocuments),
         params=DocumentParameters(sample_share=share),
-        limits=Limits(folder),
+        limits=Limits(scratch),
         progress=Silent(),
     )
     ledger.check("documents")

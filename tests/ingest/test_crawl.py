@@ -9,7 +9,7 @@ import pytest
 
 from builder.ingest import crawl as module
 from builder.ingest import ingest_crawl
-from builder.ingest.page import normalise
+from builder.ingest.texts import normalise
 from builder.keys import doc_id, key64
 from builder.parameters import CrawlParameters
 from builder.progress import Silent

@@ -1,0 +1,125 @@
+"""Coverage: which of the pages that result lists show the crawl and the collection have.
+
+In: what a log showed, the crawled pages and the documents of a snapshot. Out: `coverage`, counts
+of documents and of times shown, for the whole log and for candidate queries; and as rejects every
+document that a candidate query showed and that the snapshot lacks, with the reason. A judgement on
+a page that nobody has a copy of is worth nothing, so this says how much of the log can be judged.
+"""
+
+from pathlib import Path
+
+import duckdb
+
+from builder.errors import DataError
+from builder.progress import Progress
+from builder.resources import Limits
+from builder.tables import Ledger, RejectWriter, Table, write_query
+from schemas import Coverage
+
+NOT_IN_CRAWL = "not_in_crawl"
+LEFT_OUT = "left_out_of_collection"
+
+SHOWN = """
+CREATE TABLE shown AS
+WITH
+crawled AS (SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS doc FROM pages),
+collected AS (SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS doc FROM documents),
+in_log AS (SELECT unnest(results) AS doc FROM impressions),
+times AS (SELECT doc, count(*) AS times FROM in_log GROUP BY doc)
+SELECT
+    doc,
+    times,
+    coalesce(kept.impressions, 0) AS kept_times,
+    doc IN (SELECT doc FROM crawled) AS in_crawl,
+    doc IN (SELECT doc FROM collected) AS in_collection
+FROM times LEFT JOIN shown_documents AS kept USING (doc)
+"""
+
+COVERAGE = """
+WITH scopes AS (
+    SELECT 'log' AS scope, times, in_crawl, in_collection FROM shown
+    UNION ALL
+    SELECT 'kept_queries', kept_times, in_crawl, in_collection FROM shown WHERE kept_times > 0
+),
+names AS (SELECT unnest(['kept_queries', 'log']) AS scope)
+SELECT
+    scope,
+    count(times) AS shown,
+    count(times) FILTER (in_crawl) AS in_crawl,
+    count(times) FILTER (in_collection) AS in_collection,
+    coalesce(sum(times), 0) AS impressions,
+    coalesce(sum(times) FILTER (in_crawl), 0) AS impressions_in_crawl,
+    coalesce(sum(times) FILTER (in_collection), 0) AS impressions_in_collection
+FROM names LEFT JOIN scopes USING (scope)
+GROUP BY scope
+ORDER BY scope
+"""
+
+LACKING = """
+SELECT doc, in_crawl FROM shown WHERE kept_times > 0 AND NOT in_collection ORDER BY doc
+"""
+
+CLASH = """
+SELECT l.url_key, p.url_key
+FROM log_urls AS l JOIN pages AS p ON l.doc = ('0x' || substr(p.doc_id, 2))::UBIGINT
+WHERE l.url_key <> p.url_key
+LIMIT 1
+"""
+
+
+def measure_coverage(
+    out: Path,
+    *,
+    impressions: Table,
+    log_urls: Table,
+    shown_documents: Table,
+    pages: Table,
+    documents: Table,
+    limits: Limits,
+    progress: Progress,
+) -> Ledger:
+    """Stage: find the pages that were shown and are not there.
+
+    Args:
+        out: Folder that receives `coverage.parquet` and `rejects.parquet`.
+        impressions: See `schemas.Impressions`.
+        log_urls: See `schemas.LogUrls`.
+        shown_documents: See `schemas.ShownDocuments`.
+        pages: See `schemas.Pages`.
+        documents: The documents of the snapshot; only `doc_id` is read.
+        limits: Memory and threads.
+        progress: Told the documents shown.
+
+    Returns:
+        An account of the documents that candidate queries showed: kept are those of the snapshot.
+
+    Raises:
+        DataError: an address of the log and one of the crawl have one document id.
+    """
+    tables = {"impressions": impressions, "log_urls": log_urls, "pages": pages}
+    with limits.connect() as connection:
+        for name, table in tables.items():
+            table.view(connection, name)
+        shown_documents.view(connection, "shown_documents")
+        documents.view(connection, "documents")
+        _check_ids(connection)
+        connection.execute(SHOWN)
+        write_query(connection, COVERAGE, out / "coverage.parquet", Coverage)
+        offered = connection.execute("SELECT count(*) FROM shown WHERE kept_times > 0").fetchall()
+        lacking = connection.execute(LACKING).fetchall()
+    ledger = Ledger("documents shown", offered[0][0], offered[0][0] - len(lacking))
+    with RejectWriter(out, "coverage", ledger) as rejects:
+        for reason in (NOT_IN_CRAWL, LEFT_OUT):
+            rejects.add(reason, rows=0)
+        for doc, in_crawl in lacking:
+            rejects.add(LEFT_OUT if in_crawl else NOT_IN_CRAWL, key=f"d{doc:016x}")
+    progress.advance(ledger.rows_in)
+    return ledger
+
+
+def _check_ids(connection: duckdb.DuckDBPyConnection) -> None:
+    if found := connection.execute(CLASH).fetchall():
+        raise DataError(
+            "expected one address for each document id, found two with the same, one in the log "
+            f"and one in the crawl: {list(found[0])}; leave one of them out"
+        )

@@ -1,0 +1,114 @@
+"""Sketches of texts: how alike two texts are, told by a few numbers of each.
+
+In: texts as tokens joined by spaces. Out: a signature of 64 bins and 16 bands for each. Shingles
+(runs of tokens) are hashed once and spread over the bins by their hash; each bin keeps its least
+hash: one-permutation minwise hashing (Li, Owen & Zhang 2012). Two texts agree in a bin with
+probability J, the Jaccard coefficient of their shingle sets, so that the share of agreeing bins
+among those that either fills estimates J (standard error 0.04 at J = 0.9). A band is four bins;
+texts that share none of the 16 bands are hardly compared: 99.99 % are at J = 0.9, 64 % at J = 0.5,
+0.2 % at J = 0.1. Integer arithmetic modulo 2^64 alone: the same on every machine.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+BINS = 64
+BANDS = 16
+BIN_SHIFT = np.uint64(58)
+EMPTY = np.uint32(2**32 - 1)
+CHUNK_BYTES = 2 * 2**20
+SPACE = ord(" ")
+TOKEN_BASE = np.uint64(0x9E3779B97F4A7C15)
+SHINGLE_BASE = np.uint64(0xD1B54A32D192ED03)
+
+Signatures = npt.NDArray[np.uint32]
+Hashes = npt.NDArray[np.uint64]
+
+
+class Sketches(NamedTuple):
+    """Sketches of `n` texts.
+
+    Args:
+        signatures: n x 64: the least hash of each bin; `EMPTY` where no shingle fell.
+        bands: n x 16: one value for each four bins.
+        filled: n x 16: whether any of the four bins has a shingle.
+    """
+
+    signatures: Signatures
+    bands: Hashes
+    filled: npt.NDArray[np.bool_]
+
+
+def sketch(words: pl.Series, shingle: int) -> Sketches:
+    """Sketch texts.
+
+    Args:
+        words: Tokens joined by single spaces.
+        shingle: Tokens in a shingle; a text with fewer has an empty sketch.
+    """
+    sizes = (words.str.len_bytes().cast(pl.Int64) + 1).cum_sum() // CHUNK_BYTES
+    cuts = [0, *(np.flatnonzero(np.diff(sizes.to_numpy())) + 1).tolist(), len(words)]
+    chunks = pairwise(cuts)
+    signatures = [_signatures(words[start:stop], shingle) for start, stop in chunks]
+    return _banded(np.concatenate(signatures))
+
+
+def similarity(left: Signatures, right: Signatures) -> npt.NDArray[np.float64]:
+    """Estimated Jaccard coefficients of pairs of texts, row by row; 0 where both are empty."""
+    used = (left != EMPTY) | (right != EMPTY)
+    agree = (left == right) & used
+    share: npt.NDArray[np.float64] = agree.sum(axis=1) / np.maximum(used.sum(axis=1), 1)
+    return share
+
+
+def _signatures(words: pl.Series, shingle: int) -> Signatures:
+    tokens = words.str.count_matches(" ", literal=True).cast(pl.Int64).to_numpy() + 1
+    tokens = np.where(words == "", 0, tokens)
+    least = np.full(len(words) * BINS, EMPTY, dtype=np.uint32)
+    hashes = _shingles(_tokens([text for text in words.to_list() if text]), shingle)
+    owner = np.repeat(np.arange(len(words)), tokens)
+    inside = owner[: len(hashes)] == owner[shingle - 1 :][: len(hashes)]
+    hashes, owner = hashes[inside], owner[: len(hashes)][inside]
+    bins = owner * BINS + (hashes >> BIN_SHIFT).astype(np.int64)
+    np.minimum.at(least, bins, np.minimum(hashes.astype(np.uint32), EMPTY - np.uint32(1)))
+    return least.reshape(len(words), BINS)
+
+
+def _tokens(texts: list[str]) -> Hashes:
+    """Hash of each token: a polynomial of its bytes, mixed."""
+    if not texts:
+        return np.zeros(0, dtype=np.uint64)
+    data = np.frombuffer((" ".join(texts) + " ").encode(), dtype=np.uint8)
+    ends = np.flatnonzero(data == SPACE)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    place = np.arange(len(data)) - np.repeat(starts, ends - starts + 1)
+    powers = np.cumprod(np.full(int(place.max()) + 1, TOKEN_BASE))
+    return _mix(np.add.reduceat(data * powers[place], starts))
+
+
+def _shingles(tokens: Hashes, shingle: int) -> Hashes:
+    """Hash of each run of `shingle` tokens, whatever the borders of texts."""
+    runs = max(len(tokens) - shingle + 1, 0)
+    hashes = np.zeros(runs, dtype=np.uint64)
+    for offset in range(shingle):
+        hashes = hashes * SHINGLE_BASE + tokens[offset : offset + runs]
+    return _mix(hashes)
+
+
+def _mix(values: Hashes) -> Hashes:
+    """Spread every input bit over all output bits (the finaliser of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def _banded(signatures: Signatures) -> Sketches:
+    bins = signatures.reshape(len(signatures), BANDS, BINS // BANDS)
+    values = np.zeros((len(signatures), BANDS), dtype=np.uint64)
+    for place in range(BINS // BANDS):
+        values = _mix(values * SHINGLE_BASE + bins[:, :, place])
+    return Sketches(signatures, values, (bins != EMPTY).any(axis=2))

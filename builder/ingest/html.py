@@ -1,0 +1,92 @@
+"""HTML -> title, main text, language and dates.
+
+In: the bytes of a page and what the HTTP header says of their charset. The charset is told by a
+byte order mark, then the header, then the page itself (meta, then statistics). Main content is
+resiliparse's (Bevendorff et al. 2018); where its rules find next to nothing on a long page, the
+whole visible text stands instead.
+"""
+
+import codecs
+from typing import NamedTuple
+
+from resiliparse.extract.html2text import extract_plain_text
+from resiliparse.parse.encoding import bytes_to_str, detect_encoding
+from resiliparse.parse.html import DocumentNode, HTMLTree
+
+from builder.ingest.dates import page_dates
+from builder.ingest.impression import RejectError
+
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+SHORT_MAIN = 400
+"""Characters below which main text is suspected to have missed the page."""
+LEAST_SHARE = 0.1
+"""Part of the visible text that a short main text must be."""
+
+
+class HtmlPage(NamedTuple):
+    """What an HTML page says."""
+
+    title: str
+    text: str
+    language: str | None
+    published_at: int | None
+    modified_at: int | None
+
+
+def read_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
+    """The contents of an HTML page.
+
+    Args:
+        body: The page's bytes.
+        charset: What the HTTP header says, if anything.
+        fetched_at: Unix seconds; the page's own dates cannot lie after it.
+
+    Raises:
+        RejectError: the page cannot be parsed.
+    """
+    try:
+        tree = HTMLTree.parse(decode(body, charset))
+        page = tree.document
+        if page is None:
+            raise ValueError("no document")
+        published, modified = page_dates(page, fetched_at)
+        return HtmlPage(tree.title or "", main_text(tree), _language(page), published, modified)
+    except (RuntimeError, ValueError):
+        raise RejectError("not_html") from None
+
+
+def decode(body: bytes, charset: str | None) -> str:
+    """The text of a page's bytes; bytes that are wrong in its charset are tried in others."""
+    mark, encoding = next(((m, e) for m, e in MARKS if body.startswith(m)), (b"", None))
+    encoding = encoding or _known(charset) or detect_encoding(body, from_html_meta=True)
+    return bytes_to_str(body[len(mark) :], encoding or "utf-8")
+
+
+def main_text(tree: HTMLTree) -> str:
+    """Main text of a page, or all its visible text where next to nothing was taken for main."""
+    main: str = extract_plain_text(tree, main_content=True, alt_texts=False)
+    if len(main) >= SHORT_MAIN:
+        return main
+    whole: str = extract_plain_text(tree, main_content=False, alt_texts=False)
+    return whole if len(main) < LEAST_SHARE * len(whole) else main
+
+
+def _language(page: DocumentNode) -> str | None:
+    """The language that the page declares: the first subtag of `<html lang>`."""
+    root = page.query_selector("html")
+    declared = (root.getattr("lang") or root.getattr("xml:lang") or "") if root else ""
+    code = declared.replace("_", "-").partition("-")[0].strip().lower()
+    return code if code.isascii() and code.isalpha() and len(code) in (2, 3) else None
+
+
+def _known(charset: str | None) -> str | None:
+    """A charset that Python knows, or None."""
+    try:
+        return codecs.lookup(charset).name if charset else None
+    except (LookupError, ValueError):
+        return None

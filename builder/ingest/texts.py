@@ -1,0 +1,61 @@
+"""Texts and addresses of a whole block of records, normalised together.
+
+In: columns of raw strings. Out: columns of the same length. Most texts of a crawl are clean, and
+most addresses are canonical already: these are found by one scan and left as they are; only the
+others are looked at one by one.
+"""
+
+import re
+import unicodedata
+
+import polars as pl
+
+from builder.ingest.dictionary import canonical_url
+
+_LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+UNCLEAN = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u{2028}\u{2029}\u{feff}\u{fffe}\u{ffff}]"
+"""What `_LINE_ENDS` or `_CONTROLS` would change."""
+
+CANONICAL = (
+    r"^https?://[a-z0-9]+([.-][a-z0-9]+)*\.[a-z]{2,}(/[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)*/?$"
+)
+"""Addresses that are their own URL key: no port, query, fragment, escape, dot segment or capital
+in the host, and a path."""
+BARE_HOST = r"^https?://[^/]*$"
+
+
+def normalise(text: str) -> str:
+    """NFC, LF line ends, no control characters, no outer white space."""
+    lines = _LINE_ENDS.sub("\n", unicodedata.normalize("NFC", text))
+    return _CONTROLS.sub("", lines).strip()
+
+
+def normalise_texts(texts: pl.Series) -> pl.Series:
+    """`normalise` of each text."""
+    unclean = texts.str.contains(UNCLEAN).to_numpy(allow_copy=True)
+    found = texts.to_list()
+    places = [
+        place
+        for place, (text, marked) in enumerate(zip(found, unclean, strict=True))
+        if marked or not unicodedata.is_normalized("NFC", text)
+    ]
+    if places:
+        texts = texts.scatter(places, [normalise(found[place]) for place in places])
+    return texts.str.strip_chars()
+
+
+def one_line(texts: pl.Series) -> pl.Series:
+    """Texts without line ends and runs of white space."""
+    return normalise_texts(texts).str.replace_all(r"\s+", " ")
+
+
+def url_keys(urls: pl.Series) -> pl.Series:
+    """The URL key of each address; null where it is no web address."""
+    canonical = urls.str.contains(CANONICAL) & ~urls.str.contains(BARE_HOST)
+    found = urls.to_list()
+    places = (~canonical).arg_true().to_list()
+    if not places:
+        return urls
+    keys = pl.Series([canonical_url(found[place]) for place in places], dtype=pl.String)
+    return urls.scatter(places, keys)

@@ -1,0 +1,286 @@
+"""Crawls: how good main text is, how quick ingestion is beside what the machine can do, how much
+memory a crawl larger than the limit takes.
+
+Peers are measured in the same run: DuckDB copying the same JSON lines to Parquet, and a bare loop
+of fastwarc and resiliparse over the same archive. Memory is that of a process of its own.
+
+Run it as `python -m tests.bench ingest_crawl`.
+"""
+
+import gzip
+import json
+import multiprocessing
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+import duckdb
+import orjson
+import polars as pl
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+from resiliparse.extract.html2text import extract_plain_text
+from resiliparse.parse.encoding import bytes_to_str, detect_encoding
+from resiliparse.parse.html import HTMLTree
+
+import builder
+from builder import Simulation
+from builder.documents import gather
+from builder.documents.rules import mark_origin
+from builder.ingest import ingest_crawl
+from builder.ingest.html import read_html
+from builder.keys import doc_id, key64
+from builder.parameters import CrawlParameters, DocumentParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.sources import Interval, Source
+from builder.tables import table_at, write_frame
+from schemas import Pages, ShownDocuments
+from tests.bench.main_text import overlap
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "warc"
+ARCHIVE = "pages_mixed_charsets.warc.gz"
+THREADS = 2
+MEMORY = 2 * 2**30
+SHARES = (0.01, 0.02)
+TEXTS_OF_A_PAGE = 5
+Row = dict[str, object]
+
+
+def run_bench(quick: bool = False) -> list[Row]:
+    """One row per piece of work: name, seconds, peer, peer_seconds, ratio, note."""
+    rows = [bench_sampling(100_000 if quick else 1_000_000)]
+    if SHARED.is_dir():
+        rows += [bench_main_text(), *bench_archive()]
+    with tempfile.TemporaryDirectory() as folder:
+        crawl = write_crawl(Path(folder), 0.1 if quick else 0.5)
+        rows += bench_lines(crawl)
+        rows.append(bench_memory(write_crawl(Path(folder), 0.5 if quick else 10.0)))
+    return rows
+
+
+def write_crawl(folder: Path, gigabytes: float) -> Path:
+    """A crawl of about this size: simulated pages, at as many hosts as are needed."""
+    lines = simulated_lines(folder / "world")
+    path = folder / f"crawl-{gigabytes}.jsonl"
+    with path.open("wb") as file:
+        for copy in range(max(1, round(gigabytes * 10**9 / len(lines)))):
+            file.write(lines.replace(b'"url":"https://', b'"url":"https://h%d-' % copy))
+    return path
+
+
+def simulated_lines(world: Path) -> bytes:
+    """A simulated crawl whose pages have the texts of several: about 4,900 characters, as
+    LongEval's have."""
+    if not world.exists():
+        params = Simulation(
+            snapshots=1, documents=20_000, queries=50, impressions=500, malformed_rate=0
+        )
+        builder.simulate(world, params)
+    (source,) = (world / "crawls").iterdir()
+    pages = [orjson.loads(line) for line in gzip.decompress(source.read_bytes()).splitlines()]
+    whole = []
+    for start in range(0, len(pages) - TEXTS_OF_A_PAGE, TEXTS_OF_A_PAGE):
+        texts = [page["text"] for page in pages[start : start + TEXTS_OF_A_PAGE]]
+        whole.append(orjson.dumps(pages[start] | {"text": "\n".join(texts)}) + b"\n")
+    return b"".join(whole)
+
+
+def clocked(work: Callable[[], object]) -> float:
+    """Seconds of the quicker of two runs."""
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def to_documents(crawl: Path, share: float, **params: Any) -> tuple[int, int]:
+    """Crawl to documents, both stages; records and documents."""
+    with tempfile.TemporaryDirectory(
+        dir=crawl.parent if crawl.suffix == ".jsonl" else None
+    ) as name:
+        folder = Path(name)
+        for home in ("crawl", "documents", "scratch1", "scratch2"):
+            (folder / home).mkdir()
+        ledger = ingest_crawl(
+            folder / "crawl",
+            files=[Source(crawl, crawl.name)],
+            interval=Interval(0, 2**40),
+            params=CrawlParameters(interval="ignore"),
+            limits=Limits(folder / "scratch1", THREADS, MEMORY),
+            progress=Silent(),
+        )
+        if share:
+            shown = pl.DataFrame(schema=ShownDocuments.dtypes())
+            write_frame(shown, folder / "shown_documents.parquet", ShownDocuments)
+            ledger = gather(
+                folder / "documents",
+                pages=table_at(folder / "crawl", "pages", Pages),
+                shown_documents=table_at(folder, "shown_documents", ShownDocuments),
+                params=DocumentParameters(sample_share=share, **params),
+                limits=Limits(folder / "scratch2", THREADS, MEMORY),
+                progress=Silent(),
+            )
+        return ledger.rows_in, ledger.rows_out
+
+
+def bench_lines(crawl: Path) -> list[Row]:
+    """JSON lines to pages and documents, beside DuckDB copying the lines to Parquet."""
+    target = crawl.with_suffix(".parquet")
+    size = crawl.stat().st_size / 10**6
+    rows = []
+    cases: tuple[tuple[str, float, dict[str, Any]], ...] = (
+        ("crawl to pages", 0.0, {}),
+        ("crawl to documents, a fifth sampled (default)", 0.2, {}),
+        ("crawl to documents, all", 1.0, {}),
+        ("crawl to documents, all, no near-duplicates", 1.0, {"near_duplicates": "off"}),
+    )
+    for name, share, params in cases:
+        peer = clocked(lambda: copy_lines(crawl, target))
+        start = time.perf_counter()
+        records, kept = to_documents(crawl, share, **params)
+        seconds = time.perf_counter() - start
+        rows.append(
+            {
+                "name": f"JSON lines, {name}",
+                "seconds": round(seconds, 2),
+                "peer": "duckdb COPY (FROM read_json) TO parquet",
+                "peer_seconds": round(peer, 2),
+                "ratio": round(peer / seconds, 3),
+                "note": f"{size:.0f} MB, {records:,} in, {kept:,} out, {size / seconds:.0f} MB/s",
+            }
+        )
+    return rows
+
+
+def copy_lines(crawl: Path, target: Path) -> None:
+    """What the machine can do."""
+    with duckdb.connect(config={"threads": THREADS}) as connection:
+        connection.execute(f"COPY (FROM read_json('{crawl}')) TO '{target}' (FORMAT parquet)")
+
+
+def bench_archive() -> list[Row]:
+    """A WARC file to documents, beside a bare loop over it."""
+    archive = SHARED / ARCHIVE
+    peer = clocked(lambda: bare_loop(archive))
+    rows = []
+    for name, share in (("pages", 0.0), ("documents, all", 1.0)):
+        seconds = clocked(partial(to_documents, archive, share))
+        records, kept = to_documents(archive, share)
+        rows.append(
+            {
+                "name": f"WARC to {name}",
+                "seconds": round(seconds, 2),
+                "peer": "fastwarc + resiliparse loop",
+                "peer_seconds": round(peer, 2),
+                "ratio": round(peer / seconds, 3),
+                "note": f"{records:,} in, {kept:,} out",
+            }
+        )
+    return rows
+
+
+def bare_loop(archive: Path) -> int:
+    """Main text of every response with HTML; characters."""
+    total = 0
+    with archive.open("rb") as file:
+        for record in ArchiveIterator(file, record_types=WarcRecordType.response):
+            body = record.reader.read()
+            charset = record.http_charset or detect_encoding(body) or "utf-8"
+            tree = HTMLTree.parse(bytes_to_str(body, charset))
+            total += len(extract_plain_text(tree, main_content=True, alt_texts=False))
+    return total
+
+
+def bench_main_text() -> Row:
+    """Main text of real pages against text that people selected, beside resiliparse alone."""
+    with gzip.open(SHARED / "html_gold.json.gz") as file:
+        gold = json.load(file)
+    pages = [(page["html"].encode(), page["gold"]) for page in gold]
+    start = time.perf_counter()
+    texts = [read_html(body, "utf-8", 2**31).text for body, _ in pages]
+    seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    bare = [
+        extract_plain_text(HTMLTree.parse(bytes_to_str(body, "utf-8")), main_content=True)
+        for body, _ in pages
+    ]
+    peer = time.perf_counter() - start
+    ours, theirs = (
+        [overlap(text, wanted) for text, (_, wanted) in zip(found, pages, strict=True)]
+        for found in (texts, bare)
+    )
+    return {
+        "name": f"main text of {len(pages)} pages",
+        "seconds": round(seconds, 2),
+        "peer": "resiliparse alone",
+        "peer_seconds": round(peer, 2),
+        "ratio": round(peer / seconds, 3),
+        "note": f"F1 mean {mean(ours):.3f} median {median(ours):.3f}; "
+        f"peer {mean(theirs):.3f}, {median(theirs):.3f}",
+    }
+
+
+def bench_sampling(count: int) -> Row:
+    """1 % and 2 % of an index over three snapshots, of which a tenth is replaced each time."""
+    step = count // 10
+    start = time.perf_counter()
+    ids = [doc_id(key64(f"https://index.example/{n}")) for n in range(count + 2 * step)]
+    every = pl.DataFrame({"doc_id": ids})
+    nothing = pl.Series([], dtype=pl.UInt64)
+    begun = time.perf_counter()
+    samples = [
+        {
+            snapshot: mark_origin(
+                every.slice(snapshot * step, count),
+                nothing,
+                DocumentParameters(sample_share=share),
+            ).filter("sampled")["doc_id"]
+            for snapshot in range(3)
+        }
+        for share in SHARES
+    ]
+    seconds = time.perf_counter() - begun
+    nested = all(samples[0][n].is_in(samples[1][n].implode()).all() for n in range(3))
+    stable = [
+        set(sample[a]) & set(every.slice(b * step, count)["doc_id"]) <= set(sample[b])
+        for sample in samples
+        for a in range(3)
+        for b in range(3)
+    ]
+    return {
+        "name": f"1 % and 2 % of {count:,} ids, three snapshots",
+        "seconds": round(seconds, 2),
+        "peer": "md5 of the ids alone",
+        "peer_seconds": round(6 / 1.2 * (begun - start), 2),
+        "note": f"nested: {nested}; sampled in one, sampled in the other: "
+        f"{sum(stable) / len(stable):.0%}; sizes {[len(s) for s in samples[0].values()]}",
+    }
+
+
+def bench_memory(crawl: Path) -> Row:
+    """Peak memory of both stages on a crawl larger than their limit, in a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        seconds, peak, records, kept = pool.apply(run_alone, (crawl,))
+    gigabytes = crawl.stat().st_size / 10**9
+    return {
+        "name": f"{gigabytes:.1f} GB crawl to documents under 2 GiB",
+        "seconds": round(seconds, 1),
+        "note": f"peak {peak / 2**20:.0f} MiB, {records:,} in, {kept:,} out, "
+        f"{gigabytes * 1000 / seconds:.0f} MB/s",
+    }
+
+
+def run_alone(crawl: Path) -> tuple[float, int, int, int]:
+    """Seconds, peak bytes, pages and documents of both stages in this process."""
+    start = time.perf_counter()
+    records, kept = to_documents(crawl, 0.2)
+    seconds = time.perf_counter() - start
+    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, records, kept

@@ -1,0 +1,92 @@
+"""Small snapshots for tests: pages by their number, or by address and text."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builder.documents import gather
+from builder.keys import doc_id, key64, url_key
+from builder.parameters import DocumentParameters, VerdictFilter
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.sources import Source
+from builder.tables import Ledger, Table, table_at, write_frame
+from schemas import Documents, Pages, Rejects, ShownDocuments, Verdicts
+
+
+def store_pages(folder: Path, texts: Mapping[str, str]) -> Table:
+    """Pages with these addresses and texts."""
+    keys = [url_key(url) for url in texts]
+    frame = pl.DataFrame(
+        {
+            "doc_id": [doc_id(key64(key)) for key in keys],
+            "url": list(texts),
+            "url_key": keys,
+            "text": list(texts.values()),
+        },
+        schema_overrides={"text": pl.String},
+    ).with_columns(fetched_at=5, title=pl.lit(""))
+    absent = [pl.lit(None).alias(name) for name in Pages.dtypes() if name not in frame.columns]
+    write_frame(frame.with_columns(absent), folder / "pages/part-00000.parquet", Pages)
+    return table_at(folder, "pages", Pages)
+
+
+def store_shown(folder: Path, urls: Sequence[str]) -> Table:
+    """The documents of these addresses, each shown once."""
+    rows = {"doc": [key64(url_key(url)) for url in urls], "impressions": 1}
+    frame = pl.DataFrame(rows, schema=ShownDocuments.dtypes())
+    write_frame(frame, folder / "shown_documents.parquet", ShownDocuments)
+    return table_at(folder, "shown_documents", ShownDocuments)
+
+
+def store_verdicts(folder: Path, name: str, rows: Sequence[tuple[str, str, float]]) -> Table:
+    """Verdicts on documents: address, label and score."""
+    frame = pl.DataFrame(
+        [("document", key64(url_key(u)), label, "list", "1", score) for u, label, score in rows],
+        schema=Verdicts.dtypes(),
+        orient="row",
+    )
+    write_frame(frame, folder / f"{name}.parquet", Verdicts)
+    return table_at(folder, name, Verdicts)
+
+
+def gather_documents(
+    folder: Path,
+    texts: Mapping[str, str],
+    *,
+    shown: Sequence[str] = (),
+    lists: Mapping[str, str] | None = None,
+    verdicts: Sequence[tuple[str, str, float]] = (),
+    filters: Sequence[VerdictFilter] = (),
+    threads: int = 1,
+    **params: Any,
+) -> tuple[pl.DataFrame, Ledger]:
+    """The stage `documents` on pages of these addresses; lists are given by name and content."""
+    out, scratch = folder / "out", folder / "scratch"
+    for home in (out, scratch):
+        home.mkdir(parents=True)
+    sources: dict[str, list[Source]] = {"deny": [], "allow": []}
+    for name, content in (lists or {}).items():
+        (folder / f"{name}.txt").write_text(content)
+        sources[name].append(Source(folder / f"{name}.txt", f"{name}.txt"))
+    ledger = gather(
+        out,
+        pages=store_pages(folder, texts),
+        shown_documents=store_shown(folder, shown),
+        verdicts=store_verdicts(folder, "verdicts", verdicts) if verdicts else None,
+        filters=filters,
+        params=DocumentParameters(**{"sample_share": 1.0, **params}),
+        limits=Limits(scratch, threads=threads),
+        progress=Silent(),
+        deny=sources["deny"],
+        allow=sources["allow"],
+    )
+    ledger.check("documents")
+    rejects = pl.read_parquet(out / "rejects.parquet")
+    assert int(rejects["rows"].sum()) == ledger.rejected.total()
+    Rejects.validate(rejects)
+    documents = pl.read_parquet(out / "gathered/part-00000.parquet")
+    Documents.validate(documents)
+    return documents, ledger

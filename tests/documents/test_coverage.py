@@ -1,0 +1,93 @@
+"""Pages that were shown and are not there."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builder.documents import measure_coverage
+from builder.errors import DataError
+from builder.keys import key64
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.tables import Ledger, table_at, write_frame
+from schemas import Coverage, Impressions, LogUrls, Pages, ShownDocuments
+from tests.documents.snapshots import store_pages
+
+URL = "https://a.example/{}".format
+KEY = {n: key64(URL(n)) for n in range(9)}
+
+
+def measure(folder: Path, *, kept: dict[int, int], collected: list[int]) -> Ledger:
+    """Two result pages, of 0 to 3 and of 2 to 5; the crawl has 0, 1, 2 and 8."""
+    rows = [
+        (0, 1, 10, 10, [KEY[0], KEY[1], KEY[2], KEY[3]], [1]),
+        (1, 1, 11, 11, [KEY[2], KEY[3], KEY[4], KEY[5]], []),
+    ]
+    frames = {
+        Impressions: pl.DataFrame(rows, schema=Impressions.dtypes(), orient="row"),
+        LogUrls: pl.DataFrame(
+            [(KEY[n], URL(n), URL(n)) for n in range(6)], schema=LogUrls.dtypes(), orient="row"
+        ),
+        ShownDocuments: pl.DataFrame(
+            [(KEY[n], times) for n, times in kept.items()],
+            schema=ShownDocuments.dtypes(),
+            orient="row",
+        ),
+    }
+    for contract, frame in frames.items():
+        write_frame(frame, folder / f"{contract.__name__}.parquet", contract)
+    for home in ("out", "scratch", "documents"):
+        (folder / home).mkdir()
+    pages = store_pages(folder, {URL(n): "x" for n in (0, 1, 2, 8)})
+    documents = store_pages(folder / "documents", {URL(n): "x" for n in collected})
+    ledger = measure_coverage(
+        folder / "out",
+        impressions=table_at(folder, "Impressions", Impressions),
+        log_urls=table_at(folder, "LogUrls", LogUrls),
+        shown_documents=table_at(folder, "ShownDocuments", ShownDocuments),
+        pages=pages,
+        documents=documents,
+        limits=Limits(folder / "scratch", threads=1),
+        progress=Silent(),
+    )
+    ledger.check("coverage")
+    return ledger
+
+
+def test_what_was_shown_and_what_is_there(tmp_path: Path) -> None:
+    ledger = measure(tmp_path, kept={0: 1, 1: 1, 2: 1, 3: 1}, collected=[0, 2, 8])
+    assert (ledger.rows_in, ledger.rows_out) == (4, 2)
+    assert dict(ledger.rejected) == {"not_in_crawl": 1, "left_out_of_collection": 1}
+    found = pl.read_parquet(tmp_path / "out/coverage.parquet")
+    Coverage.validate(found)
+    assert found.rows() == [("kept_queries", 4, 3, 2, 4, 3, 2), ("log", 6, 3, 2, 8, 4, 3)]
+    rejects = pl.read_parquet(tmp_path / "out/rejects.parquet").sort("reason")
+    assert rejects["key"].to_list() == [f"d{KEY[1]:016x}", f"d{KEY[3]:016x}"]
+
+
+def test_nothing_was_kept(tmp_path: Path) -> None:
+    ledger = measure(tmp_path, kept={}, collected=[])
+    assert (ledger.rows_in, ledger.rows_out) == (0, 0)
+    found = pl.read_parquet(tmp_path / "out/coverage.parquet")
+    assert found.rows() == [("kept_queries", 0, 0, 0, 0, 0, 0), ("log", 6, 3, 0, 8, 4, 0)]
+
+
+def test_one_id_for_two_addresses_is_found(tmp_path: Path) -> None:
+    out, scratch = tmp_path / "out2", tmp_path / "scratch2"
+    out.mkdir()
+    scratch.mkdir()
+    measure(tmp_path, kept={}, collected=[])
+    clash = pl.DataFrame([(KEY[0], "https://b.example/", URL(0))], LogUrls.dtypes(), orient="row")
+    write_frame(clash, tmp_path / "LogUrls.parquet", LogUrls)
+    with pytest.raises(DataError, match="one address for each document id"):
+        measure_coverage(
+            out,
+            impressions=table_at(tmp_path, "Impressions", Impressions),
+            log_urls=table_at(tmp_path, "LogUrls", LogUrls),
+            shown_documents=table_at(tmp_path, "ShownDocuments", ShownDocuments),
+            pages=table_at(tmp_path, "pages", Pages),
+            documents=table_at(tmp_path / "documents", "pages", Pages),
+            limits=Limits(scratch, threads=1),
+            progress=Silent(),
+        )

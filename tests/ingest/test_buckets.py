@@ -1,0 +1,42 @@
+"""Ranges of keys: every row comes back once, in ranges that ascend, whatever the memory."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builder.ingest.buckets import Buckets
+
+KEYS = st.lists(
+    st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 2**12), st.just(2**63)), max_size=60
+)
+
+
+@pytest.mark.parametrize("memory", [1, 200, 10**6])
+@settings(max_examples=25, deadline=None)
+@given(keys=KEYS, size=st.integers(1, 20))
+def test_ranges_ascend(
+    tmp_path_factory: pytest.TempPathFactory, memory: int, keys: list[int], size: int
+) -> None:
+    buckets = Buckets(tmp_path_factory.mktemp("scratch"), memory)
+    rows = pl.DataFrame({"key": keys, "row": range(len(keys))}, {"key": pl.UInt64, "row": pl.Int64})
+    for frame in rows.iter_slices(size):
+        buckets.add(frame)
+    ranges = list(buckets)
+    found = pl.concat(ranges) if ranges else rows.clear()
+    assert found.sort("row").equals(rows)
+    for before, after in pairwise(ranges):
+        assert max(before["key"]) < min(after["key"])
+
+
+def test_what_was_spilled_is_removed(tmp_path: Path) -> None:
+    buckets = Buckets(tmp_path, 100)
+    for start in range(0, 300, 100):
+        keys = [n * 2**54 for n in range(start, start + 100)]
+        buckets.add(pl.DataFrame({"key": keys}, {"key": pl.UInt64}))
+    assert list(tmp_path.rglob("*.arrow"))
+    assert sum(frame.height for frame in buckets) == 300
+    assert not list(tmp_path.rglob("*.arrow"))

@@ -1,0 +1,49 @@
+"""Columns of texts and addresses are normalised as single ones are."""
+
+import polars as pl
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from builder.ingest.dictionary import canonical_url
+from builder.ingest.texts import normalise, normalise_texts, one_line, url_keys
+
+ODD = st.sampled_from(
+    [*"\x00\x1f\x7f\x85\ufeff\ufffe\u2028\u0301\r\n\t \u00a0\u1161\u11a8", "é", "ﬁ", "각"]
+)
+TEXTS = st.lists(st.lists(st.one_of(ODD, st.characters(codec="utf-8"))).map("".join), max_size=8)
+PIECES = st.sampled_from(
+    [
+        *"abcXYZ09./-_:?#&=%@~ ",
+        "http://",
+        "https://",
+        "www.",
+        ".fr",
+        "..",
+        "//",
+        "é",
+        "%C3%A9",
+        ":80",
+    ]
+)
+
+
+@given(TEXTS)
+@example(["a\x00b", "e\u0301", " \u2028x\u2029 ", "\x1f\xa0a\x1f"])
+def test_a_column_is_normalised_as_its_texts_are(texts: list[str]) -> None:
+    found = normalise_texts(pl.Series("text", texts, dtype=pl.String)).to_list()
+    assert found == [normalise(text) for text in texts]
+    assert [normalise(text) for text in found] == found
+
+
+@given(TEXTS)
+def test_one_line_has_no_line_ends(texts: list[str]) -> None:
+    found = one_line(pl.Series("text", texts, dtype=pl.String)).to_list()
+    assert [" ".join(normalise(text).split()) for text in texts] == found
+
+
+@given(st.lists(st.lists(PIECES, max_size=9).map(lambda p: "https://" + "".join(p)), max_size=8))
+@example(["https://a.fr", "https://a.fr/", "https://A.fr/x", "https://a.fr/x/../y", "https://1.2/"])
+@example(["http://www.a-b.fr/Page_1/x.y.html", "https://a.fr/x//y", "https://a.fr:443/x"])
+def test_a_column_of_addresses_has_their_keys(urls: list[str]) -> None:
+    found = url_keys(pl.Series("url", urls, dtype=pl.String)).to_list()
+    assert found == [canonical_url(url) for url in urls]
