@@ -85,7 +85,7 @@ class LogParameters(Section):
     def _zone_exists(cls, value: str) -> str:
         try:
             ZoneInfo(value)
-        except (ValueError, OSError):
+        except (ValueError, OSError, KeyError):
             raise ValueError("expected a time zone such as Europe/Paris") from None
         return value
 

@@ -4,12 +4,13 @@ A test compares the pages with what this makes, so that they cannot grow apart.
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import schemas
 from builder.collection.checks import CHECKS
-from builder.parameters import Parameters
+from builder.parameters import Parameters, Section
 from builder.pipeline import STAGES
 from builder.workflow import CollectionDefinition, SnapshotDefinition
 from schemas.describe import describe
@@ -23,11 +24,17 @@ def _row(*cells: object) -> str:
 
 
 def _fields(model: Any, prefix: str) -> str:
-    text = _row("key", "default", "meaning") + "|---|---|---|\n"
+    head = _row("key", "default", "meaning") + "|---|---|---|\n"
+    return head + "".join(_rows(model, prefix)) + "\n"
+
+
+def _rows(model: Any, prefix: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
+        if isinstance(field.default, Section):
+            yield from _rows(type(field.default), f"{prefix}{name}.")
+            continue
         default = "required" if field.is_required() else f"`{_toml(field.default)}`"
-        text += _row(f"`{prefix}{name}`", default, field.description or "")
-    return text + "\n"
+        yield _row(f"`{prefix}{name}`", default, field.description or "")
 
 
 def _toml(value: Any) -> str:

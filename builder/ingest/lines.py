@@ -11,7 +11,8 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, cast
+from pathlib import Path
+from typing import IO, Self, cast
 
 import zstandard
 
@@ -54,10 +55,70 @@ def open_plain(source: Source) -> IO[bytes]:
         if head.startswith(GZIP):
             return cast("IO[bytes]", gzip.open(source.path, "rb"))
         if head == ZSTD:
-            return cast("IO[bytes]", zstandard.open(source.path, "rb"))
+            return cast("IO[bytes]", ZstdFrames(source.path))
         return source.path.open("rb")
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
+
+
+class ZstdFrames:
+    """The decompressed bytes of a zstd file of one or more frames; one that ends early is told.
+
+    It is read with `read1` or with `read`, not with both.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self._frame = zstandard.ZstdDecompressor().decompressobj(write_size=CHUNK)
+        self._begun = False
+        self._rest = b""
+        self._ready = b""
+
+    def read1(self, size: int) -> bytes:
+        """Some bytes; none at the end of the file.
+
+        Raises:
+            EOFError: the file ends within a frame.
+            zstandard.ZstdError: the file is damaged.
+        """
+        while True:
+            packed = self._rest or self._file.read(max(size // 16, 4096))
+            if not packed:
+                if self._begun:
+                    raise EOFError
+                return b""
+            self._rest, self._begun = b"", True
+            data = self._frame.decompress(packed)
+            if self._frame.eof:
+                self._rest, self._begun = self._frame.unused_data, False
+                self._frame = zstandard.ZstdDecompressor().decompressobj(write_size=CHUNK)
+            if data:
+                return data
+
+    def read(self, size: int = -1) -> bytes:
+        """As many bytes as are asked for, fewer only at the end of the file.
+
+        Raises:
+            EOFError: the file ends within a frame.
+            zstandard.ZstdError: the file is damaged.
+        """
+        pieces, held = [self._ready], len(self._ready)
+        while size < 0 or held < size:
+            piece = self.read1(CHUNK)
+            if not piece:
+                break
+            pieces.append(piece)
+            held += len(piece)
+        data = b"".join(pieces)
+        cut = len(data) if size < 0 else size
+        self._ready = data[cut:]
+        return data[:cut]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
 
 
 def read_blocks(source: Source, max_line: int) -> Iterator[Block]:

@@ -27,8 +27,8 @@ BARE_HOST = r"^https?://[^/]*$"
 
 def normalise(text: str) -> str:
     """NFC, LF line ends, no control characters, no outer white space."""
-    lines = _LINE_ENDS.sub("\n", unicodedata.normalize("NFC", text))
-    return _CONTROLS.sub("", lines).strip()
+    clean = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
+    return unicodedata.normalize("NFC", clean).strip()
 
 
 def normalise_texts(texts: pl.Series) -> pl.Series:

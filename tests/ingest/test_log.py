@@ -41,7 +41,9 @@ def ingest(folder: Path, *lines: object, packed: bool = False) -> tuple[Ledger, 
         out,
         files=[Source(path, "logs/log.jsonl")],
         interval=INTERVAL,
-        params=LogParameters(max_query_chars=40, max_results=5, max_line_bytes=2000),
+        params=LogParameters(
+            max_query_chars=40, max_results=5, max_line_bytes=2000, repeats="keep"
+        ),
         limits=Limits(scratch, threads=1),
         progress=Silent(),
     )
