@@ -50,9 +50,9 @@ def maps(
     *,
     documents: Mapping[str, Table],
     queries: Mapping[str, Table],
-    variants: Mapping[str, Table],
     limits: Limits,
     progress: Progress,
+    variants: Mapping[str, Table] | None = None,
 ) -> Ledger:
     """Write `documents_map` and `queries_map`.
 
@@ -60,9 +60,9 @@ def maps(
         out: Existing empty folder; receives both maps and `rejects` (always empty).
         documents: Documents of each snapshot, by name, in order of time.
         queries: Queries of each snapshot, by name, in order of time.
-        variants: Which queries stand for which, by name of the snapshot; their texts are aliases.
         limits: Memory, threads, scratch space.
         progress: Told of every range of ids.
+        variants: Which queries stand for which, by name of the snapshot; their texts are aliases.
 
     Returns:
         Document and query ids; none is rejected.
@@ -70,7 +70,7 @@ def maps(
     ledger = Ledger("ids")
     with limits.connect(share=0.5) as connection:
         connection.execute("SET VARIABLE snapshots = ?", [len(queries)])
-        connection.register("aliases", aliases(variants).to_arrow())
+        connection.register("aliases", aliases(variants or {}).to_arrow())
         for write, tables, name in (
             (map_documents, documents, "documents_map"),
             (_map_queries, queries, "queries_map"),
@@ -107,6 +107,8 @@ def map_documents(
 
 def aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
     """Texts that each published query stands for in any snapshot: (query_id, aliases)."""
+    if not variants:
+        return pl.DataFrame(schema={"query_id": pl.String, "aliases": pl.List(pl.String)})
     return (
         query_aliases(variants)
         .group_by("query_id")
