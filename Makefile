@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test install bench bench-quick lint docs lock clean
+.PHONY: demo test install bench bench-quick fuzz lint docs lock clean
 
 demo: install
 	@$(BIN)/longeval demo $(DEMO)
@@ -19,6 +19,9 @@ bench: $(VENV)/.dev
 
 bench-quick: $(VENV)/.dev
 	@$(BIN)/python -m tests.bench --quick
+
+fuzz: $(VENV)/.dev
+	@$(BIN)/python -m tests.fuzz.readers
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .

@@ -79,7 +79,7 @@ class ZstdFrames:
 
         Raises:
             EOFError: the file ends within a frame.
-            zstandard.ZstdError: the file is damaged.
+            OSError: the file is damaged.
         """
         while True:
             packed = self._rest or self._file.read(max(size // 16, 4096))
@@ -88,7 +88,10 @@ class ZstdFrames:
                     raise EOFError
                 return b""
             self._rest, self._begun = b"", True
-            data = self._frame.decompress(packed)
+            try:
+                data = self._frame.decompress(packed)
+            except zstandard.ZstdError as error:
+                raise OSError(f"damaged zstd: {error}") from error
             if self._frame.eof:
                 self._rest, self._begun = self._frame.unused_data, False
                 self._frame = zstandard.ZstdDecompressor().decompressobj(write_size=CHUNK)
@@ -100,7 +103,7 @@ class ZstdFrames:
 
         Raises:
             EOFError: the file ends within a frame.
-            zstandard.ZstdError: the file is damaged.
+            OSError: the file is damaged.
         """
         pieces, held = [self._ready], len(self._ready)
         while size < 0 or held < size:
@@ -165,7 +168,7 @@ def _chunks(file: IO[bytes], source: Source) -> Iterator[tuple[bytes, str | None
             piece = read(CHUNK)
         except EOFError:
             piece, fault = b"", "file_truncated"
-        except (OSError, zlib.error, zstandard.ZstdError):
+        except (OSError, zlib.error):
             piece, fault = b"", "file_damaged"
         if not piece and fault is None:
             break

@@ -4,6 +4,7 @@ The format is told by the first bytes: Parquet, WARC, else JSON lines; see `page
 Fields are read record by record; texts, addresses and rules are dealt with by the block.
 """
 
+import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -127,7 +128,7 @@ def _records(source: Source, params: CrawlParameters) -> Iterator[Found]:
     try:
         with open_plain(source) as file:
             head = file.read(len(WARC))
-    except (OSError, EOFError, ValueError):
+    except (OSError, EOFError, ValueError, zlib.error):
         head = b""
     if head.startswith(PARQUET):
         return _read_parquet(source)

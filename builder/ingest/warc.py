@@ -6,6 +6,7 @@ revisit has no body: the fetch that it refers to stands for it. Transfer and con
 undone; what unpacks to more than the limit is a reject and is never held.
 """
 
+import zlib
 from collections.abc import Iterator
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
@@ -34,7 +35,7 @@ def read_warc(source: Source, params: CrawlParameters) -> Iterator[Found]:
                     yield number, _page(record, params)
                 except RejectError as reject:
                     yield number, str(reject)
-        except (OSError, EOFError, RuntimeError, ValueError):
+        except (OSError, EOFError, RuntimeError, ValueError, zlib.error):
             yield number + 1, "file_damaged"
 
 

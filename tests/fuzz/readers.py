@@ -1,0 +1,105 @@
+"""All readers of ingestion under damage: nothing crashes, nothing hangs, no record is lost."""
+
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import polars as pl
+
+from builder.errors import LongEvalError
+from builder.ingest import ingest_crawl, ingest_log
+from builder.parameters import CrawlParameters, LogParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.simulation import Simulation, simulate
+from builder.sources import Interval, Source
+from builder.tables import Ledger
+from tests.fuzz.mutations import mutate
+
+INTERVAL = Interval(0, 2**40)
+SLOWEST = 10.0
+"""Seconds after which an input counts as one that hangs."""
+
+
+def seeds(folder: Path) -> dict[str, bytes]:
+    """One small valid file of every kind; those of crawls begin with `crawl`."""
+    found: dict[str, bytes] = {}
+    for number, (crawl, log) in enumerate((("jsonl", "jsonl"), ("qwant", "parquet"), ("warc", ""))):
+        world = folder / str(number)
+        options = {"documents": 6, "queries": 4, "impressions": 6, "snapshots": 1}
+        kinds = {"crawl_format": crawl, "log_format": log or "jsonl"}
+        simulate(world, Simulation.model_validate({**options, **kinds}))
+        (page_file,) = (world / "crawls").iterdir()
+        (log_file,) = (world / "logs").iterdir()
+        found[f"crawl-{crawl}"] = _unpacked(page_file)
+        found[f"log-{log or 'again'}"] = _unpacked(log_file)
+    rows = [("5", "u", "eau", "https://a.example/1 https://a.example/2", "2")] * 3
+    for name, mark in (("csv", ","), ("tsv", "\t")):
+        lines = [("time", "user", "query", "results", "clicks"), *rows]
+        found[f"log-{name}"] = "\n".join(mark.join(cells) for cells in lines).encode()
+    found["log-long"] = b"time\tquery\turl\trank\n1\teau\thttps://a.example/\t1\n"
+    found["log-yandex"] = b"0\t0\tQ\t17\t0\t1\t2\n0\t3\tC\t2\n1\t0\tQ\t18\t0\t9\n"
+    frame = pl.DataFrame({"url": ["https://a.example/"], "timestamp": [1], "text": ["Un texte."]})
+    frame.write_parquet(folder / "c.parquet")
+    found["crawl-parquet"] = (folder / "c.parquet").read_bytes()
+    return found
+
+
+def _unpacked(path: Path) -> bytes:
+    import gzip
+
+    data = path.read_bytes()
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+
+
+def read(kind: str, data: bytes) -> Ledger | LongEvalError:
+    """Ingest one input; its account, or the error that refuses all of it."""
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        folder = Path(name)
+        path = folder / "input"
+        path.write_bytes(data)
+        for part in ("out", "scratch"):
+            (folder / part).mkdir()
+        limits = Limits(folder / "scratch", threads=1, memory=2**29)
+        files = [Source(path, "input")]
+        common = {"files": files, "interval": INTERVAL, "limits": limits, "progress": Silent()}
+        try:
+            if kind.startswith("crawl"):
+                ledger = ingest_crawl(folder / "out", params=CrawlParameters(), **common)  # type: ignore[arg-type]
+            else:
+                ledger = ingest_log(folder / "out", params=LogParameters(), **common)  # type: ignore[arg-type]
+        except LongEvalError as error:
+            return error
+        ledger.check(kind)
+        rejects = pl.read_parquet(folder / "out/rejects.parquet")
+        assert rejects["rows"].sum() == sum(ledger.rejected.values())
+        return ledger
+
+
+def try_all(originals: dict[str, bytes], count: int) -> dict[str, int]:
+    """Read mutated inputs of every kind in turn; how they ended."""
+    kinds = sorted(originals)
+    ends = {"accepted or rejected by record": 0, "refused": 0}
+    for seed in range(count):
+        kind = kinds[seed % len(kinds)]
+        data = mutate(originals[kind], seed)
+        begun = time.perf_counter()
+        try:
+            found = read(kind, data)
+        except Exception as error:
+            raise AssertionError(f"{kind}, seed {seed}: {type(error).__name__}: {error}") from error
+        assert time.perf_counter() - begun < SLOWEST, f"{kind}, seed {seed} hangs"
+        refused = isinstance(found, LongEvalError)
+        ends["refused" if refused else "accepted or rejected by record"] += 1
+    return ends
+
+
+def main() -> None:
+    """Read 20,000 mutated inputs: `make fuzz`."""
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(try_all(seeds(Path(folder)), 20_000)))  # noqa: T201 - its report
+
+
+if __name__ == "__main__":
+    main()
