@@ -144,7 +144,7 @@ def _parquet_rows(source: Source, params: LogParameters) -> Iterator[Offered]:
                 rows = join_rows(rows, params.fields)
             for number, row in rows:
                 yield number, row if isinstance(row, str) else rename(row, params.fields)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
 
 

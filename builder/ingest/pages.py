@@ -161,7 +161,7 @@ def _read_parquet(source: Source) -> Iterator[Found]:
                 for url, time, title, text in zip(*columns, strict=True):
                     number += 1
                     yield number, _checked(url, time, title, text)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
 
 
