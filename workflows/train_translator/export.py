@@ -18,8 +18,9 @@ from workflows.train_translator.model import Attention, FeedForward, Shape, Tran
 from workflows.train_translator.train import checkpoints, load
 from workflows.train_translator.vocabulary import START
 
-AVERAGED = 4
-"""Checkpoints whose weights are averaged (Vaswani et al. 2017 take 5 to 20)."""
+AVERAGED = 1
+"""Checkpoints whose weights are averaged. One, because the learning rate falls to nothing: on the
+validation set the last one scored 3.051 nats a piece, the mean of 2, 3, 4 scored 3.057 to 3.075."""
 
 
 def averaged(work: Path, count: int = AVERAGED) -> Transformer:
