@@ -11,6 +11,7 @@ from builder._build import DEFAULT_MEMORY, BuildReport
 from builder._build import build as build_collection
 from builder._demo import demo as run_demo
 from builder.cli.output import because, say_step, table
+from builder.collection.evidence import evidence, percent
 from builder.collection.read import open_collection
 from builder.collection.summary import summarize
 from builder.progress import Silent, Terminal
@@ -175,6 +176,9 @@ def _print_summary(report: BuildReport) -> None:
         for s in summarize(collection)
     ]
     typer.echo("\n" + table(rows, header) + "\n")
+    folders = [collection.snapshot(name).folder for name in collection.snapshots]
+    shares = [(name, *map(percent, values)) for name, values in evidence(folders)]
+    typer.echo(table(shares, ("evidence", *collection.snapshots)) + "\n")
 
 
 def _next_steps(world: Path, report: BuildReport) -> str:

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from builder.collection.layout import CARD
+from builder.collection.evidence import evidence, percent
+from builder.collection.layout import CARD, snapshot_folder
 
 _FRONT = """---
 pretty_name: {name} {version}
@@ -39,6 +40,9 @@ Document ids and query ids are stable: the same page or query has the same id in
 Distinct queries that each rule left out, in the order of the rules.
 
 {funnel}
+## Evidence
+
+{evidence}
 ## Parameters
 
 {parameters}
@@ -69,6 +73,7 @@ def write_card(
         ),
         rows="".join(_row(s, tables) for s in snapshots),
         funnel=_funnel(selection),
+        evidence=_evidence(folder, [s["name"] for s in snapshots]),
         parameters=_parameters(defined["parameters"]),
     )
     (folder / CARD).write_text(text, encoding="utf-8")
@@ -98,6 +103,14 @@ def _funnel(selection: dict[str, Any]) -> str:
     rows.append(("selected", [steps[-1]["remaining"] for steps in selection.values()]))
     lines = [f"| rule | {' | '.join(names)} |", f"|---|{'--:|' * len(names)}"]
     lines += [f"| {rule} | {' | '.join(f'{n:,}' for n in counts)} |" for rule, counts in rows]
+    return "\n".join(lines) + "\n\n"
+
+
+def _evidence(folder: Path, names: list[str]) -> str:
+    """One row for each measure, one column for each snapshot."""
+    rows = evidence([snapshot_folder(folder, name) for name in names])
+    lines = [f"| share | {' | '.join(names)} |", f"|---|{'--:|' * len(names)}"]
+    lines += [f"| {name} | {' | '.join(map(percent, shares))} |" for name, shares in rows]
     return "\n".join(lines) + "\n\n"
 
 

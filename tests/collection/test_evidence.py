@@ -1,0 +1,45 @@
+"""The evidence of a version: shares by hand, and on the card."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import builder
+from builder import BuildReport
+from builder.collection.evidence import evidence, percent
+
+
+def _folder(path: Path, rows: list[tuple[str, int, int, int]]) -> Path:
+    path.mkdir()
+    names = ("measure", "rank", "count", "total")
+    pl.DataFrame(rows, schema=names, orient="row").write_parquet(path / "click_diagnostics.parquet")
+    columns = ("sentences", "translated", "copied", "source_kept", "dropped")
+    went = [(8, 5, 2, 1, 0), (2, 2, 0, 0, 0)]
+    pl.DataFrame(went, schema=columns, orient="row").write_parquet(path / "translations.parquet")
+    return path
+
+
+def test_shares_by_hand(tmp_path: Path) -> None:
+    first = _folder(
+        tmp_path / "a",
+        [("click_through", 1, 3, 4), ("click_through", 4, 1, 4), ("pairs_examined_once", 0, 0, 0)],
+    )
+    second = _folder(tmp_path / "b", [("impressions_without_click", 0, 1, 8)])
+    found = dict(evidence([first, second]))
+    assert found["click-through at rank 1"] == (0.75, None)
+    assert "click-through at rank 4" not in found
+    assert found["pairs examined once"] == (None, None)
+    assert found["impressions without a click"] == (None, 0.125)
+    assert found["sentences translated"] == (pytest.approx(0.7), pytest.approx(0.7))
+    assert found["sentences source kept"] == (pytest.approx(0.1), pytest.approx(0.1))
+    assert (percent(None), percent(0.125)) == ("-", "12.5 %")
+
+
+def test_the_card_says_it(built: BuildReport) -> None:
+    collection = builder.open_collection(built.root)
+    card = (collection.path / "README.md").read_text("utf-8")
+    folders = [collection.snapshot(name).folder for name in collection.snapshots]
+    for name, shares in evidence(folders):
+        assert f"| {name} | {' | '.join(map(percent, shares))} |" in card
+    assert "pages shown that the crawl holds" in card
