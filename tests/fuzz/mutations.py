@@ -50,7 +50,7 @@ def _types(data: bytes, draw: random.Random) -> bytes:
         row = json.loads(lines[place])
         row[draw.choice(sorted(row))] = draw.choice(VALUES)
         lines[place] = json.dumps(row).encode()
-    except (ValueError, TypeError, IndexError, AttributeError):
+    except (ValueError, TypeError, IndexError, AttributeError, RecursionError):
         return _flip(data, draw)
     return b"\n".join(lines)
 
