@@ -6,16 +6,17 @@ large, and repeats in the spilled dictionaries are merged on disk.
 """
 
 import hashlib
-import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import DataError
-from builder.keys import fold_texts, key64, url_key
+from builder.ingest.texts import url_keys
+from builder.keys import fold_texts, key64
 from builder.resources import Limits
 from builder.tables import write_query
 from schemas import LogQueries, LogUrls
@@ -75,44 +76,48 @@ class Dictionary:
 
     def __init__(self, limits: Limits, secret: bytes) -> None:
         self._limits = limits
-        self._secret = secret
-        self._queries: dict[str, tuple[int, int] | None] = {}
+        self._keyed = hashlib.blake2b(key=secret, digest_size=8)
+        self._queries: dict[str, tuple[int | None, int | None]] = {}
         self._urls: dict[str, int | None] = {}
         self._users: dict[str, int] = {}
         self._query_spill = _Spill(limits.scratch / "queries.parquet", _QUERY_COLUMNS)
         self._url_spill = _Spill(limits.scratch / "urls.parquet", _URL_COLUMNS)
 
-    def queries(self, texts: set[str]) -> dict[str, tuple[int, int] | None]:
-        """Surface key and query key of each text; None where nothing is left after folding."""
+    def queries(self, texts: list[str]) -> pa.StructArray:
+        """Surface key and query key of texts; both null where folding leaves nothing."""
         known = _bounded(self._queries)
-        new = sorted(texts - known.keys())
+        new = sorted(set(texts).difference(known))
         rows = []
-        for text, folded in zip(new, fold_texts(new), strict=True):
-            known[text] = (key64(text), key64(folded)) if folded else None
+        for text, folded in zip(new, fold_texts(new) if new else (), strict=True):
+            known[text] = (key64(text), key64(folded)) if folded else (None, None)
             if folded:
-                rows.append((*(known[text] or ()), text, folded))
+                rows.append((*known[text], text, folded))
         self._query_spill.add(rows)
-        return known
+        pairs = list(map(known.__getitem__, texts))
+        keys = [pa.array([pair[place] for pair in pairs], pa.uint64()) for place in (0, 1)]
+        return pa.StructArray.from_arrays(keys, ["surface", "query"])
 
-    def urls(self, urls: set[str]) -> dict[str, int | None]:
-        """Document key of each URL; None where it is no web address."""
+    def urls(self, urls: list[str]) -> pa.Array:
+        """Document key of URLs; null where one is no web address."""
         known = _bounded(self._urls)
+        new = sorted(set(urls).difference(known))
         rows = []
-        for url in sorted(urls - known.keys()):
-            canonical = canonical_url(url)
+        keys = url_keys(pl.Series(new, dtype=pl.String)) if new else ()
+        for url, canonical in zip(new, keys, strict=True):
             known[url] = key64(canonical) if canonical else None
             if canonical:
                 rows.append((known[url], canonical, url.strip()))
         self._url_spill.add(rows)
-        return known
+        return pa.array(map(known.__getitem__, urls), pa.uint64())
 
-    def users(self, users: set[str]) -> dict[str, int]:
-        """Pseudonym of each user: blake2b under the secret."""
+    def users(self, users: list[str]) -> pa.Array:
+        """Pseudonym of users: blake2b under the secret."""
         known = _bounded(self._users)
-        for user in users - known.keys():
-            digest = hashlib.blake2b(user.encode(), key=self._secret, digest_size=8).digest()
-            known[user] = int.from_bytes(digest, "big")
-        return known
+        for user in set(users).difference(known):
+            digest = self._keyed.copy()
+            digest.update(user.encode())
+            known[user] = int.from_bytes(digest.digest(), "big")
+        return pa.array(map(known.__getitem__, users), pa.uint64())
 
     def write(self, out: Path) -> None:
         """Write `log_queries` and `log_urls`.
@@ -144,13 +149,3 @@ def _bounded(known: dict[str, Value]) -> dict[str, Value]:
     if len(known) > MOST_REMEMBERED:
         known.clear()
     return known
-
-
-def canonical_url(url: str) -> str | None:
-    """The URL key, or None where the text is no web address in clean Unicode."""
-    try:
-        canonical = url_key(url)
-        canonical.encode()
-    except (ValueError, UnicodeError):
-        return None
-    return unicodedata.normalize("NFC", canonical)

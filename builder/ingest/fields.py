@@ -13,23 +13,20 @@ DEFAULT = LogFields()
 
 
 def rename(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
-    """A record under our own names; what is absent stays absent."""
-    if fields == DEFAULT:
+    """A record under our own names; what is absent or null is left out."""
+    if fields is DEFAULT or fields == DEFAULT:
         return record
     found = {name: pick(record, getattr(fields, name)) for name in OWN}
-    return {name: value for name, value in found.items() if value is not _ABSENT}
-
-
-_ABSENT = object()
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def pick(record: dict[str, Any], name: str) -> Any:
-    """The value under a name, or under its parts one inside the other."""
-    if name in record:
+    """The value under a name, or else under its parts one inside the other; None without one."""
+    if record.get(name) is not None:
         return record[name]
     value: Any = record
     for part in name.split("."):
-        if not isinstance(value, dict) or part not in value:
-            return _ABSENT
-        value = value[part]
+        if not isinstance(value, dict):
+            return None
+        value = value.get(part)
     return value

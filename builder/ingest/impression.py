@@ -2,7 +2,8 @@
 
 Our format, one JSON object a line: `{"time": unix seconds or ISO 8601, "user": opaque or null,
 "query": text, "results": [url in rank order], "clicks": [1-based ranks in click order]}`. A click
-may also be an object `{"rank" or "url", "time"}`. Of a key that occurs twice the last one counts.
+may also be an object `{"rank" or "url", "time"}`. Of a key that occurs twice the last one counts;
+null is the same as no key.
 """
 
 import re
@@ -63,9 +64,9 @@ def make_impression(
     return Impression(
         time,
         _user(record.get("user")),
-        _query(record.get("query"), params),
+        clean_query(record.get("query"), params),
         results,
-        _clicks(record.get("clicks", []), results),
+        _clicks(record.get("clicks"), results),
     )
 
 
@@ -119,7 +120,12 @@ def _user(value: object) -> str | None:
     raise RejectError("bad_user")
 
 
-def _query(value: object, params: LogParameters) -> str:
+def clean_query(value: object, params: LogParameters) -> str:
+    """The text of a query: NFC, single spaces.
+
+    Raises:
+        RejectError: not a text, empty, or too long.
+    """
     if not isinstance(value, str):
         raise RejectError("bad_query")
     text = " ".join(unicodedata.normalize("NFC", value).split())
@@ -141,6 +147,8 @@ def _results(value: object, params: LogParameters) -> list[str]:
 
 
 def _clicks(value: object, results: list[str]) -> list[int]:
+    if value is None:
+        return []
     if not isinstance(value, list):
         raise RejectError("bad_clicks")
     ranks = [_rank(click, results) for click in value]

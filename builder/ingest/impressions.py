@@ -7,46 +7,36 @@ first bytes.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.ingest import yandex
+from builder.ingest.columns import Records, as_batch
 from builder.ingest.fields import rename
-from builder.ingest.impression import Impression, RejectError, make_impression, parse_object
-from builder.ingest.lines import read_blocks
+from builder.ingest.impression import Impression, RejectError, make_impression
+from builder.ingest.json_lines import read_lines
+from builder.ingest.lines import read_blocks, read_chunks
 from builder.ingest.long_form import is_long, join_rows
-from builder.ingest.tabular import DELIMITERS, Offered, read_header, read_rows
+from builder.ingest.ordered import in_order
+from builder.ingest.parquet_rows import batches, check_columns, offered_rows, read_batch
+from builder.ingest.tabular import Offered, read_header, read_rows
 from builder.parameters import LogParameters
 from builder.sources import Interval, Source
 
 PARQUET = b"PAR1"
 JSON_START = re.compile(rb"\s*[\[{\"]")
+CHUNK = 16 * 2**20
+"""Bytes of JSON lines that are looked at together."""
 RECORDS = 4096
-"""Records that are looked at together."""
-
-Numbered = tuple[int, Impression]
-
-
-@dataclass
-class Records:
-    """Some records of a file, by their 1-based number.
-
-    Args:
-        impressions: Those that are impressions.
-        rejects: Those that are none, with the reason.
-    """
-
-    impressions: list[Numbered] = field(default_factory=list)
-    rejects: list[tuple[int, str]] = field(default_factory=list)
+"""Records that are looked at together where they are looked at one by one."""
 
 
 def read_impressions(
-    source: Source, interval: Interval, params: LogParameters
+    source: Source, interval: Interval, params: LogParameters, threads: int = 1
 ) -> Iterator[Records]:
     """Every record of a log file, in pieces.
 
@@ -54,16 +44,16 @@ def read_impressions(
         FormatError: the file cannot be opened, or lacks columns that are needed.
     """
     kind = params.format if params.format != "auto" else detect_format(source)
-    if kind == "parquet":
-        offered = _parquet_rows(source, params)
+    if kind == "jsonl":
+        work = partial(read_lines, interval=interval, params=params)
+        chunks = read_chunks(source, params.max_line_bytes, CHUNK)
+        yield from in_order(work, chunks, threads)
+    elif kind == "parquet":
+        yield from _parquet(source, interval, params, threads)
     elif kind == "yandex":
-        offered = yandex.read_actions(source, interval, params)
-    elif kind in DELIMITERS:
-        offered = _table_rows(source, kind, params)
+        yield from _one_by_one(yandex.read_actions(source, interval, params), interval, params)
     else:
-        offered = _lines(source, params)
-    while piece := list(islice(offered, RECORDS)):
-        yield _checked(piece, interval, params)
+        yield from _one_by_one(_table_rows(source, kind, params), interval, params)
 
 
 def detect_format(source: Source) -> str:
@@ -93,36 +83,24 @@ def detect_format(source: Source) -> str:
     return "jsonl"
 
 
+def _one_by_one(
+    offered: Iterator[Offered], interval: Interval, params: LogParameters
+) -> Iterator[Records]:
+    while piece := list(islice(offered, RECORDS)):
+        yield _checked(piece, interval, params)
+
+
 def _checked(piece: list[Offered], interval: Interval, params: LogParameters) -> Records:
-    records = Records()
+    impressions: list[tuple[int, Impression]] = []
+    rejects = []
     for number, record in piece:
         try:
             if isinstance(record, str):
                 raise RejectError(record)
-            impression = make_impression(record, interval, params)
-            records.impressions.append((number, impression))
+            impressions.append((number, make_impression(record, interval, params)))
         except RejectError as reject:
-            records.rejects.append((number, str(reject)))
-    return records
-
-
-def _lines(source: Source, params: LogParameters) -> Iterator[Offered]:
-    for block in read_blocks(source, params.max_line_bytes):
-        for number, line in enumerate(block.lines, block.first):
-            yield number, _object(line, params)
-        if block.fault is not None:
-            yield block.first + len(block.lines), block.fault
-
-
-def _object(line: bytes | None, params: LogParameters) -> dict[str, Any] | str:
-    if line is None:
-        return "line_too_long"
-    if not line.strip():
-        return "blank_line"
-    try:
-        return rename(parse_object(line), params.fields)
-    except RejectError as reject:
-        return str(reject)
+            rejects.append((number, str(reject)))
+    return Records([as_batch(impressions)], rejects)
 
 
 def _table_rows(source: Source, kind: str, params: LogParameters) -> Iterator[Offered]:
@@ -134,38 +112,22 @@ def _table_rows(source: Source, kind: str, params: LogParameters) -> Iterator[Of
         yield number, row if isinstance(row, str) else rename(row, params.fields)
 
 
-def _parquet_rows(source: Source, params: LogParameters) -> Iterator[Offered]:
+def _parquet(
+    source: Source, interval: Interval, params: LogParameters, threads: int
+) -> Iterator[Records]:
     try:
         with pq.ParquetFile(source.path) as file:
             names = file.schema_arrow.names
-            _check_columns(names, source, params)
-            rows = _rows(file)
+            check_columns(names, source, params)
             if is_long(names, params.fields):
-                rows = join_rows(rows, params.fields)
-            for number, row in rows:
-                yield number, row if isinstance(row, str) else rename(row, params.fields)
+                yield from _one_by_one(_joined(file, params), interval, params)
+            else:
+                work = partial(read_batch, interval=interval, params=params)
+                yield from in_order(work, batches(file), threads)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
 
 
-def _rows(file: pq.ParquetFile) -> Iterator[Offered]:
-    number = 0
-    for batch in file.iter_batches(RECORDS):
-        for row in batch.to_pylist():
-            number += 1
-            yield number, {name: value for name, value in row.items() if value is not None}
-
-
-def _check_columns(names: list[str], source: Source, params: LogParameters) -> None:
-    fields = params.fields
-    lists = [fields.results] if not is_long(names, fields) else [fields.url]
-    tops = {name.partition(".")[0] for name in (fields.time, fields.query, *lists)}
-    wanted = {fields.time, fields.query, *lists}
-    missing = sorted(n for n in wanted if n not in names and n.partition(".")[0] not in names)
-    if missing and tops:
-        raise FormatError(
-            f"expected the columns {fields.time}, {fields.query}, {fields.results} (or "
-            f"{fields.url}), {fields.user}, {fields.clicks}; {', '.join(missing)} is missing, "
-            f"found {', '.join(names)}",
-            source.name,
-        )
+def _joined(file: pq.ParquetFile, params: LogParameters) -> Iterator[Offered]:
+    for number, row in join_rows(offered_rows(file), params.fields):
+        yield number, row if isinstance(row, str) else rename(row, params.fields)

@@ -11,10 +11,13 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Self, cast
 
+import numpy as np
 import zstandard
+from numpy.typing import NDArray
 
 from builder.errors import FormatError
 from builder.sources import Source
@@ -22,6 +25,7 @@ from builder.sources import Source
 CHUNK = 4 * 2**20
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
+LF = 10
 BOM = b"\xef\xbb\xbf"
 LARGEST_RATIO = 200
 """Decompressed bytes per compressed byte beyond which a file is a bomb; real logs stay below 50."""
@@ -41,6 +45,56 @@ class Block:
     first: int
     lines: list[bytes | None]
     fault: str | None = None
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive lines of a file as they stand there.
+
+    Args:
+        first: 1-based number of the first line.
+        data: The lines, with the LF between them; None where there is none, not even an empty one.
+        longest: Longest line in bytes; longer ones are skipped.
+        is_cut: Whether the first line is the end of one that is too long.
+        fault: Why reading stopped after them, or None.
+    """
+
+    first: int
+    data: bytes | None
+    longest: int
+    is_cut: bool = False
+    fault: str | None = None
+
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """The place of the LF after each line; that of the last line is the end of the data."""
+        if self.data is None:
+            return np.zeros(0, dtype=np.int64)
+        found = np.flatnonzero(np.frombuffer(self.data, np.uint8) == LF)
+        return np.append(found, len(self.data))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def lines(self, start: int, stop: int) -> bytes:
+        """The lines from one place to before another, with the LF between them."""
+        first = int(self.ends[start - 1]) + 1 if start else 0
+        return (self.data or b"")[first : int(self.ends[stop - 1])]
+
+    def line(self, place: int) -> bytes | None:
+        """The line at a place; None where it is too long."""
+        return self._line(self.lines(place, place + 1), place)
+
+    def block(self) -> Block:
+        """All lines."""
+        pieces = [] if self.data is None else self.data.split(b"\n")
+        lines = [self._line(piece, place) for place, piece in enumerate(pieces)]
+        return Block(self.first, lines, self.fault)
+
+    def _line(self, piece: bytes, place: int) -> bytes | None:
+        if len(piece) > self.longest or (self.is_cut and not place):
+            return None
+        return piece.removesuffix(b"\r")
 
 
 def open_plain(source: Source) -> IO[bytes]:
@@ -124,39 +178,42 @@ class ZstdFrames:
         self._file.close()
 
 
-def read_blocks(source: Source, max_line: int) -> Iterator[Block]:
+def read_blocks(source: Source, longest: int) -> Iterator[Block]:
     """The lines of a file in blocks of a few megabytes.
 
     Args:
         source: The file.
-        max_line: Longest line in bytes; longer ones are skipped.
+        longest: Longest line in bytes; longer ones are skipped.
 
     Raises:
         FormatError: the file cannot be opened.
     """
-    number, rest, skipping = 1, b"", False
+    for chunk in read_chunks(source, longest):
+        yield chunk.block()
+
+
+def read_chunks(source: Source, longest: int, size: int | None = None) -> Iterator[Chunk]:
+    """The lines of a file in chunks of about `size` bytes; see `read_blocks`."""
+    first, rest, is_cut = 1, b"", False
     with open_plain(source) as file:
-        for chunk, fault in _chunks(file, source):
-            pieces = (rest + chunk).split(b"\n")
-            rest = pieces.pop()
-            lines: list[bytes | None] = [
-                piece.removesuffix(b"\r") if len(piece) <= max_line else None for piece in pieces
-            ]
-            if skipping and lines:
-                lines[0], skipping = None, False
-            if len(rest) > max_line:
-                rest, skipping = b"", True
+        for piece, fault in _pieces(file, source, size or CHUNK):
+            end = piece.rfind(b"\n")
+            whole = None if end < 0 else b"".join((rest, memoryview(piece)[:end]))
+            rest = rest + piece if whole is None else piece[end + 1 :]
+            chunk = Chunk(first, whole, longest, is_cut, fault)
+            if whole is not None or fault is not None:
+                yield chunk
+            first, is_cut = first + len(chunk), is_cut and whole is None
+            if len(rest) > longest:
+                rest, is_cut = b"", True
             if fault is not None:
-                rest, skipping = b"", False
-            if lines or fault is not None:
-                yield Block(number, lines, fault)
-            number += len(lines)
-    if rest or skipping:
-        yield Block(number, [None if skipping else rest.removesuffix(b"\r")])
+                return
+    if rest or is_cut:
+        yield Chunk(first, rest, longest, is_cut)
 
 
-def _chunks(file: IO[bytes], source: Source) -> Iterator[tuple[bytes, str | None]]:
-    """Decompressed chunks; the last of a faulty file comes with the fault, and what was before it.
+def _pieces(file: IO[bytes], source: Source, size: int) -> Iterator[tuple[bytes, str | None]]:
+    """Decompressed bytes; the last of a faulty file comes with the fault, and what was before it.
 
     `read1` returns what could be unpacked before it meets the damage; `read` would lose it.
     """
@@ -165,7 +222,7 @@ def _chunks(file: IO[bytes], source: Source) -> Iterator[tuple[bytes, str | None
     seen, pieces, held, fault = 0, [], 0, None
     while fault is None:
         try:
-            piece = read(CHUNK)
+            piece = read(size)
         except EOFError:
             piece, fault = b"", "file_truncated"
         except (OSError, zlib.error):
@@ -176,7 +233,7 @@ def _chunks(file: IO[bytes], source: Source) -> Iterator[tuple[bytes, str | None
         seen, held = seen + len(piece), held + len(piece)
         if seen > most:
             fault = "decompression_bomb"
-        if held >= CHUNK or fault is not None:
+        if held >= size or fault is not None:
             yield b"".join(pieces), fault
             pieces, held = [], 0
     if pieces:

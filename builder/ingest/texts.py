@@ -10,7 +10,7 @@ import unicodedata
 
 import polars as pl
 
-from builder.ingest.dictionary import canonical_url
+from builder.keys import url_key
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
@@ -59,3 +59,13 @@ def url_keys(urls: pl.Series) -> pl.Series:
         return urls
     keys = pl.Series([canonical_url(found[place]) for place in places], dtype=pl.String)
     return urls.scatter(places, keys)
+
+
+def canonical_url(url: str) -> str | None:
+    """The URL key, or None where the text is no web address in clean Unicode."""
+    try:
+        canonical = url_key(url)
+        canonical.encode()
+    except (ValueError, UnicodeError):
+        return None
+    return unicodedata.normalize("NFC", canonical)

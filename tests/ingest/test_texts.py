@@ -4,8 +4,7 @@ import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from builder.ingest.dictionary import canonical_url
-from builder.ingest.texts import normalise, normalise_texts, one_line, url_keys
+from builder.ingest.texts import canonical_url, normalise, normalise_texts, one_line, url_keys
 
 ODD = st.sampled_from(
     [*"\x00\x1f\x7f\x85\ufeff\ufffe\u2028\u0301\r\n\t \u00a0\u1161\u11a8", "é", "ﬁ", "각"]

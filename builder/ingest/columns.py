@@ -1,0 +1,162 @@
+"""Columns of a log -> the impressions that are plainly right, and what must be looked at singly.
+
+In: a record batch with the columns `time`, `user`, `query`, `results` and `clicks`. Out: those of
+its rows that every rule of `impression.make_impression` lets pass, as that would have made them;
+those whose time is outside the interval; and the places of all others, which are judged one by one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from builder.ingest.impression import Impression, RejectError, clean_query
+from builder.ingest.times import unix_seconds
+from builder.parameters import LogParameters
+from builder.sources import Interval
+
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+TEXT = pa.dictionary(pa.int32(), pa.string())
+LOGGED = pa.schema(
+    {
+        "record": pa.uint64(),
+        "time": pa.int64(),
+        "user": TEXT,
+        "query": TEXT,
+        "results": pa.list_(TEXT),
+        "clicks": pa.list_(pa.uint16()),
+    }
+)
+"""Impressions as logged: number of the record, unix seconds, texts, ranks."""
+
+
+@dataclass
+class Records:
+    """Some records of a file.
+
+    Args:
+        impressions: Those that are impressions, as `LOGGED`; in each batch in their order.
+        rejects: Those that are none: 1-based number and reason.
+    """
+
+    impressions: list[pa.RecordBatch] = field(default_factory=list)
+    rejects: list[tuple[int, str]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.impressions)) + len(self.rejects)
+
+
+def as_batch(impressions: Sequence[tuple[int, Impression]]) -> pa.RecordBatch:
+    """Numbered impressions as a batch of `LOGGED`."""
+    rows = [(number, *impression) for number, impression in impressions]
+    found = zip(*rows, strict=True) if rows else ((),) * len(LOGGED)
+    records, times, users, queries, results, clicks = found
+    columns = {
+        "record": pa.array(records, pa.uint64()),
+        "time": pa.array(times, pa.int64()),
+        "user": pa.array(users, pa.string()).dictionary_encode(),
+        "query": pa.array(queries, pa.string()).dictionary_encode(),
+        "results": _encoded(pa.array(results, pa.list_(pa.string()))),
+        "clicks": pa.array(clicks, pa.list_(pa.uint16())),
+    }
+    return pa.record_batch(columns, schema=LOGGED)
+
+
+def _encoded(lists: pa.Array) -> pa.Array:
+    """Lists of texts with each text once; empty where there is no list."""
+    return lists_of(lengths(lists), pc.list_flatten(lists).dictionary_encode())
+
+
+def examine(
+    columns: pa.RecordBatch,
+    numbers: NDArray[np.uint64],
+    interval: Interval,
+    params: LogParameters,
+) -> tuple[Records, Rows]:
+    """Plain impressions and plain rejects of a batch, and the places of all other rows.
+
+    Args:
+        columns: `time` (a number, a moment or a text), `user` (string), `query` (string),
+            `results` (lists of strings), `clicks` (lists of int64 ranks).
+        numbers: Number of the record of each row.
+        interval: Where times must lie.
+        params: `[log]`.
+    """
+    seconds = unix_seconds(columns["time"], params)
+    dated = seconds.is_valid().to_numpy(zero_copy_only=False)
+    times = seconds.fill_null(0).to_numpy()
+    inside = (times >= interval.start) & (times < interval.stop)
+    queries, worded = _queries(columns["query"], params)
+    sure = dated & inside & worded & _sure_lists(columns, params)
+    arrays = {
+        "record": pa.array(numbers),
+        "time": pa.array(times),
+        "user": columns["user"].dictionary_encode(),
+        "query": queries,
+        "results": _encoded(columns["results"]),
+        "clicks": columns["clicks"],
+    }
+    batch = pa.record_batch(arrays)
+    outside = numbers[dated & ~inside].tolist()
+    return (
+        Records([_kept(batch, sure)], [(number, "outside_interval") for number in outside]),
+        np.flatnonzero(~sure & ~(dated & ~inside)),
+    )
+
+
+def _kept(batch: pa.RecordBatch, sure: Mask) -> pa.RecordBatch:
+    """The rows that are sure, without null lists."""
+    kept = batch if sure.all() else batch.filter(pa.array(sure))
+    ranks = lists_of(lengths(kept["clicks"]), pc.list_flatten(kept["clicks"]).cast(pa.uint16()))
+    return pa.record_batch([*kept.columns[:-1], ranks], schema=LOGGED)
+
+
+def _queries(queries: pa.Array, params: LogParameters) -> tuple[pa.Array, Mask]:
+    """Texts of queries, trimmed, and where there is no doubt about them."""
+    encoded = queries.dictionary_encode()
+    texts = [_text(text, params) for text in encoded.dictionary.to_pylist()]
+    trimmed = pa.DictionaryArray.from_arrays(encoded.indices, pa.array(texts, pa.string()))
+    places = encoded.indices.fill_null(len(texts)).to_numpy()
+    return trimmed, np.array([text is not None for text in (*texts, None)])[places]
+
+
+def _text(query: str, params: LogParameters) -> str | None:
+    try:
+        return clean_query(query, params)
+    except RejectError:
+        return None
+
+
+def _sure_lists(columns: pa.RecordBatch, params: LogParameters) -> Mask:
+    """Whether results are all there, and clicks are on them."""
+    shown = lengths(columns["results"])
+    sure = (shown >= 1) & (shown <= params.max_results)
+    urls = pc.list_flatten(columns["results"])
+    if urls.null_count:
+        sure[_parents(columns["results"])[urls.is_null().to_numpy(zero_copy_only=False)]] = False
+    ranks = pc.list_flatten(columns["clicks"]).fill_null(0).to_numpy()
+    parents = _parents(columns["clicks"])
+    sure[parents[(ranks < 1) | (ranks > shown[parents])]] = False
+    return sure
+
+
+def _parents(lists: pa.Array) -> Rows:
+    """The row of each item."""
+    return np.repeat(np.arange(len(lists)), lengths(lists))
+
+
+def lengths(lists: pa.Array) -> Rows:
+    """The number of items of each row; 0 where there is no list."""
+    return np.asarray(lists.value_lengths().fill_null(0), dtype=np.int64)
+
+
+def lists_of(sizes: Rows, items: pa.Array) -> pa.Array:
+    """Lists of these sizes, of items that follow each other."""
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    return pa.ListArray.from_arrays(pa.array(offsets), items)

@@ -1,0 +1,127 @@
+"""Which columns the fields of JSON lines are, and how they come under our own names.
+
+In: the first lines of a chunk, and `[log.fields]`. Out: a schema in which they can be parsed
+together; and from columns so parsed the columns that `columns.examine` looks at.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from builder.ingest.columns import lengths, lists_of
+from builder.ingest.fields import OWN, pick
+from builder.ingest.lines import Chunk
+from builder.parameters import LogFields
+
+LOOKED_AT = 64
+"""Lines of a chunk that show its types."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns that lines have.
+
+    Args:
+        schema: Names and types as the log has them.
+        has_others: Whether there are other fields beside them.
+    """
+
+    schema: pa.Schema
+    has_others: bool
+
+
+def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
+    """The columns that the first lines show; None where they are not those of columns."""
+    seen: dict[str, set[type]] = {name: set() for name in OWN}
+    others: set[str] = set()
+    for record in _first_records(chunk):
+        others |= record.keys() - {getattr(fields, name).partition(".")[0] for name in OWN}
+        for name in OWN:
+            value = pick(record, getattr(fields, name))
+            items = value if name == "clicks" and isinstance(value, list) else [value]
+            seen[name] |= {type(item) for item in items if item is not None}
+    time = _common(seen["time"], {int: pa.int64(), float: pa.float64(), str: pa.string()})
+    user = _common(seen["user"], {str: pa.string(), int: pa.int64()})
+    click = _common(seen["clicks"], {int: pa.int64(), dict: pa.struct({"rank": pa.int64()})})
+    if time is None or user is None or click is None:
+        return None
+    types = (time, user, pa.string(), pa.list_(pa.string()), pa.list_(click))
+    schema = nested_schema(dict(zip(OWN, types, strict=True)), fields)
+    has_others = (
+        bool(others) or click != pa.int64() or schema is None or "." in "".join(schema.names)
+    )
+    return None if schema is None else Layout(schema, has_others)
+
+
+def _first_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
+    """The first lines of a chunk that are objects."""
+    for line in (chunk.data or b"")[: LOOKED_AT * 2048].split(b"\n")[:LOOKED_AT]:
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(record, dict):
+            yield record
+
+
+def _common(seen: set[type], known: dict[type, pa.DataType]) -> pa.DataType | None:
+    """The type of a column of such values; the first known one where there are none."""
+    if not seen:
+        return next(iter(known.values()))
+    if seen == {int, float}:
+        seen = {float}
+    return known.get(next(iter(seen))) if len(seen) == 1 else None
+
+
+def nested_schema(types: dict[str, pa.DataType], fields: LogFields) -> pa.Schema | None:
+    """Columns under the names that the log has; None where one would be two things at once."""
+    tree: dict[str, Any] = {}
+    for name, kind in types.items():
+        path = getattr(fields, name)
+        for parts in {(path,), tuple(path.split("."))}:
+            branch = tree
+            for part in parts[:-1]:
+                branch = branch.setdefault(part, {})
+                if not isinstance(branch, dict):
+                    return None
+            if parts[-1] in branch:
+                return None
+            branch[parts[-1]] = kind
+    return pa.schema(_struct(tree))
+
+
+def _struct(tree: dict[str, Any]) -> pa.StructType:
+    return pa.struct(
+        [pa.field(n, _struct(k) if isinstance(k, dict) else k) for n, k in tree.items()]
+    )
+
+
+def own_columns(batch: pa.RecordBatch, fields: LogFields) -> pa.RecordBatch | None:
+    """The columns under our own names; None where a name leads to two columns with values."""
+    columns = []
+    for name in OWN:
+        path = getattr(fields, name)
+        direct, nested = batch[path], _inner(batch, path.split("."))
+        is_direct = direct.null_count < len(direct)
+        if "." in path and is_direct and nested.null_count < len(nested):
+            return None
+        columns.append(direct if is_direct else nested)
+    time, user, query, results, clicks = columns
+    if pa.types.is_struct(clicks.type.value_type):
+        clicks = _ranks(clicks)
+    return pa.record_batch([time, user.cast(pa.string()), query, results, clicks], names=OWN)
+
+
+def _inner(batch: pa.RecordBatch, path: list[str]) -> pa.Array:
+    return reduce(pc.struct_field, path[1:], batch[path[0]])
+
+
+def _ranks(clicks: pa.Array) -> pa.Array:
+    """The ranks of clicks that are objects; 0, which no result has, where one has none."""
+    ranks = pc.struct_field(pc.list_flatten(clicks), "rank").fill_null(0)
+    return lists_of(lengths(clicks), ranks)

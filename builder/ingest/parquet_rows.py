@@ -1,0 +1,218 @@
+"""Parquet logs -> impressions and rejects, by columns; rows in doubt one by one.
+
+One row is an impression, or a result in the long form (see `long_form`).
+"""
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from builder.errors import FormatError
+from builder.ingest.columns import Records, as_batch, examine, lengths, lists_of
+from builder.ingest.fields import OWN, rename
+from builder.ingest.impression import Impression, RejectError, make_impression
+from builder.ingest.long_form import is_long
+from builder.ingest.tabular import Offered
+from builder.parameters import LogParameters
+from builder.sources import Interval, Source
+
+ROWS = 32_768
+"""Rows of a batch: some 20 MB of result lists."""
+
+
+def check_columns(names: list[str], source: Source, params: LogParameters) -> None:
+    """Compare the columns of a file with those that are needed.
+
+    Raises:
+        FormatError: one is missing.
+    """
+    fields = params.fields
+    shown = fields.url if is_long(names, fields) else fields.results
+    wanted = {fields.time, fields.query, shown}
+    missing = sorted(n for n in wanted if n not in names and n.partition(".")[0] not in names)
+    if missing:
+        raise FormatError(
+            f"expected the columns {fields.time}, {fields.query}, {fields.results} (or "
+            f"{fields.url}), {fields.user}, {fields.clicks}; {', '.join(missing)} is missing, "
+            f"found {', '.join(names)}",
+            source.name,
+        )
+
+
+def batches(file: pq.ParquetFile) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Rows of a file with the number of the first; moments in microseconds at most."""
+    number = 1
+    for batch in file.iter_batches(ROWS):
+        yield number, _coarser(batch)
+        number += batch.num_rows
+
+
+def _coarser(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Nanoseconds, which Python's moments lack, are cut."""
+    columns = [
+        column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        if pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+        else column
+        for column in batch.columns
+    ]
+    return pa.record_batch(columns, names=batch.schema.names)
+
+
+def read_batch(
+    piece: tuple[int, pa.RecordBatch], interval: Interval, params: LogParameters
+) -> Records:
+    """Every row of a batch as an impression or a reject."""
+    first, batch = piece
+    numbers = np.arange(first, first + batch.num_rows, dtype=np.uint64)
+    columns = own_columns(batch, params)
+    if columns is None:
+        records, doubtful = Records(), np.arange(batch.num_rows)
+    else:
+        records, doubtful = examine(columns, numbers, interval, params)
+    if len(doubtful):
+        _add_singly(records, batch.take(pa.array(doubtful)), numbers[doubtful], interval, params)
+    return records
+
+
+def _add_singly(
+    records: Records,
+    batch: pa.RecordBatch,
+    numbers: NDArray[np.uint64],
+    interval: Interval,
+    params: LogParameters,
+) -> None:
+    impressions: list[tuple[int, Impression]] = []
+    for number, row in zip(numbers.tolist(), rows_of(batch), strict=True):
+        try:
+            if isinstance(row, str):
+                raise RejectError(row)
+            found = make_impression(rename(row, params.fields), interval, params)
+            impressions.append((number, found))
+        except RejectError as reject:
+            records.rejects.append((number, str(reject)))
+    if impressions:
+        records.impressions.append(as_batch(impressions))
+
+
+def offered_rows(file: pq.ParquetFile) -> Iterator[Offered]:
+    """Every row of a file by its number, without its null values."""
+    for first, batch in batches(file):
+        yield from enumerate(rows_of(batch), first)
+
+
+def rows_of(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
+    """The rows of a batch without their null values, or why one cannot be read."""
+    try:
+        rows = batch.to_pylist()
+    except (ValueError, OverflowError, pa.ArrowException):
+        if batch.num_rows == 1:
+            return ["unreadable_row"]
+        return [row for place in range(len(batch)) for row in rows_of(batch.slice(place, 1))]
+    return [{name: v for name, v in row.items() if v is not None} for row in rows]
+
+
+def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch | None:
+    """The columns under our own names in the types of `examine`; None where one has another."""
+    try:
+        batch.validate(full=True)
+        found = [_column(batch, getattr(params.fields, name)) for name in OWN]
+        time, user, query, results, clicks = found
+        columns = [_times(time), _texts(user), _texts(query, numbers=False)]
+        columns += [_urls(results), _ranks(clicks)]
+    except (pa.ArrowException, TypeError, KeyError):
+        return None
+    return pa.record_batch(columns, names=OWN)
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """The column of a name, or of its parts one inside the other; nulls without one.
+
+    Raises:
+        KeyError: there are both.
+    """
+    names = batch.schema.names
+    first, *parts = name.split(".")
+    if name in names and parts and first in names:
+        raise KeyError(name)
+    if name in names:
+        found = batch[name]
+    elif parts and first in names:
+        found = reduce(pc.struct_field, parts, batch[first])
+    else:
+        return pa.nulls(batch.num_rows)
+    return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+
+
+def _times(times: pa.Array) -> pa.Array:
+    """Times as a number, a moment or a text.
+
+    Raises:
+        TypeError: they are something else.
+    """
+    kind = times.type
+    if pa.types.is_integer(kind):
+        return times.cast(pa.int64())
+    if pa.types.is_floating(kind) or pa.types.is_timestamp(kind):
+        return times
+    return _texts(times, numbers=False)
+
+
+def _texts(values: pa.Array, *, numbers: bool = True) -> pa.Array:
+    """Values as texts.
+
+    Raises:
+        TypeError: they are no texts, and no integers where those may be.
+    """
+    if not (_is_text(values.type) or (numbers and pa.types.is_integer(values.type))):
+        raise TypeError(values.type)
+    return values.cast(pa.string())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    known = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)
+    return kind == pa.string_view() or any(is_kind(kind) for is_kind in known)
+
+
+def _urls(results: pa.Array) -> pa.Array:
+    """Results as lists of texts.
+
+    Raises:
+        TypeError: they are no such lists.
+    """
+    if not _is_text(_item(results.type)):
+        raise TypeError(results.type)
+    return results.cast(pa.list_(pa.string()))
+
+
+def _item(kind: pa.DataType) -> pa.DataType:
+    """The type of the items of a list.
+
+    Raises:
+        TypeError: it is no list.
+    """
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return kind.value_type
+    raise TypeError(kind)
+
+
+def _ranks(clicks: pa.Array) -> pa.Array:
+    """Clicks as lists of ranks; 0, which no result has, where an object has none.
+
+    Raises:
+        TypeError: they are no ranks.
+    """
+    if pa.types.is_null(clicks.type):
+        return pa.nulls(len(clicks), pa.list_(pa.int64()))
+    kind = _item(clicks.type)
+    if pa.types.is_integer(kind) or pa.types.is_null(kind):
+        return clicks.cast(pa.list_(pa.int64()))
+    if not (pa.types.is_struct(kind) and pa.types.is_integer(kind.field("rank").type)):
+        raise TypeError(kind)
+    ranks = pc.struct_field(pc.list_flatten(clicks), "rank").cast(pa.int64()).fill_null(0)
+    return lists_of(lengths(clicks), ranks)
