@@ -8,7 +8,7 @@ from typing import Any
 
 from builder.alignment import changes, maps
 from builder.clicks import estimate, grade
-from builder.collection.trec import export_trec
+from builder.collection.export.trec import export_trec
 from builder.documents import collect_shown, gather, judge_pages, measure_coverage
 from builder.drift import measure
 from builder.ingest import ingest_crawl, ingest_log

@@ -19,13 +19,22 @@ def parse_memory(text: str) -> int:
     Raises:
         UsageError: not a size, or below 256 MiB.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", text.lower())
-    if match is None:
-        raise UsageError(f"--memory: expected a size such as 4GiB or 900MB, found {text!r}")
-    size = int(float(match[1]) * _UNITS[match[2] or ""])
+    size = parse_size(text, "--memory")
     if size < MINIMUM_MEMORY:
         raise UsageError(f"--memory: at least 256MiB is needed, found {text!r}")
     return size
+
+
+def parse_size(text: str, option: str) -> int:
+    """Bytes of a size such as `4GiB`, at least one.
+
+    Raises:
+        UsageError: not a size; `option` says where it was given.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", text.lower())
+    if match is None:
+        raise UsageError(f"{option}: expected a size such as 4GiB or 900MB, found {text!r}")
+    return max(1, int(float(match[1]) * _UNITS[match[2] or ""]))
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ class CollectionDefinition(Section):
         default=(), description="Training snapshots; absent: the first snapshot"
     )
     licence: str = Field(default="not stated", description="Licence of the data, for the card")
+    citation: str = Field(default="", description="How to cite the data, for the card")
+    url: str = Field(default="", description="Where the data is published, for the card")
 
     @property
     def is_draft(self) -> bool:

@@ -38,6 +38,7 @@ from schemas.collection import (
 from schemas.documents import Coverage
 from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
 from schemas.raw import RawImpressions, RawPages
+from schemas.release import Irregularities, ReleaseIds
 from schemas.translation import SENTENCE_FLAGS, QueryCollisions, Sentences, Translations
 
 TABLES: dict[str, type[Contract]] = {
@@ -74,6 +75,8 @@ TABLES: dict[str, type[Contract]] = {
     "near_leaks": NearLeaks,
     "query_changes": QueryChanges,
     "qrel_changes": QrelChanges,
+    "release_ids": ReleaseIds,
+    "irregularities": Irregularities,
 }
 
 __all__ = [
@@ -95,6 +98,7 @@ __all__ = [
     "GradeCuts",
     "GradeSensitivity",
     "Impressions",
+    "Irregularities",
     "JudgedQueries",
     "Judgements",
     "LogQueries",
@@ -112,6 +116,7 @@ __all__ = [
     "RawImpressions",
     "RawPages",
     "Rejects",
+    "ReleaseIds",
     "Sentences",
     "ShownDocuments",
     "Topics",

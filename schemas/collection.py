@@ -103,7 +103,7 @@ class Documents(Contract):
     doc_id = doc_id(primary_key=True)
     url = dy.String(min_length=1, description="Address as fetched")
     url_key = dy.String(min_length=1, description="Canonical URL: the identity of the document")
-    fetched_at = dy.Int64(description="Unix seconds of the fetch")
+    fetched_at = dy.Int64(description="Unix seconds of the fetch; 0: an imported release lacks it")
     title = dy.String(description="Title in the source language")
     text = dy.String(min_length=1, description="Main text in the source language")
     title_en = dy.String(nullable=True, description="English title; null while translation is off")
@@ -137,20 +137,24 @@ class Documents(Contract):
 
 
 class Queries(Contract):
-    """A query of a snapshot."""
+    """A query of a snapshot.
+
+    Releases that were imported do not say topics, impressions, users and clicks: they are empty
+    and 0 there, and nowhere else.
+    """
 
     query_id = query_id(primary_key=True)
     text = dy.String(min_length=1, description="Most frequent surface form")
     text_en = dy.String(nullable=True, description="English text; null while translation is off")
-    topics = dy.List(dy.String(), min_length=1, description="Ids of the topics it matches, sorted")
+    topics = dy.List(dy.String(), description="Ids of the topics it matches, sorted")
     split = dy.String(
         regex=rf"^({'|'.join(SPLITS)})$",
         description="train or heldout at t; later test, or seen where the query was in train",
     )
-    impressions = count("Times shown in the snapshot", minimum=1)
+    impressions = count("Times shown in the snapshot")
     users = count("Distinct users")
     clicks = count("Clicked results")
-    judged = count("Judged documents", minimum=1)
+    judged = count("Judged documents")
     relevant = count("Documents with a grade above 0")
     variant_set = variant_set()
 
@@ -198,7 +202,10 @@ class Qrels(Contract):
     examinations = count("Times examined")
     clicks = count("Times clicked")
     last_clicks = count("Times clicked last")
-    source = dy.String(regex=r"^(click|manual)$", description="Where the grade comes from")
+    source = dy.String(
+        regex=r"^(click|manual|release)$",
+        description="Where the grade comes from; release: from an imported one that does not say",
+    )
     score_low = probability("Lower end of the credible interval of the score")
     score_high = probability("Upper end of the credible interval of the score")
     stability = probability("Posterior probability that the score falls within the same grade")

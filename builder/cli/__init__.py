@@ -18,6 +18,7 @@ from builder.cli import (
     evaluation,
     judging,
     queries,
+    release,
     studies,
     translation,
 )
@@ -36,9 +37,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (build, collection, analysis, evaluation, judging, studies):
+for module in (build, collection, release, analysis, evaluation, judging, studies):
     for verb in module.VERBS:
-        app.command()(verb)
+        app.command(verb.__name__.rstrip("_"))(verb)
 for group in (
     queries.topics,
     queries.queries,

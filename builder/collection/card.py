@@ -7,16 +7,17 @@ from builder.collection.evidence import evidence, percent
 from builder.collection.layout import CARD, snapshot_folder
 
 _FRONT = """---
-pretty_name: {name} {version}
+pretty_name: {name}
 language: [{languages}]
 task_categories: [text-retrieval]
 configs:
 {configs}---
+"""
 
+_CARD = """
 # {name} {version}
 
-A longitudinal test collection for information retrieval: the same topics, queried and crawled at
-{count} points in time, with graded relevance judgements derived from clicks. Licence: {licence}.
+{described}
 
 | snapshot | interval | documents | queries | judgements |
 |---|---|--:|--:|--:|
@@ -43,10 +44,36 @@ Distinct queries that each rule left out, in the order of the rules.
 ## Evidence
 
 {evidence}
+## Personal data
+
+A query is published only where at least {k} users asked it in the snapshot, and where no pattern
+with a valid check digit takes it for an address, a number of a person or of an account; what was
+withheld is counted above. User identifiers are replaced at ingestion and are in no published
+table; times of clicks are reduced to the snapshot. Pages are as their owners published them: they
+may name people, and owners may ask for removal.
+
+## Known limits
+
+Grades come from clicks: what nobody saw has none, and what is shown high is clicked more, also
+under a click model; `stability` says how sure a grade is. A change between two snapshots may come
+from the world or from the construction: `drift.json` marks what looks like the latter. English
+texts are machine translations; `flags` of the sentence tables mark doubtful ones.
+
+## Citation
+
+{citation}
+
+## Provenance
+
+{provenance}
+
 ## Parameters
 
 {parameters}
 """
+
+
+_SUFFIXES = {"documents": "/part-*.parquet", "queries": ".parquet", "qrels": ".parquet"}
 
 
 def write_card(
@@ -62,15 +89,18 @@ def write_card(
     """
     collection = defined["collection"]
     snapshots = defined["snapshots"]
-    text = _FRONT.format(
+    patterns = {
+        f"{kind} {s['name']}": f"snapshots/{s['name']}/{kind}{suffix}"
+        for kind, suffix in _SUFFIXES.items()
+        for s in snapshots
+    }
+    text = front_matter(defined, configurations(patterns)) + _CARD.format(
         name=collection["name"],
         version=collection["version"],
-        languages=", ".join(collection["languages"]),
-        licence=" ".join(collection["licence"].split()),
-        count=len(snapshots),
-        configs="".join(
-            _configuration(kind, snapshots) for kind in ("documents", "queries", "qrels")
-        ),
+        described=described(defined),
+        citation=_one_line(collection["citation"]) or "Not stated.",
+        provenance=_provenance(snapshots),
+        k=defined["parameters"]["select"]["min_users"],
         rows="".join(_row(s, tables) for s in snapshots),
         funnel=_funnel(selection),
         evidence=_evidence(folder, [s["name"] for s in snapshots]),
@@ -79,15 +109,99 @@ def write_card(
     (folder / CARD).write_text(text, encoding="utf-8")
 
 
-def _configuration(kind: str, snapshots: list[dict[str, Any]]) -> str:
-    """One dataset configuration; split names take no dash."""
-    suffix = "/part-*.parquet" if kind == "documents" else ".parquet"
-    lines = [f"  - config_name: {kind}\n    data_files:\n"]
-    for snapshot in snapshots:
-        name = snapshot["name"]
-        split = f"snapshot_{name.replace('-', '_')}"
-        lines.append(f"      - split: {split}\n        path: snapshots/{name}/{kind}{suffix}\n")
+_RELEASE_CARD = """
+# {name} {version}
+
+{described}
+
+Imported from a release in the layout `{layout}`; its licence and terms hold.
+
+| snapshot | interval | documents | queries | judgements |
+|---|---|--:|--:|--:|
+{rows}
+- `snapshots/<snapshot>/release_ids.parquet`: the ids of the release and the stable ones
+- `snapshots/<snapshot>/rejects.parquet`, `irregularities.parquet`: what was left out, what was odd
+- `drift.json`, `report.html`, `changes/`: what changed from snapshot to snapshot
+- `manifest.json`, `SHA256SUMS`: every file and input by hash
+
+What the release does not say is empty or 0: topics, impressions, users, clicks, times of fetches.
+
+## Provenance
+
+{provenance}
+"""
+
+
+def write_release_card(folder: Path, defined: dict[str, Any], tables: dict[str, Any]) -> None:
+    """Write the card of an imported release; arguments as of `write_card`."""
+    snapshots = defined["snapshots"]
+    patterns = {
+        f"{kind} {s['name']}": f"snapshots/{s['name']}/{kind}{suffix}"
+        for kind, suffix in _SUFFIXES.items()
+        for s in snapshots
+    }
+    text = front_matter(defined, configurations(patterns)) + _RELEASE_CARD.format(
+        name=defined["collection"]["name"],
+        version=defined["collection"]["version"],
+        described=described(defined),
+        layout=defined["imported"]["layout"],
+        rows="".join(_row(s, tables) for s in snapshots),
+        provenance=_provenance(snapshots),
+    )
+    (folder / CARD).write_text(text, encoding="utf-8")
+
+
+def described(defined: dict[str, Any]) -> str:
+    """A collection in two sentences."""
+    licence = _one_line(defined["collection"]["licence"])
+    return (
+        "A longitudinal test collection for information retrieval: the same topics, queried and "
+        f"crawled at {len(defined['snapshots'])} points in time, with graded relevance judgements "
+        f"derived from clicks. Licence: {licence}."
+    )
+
+
+def front_matter(defined: dict[str, Any], configs: str) -> str:
+    """The metadata at the beginning of a card, with its dataset configurations."""
+    collection = defined["collection"]
+    return _FRONT.format(
+        name=f"{collection['name']} {collection['version']}",
+        languages=", ".join(collection["languages"]),
+        configs=configs,
+    )
+
+
+def configurations(patterns: dict[str, str]) -> str:
+    """Dataset configurations, one a table; split names take no dash.
+
+    Args:
+        patterns: Paths of the files of each table of a snapshot, by `<table> <snapshot>`.
+    """
+    lines = []
+    before = ""
+    for key, pattern in patterns.items():
+        kind, _, snapshot = key.partition(" ")
+        if kind != before:
+            lines.append(f"  - config_name: {kind}\n    data_files:\n")
+        before = kind
+        split = f"snapshot_{snapshot.replace('-', '_')}"
+        lines.append(f"      - split: {split}\n        path: {pattern}\n")
     return "".join(lines)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _provenance(snapshots: list[dict[str, Any]]) -> str:
+    """The raw files of each snapshot, by their sha256."""
+    lines = ["| snapshot | input | file | sha256 |", "|---|---|---|---|"]
+    for snapshot in snapshots:
+        for kind in ("log", "crawl", "judgements", "release"):
+            for name, digest in snapshot.get(kind, {}).items():
+                cell = _one_line(name).replace("|", "\\|")
+                lines.append(f"| {snapshot['name']} | {kind} | `{cell}` | `{digest[:16]}...` |")
+    return "\n".join(lines)
 
 
 def _funnel(selection: dict[str, Any]) -> str:

@@ -41,6 +41,11 @@ CHANGE_TABLES: Mapping[str, str] = {
     "query_changes": "changes/queries",
     "qrel_changes": "changes/qrels",
 }
+RELEASE_TABLES: Mapping[str, str] = {
+    "release_ids": "release_ids",
+    "irregularities": "irregularities",
+}
+"""Tables that a snapshot of an imported release has, and no other."""
 PUBLISHED = {**COLLECTION_TABLES, **SNAPSHOT_TABLES, **CHANGE_TABLES}
 """Path of every published table, without suffix; those of a snapshot below its folder."""
 

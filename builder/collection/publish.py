@@ -5,7 +5,6 @@ A released version never changes; a draft (0.x or a pre-release) is replaced as 
 
 import ctypes
 import json
-import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,12 +14,14 @@ import polars as pl
 
 from builder.collection import layout
 from builder.collection.card import write_card
+from builder.collection.croissant import write_croissant
+from builder.collection.files import link
 from builder.collection.manifest import define, write_manifest
 from builder.errors import DataError, DefinitionError
 from builder.queries import funnel, parse_topics, require_same_topics
 from builder.stage import CONTRACTS, Scope, Stage
 from builder.store import PARTIAL, Store, canonical_json
-from builder.tables import Table, TableWriter, write_frame
+from builder.tables import Table, TableWriter, table_at, write_frame
 from builder.workflow import Definition, is_draft
 from schemas import Rejects
 
@@ -128,9 +129,21 @@ def publish(definition: Definition, store: Store, stages: Iterable[Stage]) -> Pa
     units = _units(definition, store, stages)
     selected = selection(definition, units)
     write_card(partial, defined, tables, selected)
+    write_croissant(partial, json.loads(canonical_json(defined)), _main_tables(partial, definition))
     write_manifest(partial, defined, units, tables, selected)
     _swap(partial, final)
     return final
+
+
+def _main_tables(folder: Path, definition: Definition) -> dict[str, list[str]]:
+    """Paths of documents, queries and judgements, by `<table> <snapshot>`."""
+    found = {}
+    for name in definition.workflow.names:
+        home = layout.snapshot_folder(folder, name)
+        for kind in ("documents", "queries", "qrels"):
+            paths = table_at(home, kind, CONTRACTS[kind]).paths
+            found[f"{kind} {name}"] = [path.relative_to(folder).as_posix() for path in paths]
+    return found
 
 
 def _units(definition: Definition, store: Store, stages: Iterable[Stage]) -> dict[str, Any]:
@@ -218,15 +231,6 @@ def _link_files(store: Store, stage: Stage, key: str, folder: Path) -> None:
         if not name.endswith(".parquet"):
             base = folder / stage.name / key if stage.scope is Scope.SNAPSHOT else folder
             link(home / name, base / name)
-
-
-def link(source: Path, target: Path) -> None:
-    """Give a file a second name, or a copy where the file system has no links."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def _concatenate(tables: list[Table], name: str, path: Path) -> None:

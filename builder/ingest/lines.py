@@ -192,6 +192,16 @@ def read_blocks(source: Source, longest: int) -> Iterator[Block]:
         yield chunk.block()
 
 
+def read_pieces(source: Source) -> Iterator[tuple[bytes, str | None]]:
+    """The decompressed bytes of a file in pieces; with the last one why reading stopped, or None.
+
+    Raises:
+        FormatError: the file cannot be opened.
+    """
+    with open_plain(source) as file:
+        yield from _pieces(file, source, CHUNK)
+
+
 def read_chunks(source: Source, longest: int, size: int | None = None) -> Iterator[Chunk]:
     """The lines of a file in chunks of about `size` bytes; see `read_blocks`."""
     first, rest, is_cut = 1, b"", False

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.collection.trec import document_lines, escape_markup, export_trec, unescape_markup
+from builder.collection.export.markup import escape_markup, lines, unescape_markup
+from builder.collection.export.trec import export_trec
 from builder.parameters import ExportParameters
 from builder.progress import Silent
 from builder.resources import Limits
@@ -58,12 +59,12 @@ def test_escape_examples(text: str, escaped: str) -> None:
     assert escape_markup(text) == escaped
 
 
-def test_one_line_a_sentence_and_tags_on_their_own() -> None:
-    lines = "".join(document_lines("d1", "Titre", "Une.\r\nDeux.\u2028\n  \n<DOC>Trois"))
-    assert lines == (
-        "<DOC>\n<DOCNO>d1</DOCNO>\n<DOCID>d1</DOCID>\n<TEXT>\n"
-        "Titre\nUne.\nDeux.\n&lt;DOC>Trois\n</TEXT>\n</DOC>\n"
+def test_one_line_a_sentence() -> None:
+    texts = pl.DataFrame(
+        {"title": [" Titre", ""], "text": ["Une.\r\nDeux.\u2028\n  \n Trois ", "\n"]}
     )
+    found = texts.select(lines(pl.col("title"), pl.col("text")))
+    assert found.to_series().to_list() == ["Titre\nUne.\nDeux.\nTrois", ""]
 
 
 def _blank(contract: type, rows: int, **columns: object) -> pl.DataFrame:

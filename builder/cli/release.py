@@ -1,0 +1,95 @@
+"""Verbs about layouts and versions of collections: `export`, `import`, `diff`."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from builder.cli.analysis import Memory, working_limits
+from builder.cli.output import table
+
+
+class ExportLayout(StrEnum):
+    """The layouts of `builder.collection.export`."""
+
+    TREC = "trec"
+    LONGEVAL_2023 = "longeval-2023"
+    LONGEVAL_WEB = "longeval-web"
+    HUGGINGFACE = "huggingface"
+
+
+def export(
+    collection: Annotated[Path, typer.Argument(help="A version folder, or one above it.")],
+    layout: Annotated[ExportLayout, typer.Option(help="How files are laid out.")],
+    out: Annotated[Path, typer.Option(help="A new or empty folder.")],
+    language: Annotated[
+        list[str] | None, typer.Option(help="`fr` or `en`, repeatable; default: all there are.")
+    ] = None,
+    file_size: Annotated[
+        str, typer.Option(help="A file of documents ends with the one that fills it.")
+    ] = "256MiB",
+) -> None:
+    """Write a collection in a layout that other tools load.
+
+    Example: longeval export demo/collection --layout longeval-web --out web
+    """
+    from builder.collection.export import export as write
+    from builder.progress import Terminal
+    from builder.resources import parse_size
+
+    size = parse_size(file_size, "--file-size")
+    written = write(
+        collection,
+        layout.value,
+        out,
+        languages=tuple(language or ()),
+        max_file_bytes=size,
+        progress=Terminal(),
+    )
+    typer.echo(f"wrote {written}")
+
+
+class ImportLayout(StrEnum):
+    """The layouts of `builder.collection.imports`."""
+
+    LONGEVAL_2023 = "longeval-2023"
+    LONGEVAL_WEB = "longeval-web"
+
+
+def import_(
+    release: Annotated[Path, typer.Argument(help="The folder of a published release.")],
+    layout: Annotated[ImportLayout, typer.Option(help="How its files are laid out.")],
+    out: Annotated[Path, typer.Option(help="The collection; its version is written in it.")],
+    name: Annotated[str | None, typer.Option(help="Of the collection; default: layout.")] = None,
+    version: Annotated[str, typer.Option(help="Of the collection.")] = "1.0.0",
+    memory: Memory = "4GiB",
+) -> None:
+    """Make a collection of a published LongEval release.
+
+    Example: longeval import release_2025_p1 --layout longeval-web --out longeval-web
+    """
+    from builder.collection.imports import import_release
+    from builder.progress import Terminal
+
+    with working_limits(memory) as limits:
+        report = import_release(
+            release,
+            layout.value,
+            out,
+            name=name,
+            version=version,
+            limits=limits,
+            progress=Terminal(),
+        )
+    rows = [
+        (snapshot, ledger.rows_in, ledger.rows_out, reason, count)
+        for snapshot, ledger in report.ledgers.items()
+        for reason, count in sorted(ledger.rejected.items()) or [("-", 0)]
+    ]
+    typer.echo(table(rows, ("snapshot", "records", "kept", "left out because", "rows")))
+    typer.echo(f"wrote {report.version}; check it: longeval validate {report.version}")
+
+
+VERBS: tuple[Callable[..., Any], ...] = (export, import_)

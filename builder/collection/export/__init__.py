@@ -1,0 +1,132 @@
+"""A published collection in the layouts that the field's tools load.
+
+Every export also holds `longeval-export.json`, which says what was exported, how markup was
+escaped and what the layout cannot hold, and `SHA256SUMS`.
+"""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.collection.export import huggingface, longeval_2023, longeval_web, markup
+from builder.collection.export.source import SnapshotTables
+from builder.collection.export.trec import write_trec
+from builder.collection.files import sum_lines
+from builder.collection.read import Collection, open_collection
+from builder.errors import UsageError
+from builder.parameters import ExportParameters
+from builder.progress import Progress, Silent
+from builder.store import PARTIAL, canonical_json
+
+DESCRIPTION = "longeval-export.json"
+Writer = Callable[[Collection, Path, tuple[str, ...], int, Progress], None]
+
+
+def _export_trec(
+    collection: Collection,
+    out: Path,
+    languages: tuple[str, ...],
+    max_bytes: int,
+    progress: Progress,
+) -> None:
+    for name in collection.snapshots:
+        tables = SnapshotTables(collection, name)
+        parts = (tables.documents, tables.queries, tables.qrels)
+        write_trec(out / name, *parts, languages, max_bytes, progress)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A way to lay out a collection.
+
+    Args:
+        write: Writes one.
+        lost: What it cannot hold.
+    """
+
+    write: Writer
+    lost: tuple[str, ...]
+
+
+LAYOUTS = {
+    "trec": Layout(_export_trec, longeval_web.LOST),
+    "longeval-2023": Layout(longeval_2023.export_longeval_2023, longeval_2023.LOST),
+    "longeval-web": Layout(longeval_web.export_longeval_web, longeval_web.LOST),
+    "huggingface": Layout(huggingface.export_huggingface, huggingface.LOST),
+}
+
+
+def export(
+    collection: Path | str,
+    layout: str,
+    out: Path | str,
+    *,
+    languages: tuple[str, ...] = (),
+    max_file_bytes: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Export a collection.
+
+    Args:
+        collection: A version folder, or one above it.
+        layout: One of `LAYOUTS`.
+        out: A folder that does not exist yet, or an empty one.
+        languages: `fr`, `en`; default: all that the collection has.
+        max_file_bytes: A file of documents ends with the one that fills it.
+        progress: Where progress goes.
+
+    Returns:
+        The folder.
+
+    Raises:
+        UsageError: no such layout or language, or the folder is not empty.
+        DataError: the layout cannot hold the collection.
+    """
+    opened, target = open_collection(collection), Path(out)
+    if layout not in LAYOUTS:
+        raise UsageError(f"no layout {layout!r}; the layouts are {', '.join(LAYOUTS)}")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target}: expected an empty or new folder, found something in it")
+    chosen = _languages(opened, languages)
+    partial = target.with_name(target.name + PARTIAL)
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    meter = progress or Silent()
+    meter.start(f"export {layout}", None, "documents")
+    size = max_file_bytes or ExportParameters().max_file_bytes
+    try:
+        LAYOUTS[layout].write(opened, partial, chosen, size, meter)
+        _describe(opened, layout, chosen, partial)
+        if target.exists():
+            target.rmdir()
+        partial.rename(target)
+    finally:
+        meter.finish()
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def _languages(collection: Collection, asked: tuple[str, ...]) -> tuple[str, ...]:
+    has = SnapshotTables(collection, collection.snapshots[0]).languages
+    missing = sorted({*asked} - {*has})
+    if missing:
+        raise UsageError(
+            f"{collection.path}: the collection is in {', '.join(has)}, not in {', '.join(missing)}"
+        )
+    return tuple(language for language in has if not asked or language in asked)
+
+
+def _describe(
+    collection: Collection, layout: str, languages: tuple[str, ...], folder: Path
+) -> None:
+    described = {
+        "collection": collection.signature,
+        "layout": layout,
+        "snapshots": list(collection.snapshots),
+        "languages": list(languages),
+        "markup": markup.RULE if layout != "huggingface" else "none",
+        "lost": list(LAYOUTS[layout].lost),
+    }
+    (folder / DESCRIPTION).write_text(canonical_json(described), encoding="utf-8")
+    (folder / "SHA256SUMS").write_text(sum_lines(folder), encoding="utf-8")

@@ -1,0 +1,180 @@
+"""Files of an export: documents in parts of a set size, queries, judgements and addresses.
+
+In: tables of a snapshot, a batch at a time. Out: UTF-8 text with LF line ends; equal tables are
+equal bytes.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import polars as pl
+
+from builder.collection.export.markup import escaped, lines, one_line
+from builder.progress import Progress
+from builder.tables import Table
+
+ROWS = 4096
+"""Documents that are written together."""
+
+
+class Parts:
+    """Texts of documents in files of a set size.
+
+    Args:
+        folder: Where the files go; made here.
+        name: The name of each file, by its number from 1.
+        max_bytes: A file ends with the document that makes it this large.
+        around: What a file begins with, what is between two documents, what a file ends with.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        name: Callable[[int], str],
+        max_bytes: int,
+        around: tuple[str, str, str] = ("", "", ""),
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.count = 0
+        self._folder, self._name = folder, name
+        self._max_bytes = max_bytes
+        self._first, self._between, self._last = around
+        self._number = 0
+        self._open()
+
+    def _open(self) -> None:
+        self._number, self._size = self._number + 1, 0
+        path = self._folder / self._name(self._number)
+        self._file = path.open("w", encoding="utf-8", newline="\n")
+        self._file.write(self._first)
+
+    def add(self, texts: pl.Series) -> None:
+        """Append documents."""
+        ends = np.cumsum(texts.str.len_bytes().to_numpy().astype(np.int64))
+        start, before = 0, 0
+        while start < len(texts):
+            if self._size >= self._max_bytes:
+                self.close()
+                self._open()
+            room = before + self._max_bytes - self._size
+            stop = min(int(np.searchsorted(ends, room)) + 1, len(texts))
+            piece = self._between.join(texts.slice(start, stop - start).to_list())
+            self._file.write((self._between if self._size else "") + piece)
+            self._size += int(ends[stop - 1]) - before
+            start, before = stop, int(ends[stop - 1])
+        self.count += len(texts)
+
+    def close(self) -> None:
+        """End the last file."""
+        self._file.write(self._last)
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def write_documents(parts: Parts, documents: Iterator[pl.Series]) -> int:
+    """Write documents; returns how many there are."""
+    with parts:
+        for texts in documents:
+            parts.add(texts)
+    return parts.count
+
+
+def trec_texts(
+    documents: Table, suffix: str, progress: Progress, docno: pl.Expr | None = None
+) -> Iterator[pl.Series]:
+    """Documents as TREC has them, each tag on its own line; the title is the first line of text.
+
+    Args:
+        documents: `schemas.Documents`.
+        suffix: Of the columns of a language: `""` or `"_en"`.
+        progress: Counts documents.
+        docno: The document number; default: `doc_id`.
+    """
+    number = pl.col("doc_id") if docno is None else docno
+    for frame in _frames(documents, suffix, progress):
+        body = escaped(lines(pl.col("title"), pl.col("text")))
+        text = pl.concat_str(
+            pl.lit("<DOC>\n<DOCNO>"),
+            number,
+            pl.lit("</DOCNO>\n<DOCID>"),
+            number,
+            pl.lit("</DOCID>\n<TEXT>\n"),
+            pl.when(body != "").then(body + "\n").otherwise(pl.lit("")),
+            pl.lit("</TEXT>\n</DOC>\n"),
+        )
+        yield frame.select(text)["literal"]
+
+
+def json_texts(
+    documents: Table, suffix: str, progress: Progress, docno: pl.Expr | None = None
+) -> Iterator[pl.Series]:
+    """Documents as JSON objects `{id, contents}`; arguments as of `trec_texts`."""
+    number = pl.col("doc_id") if docno is None else docno
+    for frame in _frames(documents, suffix, progress):
+        contents = lines(pl.col("title"), pl.col("text"))
+        objects = frame.select(pl.struct(id=number, contents=contents).struct.json_encode())
+        yield objects.to_series()
+
+
+def _frames(documents: Table, suffix: str, progress: Progress) -> Iterator[pl.DataFrame]:
+    columns = ["doc_id", f"title{suffix}", f"text{suffix}"]
+    for batch in documents.batches(columns, rows=ROWS):
+        frame = pl.from_arrow(batch)
+        if isinstance(frame, pl.DataFrame):
+            progress.advance(frame.height)
+            yield frame.rename({columns[1]: "title", columns[2]: "text"})
+
+
+def write_queries(path: Path, queries: pl.DataFrame, ids: str = "query_id") -> None:
+    """Write `id<TAB>text` lines.
+
+    Args:
+        path: The file.
+        queries: Ids and `text`.
+        ids: Column of ids.
+    """
+    rows = queries.select(pl.concat_str(pl.col(ids), one_line(pl.col("text")), separator="\t"))
+    write_lines(path, rows.to_series())
+
+
+def write_topics(path: Path, queries: pl.DataFrame, ids: str = "query_id") -> None:
+    """Write TREC topics: `<top>`, `<num>`, `<title>`; arguments as of `write_queries`."""
+    rows = queries.select(
+        pl.format(
+            "<top>\n<num>{}</num>\n<title>{}</title>\n</top>",
+            pl.col(ids),
+            escaped(one_line(pl.col("text"))),
+        )
+    )
+    write_lines(path, rows.to_series())
+
+
+def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
+    """Write `query 0 document grade` lines of the columns `query_id`, `doc_id`, `grade`."""
+    rows = qrels.select(pl.format("{} 0 {} {}", "query_id", "doc_id", "grade"))
+    write_lines(path, rows.to_series())
+
+
+def write_addresses(path: Path, documents: Table) -> None:
+    """Write `document<TAB>address` lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for batch in documents.batches(["doc_id", "url"], rows=65_536):
+            frame = pl.from_arrow(batch)
+            if isinstance(frame, pl.DataFrame):
+                text = pl.concat_str(pl.col("doc_id"), one_line(pl.col("url")), separator="\t")
+                file.writelines(frame.select(text + "\n").to_series())
+
+
+def write_lines(path: Path, rows: pl.Series) -> None:
+    """Write texts as lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{row}\n" for row in rows)

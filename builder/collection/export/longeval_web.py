@@ -1,0 +1,133 @@
+"""The layout of LongEval 2025, which `ir-datasets-longeval` loads.
+
+```
+<Language>/LongEval Train Collection/Trec/<snapshot>_<language>/collector_kodicare_<n>.txt.trec
+                                     ... /metadata.json       base, timestamp, prior snapshots
+<Language>/LongEval Train Collection/Json/<snapshot>_<language>/collector_kodicare_<n>.txt.json
+<Language>/LongEval Train Collection/queries/<snapshot>_queries.txt          number<TAB>text
+<Language>/LongEval Train Collection/qrels/<snapshot>_<language>/qrels_processed.txt
+French/collection_db.db     mapping(id, url, last_updated_at, date), the last two lists in JSON
+```
+Ids are numbers, as in the original (see `numbers`); `<DOCNO>` says `doc` before them.
+"""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import polars as pl
+
+from builder.collection.export.files import (
+    Parts,
+    json_texts,
+    trec_texts,
+    write_documents,
+    write_qrels,
+    write_queries,
+)
+from builder.collection.export.numbers import check_numbers, number_of
+from builder.collection.export.source import SnapshotTables
+from builder.collection.export.trec import SUFFIXES
+from builder.collection.read import Collection
+from builder.progress import Progress
+
+FOLDERS = {"fr": "French", "en": "English"}
+TRAIN = "LongEval Train Collection"
+ARRAY = ("[\n", ",\n", "\n]\n")
+LOST = (
+    "titles as such (first line of the text), blank lines and spaces at line ends",
+    "addresses other than the last one of a page",
+    "the split, topics, click evidence, variants and flags",
+)
+_MAPPING = """
+CREATE TABLE mapping (
+    id INTEGER PRIMARY KEY, url TEXT UNIQUE, last_updated_at TEXT, date TEXT
+)"""
+
+
+def export_longeval_web(
+    collection: Collection,
+    out: Path,
+    languages: tuple[str, ...],
+    max_bytes: int,
+    progress: Progress,
+) -> None:
+    """Write a collection into a folder.
+
+    Raises:
+        DataError: two ids have one number.
+    """
+    snapshots = [SnapshotTables(collection, name) for name in collection.snapshots]
+    for name, what in (("doc_id", "documents"), ("query_id", "queries")):
+        tables = [s.documents if what == "documents" else s.queries for s in snapshots]
+        found = pl.concat([table.scan().select(name) for table in tables]).unique().collect()
+        check_numbers(found[name], what)
+    for place, snapshot in enumerate(snapshots):
+        for language in languages:
+            prior = list(collection.snapshots[:place][::-1])
+            _write(snapshot, out, language, prior, max_bytes, progress)
+    _write_mapping(snapshots, out / FOLDERS["fr"] / "collection_db.db")
+
+
+def _write(
+    snapshot: SnapshotTables,
+    out: Path,
+    language: str,
+    prior: list[str],
+    max_bytes: int,
+    progress: Progress,
+) -> None:
+    home, suffix = out / FOLDERS[language] / TRAIN, SUFFIXES[language]
+    name = f"{snapshot.name}_{language}"
+    docno = pl.format("doc{}", number_of("doc_id"))
+    texts = trec_texts(snapshot.documents, suffix, progress, docno)
+    write_documents(Parts(home / "Trec" / name, _trec_name, max_bytes), texts)
+    objects = json_texts(snapshot.documents, suffix, progress, docno)
+    write_documents(Parts(home / "Json" / name, _json_name, max_bytes, ARRAY), objects)
+    described = {"base": "longeval-web", "snapshot": snapshot.name, "prior-datasets": prior}
+    described["timestamp"] = snapshot.name[:7]
+    (home / "Trec" / name / "metadata.json").write_text(json.dumps(described) + "\n", "utf-8")
+    queries = snapshot.query_texts(suffix).with_columns(number=number_of("query_id"))
+    write_queries(home / "queries" / f"{snapshot.name}_queries.txt", queries, "number")
+    qrels = snapshot.judgements().with_columns(number_of("query_id"), number_of("doc_id"))
+    write_qrels(home / "qrels" / name / "qrels_processed.txt", qrels)
+
+
+def _trec_name(number: int) -> str:
+    return f"collector_kodicare_{number}.txt.trec"
+
+
+def _json_name(number: int) -> str:
+    return f"collector_kodicare_{number}.txt.json"
+
+
+def _write_mapping(snapshots: list[SnapshotTables], path: Path) -> None:
+    """One row a document: its address, and when each snapshot that has it was made and fetched."""
+    frames = [
+        snapshot.documents.scan().select(
+            "doc_id",
+            "url",
+            pl.lit(snapshot.name).alias("snapshot"),
+            "fetched_at",
+        )
+        for snapshot in snapshots
+    ]
+    rows = (
+        pl.concat(frames)
+        .sort("doc_id", "snapshot")
+        .group_by("doc_id", maintain_order=True)
+        .agg(pl.col("url").last(), "fetched_at", "snapshot")
+        .with_columns(number_of("doc_id"))
+        .collect()
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(_MAPPING)
+        connection.executemany(
+            "INSERT INTO mapping VALUES (?, ?, ?, ?)",
+            (
+                (number, url, json.dumps(times), json.dumps(names))
+                for number, url, times, names in rows.iter_rows()
+            ),
+        )

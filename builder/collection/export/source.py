@@ -1,0 +1,51 @@
+"""What an export reads: the tables of one snapshot of a published collection."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from builder.collection.export.trec import languages_of
+from builder.collection.read import Collection
+from builder.tables import Table, table_at
+from schemas import Documents, Qrels, Queries
+
+
+@dataclass(frozen=True)
+class SnapshotTables:
+    """Documents, queries and judgements of a snapshot."""
+
+    collection: Collection
+    name: str
+
+    def _table(self, name: str, contract: type[Documents | Queries | Qrels]) -> Table:
+        return table_at(self.collection.snapshot(self.name).folder, name, contract)
+
+    @property
+    def documents(self) -> Table:
+        """Documents; no parts where the collection holds none."""
+        return self._table("documents", Documents)
+
+    @property
+    def queries(self) -> Table:
+        """Queries."""
+        return self._table("queries", Queries)
+
+    @property
+    def qrels(self) -> Table:
+        """Judgements."""
+        return self._table("qrels", Qrels)
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """Languages it is in."""
+        return languages_of(self.queries)
+
+    def query_texts(self, suffix: str) -> pl.DataFrame:
+        """`query_id`, `text` and `split` of all queries in one language."""
+        columns = ("query_id", pl.col(f"text{suffix}").alias("text"), "split")
+        return self.queries.scan().select(*columns).collect()
+
+    def judgements(self) -> pl.DataFrame:
+        """`query_id`, `doc_id` and `grade` of all judgements."""
+        return self.qrels.scan().select("query_id", "doc_id", "grade").collect()

@@ -1,0 +1,181 @@
+"""The tables of a release's snapshots -> a version folder: maps, changes, drift, card, manifest."""
+
+import shutil
+from calendar import monthrange
+from datetime import date, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builder.alignment import changes, maps
+from builder.collection import layout as places
+from builder.collection.card import write_release_card
+from builder.collection.croissant import write_croissant
+from builder.collection.imports.found import ReleasedSnapshot
+from builder.collection.manifest import write_manifest
+from builder.content import content_hash
+from builder.drift import measure
+from builder.parameters import ChangeParameters
+from builder.progress import Progress
+from builder.resources import Limits
+from builder.store import sha256
+from builder.tables import Table, TableWriter, table_at, write_frame
+from schemas import TABLES, Topics
+
+MAIN = ("documents", "queries", "qrels")
+CHANGES = ("document_changes", "query_changes", "qrel_changes")
+
+
+def publish_release(
+    folder: Path,
+    name: str,
+    version: str,
+    layout: str,
+    snapshots: list[ReleasedSnapshot],
+    root: Path,
+    limits: Limits,
+    progress: Progress,
+) -> None:
+    """Add what is made from the tables of the snapshots, and describe the whole."""
+    names = [snapshot.name for snapshot in snapshots]
+    _compare(folder, names, limits, progress)
+    write_frame(pl.DataFrame(schema=Topics.dtypes()), folder / "topics.parquet", Topics)
+    has_documents = any(snapshot.documents for snapshot in snapshots)
+    defined = _define(name, version, layout, snapshots, root, has_documents=has_documents)
+    tables = _describe_tables(folder, names, limits)
+    write_release_card(folder, defined, tables)
+    main = {
+        f"{kind} {snapshot}": [
+            path.relative_to(folder).as_posix() for path in _table(folder, snapshot, kind).paths
+        ]
+        for kind in MAIN
+        for snapshot in names
+    }
+    write_croissant(folder, defined, main)
+    write_manifest(folder, defined, {}, tables, {})
+
+
+def _table(folder: Path, snapshot: str, name: str) -> Table:
+    return table_at(places.snapshot_folder(folder, snapshot), name, TABLES[name])
+
+
+def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
+    """Write the maps, the changes of neighbours, `drift.json` and the report."""
+    tables = {kind: {name: _table(folder, name, kind) for name in names} for kind in MAIN}
+    scratch = Limits(limits.scratch / "compare", limits.threads, limits.memory)
+    scratch.scratch.mkdir()
+    found: dict[str, dict[tuple[str, str], Table]] = {name: {} for name in CHANGES}
+    for place, pair in enumerate(pairwise(names)):
+        home = scratch.scratch / "_".join(pair)
+        home.mkdir()
+        sides = {
+            f"{kind}_{side}": tables[kind][snapshot]
+            for kind in MAIN
+            for side, snapshot in zip(("from", "to"), pair, strict=True)
+        }
+        changes(
+            home,
+            **sides,
+            earlier=tuple(tables["documents"][name] for name in names[:place]),
+            from_snapshot=pair[0],
+            to_snapshot=pair[1],
+            params=ChangeParameters(),
+            limits=_private(scratch, f"pair-{place}"),
+            progress=progress,
+        )
+        for name in CHANGES:
+            found[name][pair] = table_at(home, name, TABLES[name])
+    maps(
+        folder,
+        documents=tables["documents"],
+        queries=tables["queries"],
+        limits=_private(scratch, "maps"),
+        progress=progress,
+    )
+    measure(
+        folder,
+        **tables,
+        document_changes=found["document_changes"],
+        query_changes=found["query_changes"],
+        qrel_changes=found["qrel_changes"],
+        documents_map=table_at(folder, "documents_map", TABLES["documents_map"]),
+        queries_map=table_at(folder, "queries_map", TABLES["queries_map"]),
+        params=ChangeParameters(),
+        limits=_private(scratch, "drift"),
+        progress=progress,
+    )
+    (folder / "rejects.parquet").unlink()
+    for name, parts in found.items():
+        path = folder / f"{places.CHANGE_TABLES[name]}.parquet"
+        with TableWriter(path, TABLES[name]) as writer:
+            for table in parts.values():
+                for batch in table.batches():
+                    writer.write(batch)
+    shutil.rmtree(scratch.scratch)
+
+
+def _private(limits: Limits, name: str) -> Limits:
+    folder = limits.scratch / name
+    folder.mkdir()
+    return Limits(folder, limits.threads, limits.memory)
+
+
+def _define(
+    name: str,
+    version: str,
+    layout: str,
+    snapshots: list[ReleasedSnapshot],
+    root: Path,
+    *,
+    has_documents: bool,
+) -> dict[str, Any]:
+    """What the version is made from, in the form that a build's manifest has."""
+    return {
+        "collection": {
+            "name": name,
+            "version": version,
+            "languages": ["fr", "en"],
+            "licence": "as stated by the release",
+            "citation": "",
+            "url": "",
+        },
+        "snapshots": [_snapshot(snapshot, root) for snapshot in snapshots],
+        "topics": {},
+        "parameters": {},
+        "imported": {"layout": layout, "documents": has_documents},
+    }
+
+
+def _snapshot(snapshot: ReleasedSnapshot, root: Path) -> dict[str, Any]:
+    paths = [path for path, _, _ in snapshot.queries] + snapshot.qrels
+    paths += [path for found in snapshot.documents.values() for path in found]
+    paths += [path for path in (snapshot.addresses, snapshot.mapping) if path is not None]
+    start = date.fromisoformat(f"{snapshot.name}-01" if len(snapshot.name) == 7 else snapshot.name)
+    days = monthrange(start.year, start.month)[1] if len(snapshot.name) == 7 else 1
+    return {
+        "name": snapshot.name,
+        "start": start.isoformat(),
+        "end": (start + timedelta(days=days)).isoformat(),
+        "release": {path.relative_to(root).as_posix(): sha256(path) for path in sorted({*paths})},
+    }
+
+
+def _describe_tables(folder: Path, names: list[str], limits: Limits) -> dict[str, Any]:
+    """Rows, content hash and contract of every table by its path."""
+    collection = {**places.COLLECTION_TABLES, **places.CHANGE_TABLES}
+    found = {place: (folder, place, name) for name, place in collection.items()}
+    for snapshot in names:
+        home = places.snapshot_folder(folder, snapshot)
+        for name in (*MAIN, *places.RELEASE_TABLES):
+            found[f"snapshots/{snapshot}/{name}"] = (home, name, name)
+    described = {}
+    for path, (home, place, name) in found.items():
+        table = table_at(home, place, TABLES[name])
+        if table.paths:
+            content = content_hash(table, limits)
+            rows = int(content.partition("-")[0])
+            contract = TABLES[name].signature()
+            described[path] = {"rows": rows, "content": content, "contract": contract}
+    return described
