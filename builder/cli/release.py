@@ -1,5 +1,6 @@
 """Verbs about layouts and versions of collections: `export`, `import`, `diff`."""
 
+import json
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -92,4 +93,43 @@ def import_(
     typer.echo(f"wrote {report.version}; check it: longeval validate {report.version}")
 
 
-VERBS: tuple[Callable[..., Any], ...] = (export, import_)
+class DiffFormat(StrEnum):
+    """Text for people, Markdown for a change log, JSON for machines."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+def diff(
+    old: Annotated[Path, typer.Argument(help="A version folder, or one above it.")],
+    new: Annotated[Path, typer.Argument(help="The later version.")],
+    format: Annotated[  # noqa: A002 - the option's name
+        DiffFormat, typer.Option(help="Output format.")
+    ] = DiffFormat.TEXT,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 1 if rows differ.")] = False,
+) -> None:
+    """Compare two versions of a collection: rows, labels, definition, tools.
+
+    Example: longeval diff web/1.0.0 web/1.1.0 --format markdown > CHANGES.md
+    """
+    from builder.collection.compare import compare
+    from builder.collection.compare.changelog import changelog, report_lines
+
+    found = compare(old, new)
+    if format is DiffFormat.JSON:
+        typer.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=1))
+    elif format is DiffFormat.MARKDOWN:
+        typer.echo(changelog(found), nl=False)
+    else:
+        rows = [(t.table, t.added, t.removed, t.changed, *t.examples[:1]) for t in found.tables]
+        if rows:
+            typer.echo(table(rows, ("table", "added", "removed", "changed", "first")))
+        for line in (*report_lines(found), *(f"not compared: {line}" for line in found.lost)):
+            typer.echo(line)
+        typer.echo("rows differ" if rows else "no row differs")
+    if exit_code and not found.is_empty:
+        raise typer.Exit(1)
+
+
+VERBS: tuple[Callable[..., Any], ...] = (export, import_, diff)

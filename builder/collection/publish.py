@@ -14,6 +14,7 @@ import polars as pl
 
 from builder.collection import layout
 from builder.collection.card import write_card
+from builder.collection.compare.definitions import differences
 from builder.collection.croissant import write_croissant
 from builder.collection.files import link
 from builder.collection.manifest import define, write_manifest
@@ -49,7 +50,7 @@ def check_version(definition: Definition, store: Store) -> None:
         return
     now = json.loads(canonical_json(define(definition, store)))
     if manifest["definition"] != now:
-        differing = "; ".join(_differences(manifest["definition"], now))
+        differing = "; ".join(differences(manifest["definition"], now))
         raise DefinitionError(
             f"version {collection.version} is published and cannot change ({differing}); "
             "give the definition a new version",
@@ -70,26 +71,6 @@ def check_topics(definition: Definition, store: Store) -> None:
         manifest = published_manifest(path.parent)
         if manifest is not None and not is_draft(str(manifest["version"])):
             require_same_topics(pl.read_parquet(path.with_name("topics.parquet")), topics)
-
-
-def _differences(before: Any, now: Any, path: str = "") -> list[str]:
-    if isinstance(before, dict) and isinstance(now, dict):
-        return [
-            line
-            for key in sorted({*before, *now})
-            for line in _differences(before.get(key), now.get(key), f"{path}.{key}".lstrip("."))
-        ]
-    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        return [
-            line
-            for index, (old, new) in enumerate(zip(before, now, strict=True))
-            for line in _differences(old, new, f"{path}[{index}]")
-        ]
-    if before == now:
-        return []
-    if isinstance(before, list | dict) or isinstance(now, list | dict):
-        return [f"{path} changed"]
-    return [f"{path}: {before} -> {now}"]
 
 
 def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:

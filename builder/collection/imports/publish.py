@@ -96,7 +96,9 @@ def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress)
     )
     measure(
         folder,
-        **tables,
+        documents=tables["documents"],
+        queries=tables["queries"],
+        qrels=tables["qrels"],
         document_changes=found["document_changes"],
         query_changes=found["query_changes"],
         qrel_changes=found["qrel_changes"],

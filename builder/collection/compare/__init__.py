@@ -1,0 +1,137 @@
+"""Two versions of a collection, compared: `longeval diff`.
+
+In: two published versions, built or imported. Out: rows added, removed and changed in each table,
+what differs in definition and tools, why labels changed, and all of it as a change log. Of a
+release that was imported, only what its layout carries is compared; what it lost is named.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builder.collection import layout
+from builder.collection.compare.definitions import differences
+from builder.collection.compare.judgements import JudgementDifference, judged_texts, label_causes
+from builder.collection.compare.tables import CARRIED, TableDifference, compare_tables
+from builder.collection.export import LAYOUTS
+from builder.collection.read import Collection, open_collection
+from builder.stage import CONTRACTS
+from builder.tables import Table, table_at
+
+ESTIMATION = ("clicks",)
+THRESHOLDS = ("qrels",)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How two versions differ.
+
+    Args:
+        old: Signature of the old version.
+        new: Signature of the new one.
+        definition: Keys of the definition that differ.
+        tools: Versions of tools that differ.
+        lost: What was not compared because a layout cannot hold it.
+        tables: Tables of which rows differ.
+        judgements: Snapshots of which labels changed or that judge other texts.
+    """
+
+    old: str
+    new: str
+    definition: tuple[str, ...]
+    tools: tuple[str, ...]
+    lost: tuple[str, ...]
+    tables: tuple[TableDifference, ...]
+    judgements: tuple[JudgementDifference, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row differs."""
+        return not self.tables
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def compare(old: Path | str, new: Path | str) -> Difference:
+    """Compare two versions of a collection.
+
+    Args:
+        old: A version folder, or one above it.
+        new: The later one.
+
+    Raises:
+        UsageError: there is no published collection.
+        FormatError: a manifest cannot be read.
+    """
+    sides = open_collection(old), open_collection(new)
+    before, after = (side.manifest for side in sides)
+    imported = [m["definition"]["imported"] for m in (before, after) if _is_imported(m)]
+    pairs = (
+        compare_tables(path, *tables, name if imported else None)
+        for path, name, tables in _tables(*sides, only_main=bool(imported))
+        if _content(before, path) is None or _content(before, path) != _content(after, path)
+    )
+    return Difference(
+        sides[0].signature,
+        sides[1].signature,
+        () if imported else tuple(differences(before["definition"], after["definition"])),
+        tuple(differences(before["tools"], after["tools"])),
+        tuple(dict.fromkeys(line for i in imported for line in LAYOUTS[i["layout"]].lost)),
+        tuple(found for found in pairs if not found.is_empty),
+        tuple(_judgements(*sides)),
+    )
+
+
+def _is_imported(manifest: dict[str, Any]) -> bool:
+    return "imported" in manifest["definition"]
+
+
+def _content(manifest: dict[str, Any], path: str) -> str | None:
+    entry = manifest["tables"].get(path)
+    return None if entry is None else str(entry["content"])
+
+
+def _tables(
+    old: Collection, new: Collection, *, only_main: bool
+) -> Iterator[tuple[str, str, tuple[Table, Table]]]:
+    """Path, name and both sides of every table that either version may have."""
+    if not only_main:
+        for name, place in {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}.items():
+            yield place, name, _sides((old.path, new.path), place, name)
+    for snapshot in sorted({*old.snapshots, *new.snapshots}):
+        homes = tuple(layout.snapshot_folder(side.path, snapshot) for side in (old, new))
+        for name in CARRIED if only_main else layout.SNAPSHOT_TABLES:
+            tables = _sides(homes, name, name)
+            if not (only_main and name == "documents" and not all(t.paths for t in tables)):
+                yield f"snapshots/{snapshot}/{name}", name, tables
+
+
+def _sides(homes: tuple[Path, ...], place: str, name: str) -> tuple[Table, Table]:
+    first, second = (table_at(home, place, CONTRACTS[name]) for home in homes)
+    return first, second
+
+
+def _judgements(old: Collection, new: Collection) -> Iterator[JudgementDifference]:
+    parameters = [side.manifest["definition"]["parameters"] for side in (old, new)]
+    for name in (name for name in old.snapshots if name in new.snapshots):
+        before, after = old.snapshot(name), new.snapshot(name)
+        causes = label_causes(
+            before.qrels,
+            after.qrels,
+            same_parameters=_same(parameters, ESTIMATION),
+            same_thresholds=_same(parameters, THRESHOLDS),
+        )
+        texts = judged_texts((before.queries, before.qrels), (after.queries, after.qrels))
+        if causes or texts[1]:
+            judged = before.qrels.select(pl.len()).collect().item()
+            yield JudgementDifference(name, judged, causes, *texts)
+
+
+def _same(parameters: list[dict[str, Any]], sections: tuple[str, ...]) -> bool:
+    first, second = ([side.get(section) for section in sections] for side in parameters)
+    return first == second
