@@ -80,10 +80,16 @@ def tables() -> str:
 
 def checks() -> str:
     """Every check of `longeval validate`."""
-    text = f"{_NOTE}# Checks\n\nWhat `longeval validate` makes sure of.\n\n"
-    text += _row("id", "severity", "makes sure that", "fix") + "|---|---|---|---|\n"
+    text = (
+        f"{_NOTE}# Checks\n\nWhat `longeval validate` makes sure of. "
+        "`--select` and `--ignore` take "
+        "ids or their beginnings, `--severity LB205=warning` changes one; `--format json` prints "
+        "what `longeval schema findings` describes.\n\n"
+    )
+    head = ("id", "severity", "makes sure that", "what went wrong elsewhere", "fix")
+    text += _row(*head) + "|---|---|---|---|---|\n"
     for check in CHECKS:
-        text += _row(check.id, check.severity, check.title, check.fix)
+        text += _row(check.id, check.severity, check.title, check.why, check.fix)
     return text
 
 

@@ -32,14 +32,26 @@ def validate(
     format: Annotated[  # noqa: A002 - the option's name
         ReportFormat, typer.Option(help="Output format.")
     ] = ReportFormat.TEXT,
+    select: Annotated[
+        list[str] | None, typer.Option(help="Only these checks: `LB103`, or `LB2` for a group.")
+    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="Leave these checks out.")] = None,
+    severity: Annotated[
+        list[str] | None, typer.Option(help="Another severity: `LB205=warning`.")
+    ] = None,
 ) -> None:
-    """Check a collection: exit 0 when clean, 1 with findings.
+    """Check a collection: exit 0 without errors, 1 with errors.
 
-    Example: longeval validate demo/collection
+    Example: longeval validate demo/collection --ignore LB212 --format github
     """
     from builder.collection import validate as checks
 
-    findings = checks.validate(collection)
+    findings = checks.validate(
+        collection,
+        select=tuple(select or ()),
+        ignore=tuple(ignore or ()),
+        severities=checks.parse_severities(tuple(severity or ())),
+    )
     if format is ReportFormat.JSON:
         typer.echo(checks.as_json(findings))
     else:
@@ -58,16 +70,21 @@ def schema(
         PlainFormat, typer.Option(help="Output format.")
     ] = PlainFormat.TEXT,
 ) -> None:
-    """Print the contract of a table, or of all tables.
+    """Print the contract of a table, of all tables, or of what `validate` prints (`findings`).
 
     Example: longeval schema qrels
     """
     import schemas
     from schemas.describe import describe
 
+    if table == "findings":
+        from builder.collection.validate import FINDINGS_SCHEMA
+
+        typer.echo(json.dumps(FINDINGS_SCHEMA, indent=1))
+        return
     if table is not None and table not in schemas.TABLES:
         known = ", ".join(schemas.TABLES)
-        raise UsageError(f"no table {table!r}; the tables are {known}")
+        raise UsageError(f"no table {table!r}; the tables are {known}, and findings")
     names = [table] if table is not None else list(schemas.TABLES)
     described = {name: describe(schemas.TABLES[name]) for name in names}
     if format is PlainFormat.JSON:

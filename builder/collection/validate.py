@@ -1,30 +1,101 @@
 """Check a published collection; see `checks/` for what is checked."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from builder.collection.checks import CHECKS, Finding
+from builder.collection.checks import CHECKS, Check, Finding, Reading, Severity
 from builder.collection.read import open_collection
+from builder.errors import UsageError
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning")
+FINDINGS_SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Findings of longeval validate",
+    "type": "object",
+    "required": ["valid", "findings"],
+    "additionalProperties": False,
+    "properties": {
+        "valid": {"type": "boolean", "description": "Whether no finding is an error"},
+        "findings": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["check", "severity", "where", "message", "count", "examples", "fix"],
+                "additionalProperties": False,
+                "properties": {
+                    "check": {"type": "string", "pattern": "^LB[0-9]{3}$"},
+                    "severity": {"enum": list(SEVERITIES)},
+                    "where": {"type": "string", "description": "File or table in the version"},
+                    "message": {"type": "string"},
+                    "count": {"type": "integer", "minimum": 1},
+                    "examples": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+                    "fix": {"type": "string"},
+                },
+            },
+        },
+    },
+}
+"""JSON Schema of `as_json`."""
 
 
-def validate(path: Path | str) -> list[Finding]:
+def validate(
+    path: Path | str,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    severities: Mapping[str, Severity] | None = None,
+) -> list[Finding]:
     """All defects of a collection, errors and warnings, in order of the checks.
 
     Args:
         path: A version folder, or a folder above it; of several versions the highest is checked.
+        select: Ids or beginnings of ids (`LB1`) of the checks to run; default: all.
+        ignore: Those of checks to leave out.
+        severities: Other severities of checks, by id.
 
     Raises:
-        UsageError: there is no published collection.
+        UsageError: there is no published collection, or no such check.
         FormatError: the manifest cannot be read.
     """
-    collection = open_collection(path)
-    return [finding for check in CHECKS for finding in check.run(collection)]
+    changed = severities or {}
+    for given in (*select, *ignore, *changed):
+        if not any(check.id.startswith(given) for check in CHECKS):
+            raise UsageError(f"no check {given!r}; the checks are in docs/reference/checks.md")
+    reading = Reading(open_collection(path))
+    return [
+        finding
+        for check in CHECKS
+        if _is_chosen(check, select, ignore)
+        for finding in check.run(reading, changed.get(check.id))
+    ]
+
+
+def parse_severities(given: Sequence[str]) -> dict[str, Severity]:
+    """Severities of checks, written as `LB205=warning`.
+
+    Raises:
+        UsageError: something else is written.
+    """
+    known: dict[str, Severity] = {severity: severity for severity in SEVERITIES}
+    parsed = {}
+    for text in given:
+        check, _, severity = text.partition("=")
+        if severity not in known:
+            raise UsageError(f"--severity: expected such as LB205=warning, found {text!r}")
+        parsed[check] = known[severity]
+    return parsed
+
+
+def _is_chosen(check: Check, select: Sequence[str], ignore: Sequence[str]) -> bool:
+    chosen = not select or check.id.startswith(tuple(select))
+    return chosen and not check.id.startswith(tuple(ignore))
 
 
 def as_json(findings: Sequence[Finding]) -> str:
-    """Findings as JSON: `{"valid": bool, "findings": [...]}`."""
+    """Findings as JSON: `{"valid": bool, "findings": [...]}`, see `FINDINGS_SCHEMA`."""
     valid = not any(finding.severity == "error" for finding in findings)
     return json.dumps(
         {"valid": valid, "findings": [asdict(finding) for finding in findings]},
@@ -38,7 +109,7 @@ def as_text(finding: Finding) -> str:
     examples = f" First: {', '.join(finding.examples)}." if finding.examples else ""
     return (
         f"{finding.check} {finding.severity}: {finding.where}: {finding.message} "
-        f"({finding.count}).{examples} Fix: {finding.fix}."
+        f"({finding.count:,}).{examples} Fix: {finding.fix}."
     )
 
 
@@ -46,5 +117,5 @@ def as_github(finding: Finding) -> str:
     """A finding as a workflow command that annotates a pull request."""
     level = "error" if finding.severity == "error" else "warning"
     text = as_text(finding).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    where = finding.where.replace(",", "%2C").replace(":", "%3A")
+    where = finding.where.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
     return f"::{level} file={where},title={finding.check}::{text}"

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from builder.collection.read import Collection
+from builder.collection.checks.reading import Reading
 
 Severity = Literal["error", "warning"]
+Found = tuple[str, str, int, tuple[str, ...]]
+"""Where, message, count, examples."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +42,21 @@ class Check:
         id: Id, never reused.
         title: What it makes sure of, in a few words.
         severity: Severity of its findings.
+        why: What went wrong where it did not hold.
         fix: What to do about a finding.
-        find: From a collection, `(where, message, count, examples)` for each defect.
+        find: From what was read of a collection, the defects.
     """
 
     id: str
     title: str
     severity: Severity
+    why: str
     fix: str
-    find: Callable[[Collection], Iterable[tuple[str, str, int, tuple[str, ...]]]]
+    find: Callable[[Reading], Iterable[Found]]
 
-    def run(self, collection: Collection) -> list[Finding]:
-        """All findings of this check."""
+    def run(self, reading: Reading, severity: Severity | None = None) -> list[Finding]:
+        """All findings of this check, of its own severity or another."""
         return [
-            Finding(self.id, self.severity, where, message, count, examples, self.fix)
-            for where, message, count, examples in self.find(collection)
+            Finding(self.id, severity or self.severity, where, message, count, examples, self.fix)
+            for where, message, count, examples in self.find(reading)
         ]

@@ -45,8 +45,8 @@ def _labels(found: JudgementDifference) -> list[str]:
     if found.other_text:
         lines.append(
             f"{found.snapshot}: {found.other_text:,} of {found.judged:,} judgements of the old "
-            f"version ({found.other_text / found.judged:.0%}) judge another query text than the new "
-            f"one does ({found.compared:,} have a text and a document that is judged in both)"
+            f"version ({found.other_text / found.judged:.0%}) judge another query text than the "
+            f"new one does ({found.compared:,} have a text and a document that is judged in both)"
         )
     return lines
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from builder.collection.imports.found import ReleasedSnapshot
 from builder.collection.imports.ids import plain_number, query_ids, unnamed_query
-from builder.collection.imports.lines import QueryRows, read_qrels, read_queries
+from builder.collection.imports.lines import QUERY_COLUMNS, read_qrels, read_queries
 from builder.collection.imports.notes import Notes
 from schemas import Qrels, Queries
 
@@ -22,12 +22,12 @@ def read_all_queries(
     snapshot: ReleasedSnapshot, root: Path, language: str, notes: Notes
 ) -> pl.DataFrame:
     """All queries of a snapshot in a language: `alias`, `text`, `split`, `file`, `line`."""
-    rows = QueryRows()
-    for path, found, split in snapshot.queries:
-        if found == language:
-            name = path.relative_to(root).as_posix()
-            rows.rows += read_queries(path, name, split, notes).rows
-    return rows.frame()
+    frames = [
+        read_queries(path, path.relative_to(root).as_posix(), split, notes)
+        for path, found, split in snapshot.queries
+        if found == language
+    ]
+    return pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
 
 
 def identify(queries: pl.DataFrame, place: str, notes: Notes) -> pl.DataFrame:

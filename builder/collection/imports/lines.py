@@ -6,36 +6,40 @@ as rejects; and, counted by file, lines that were read in spite of an irregulari
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from builder.collection.imports.notes import Notes
 from builder.ingest.lines import BOM, read_chunks
+from builder.queries.text_audit import FAULTS
 from builder.sources import Source
 from schemas import GRADES
 
 LONGEST_LINE = 2**20
-LONGEST_QUERY = 500
-"""Characters beyond which a text is no query that a person typed."""
+FAULTS_OF_TEXTS = (
+    "leaked_quotes",
+    "double_space",
+    "outer_space",
+    "control_character",
+    "over_long",
+    "nothing_left_after_folding",
+    "search_operator",
+)
+"""Faults of query texts that are noted."""
 _GRADE = re.compile(r"[+-]?\d{1,4}", re.ASCII)
 
 
-@dataclass
-class QueryRows:
-    """Queries of a file: id in the release, text, split, file, line."""
-
-    rows: list[tuple[str, str, str, str, int]] = field(default_factory=list)
-
-    def frame(self) -> pl.DataFrame:
-        """As a frame with the columns `alias`, `text`, `split`, `file`, `line`."""
-        names = ("alias", "text", "split", "file")
-        schema = {**dict.fromkeys(names, pl.String), "line": pl.UInt64}
-        return pl.DataFrame(self.rows, schema=schema, orient="row")
+QUERY_COLUMNS = {
+    "alias": pl.String,
+    "text": pl.String,
+    "split": pl.String,
+    "file": pl.String,
+    "line": pl.UInt64,
+}
 
 
-def read_queries(path: Path, name: str, split: str, notes: Notes) -> QueryRows:
+def read_queries(path: Path, name: str, split: str, notes: Notes) -> pl.DataFrame:
     """The queries of a file of `id<TAB>text` lines.
 
     Args:
@@ -43,36 +47,35 @@ def read_queries(path: Path, name: str, split: str, notes: Notes) -> QueryRows:
         name: How rejects and irregularities name it.
         split: Of all its queries.
         notes: Where rejects and irregularities go.
+
+    Returns:
+        Columns `alias`, `text`, `split`, `file`, `line`; texts without what the export left there.
     """
-    found = QueryRows()
+    rows = []
     for number, line in _lines(path, name, notes):
-        alias, tab, raw = line.partition("\t")
-        text = _clean(raw, name, number, notes)
-        if not tab or not alias.strip():
-            notes.reject("no_tab", name, number)
-        elif not text:
-            notes.reject("empty_query", name, number)
+        alias, tab, text = line.partition("\t")
+        if tab and alias.strip():
+            rows.append((alias.strip(), text, split, name, number))
         else:
-            found.rows.append((alias.strip(), text, split, name, number))
-    return found
+            notes.reject("no_tab", name, number)
+    found = pl.DataFrame(rows, schema=QUERY_COLUMNS, orient="row")
+    for fault in FAULTS_OF_TEXTS:
+        faulty = found.filter(FAULTS[fault])
+        if faulty.height:
+            line, text = faulty.select("line", "text").row(0)
+            notes.irregular(fault, name, line, text, faulty.height)
+    cleaned = found.with_columns(text=_clean(pl.col("text")))
+    for line in cleaned.filter(text="")["line"]:
+        notes.reject("empty_query", name, line)
+    return cleaned.filter(pl.col("text") != "")
 
 
-def _clean(raw: str, name: str, number: int, notes: Notes) -> str:
-    """The text of a query without what the export left in it."""
-    text = raw
-    if len(text) >= 2 and text[0] == text[-1] == '"':
-        notes.irregular("leaked_quotes", name, number, text)
-        text = text[1:-1].replace('""', '"')
-    elif '"' in text:
-        notes.irregular("quotes_in_text", name, number, text)
-    single = " ".join(text.split())
-    if single != text:
-        notes.irregular("extra_spaces", name, number, text)
-    if len(single) > LONGEST_QUERY:
-        notes.irregular("overlong_query", name, number, text)
-    if any(ord(character) < 32 or character == "\ufffd" for character in single):
-        notes.irregular("control_characters", name, number, text)
-    return "".join(character for character in single if ord(character) >= 32)
+def _clean(text: pl.Expr) -> pl.Expr:
+    """Texts without leaked quotes, control characters and extra spaces."""
+    quoted = text.str.contains(r'(?s)^".*"$') & (text.str.len_chars() > 1)
+    inner = text.str.slice(1, text.str.len_chars() - 2).str.replace_all('""', '"', literal=True)
+    plain = pl.when(quoted).then(inner).otherwise(text)
+    return plain.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
 
 
 def read_qrels(path: Path, name: str, notes: Notes) -> pl.DataFrame:

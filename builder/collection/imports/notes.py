@@ -25,9 +25,9 @@ class Notes:
         """Leave a record out."""
         self._rejects.append((reason, file, line, key))
 
-    def irregular(self, kind: str, file: str, line: int, example: str) -> None:
-        """Note a record that was read all the same."""
-        self._counts[file, kind] += 1
+    def irregular(self, kind: str, file: str, line: int, example: str, count: int = 1) -> None:
+        """Note records that were read all the same, the first of them with its line."""
+        self._counts[file, kind] += count
         self._first.setdefault((file, kind), (line, example[:SHOWN]))
 
     def write(self, folder: Path) -> Ledger:

@@ -1,0 +1,282 @@
+"""Checks for the defects that published collections had, beyond what keys and references tell."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from builder.collection.checks.finding import Check, Found
+from builder.collection.checks.reading import Reading
+from builder.queries.matching import match_topics
+from builder.queries.personal import personal_data
+
+FAR = 5
+"""Times the judgements of the 99th percentile query that make one query an outlier."""
+MANY = 100
+"""Judgements below which no query is an outlier."""
+COMMON = 0.01
+"""Share of documents with one text from which it is boilerplate."""
+REPEATED = 50
+"""Documents below which a repeated text is none."""
+INSIDE = 0.2
+"""Share of queries that may hold their topic inside another word."""
+FLIPS = 0.15
+"""Share of shared pairs that may change between not and highly relevant."""
+
+
+def _outliers(reading: Reading) -> Iterator[Found]:
+    for name, qrels in reading.snapshots("qrels"):
+        counts = qrels.group_by("query_id").len().sort("len", "query_id", descending=True).collect()
+        usual = counts["len"].quantile(0.99, "nearest") or 0
+        far = counts.filter((pl.col("len") > MANY) & (pl.col("len") > FAR * usual))
+        if far.height:
+            most = far["len"][0]
+            message = f"queries have up to {most:,} judgements, where 99 % have at most {usual:.0f}"
+            yield f"snapshots/{name}/qrels", message, far.height, tuple(far["query_id"].head(3))
+
+
+def _construction(reading: Reading) -> Iterator[Found]:
+    """What the drift report calls a change of construction, between two snapshots."""
+    try:
+        text = (reading.collection.path / "drift.json").read_text("utf-8")
+        checks: list[dict[str, Any]] = json.loads(text)["checks"]
+    except (OSError, ValueError, KeyError):
+        return
+    for check in checks:
+        if check["verdict"] == "construction" and len(check["snapshots"]) == 2:
+            where = f"snapshots/{check['snapshots'][1]}"
+            yield where, f"{check['evidence']} ({check['check']})", 1, tuple(check["snapshots"])
+
+
+def _inside_words(reading: Reading) -> Iterator[Found]:
+    select = reading.manifest["definition"]["parameters"].get("select", {})
+    topics = reading.scan("topics")
+    if select.get("matching") != "substring" or topics is None:
+        return
+    for name, queries in reading.snapshots("queries"):
+        texts = queries.select("query_id", "text").collect()
+        matched = match_topics(texts["text"], topics.collect(), "word")
+        lost = texts.filter(matched.list.len().fill_null(0) == 0)
+        if lost.height > INSIDE * texts.height:
+            share = lost.height / texts.height
+            message = f"{share:.0%} of the queries hold their topic only inside another word"
+            yield f"snapshots/{name}/queries", message, lost.height, tuple(lost["text"].head(3))
+
+
+def _filters(reading: Reading) -> Iterator[Found]:
+    """Parameters of one stage that are not those of all snapshots."""
+    seen: dict[str, dict[str, list[str]]] = {}
+    for unit, entry in reading.manifest["units"].items():
+        stage, _, key = unit.partition(" ")
+        if key in reading.collection.snapshots:
+            recorded = json.dumps(entry["parameters"], sort_keys=True)
+            seen.setdefault(stage, {}).setdefault(recorded, []).append(key)
+    for stage, groups in sorted(seen.items()):
+        if len(groups) > 1:
+            odd = min(groups.values(), key=len)
+            message = f"stage {stage} has other parameters here than in other snapshots"
+            yield f"snapshots/{odd[0]}", message, len(odd), tuple(odd[:3])
+
+
+def _boilerplate(reading: Reading) -> Iterator[Found]:
+    for name, documents in reading.snapshots("documents"):
+        counts = documents.group_by("text_hash").agg(pl.len(), pl.col("doc_id").min()).collect()
+        least = max(REPEATED, COMMON * int(counts["len"].sum()))
+        found = counts.filter(pl.col("len") > least).sort("len", "doc_id", descending=True)
+        if found.height:
+            message = f"texts stand for many documents, the most frequent for {found['len'][0]:,}"
+            yield (
+                f"snapshots/{name}/documents",
+                message,
+                found.height,
+                tuple(found["doc_id"].head(3)),
+            )
+
+
+def _faults(*names: str) -> Any:
+    """Findings for faults of the texts of documents and queries."""
+    messages = {
+        "empty_english": "English texts are empty",
+        "untranslated": "English texts are the French ones",
+        "runaway_english": "English texts repeat a word over and over",
+        "search_operator": "texts have a search operator such as site:",
+    }
+
+    def find(reading: Reading) -> Iterator[Found]:
+        for where, facts in reading.facts.items():
+            for name in names:
+                if facts.faults.counts[name]:
+                    count = facts.faults.counts[name]
+                    yield where, messages[name], count, tuple(facts.faults.examples[name])
+
+    return find
+
+
+def _exports(reading: Reading) -> Iterator[Found]:
+    """TREC files that do not hold what the tables do."""
+    for name in reading.collection.snapshots:
+        documents = reading.facts.get(f"snapshots/{name}/documents")
+        for folder in sorted((reading.collection.path / "trec" / name).glob("*/documents")):
+            found = sum(path.read_bytes().count(b"<DOC>\n") for path in folder.iterdir())
+            if documents and documents.is_readable and found != documents.rows:
+                where = folder.relative_to(reading.collection.path).as_posix()
+                yield where, f"{found} documents, where the table has {documents.rows}", 1, ()
+
+
+def _flips(reading: Reading) -> Iterator[Found]:
+    changes = reading.scan("changes/qrels")
+    if changes is None:
+        return
+    shared = changes.filter(pl.col("grade_from").is_not_null() & pl.col("grade_to").is_not_null())
+    difference = pl.col("grade_from").cast(pl.Int8) - pl.col("grade_to").cast(pl.Int8)
+    pair = ("from_snapshot", "to_snapshot")
+    counts = shared.group_by(pair).agg(pl.len(), flips=(difference.abs() == 2).sum())
+    for before, after, pairs, flips in counts.sort(pair).collect().iter_rows():
+        if pairs >= MANY and flips > FLIPS * pairs:
+            message = (
+                f"{flips / pairs:.0%} of the pairs judged in {before} went from 0 to 2 or back"
+            )
+            yield f"snapshots/{after}/qrels", message, flips, ()
+
+
+def _personal(reading: Reading) -> Iterator[Found]:
+    for name, queries in reading.snapshots("queries"):
+        texts = queries.select("query_id", "text").collect()
+        kinds = texts.with_columns(kind=personal_data(texts["text"])).drop_nulls("kind")
+        for (kind,), group in kinds.sort("kind", "query_id").group_by("kind", maintain_order=True):
+            message = f"texts hold personal data: {kind}"
+            yield (
+                f"snapshots/{name}/queries",
+                message,
+                group.height,
+                tuple(group["query_id"].head(3)),
+            )
+
+
+def _collisions(reading: Reading) -> Iterator[Found]:
+    """French queries that are one English text, and are not listed as such."""
+    for name, queries in reading.snapshots("queries"):
+        texts = queries.select("query_id", "text_en").filter(pl.col("text_en").is_not_null())
+        same = texts.filter(pl.col("text_en").is_duplicated()).sort("text_en", "query_id")
+        listed = reading.scan(f"snapshots/{name}/query_collisions")
+        if listed is not None:
+            same = same.join(listed.select("query_id"), on="query_id", how="anti")
+        found = same.collect()
+        if found.height:
+            message = "queries share their English text with another one"
+            yield (
+                f"snapshots/{name}/queries",
+                message,
+                found.height,
+                tuple(found["query_id"].head(3)),
+            )
+
+
+CHECKS = (
+    Check(
+        "LB211",
+        "no query gathers judgements",
+        "warning",
+        "a query with 726 judgements, where the repaired file has at most 49",
+        "join judgements by id, never by a prefix of the text",
+        _outliers,
+    ),
+    Check(
+        "LB212",
+        "snapshots differ by the world, not by their construction",
+        "warning",
+        "query files that overlap by 0.132 where judged queries overlap by 0.486; a topic with "
+        "2,462 queries in one month and 8 in another",
+        "build all snapshots with one definition",
+        _construction,
+    ),
+    Check(
+        "LB213",
+        "topics are whole words",
+        "warning",
+        "eau in 52 % of the query texts, and a word in a tenth of these (bordeaux, chateau)",
+        'select with matching = "word"',
+        _inside_words,
+    ),
+    Check(
+        "LB214",
+        "every snapshot is made with the same parameters",
+        "error",
+        "filters that were applied differently per month",
+        "rebuild all snapshots with one definition",
+        _filters,
+    ),
+    Check(
+        "LB215",
+        "no text stands for many documents",
+        "warning",
+        "one boilerplate text 13,288 times",
+        'set documents.duplicates = "keep-first" or "drop"',
+        _boilerplate,
+    ),
+    Check(
+        "LB216",
+        "no English text is empty",
+        "error",
+        "337,348 of 1,790,028 English documents empty",
+        "translate again; keep the source, marked, where that fails",
+        _faults("empty_english"),
+    ),
+    Check(
+        "LB217",
+        "English texts are English",
+        "warning",
+        "untranslated French left silently",
+        "translate again; mark what is kept",
+        _faults("untranslated"),
+    ),
+    Check(
+        "LB218",
+        "no translation runs away",
+        "warning",
+        "leg leg leg ... 108 times",
+        "translate again with another decoding",
+        _faults("runaway_english"),
+    ),
+    Check(
+        "LB219",
+        "TREC files hold the documents of the tables",
+        "error",
+        "page text with <DOC> or </TEXT>, which breaks every TREC reader",
+        "export again; escape markup",
+        _exports,
+    ),
+    Check(
+        "LB220",
+        "labels are stable",
+        "warning",
+        "6.6 to 8.8 % of shared pairs flip between 0 and 2 from month to month",
+        "publish the evidence; raise the least number of impressions",
+        _flips,
+    ),
+    Check(
+        "LB221",
+        "queries hold no personal data",
+        "error",
+        "e-mail addresses and phone numbers among published queries",
+        "select with the privacy rules on",
+        _personal,
+    ),
+    Check(
+        "LB222",
+        "queries hold no search operator",
+        "warning",
+        "site: operators among published queries",
+        "select with operators left out",
+        _faults("search_operator"),
+    ),
+    Check(
+        "LB223",
+        "several queries do not become one in English",
+        "warning",
+        "several French queries that are one English text",
+        "list them, so that they can be left out",
+        _collisions,
+    ),
+)
