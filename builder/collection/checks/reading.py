@@ -124,10 +124,16 @@ def _examine(facts: Facts, where: str) -> Facts:
             facts.problems.append((message, columns))
     if facts.is_readable:
         try:
-            _pass(facts, TEXT_FAULTS.get(where.rpartition("/")[2], {}))
+            _pass(facts, _text_faults(where))
         except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
             facts.problems.append((f"a part cannot be read: {str(error).splitlines()[0]}", ()))
     return facts
+
+
+def _text_faults(where: str) -> dict[str, pl.Expr]:
+    """What the texts of a table are looked through for."""
+    room, _, name = where.rpartition("/")
+    return TEXT_FAULTS.get(name, {}) if room.startswith("snapshots/") else {}
 
 
 def _columns(path: Path) -> pa.Schema | str:

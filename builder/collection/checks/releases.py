@@ -76,6 +76,8 @@ _DAMAGED = {
     "not_four_columns": "lines of judgements do not have four columns",
     "grade_unknown": "grades are none of 0, 1, 2",
     "not_utf8": "records are no UTF-8",
+    "lone_surrogate": "documents have halves of characters",
+    "line_too_long": "lines are longer than any query or judgement",
     "no_tab": "lines of queries have no id or no tab",
     "empty_query": "queries have no text",
     "empty_text": "documents have no text",

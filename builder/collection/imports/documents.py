@@ -144,8 +144,8 @@ class Released:
             title_en=pl.when(pl.col("text_en").is_not_null()).then(pl.lit("")),
             fetched_at=pl.lit(0),
             shown=pl.col("doc_id").is_in(judged.implode()),
+            sampled=pl.lit(value=True),
             truncated=pl.lit(value=False),
         )
-        whole = whole.with_columns(sampled=~pl.col("shown"))
         missing = [pl.lit(None).alias(n) for n in Documents.dtypes() if n not in whole.columns]
         return whole.with_columns(missing).select(list(Documents.dtypes())).cast(Documents.dtypes())  # type: ignore[arg-type]

@@ -146,4 +146,14 @@ def _json_page(found: object, number: int) -> Page | str:
     alias, text = found.get("id"), found.get("contents")
     if not isinstance(alias, str | int) or isinstance(alias, bool):
         return "document_without_id"
-    return (str(alias), text, number) if isinstance(text, str) else "document_without_text"
+    if not isinstance(text, str):
+        return "document_without_text"
+    return (str(alias), text, number) if _is_unicode(f"{alias}{text}") else "lone_surrogate"
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

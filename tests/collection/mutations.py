@@ -1,0 +1,367 @@
+"""Kinds of damage to a good version, and the check that must find each."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builder.collection.layout import MANIFEST, SUMS
+from builder.keys import doc_id, key64
+from builder.stage import CONTRACTS
+from builder.store import canonical_json, describe_files, sha256
+from builder.tables import TableWriter, table_at
+
+Mutation = Callable[[Path], None]
+FIRST = "snapshots/2022-06"
+LAST = "snapshots/2022-07"
+
+
+def edit(
+    folder: Path, table: str, change: Callable[[pl.DataFrame], pl.DataFrame], name: str = ""
+) -> None:
+    """Rewrite a table with other rows, in the order in which they come."""
+    home, _, short = table.rpartition("/")
+    contract = CONTRACTS[name or short]
+    paths = table_at(folder / home, short, contract).paths
+    rows = change(pl.read_parquet(list(paths)))
+    for path in paths[1:]:
+        path.unlink()
+    with TableWriter(paths[0], contract) as writer:
+        writer.write(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+
+def edit_manifest(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Rewrite the manifest."""
+    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    change(manifest)
+    (folder / MANIFEST).write_text(canonical_json(manifest), "utf-8")
+
+
+def seal(folder: Path) -> None:
+    """Make the hashes of manifest and sums those of the files, as a careful forger would."""
+    (folder / SUMS).unlink()
+    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    (folder / MANIFEST).unlink()
+    manifest["files"] = describe_files(folder)
+    (folder / MANIFEST).write_text(canonical_json(manifest), "utf-8")
+    sums = {name: entry["sha256"] for name, entry in manifest["files"].items()}
+    sums[MANIFEST] = sha256(folder / MANIFEST)
+    lines = [f"{digest}  {name}\n" for name, digest in sorted(sums.items())]
+    (folder / SUMS).write_text("".join(lines), "utf-8")
+
+
+def where(row: int, **values: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Other values in one row."""
+
+    def change(rows: pl.DataFrame) -> pl.DataFrame:
+        here = pl.int_range(pl.len()) == row
+        return rows.with_columns(
+            pl.when(here)
+            .then(pl.lit(value))
+            .otherwise(pl.col(name))
+            .cast(rows[name].dtype)
+            .alias(name)
+            for name, value in values.items()
+        )
+
+    return change
+
+
+def every(**values: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Other values in all rows."""
+    return lambda rows: rows.with_columns(
+        pl.lit(value).cast(rows[name].dtype).alias(name) for name, value in values.items()
+    )
+
+
+def in_table(
+    table: str, change: Callable[[pl.DataFrame], pl.DataFrame], name: str = ""
+) -> Mutation:
+    """Damage to the rows of a table, sealed."""
+
+    def damage(folder: Path) -> None:
+        edit(folder, table, change, name)
+        seal(folder)
+
+    return damage
+
+
+def in_manifest(change: Callable[[dict[str, Any]], None]) -> Mutation:
+    """Damage to the manifest, sealed."""
+
+    def damage(folder: Path) -> None:
+        edit_manifest(folder, change)
+        seal(folder)
+
+    return damage
+
+
+def in_bytes(file: str, change: Callable[[bytes], bytes], *, sealed: bool = False) -> Mutation:
+    """Damage to the bytes of a file."""
+
+    def damage(folder: Path) -> None:
+        path = folder / file
+        data = change(path.read_bytes())
+        path.unlink()
+        path.write_bytes(data)
+        if sealed:
+            seal(folder)
+
+    return damage
+
+
+def flip(place: float, bit: int = 3) -> Callable[[bytes], bytes]:
+    """One bit of a file, at a share of its length."""
+
+    def change(data: bytes) -> bytes:
+        at = int(place * (len(data) - 1))
+        return data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1 :]
+
+    return change
+
+
+def _swapped(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """The ids of the first two rows exchanged, the rows in order again."""
+
+    def change(rows: pl.DataFrame) -> pl.DataFrame:
+        ids = rows[column].to_list()
+        ids[0], ids[1] = ids[1], ids[0]
+        return rows.with_columns(pl.Series(column, ids)).sort(column)
+
+    return change
+
+
+def _other_grade(rows: pl.DataFrame) -> pl.DataFrame:
+    return where(0, grade=(int(rows["grade"][0]) + 1) % 3)(rows)
+
+
+def _without_judgements_of_one(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(pl.col("query_id") != rows["query_id"][0])
+
+
+def _gathering(rows: pl.DataFrame) -> pl.DataFrame:
+    """One query with several hundred judgements."""
+    first = rows.head(1)
+    ids = sorted(doc_id(key64(f"https://new.example/{n}")) for n in range(800))
+    more = pl.concat([first] * len(ids)).with_columns(pl.Series("doc_id", ids))
+    return pl.concat([rows, more]).unique(["query_id", "doc_id"]).sort("query_id", "doc_id")
+
+
+def _without_column(folder: Path) -> None:
+    path = folder / FIRST / "qrels.parquet"
+    rows = pl.read_parquet(path).drop("stability")
+    path.unlink()
+    rows.write_parquet(path)
+    seal(folder)
+
+
+def _other_type(folder: Path) -> None:
+    path = folder / FIRST / "qrels.parquet"
+    rows = pl.read_parquet(path).with_columns(pl.col("grade").cast(pl.Int64))
+    path.unlink()
+    rows.write_parquet(path)
+    seal(folder)
+
+
+def _removed_table(folder: Path) -> None:
+    (folder / LAST / "coverage.parquet").unlink()
+    edit_manifest(folder, lambda m: m["tables"].pop(f"{LAST}/coverage"))
+    seal(folder)
+
+
+def _renamed(folder: Path) -> None:
+    (folder / "topics.parquet").rename(folder / "topics2.parquet")
+
+
+def _another_split(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(
+        split=pl.when(pl.col("split") == "seen").then(pl.lit("test")).otherwise(pl.col("split"))
+    )
+
+
+def _overlap(manifest: dict[str, Any]) -> None:
+    manifest["definition"]["snapshots"][1]["start"] = "2022-06-15"
+
+
+def _other_parameters(manifest: dict[str, Any]) -> None:
+    manifest["units"]["select 2022-07"]["parameters"]["min_users"] = 99
+
+
+def _construction(data: bytes) -> bytes:
+    drift = json.loads(data)
+    pair = next(check for check in drift["checks"] if len(check["snapshots"]) == 2)
+    pair["verdict"] = "construction"
+    return json.dumps(drift).encode()
+
+
+def _substring(folder: Path) -> None:
+    edit_manifest(
+        folder, lambda m: m["definition"]["parameters"]["select"].update(matching="substring")
+    )
+    edit(folder, "topics", every(label="zz", aliases=[]))
+    seal(folder)
+
+
+def _trec(data: bytes) -> bytes:
+    return data.replace(b"<TEXT>\n", b"<TEXT>\n</DOC>\n<DOC>\n", 1)
+
+
+def _trec_file(change: Callable[[bytes], bytes]) -> Mutation:
+    return in_bytes("trec/2022-06/fr/documents/part-00000.trec", change, sealed=True)
+
+
+def _english(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(text_en="En: " + pl.col("text"))
+
+
+def _english_then(
+    change: Callable[[pl.DataFrame], pl.DataFrame],
+) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda rows: change(_english(rows))
+
+
+def _one_untranslated(rows: pl.DataFrame) -> pl.DataFrame:
+    return where(3, text_en=rows["text"][3], language="fr")(_english(rows))
+
+
+def _longer_map(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(snapshots=pl.lit(["2022-06", "2022-07", "2022-08"]))
+
+
+def _count(manifest: dict[str, Any]) -> None:
+    manifest["tables"][f"{FIRST}/queries"]["rows"] += 1
+
+
+def _judged(rows: pl.DataFrame, judged: pl.Series) -> pl.DataFrame:
+    return rows.filter(pl.col("doc_id") != judged[0])
+
+
+def _lost_document(folder: Path) -> None:
+    judged = pl.read_parquet(folder / FIRST / "qrels.parquet")["doc_id"]
+    edit(folder, f"{FIRST}/documents", lambda rows: _judged(rows, judged))
+    seal(folder)
+
+
+MUTATIONS: dict[str, tuple[str, Mutation]] = {
+    "a bit of a table": ("LB003", in_bytes(f"{FIRST}/qrels.parquet", flip(0.4))),
+    "a bit of the documents": (
+        "LB003",
+        in_bytes(f"{FIRST}/documents/part-00000.parquet", flip(0.5)),
+    ),
+    "a bit of the card": ("LB003", in_bytes("README.md", flip(0.3))),
+    "an edited report": ("LB003", in_bytes("report.html", lambda data: data + b"<!-- -->")),
+    "mixed line ends in an export": (
+        "LB003",
+        in_bytes("trec/2022-06/qrels.txt", lambda data: data.replace(b"\n", b"\r\n", 3)),
+    ),
+    "a truncated table": ("LB101", in_bytes(f"{FIRST}/qrels.parquet", lambda data: data[:-100])),
+    "an empty table file": ("LB101", in_bytes("topics.parquet", lambda _: b"")),
+    "text under the name of Parquet": (
+        "LB101",
+        in_bytes("topics.parquet", lambda _: b"a,b\n1,2\n"),
+    ),
+    "a removed file": ("LB001", lambda folder: (folder / "report.html").unlink()),
+    "a removed folder": ("LB001", lambda folder: shutil.rmtree(folder / "changes")),
+    "a renamed table": ("LB001", _renamed),
+    "an added file": (
+        "LB002",
+        lambda folder: (folder / FIRST / "notes.txt").write_text("x") and None,
+    ),
+    "an edited count": ("LB004", lambda folder: edit_manifest(folder, _count)),
+    "an edited sum": ("LB004", in_bytes(SUMS, lambda data: data.replace(b"a", b"b", 1))),
+    "a removed sums file": ("LB004", lambda folder: (folder / SUMS).unlink()),
+    "a column less": ("LB101", _without_column),
+    "a column of another type": ("LB101", _other_type),
+    "a table less": ("LB101", _removed_table),
+    "a grade out of range": ("LB102", in_table(f"{FIRST}/qrels", where(0, grade=7))),
+    "a malformed id": ("LB102", in_table(f"{FIRST}/documents", where(0, doc_id="d0001"))),
+    "an emptied French text": ("LB102", in_table(f"{FIRST}/documents", where(2, text=""))),
+    "a probability above 1": ("LB102", in_table(f"{FIRST}/qrels", where(1, score=1.5))),
+    "an unknown split": ("LB102", in_table(f"{FIRST}/queries", where(1, split="dev"))),
+    "duplicated documents": (
+        "LB103",
+        in_table(f"{FIRST}/documents", lambda rows: pl.concat([rows.head(5), rows]).sort("doc_id")),
+    ),
+    "duplicated judgements": (
+        "LB103",
+        in_table(f"{FIRST}/qrels", lambda rows: pl.concat([rows, rows.tail(4)])),
+    ),
+    "another order": ("LB104", in_table(f"{FIRST}/qrels", lambda rows: rows.reverse())),
+    "dropped rows": ("LB105", in_table(f"{FIRST}/click_estimates", lambda rows: rows.head(20))),
+    "a dropped table's rows": ("LB105", in_table(f"{FIRST}/coverage", lambda rows: rows.head(0))),
+    "an edited count, sealed": ("LB105", in_manifest(_count)),
+    "impressions of 0": ("LB106", in_table(f"{FIRST}/queries", where(0, impressions=0))),
+    "no topics": ("LB106", in_table(f"{FIRST}/queries", every(topics=[]))),
+    "labels without a source": ("LB106", in_table(f"{FIRST}/qrels", where(0, source="release"))),
+    "swapped document ids": ("LB107", in_table(f"{FIRST}/documents", _swapped("doc_id"))),
+    "another address": (
+        "LB107",
+        in_table(f"{FIRST}/documents", where(0, url_key="https://other.example/")),
+    ),
+    "swapped query ids": ("LB108", in_table(f"{FIRST}/queries", _swapped("query_id"))),
+    "another query text": ("LB108", in_table(f"{FIRST}/queries", where(0, text="autre chose"))),
+    "a judged document less": ("LB111", _lost_document),
+    "a judged query less": ("LB112", in_table(f"{FIRST}/queries", lambda rows: rows.tail(-1))),
+    "a query without judgements": (
+        "LB113",
+        in_table(f"{FIRST}/qrels", _without_judgements_of_one),
+    ),
+    "queries moved between splits": ("LB114", in_table(f"{LAST}/queries", _another_split)),
+    "a wrong number of judgements": ("LB115", in_table(f"{FIRST}/queries", where(0, judged=99))),
+    "a changed grade": ("LB116", in_table(f"{FIRST}/qrels", _other_grade)),
+    "a map with a document less": (
+        "LB117",
+        in_table("documents_map", lambda rows: rows.tail(-1)),
+    ),
+    "a map with other snapshots": ("LB117", in_table("queries_map", _longer_map)),
+    "intervals that meet": ("LB118", in_manifest(_overlap)),
+    "leaked quotes": (
+        "LB204",
+        in_table(f"{FIRST}/queries", lambda rows: where(0, text=f'"{rows["text"][0]}"')(rows)),
+    ),
+    "double spaces": (
+        "LB204",
+        in_table(f"{FIRST}/queries", lambda rows: where(0, text=f"{rows['text'][0]}  ")(rows)),
+    ),
+    "an over-long query": ("LB204", in_table(f"{FIRST}/queries", where(0, text="mot " * 900))),
+    "a query that gathers judgements": ("LB211", in_table(f"{FIRST}/qrels", _gathering)),
+    "a change of construction": ("LB212", in_bytes("drift.json", _construction, sealed=True)),
+    "topics inside words": ("LB213", _substring),
+    "other parameters in a snapshot": ("LB214", in_manifest(_other_parameters)),
+    "boilerplate": (
+        "LB215",
+        in_table(
+            f"{FIRST}/documents",
+            lambda rows: rows.with_columns(text_hash=pl.col("text_hash").first()),
+        ),
+    ),
+    "an emptied English text": (
+        "LB216",
+        in_table(f"{FIRST}/documents", _english_then(where(4, text_en=" "))),
+    ),
+    "an untranslated text": ("LB217", in_table(f"{FIRST}/documents", _one_untranslated)),
+    "a runaway translation": (
+        "LB218",
+        in_table(f"{FIRST}/documents", _english_then(where(5, text_en="The " + "leg " * 108))),
+    ),
+    "a tag in an export": ("LB219", _trec_file(_trec)),
+    "labels that flip": (
+        "LB220",
+        in_table("changes/qrels", every(grade_from=0, grade_to=2), "qrel_changes"),
+    ),
+    "an e-mail address": (
+        "LB221",
+        in_table(f"{FIRST}/queries", where(0, text="jean.dupont@example.org")),
+    ),
+    "a search operator": (
+        "LB222",
+        in_table(f"{FIRST}/queries", where(0, text="eau site:example.org")),
+    ),
+    "queries that are one in English": (
+        "LB223",
+        in_table(f"{FIRST}/queries", every(text_en="water")),
+    ),
+}
