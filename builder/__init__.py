@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from builder._build import BuildReport, build
+    from builder._build import BuildReport, build, verify
     from builder._demo import demo
+    from builder.collection.compare import compare
+    from builder.collection.export import export
+    from builder.collection.imports import import_release
     from builder.collection.read import Collection, Snapshot, open_collection
     from builder.collection.validate import validate
     from builder.errors import DataError, LongEvalError, UsageError
@@ -25,11 +28,15 @@ _HOMES = {
     "Snapshot": "builder.collection.read",
     "UsageError": "builder.errors",
     "build": "builder._build",
+    "compare": "builder.collection.compare",
     "demo": "builder._demo",
+    "export": "builder.collection.export",
+    "import_release": "builder.collection.imports",
     "open_collection": "builder.collection.read",
     "simulate": "builder.simulation",
     "simulate_over": "builder.simulation",
     "validate": "builder.collection.validate",
+    "verify": "builder._build",
 }
 
 __all__ = [
@@ -42,11 +49,15 @@ __all__ = [
     "UsageError",
     "__version__",
     "build",
+    "compare",
     "demo",
+    "export",
+    "import_release",
     "open_collection",
     "simulate",
     "simulate_over",
     "validate",
+    "verify",
 ]
 
 

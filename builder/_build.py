@@ -1,16 +1,20 @@
 """Build a collection from a definition: plan, run, publish."""
 
 import os
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from builder.collection.layout import SUMS
 from builder.collection.publish import check_topics, check_version, is_published, publish
+from builder.collection.read import open_collection
+from builder.errors import UsageError
 from builder.pipeline import PIPELINE
 from builder.progress import Progress, Silent
 from builder.resources import parse_memory
 from builder.run import Runner, Step
-from builder.store import Store
+from builder.store import Store, sha256
 from builder.workflow import Definition
 
 DEFAULT_MEMORY = "4GiB"
@@ -95,3 +99,50 @@ def build(
             runner.repair(units, say)
             publish(definition, store, PIPELINE.stages)
     return report
+
+
+def verify(
+    workflow: Path | str,
+    version: Path | str,
+    *,
+    threads: int | None = None,
+    memory: str = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+    say: Callable[[Step], None] = lambda _: None,
+) -> tuple[str, ...]:
+    """Build a version again, from the raw files, and compare every file.
+
+    Args:
+        workflow: The definition that the version was built from.
+        version: The published version folder.
+        threads: Worker threads; None: all cores.
+        memory: What a stage may hold.
+        progress: Where progress goes.
+        say: Called after each unit.
+
+    Returns:
+        Files that differ, or that one of both lacks, by path; none when it is the same.
+
+    Raises:
+        UsageError: the version is none, or the definition makes another one.
+        DataError: a stage failed.
+    """
+    published = open_collection(version)
+    definition = Definition.load(workflow)
+    wanted = definition.workflow.collection.version
+    if wanted != published.version:
+        raise UsageError(
+            f"{definition.file} makes version {wanted}, but {published.path} is version "
+            f"{published.version}; give the definition that it was built from"
+        )
+    with tempfile.TemporaryDirectory(prefix="longeval-verify-") as folder:
+        report = build(workflow, folder, threads=threads, memory=memory, progress=progress, say=say)
+        made = dict(_sums(report.version or Path(folder)))
+    held = dict(_sums(published.path))
+    return tuple(sorted(n for n in {*made, *held} if made.get(n) != held.get(n)))
+
+
+def _sums(folder: Path) -> Iterator[tuple[str, str]]:
+    """Path and sha256 of every file of a version; of its sums only what they say."""
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != SUMS):
+        yield path.relative_to(folder).as_posix(), sha256(path)

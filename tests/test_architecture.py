@@ -85,11 +85,15 @@ def test_public_names() -> None:
         "UsageError",
         "__version__",
         "build",
+        "compare",
         "demo",
+        "export",
+        "import_release",
         "open_collection",
         "simulate",
         "simulate_over",
         "validate",
+        "verify",
     ]
     for name in builder.__all__:
         assert getattr(builder, name) is not None

@@ -111,6 +111,9 @@ def build(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what would run and why; run nothing.")
     ] = False,
+    verify: Annotated[
+        Path | None, typer.Option(help="Build this published version again, elsewhere; compare.")
+    ] = None,
     threads: Threads = None,
     memory: Annotated[str, typer.Option(help="What a stage may hold.")] = DEFAULT_MEMORY,
     quiet: Quiet = False,
@@ -119,6 +122,9 @@ def build(
 
     Example: longeval build world/workflow.toml --out collections/world
     """
+    if verify is not None:
+        _verify(workflow, verify, threads, memory, quiet)
+        return
     report = build_collection(
         workflow,
         out,
@@ -134,6 +140,24 @@ def build(
         _print_plan(report)
     elif not quiet:
         _print_outcome(report)
+
+
+def _verify(workflow: Path, version: Path, threads: int | None, memory: str, quiet: bool) -> None:
+    from builder._build import verify
+
+    differing = verify(
+        workflow,
+        version,
+        threads=threads,
+        memory=memory,
+        progress=_progress(quiet),
+        say=(lambda _: None) if quiet else say_step,
+    )
+    for name in differing:
+        typer.echo(f"differs: {name}")
+    if differing:
+        raise typer.Exit(1)
+    typer.echo(f"{version}: built again, every file is the same")
 
 
 def _print_sanity(rows: "list[SanityRow] | None") -> None:

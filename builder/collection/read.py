@@ -111,6 +111,36 @@ class Collection:
             raise UsageError(f"no table {name!r} in a collection; it has {', '.join(places)}")
         return pl.scan_parquet(self.path / f"{places[name]}.parquet")
 
+    def aligned(self, kind: str, *, language: str = "fr") -> pl.LazyFrame:
+        """Documents or queries of all snapshots in one frame, by their stable ids.
+
+        Args:
+            kind: `documents` or `queries`.
+            language: `fr` for the text as it was, `en` for its translation.
+
+        Returns:
+            Columns `doc_id` or `query_id`, `snapshot`, `text`; in order of id, then of time.
+
+        Raises:
+            UsageError: another kind or language.
+        """
+        keys = {"documents": "doc_id", "queries": "query_id"}
+        suffixes = {"fr": "", "en": "_en"}
+        if kind not in keys or language not in suffixes:
+            raise UsageError(
+                f"expected documents or queries, in fr or en, found {kind!r} in {language!r}"
+            )
+        frames: list[pl.LazyFrame] = [
+            getattr(self.snapshot(name), kind).select(
+                keys[kind],
+                snapshot=pl.lit(name),
+                place=pl.lit(place),
+                text=pl.col(f"text{suffixes[language]}"),
+            )
+            for place, name in enumerate(self.snapshots)
+        ]
+        return pl.concat(frames).sort(keys[kind], "place").drop("place")
+
     def core_queries(self) -> pl.LazyFrame:
         """Queries that every snapshot holds."""
         return self.table("queries_map").filter("core")

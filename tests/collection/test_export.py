@@ -194,9 +194,7 @@ def test_labels(place: int, label: str) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    texts=st.lists(st.tuples(HOSTILE, TEXTS), min_size=1, max_size=4), size=st.integers(1, 200)
-)
+@given(texts=st.lists(st.tuples(HOSTILE, TEXTS), min_size=1, max_size=4), size=st.integers(1, 200))
 @example(texts=[("", "a\n</DOC>\n<DOC>\n<DOCNO>x</DOCNO>\n<TEXT>\nb")], size=1)
 @example(texts=[("é" * 5, "x" * 2**20)], size=10)
 def test_hostile_texts_come_back(

@@ -47,7 +47,7 @@ class Released:
     ) -> None:
         self._snapshot, self._root, self._place = snapshot, root, place
         self._notes, self._is_escaped = notes, is_escaped
-        self._urls = dict(self._addresses())
+        self._urls = {plain_number(alias): url for alias, url in self._addresses()}
         self.ids: dict[str, str] = {}
         """Stable id of each document id that was asked for or read."""
 

@@ -1,0 +1,144 @@
+"""Differences of versions: rows, causes of labels, change log, verification."""
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import builder
+from builder import BuildReport
+from builder.collection.compare import compare
+from builder.collection.compare.changelog import changelog
+from builder.collection.compare.definitions import differences
+from builder.collection.compare.judgements import judged_texts, label_causes
+from tests.collection.mutations import edit, edit_manifest, seal, where
+
+COLUMNS = (
+    "query_id",
+    "doc_id",
+    "grade",
+    "score",
+    "impressions",
+    "examinations",
+    "clicks",
+    "last_clicks",
+    "source",
+)
+
+
+def _qrels(*rows: tuple[object, ...]) -> pl.LazyFrame:
+    return pl.LazyFrame(list(rows), schema=COLUMNS, orient="row")
+
+
+def test_nothing_differs_from_itself(built: BuildReport) -> None:
+    found = compare(built.root, built.root)
+    assert found.is_empty
+    assert found.definition == found.tools == found.judgements == ()
+    assert changelog(found).endswith("Nothing differs.\n")
+
+
+def test_rows_are_counted(built: BuildReport, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    assert built.version is not None
+    shutil.copytree(built.version, copy)
+    qrels = pl.read_parquet(copy / "snapshots/2022-06/qrels.parquet")
+    edit(
+        copy,
+        "snapshots/2022-06/qrels",
+        lambda rows: where(0, grade=(rows["grade"][0] + 1) % 3)(rows).head(-2),
+    )
+    edit(copy, "topics", lambda rows: rows.head(3))
+
+    def other(manifest: dict) -> None:  # type: ignore[type-arg]
+        for path in ("snapshots/2022-06/qrels", "topics"):
+            manifest["tables"][path]["content"] = "edited"
+        manifest["tools"]["polars"] = "0"
+
+    edit_manifest(copy, other)
+    seal(copy)
+    found = compare(built.version, copy)
+    rows = {t.table: (t.added, t.removed, t.changed) for t in found.tables}
+    lost = pl.read_parquet(built.version / "topics.parquet").height - 3
+    assert rows == {"snapshots/2022-06/qrels": (0, 2, 1), "topics": (0, lost, 0)}
+    assert found.tools[0].endswith("-> 0")
+    (judged,) = found.judgements
+    assert judged.causes == {"code": 1}
+    assert judged.judged == qrels.height
+    log = changelog(found)
+    assert "- `snapshots/2022-06/qrels`: 0 added, 2 removed, 1 changed" in log
+    assert "- 2022-06: 1 grades changed by code" in log
+
+
+def test_causes_by_hand() -> None:
+    old = _qrels(
+        ("q1", "d1", 0, 0.1, 9, 5, 1, 0, "click"),
+        ("q1", "d2", 1, 0.3, 9, 5, 2, 1, "click"),
+        ("q1", "d3", 1, 0.3, 9, 5, 2, 1, "click"),
+        ("q1", "d4", 2, 0.9, 9, 5, 4, 1, "click"),
+        ("q2", "d1", 2, None, 0, 0, 0, 0, "release"),
+    )
+    new = _qrels(
+        ("q1", "d1", 1, 0.3, 12, 7, 2, 1, "click"),
+        ("q1", "d2", 2, 0.3, 9, 5, 2, 1, "click"),
+        ("q1", "d3", 2, 0.5, 9, 5, 2, 1, "click"),
+        ("q1", "d4", 2, 0.8, 9, 5, 4, 1, "click"),
+        ("q2", "d1", 1, 0.3, 9, 5, 2, 1, "click"),
+    )
+    assert label_causes(old, new, same_parameters=False, same_thresholds=False) == {
+        "log": 1,
+        "parameters": 1,
+        "threshold": 1,
+        "unknown": 1,
+    }
+    assert label_causes(old, new, same_parameters=True, same_thresholds=True) == {
+        "log": 1,
+        "code": 2,
+        "unknown": 1,
+    }
+
+
+def test_texts_that_are_judged_by_hand() -> None:
+    old = _qrels(
+        *(
+            (q, d, 0, 0.1, 1, 1, 1, 0, "click")
+            for q, d in (("qa", "d1"), ("qb", "d1"), ("qb", "d9"), ("qx", "d1"))
+        )
+    )
+    new = _qrels(("qa", "d1", 0, 0.1, 1, 1, 1, 0, "click"))
+    queries = pl.LazyFrame({"query_id": ["qa", "qb"]})
+    assert judged_texts((queries, old), (queries, new)) == (2, 1)
+
+
+def test_definitions_key_by_key() -> None:
+    before = {"a": {"b": 1, "c": [1, 2]}, "d": [1]}
+    now = {"a": {"b": 2, "c": [1, 3]}, "d": [1, 2], "e": None}
+    assert differences(before, now) == ["a.b: 1 -> 2", "a.c[1]: 2 -> 3", "d changed"]
+
+
+def test_a_version_is_verified(world: Path, built: BuildReport, tmp_path: Path) -> None:
+    assert built.version is not None
+    assert builder.verify(world / "workflow.toml", built.version) == ()
+    copy = tmp_path / "0.1.0"
+    shutil.copytree(built.version, copy)
+    edit(copy, "topics", lambda rows: rows.head(2))
+    seal(copy)
+    assert builder.verify(world / "workflow.toml", copy) == (
+        "manifest.json",
+        "topics.parquet",
+    )
+
+
+@pytest.mark.parametrize("language", ["fr", "en"])
+def test_the_same_queries_of_all_snapshots(built: BuildReport, language: str) -> None:
+    collection = builder.open_collection(built.root)
+    frame = collection.aligned("documents", language=language).collect()
+    held = collection.table("documents_map").collect()
+    assert frame.height == held["snapshots"].list.len().sum()
+    assert frame.columns == ["doc_id", "snapshot", "text"]
+    assert frame.select("doc_id", "snapshot").is_unique().all()
+    assert frame["text"].null_count() == (0 if language == "fr" else frame.height)
+    queries = collection.aligned("queries").collect()
+    core = collection.core_queries().collect()["query_id"]
+    counts = queries.group_by("query_id").len().filter(pl.col("query_id").is_in(core.implode()))
+    assert (counts["len"] == len(collection.snapshots)).all()
