@@ -21,6 +21,7 @@ from builder.evaluation.measures import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.perquery import query_drops, query_scores
 from builder.evaluation.qrels import read_qrels
+from builder.evaluation.released import in_stable_ids
 from builder.evaluation.topicsets import TopicSet, topic_sets
 from builder.progress import Progress, Silent
 from builder.trec.runs import Run, read_run
@@ -143,10 +144,10 @@ def evaluate_paths(
         parameters = replace(parameters, pivot=find_pivot(parameters.pivot, files))
     depth = parameters.depth
 
-    def loader(path: Path) -> Callable[[], Run]:
-        return lambda: read_run(path, depth)
+    def loader(path: Path, snapshot: str) -> Callable[[], Run]:
+        return lambda: in_stable_ids(read_run(path, depth), qrels[snapshot])
 
-    sources = [_Source(file.system, file.snapshot, loader(file.path)) for file in files]
+    sources = [_Source(f.system, f.snapshot, loader(f.path, f.snapshot)) for f in files]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
     return _evaluate(frames, sources, parameters, progress or Silent())
 

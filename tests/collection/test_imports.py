@@ -17,8 +17,11 @@ from builder.collection.imports.ids import document_id, plain_number
 from builder.collection.imports.release import ImportReport
 from builder.collection.validate import validate
 from builder.errors import UsageError
+from builder.evaluation.qrels import read_qrels
+from builder.evaluation.released import in_stable_ids
 from builder.keys import doc_id, key64, query_id
 from builder.resources import Limits
+from builder.trec import read_run
 
 TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<DOCID>{id}</DOCID>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
 TRAIN = "nested/release_2025_p1/French/LongEval Train Collection"
@@ -125,6 +128,27 @@ def test_ids_of_the_release_stay_known(web: Path, tmp_path: Path) -> None:
     assert found["query", "1"] == found["query", "3"] == query_id(key64("eau potable"))
     assert found["document", "11"] == doc_id(key64("https://a.example/11"))
     assert found["document", "13"] == doc_id(key64("longeval-web:13"))
+
+
+def test_runs_in_the_ids_of_the_release_are_scored(web: Path, tmp_path: Path) -> None:
+    report = _import(web, "longeval-web", tmp_path)
+    qrels = report.version / "snapshots/2022-06/qrels.parquet"
+    lines = [
+        "3 Q0 doc12 1 9 x",
+        "1 Q0 doc12 1 9 x",
+        "1 Q0 11 2 8 x",
+        "2 Q0 13 1 1 x",
+        "x Q0 y 1 1 x",
+    ]
+    _write(tmp_path / "run", "\n".join(lines) + "\n")
+    found = in_stable_ids(read_run(tmp_path / "run", None), qrels).ranking
+    key = query_id(key64("eau potable"))
+    ranked = [doc_id(key64(f"https://a.example/{n}")) for n in (12, 11)]
+    assert found.filter(query_id=key)["doc_id"].to_list() == ranked
+    assert found.filter(query_id="x")["doc_id"].to_list() == ["y"]
+    assert found.height == 4
+    judged = read_qrels(qrels)
+    assert judged.join(found, on=["query_id", "doc_id"]).height == 3
 
 
 def test_queries_and_judgements_alone(tmp_path: Path) -> None:
