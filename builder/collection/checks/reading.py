@@ -5,6 +5,7 @@ what its texts hold), and its small columns as lazy frames. Texts are looked at 
 and not kept.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from builder.collection import layout
 from builder.collection.checks.texts import LOOKED_AT, TEXT_FAULTS, Faults
 from builder.collection.read import Collection
+from builder.ingest.ordered import in_order
 from builder.stage import CONTRACTS
 from builder.tables import Table, arrow_schema, table_at
 from schemas import Contract
@@ -143,32 +145,50 @@ def _columns(path: Path) -> pa.Schema | str:
         return str(error).splitlines()[0]
 
 
+@dataclass(frozen=True)
+class _Group:
+    """What one row group holds: its part, rows, broken rules, keys and faults."""
+
+    part: str
+    rows: int
+    rules: dict[str, int]
+    keys: pl.DataFrame
+    faults: Faults
+
+
 def _pass(facts: Facts, text_faults: dict[str, pl.Expr]) -> None:
+    """Look at every row group once, several at a time."""
     key = list(facts.contract.sort_key())
-    unique = facts.contract.primary_key()
-    before: pl.DataFrame | None = None
     total = sum(pq.read_metadata(path).num_rows for path in facts.paths)
     stride = max(1, total // LOOKED_AT)
-    for path, group in _groups(facts.paths):
-        facts.rows += group.height
-        for rule, count in facts.contract.filter(group, cast=True)[1].counts().items():
-            if rule != "primary_key":
-                facts.rules[path.name, rule] += count
-        keys = group.select(key) if before is None else pl.concat([before, group.select(key)])
+
+    def look(place: tuple[Path, int]) -> _Group:
+        path, number = place
+        with pq.ParquetFile(path) as file:
+            rows = pl.DataFrame(file.read_row_group(number))
+        rules = facts.contract.filter(rows, cast=True)[1].counts()
+        rules.pop("primary_key", None)
+        faults = Faults()
+        faults.add(rows, text_faults, key, stride)
+        return _Group(path.name, rows.height, rules, rows.select(key), faults)
+
+    before: pl.DataFrame | None = None
+    for group in in_order(look, _places(facts.paths), os.cpu_count() or 1):
+        facts.rows += group.rows
+        for rule, count in group.rules.items():
+            facts.rules[group.part, rule] += count
+        keys = group.keys if before is None else pl.concat([before, group.keys])
         facts.in_order &= keys.equals(keys.sort(key, maintain_order=True))
         before = keys.tail(1)
-        facts.faults.add(group, text_faults, key, stride)
-    if unique:
-        facts.repeated = _repeated(facts, unique)
+        facts.faults.merge(group.faults)
+    if facts.contract.primary_key():
+        facts.repeated = _repeated(facts, facts.contract.primary_key())
 
 
-def _groups(paths: tuple[Path, ...]) -> Iterator[tuple[Path, pl.DataFrame]]:
+def _places(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
+    """Every row group of every part."""
     for path in paths:
-        with pq.ParquetFile(path) as file:
-            for number in range(file.num_row_groups):
-                frame = pl.from_arrow(file.read_row_group(number))
-                if isinstance(frame, pl.DataFrame):
-                    yield path, frame
+        yield from ((path, number) for number in range(pq.read_metadata(path).num_row_groups))
 
 
 def _repeated(facts: Facts, key: list[str]) -> tuple[int, tuple[str, ...]]:

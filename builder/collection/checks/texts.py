@@ -51,7 +51,7 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
 """By table, then by name."""
 SAMPLED = ("runaway_english",)
 """Faults that take long to look for: of large tables every n-th row is looked at."""
-LOOKED_AT = 50_000
+LOOKED_AT = 20_000
 """Rows of a large table that are looked at for these."""
 
 
@@ -69,7 +69,16 @@ class Faults:
         whole = {name: fault for name, fault in faults.items() if name not in SAMPLED}
         self._count(rows, whole, key)
         sampled = {name: fault for name, fault in faults.items() if name in SAMPLED}
-        self._count(rows.gather_every(stride), sampled, key)
+        if sampled:
+            some = rows.gather_every(stride).filter(_ENGLISH.is_not_null())
+            self._count(some, sampled, key)
+
+    def merge(self, other: "Faults") -> None:
+        """Add what was found in later rows."""
+        self.counts += other.counts
+        for name, keys in other.examples.items():
+            shown = self.examples.setdefault(name, [])
+            shown += keys[: SHOWN - len(shown)]
 
     def _count(self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str]) -> None:
         if not faults:

@@ -11,12 +11,15 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from builder.collection.export.markup import escaped, lines, one_line
+from builder.collection.export.markup import bodies, escape_all, escaped, one_line
+from builder.ingest.ordered import in_order
 from builder.progress import Progress
 from builder.tables import Table
 
 ROWS = 4096
 """Documents that are written together."""
+THREADS = 2
+"""Documents are read while others are rendered."""
 
 
 class Parts:
@@ -40,14 +43,14 @@ class Parts:
         self.count = 0
         self._folder, self._name = folder, name
         self._max_bytes = max_bytes
-        self._first, self._between, self._last = around
+        self._first, self._between, self._last = (text.encode() for text in around)
         self._number = 0
         self._open()
 
     def _open(self) -> None:
         self._number, self._size = self._number + 1, 0
         path = self._folder / self._name(self._number)
-        self._file = path.open("w", encoding="utf-8", newline="\n")
+        self._file = path.open("wb")
         self._file.write(self._first)
 
     def add(self, texts: pl.Series) -> None:
@@ -60,8 +63,8 @@ class Parts:
                 self._open()
             room = before + self._max_bytes - self._size
             stop = min(int(np.searchsorted(ends, room)) + 1, len(texts))
-            piece = self._between.join(texts.slice(start, stop - start).to_list())
-            self._file.write((self._between if self._size else "") + piece)
+            self._file.write(self._between if self._size else b"")
+            self._file.write(_joined(texts.slice(start, stop - start), self._between))
             self._size += int(ends[stop - 1]) - before
             start, before = stop, int(ends[stop - 1])
         self.count += len(texts)
@@ -76,6 +79,16 @@ class Parts:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _joined(texts: pl.Series, between: bytes) -> memoryview:
+    """The bytes of texts one after the other."""
+    if between:
+        texts = texts + between.decode()
+    array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    offsets = np.frombuffer(array.buffers()[1], np.int64)
+    first, last = offsets[array.offset], offsets[array.offset + len(array)]
+    return memoryview(array.buffers()[2])[first : last - len(between)]
 
 
 def write_documents(parts: Parts, documents: Iterator[pl.Series]) -> int:
@@ -98,18 +111,22 @@ def trec_texts(
         docno: The document number; default: `doc_id`.
     """
     number = pl.col("doc_id") if docno is None else docno
-    for frame in _frames(documents, suffix, progress):
-        body = escaped(lines(pl.col("title"), pl.col("text")))
+
+    def render(frame: pl.DataFrame) -> pl.Series:
         text = pl.concat_str(
             pl.lit("<DOC>\n<DOCNO>"),
             number,
             pl.lit("</DOCNO>\n<DOCID>"),
             number,
             pl.lit("</DOCID>\n<TEXT>\n"),
-            pl.when(body != "").then(body + "\n").otherwise(pl.lit("")),
+            "body",
+            pl.when(pl.col("body") != "").then(pl.lit("\n")).otherwise(pl.lit("")),
             pl.lit("</TEXT>\n</DOC>\n"),
         )
-        yield frame.select(text)["literal"]
+        body = escape_all(bodies(frame["title"], frame["text"]))
+        return frame.with_columns(body=body).select(text)["literal"]
+
+    return in_order(render, _frames(documents, suffix, progress), THREADS)
 
 
 def json_texts(
@@ -117,10 +134,13 @@ def json_texts(
 ) -> Iterator[pl.Series]:
     """Documents as JSON objects `{id, contents}`; arguments as of `trec_texts`."""
     number = pl.col("doc_id") if docno is None else docno
-    for frame in _frames(documents, suffix, progress):
-        contents = lines(pl.col("title"), pl.col("text"))
-        objects = frame.select(pl.struct(id=number, contents=contents).struct.json_encode())
-        yield objects.to_series()
+
+    def render(frame: pl.DataFrame) -> pl.Series:
+        named = frame.with_columns(contents=bodies(frame["title"], frame["text"]))
+        objects = named.select(pl.struct("contents", id=number).struct.field("id", "contents"))
+        return objects.select(pl.struct("id", "contents").struct.json_encode()).to_series()
+
+    return in_order(render, _frames(documents, suffix, progress), THREADS)
 
 
 def _frames(documents: Table, suffix: str, progress: Progress) -> Iterator[pl.DataFrame]:

@@ -19,7 +19,12 @@ _TAG = rf"(?i)<(/?(?:{_TAGS})\b)"
 _ESCAPED = re.compile(
     rf"&lt;(?=/?(?:{_TAGS})\b)|&amp;(?=(?:amp;)*lt;/?(?:{_TAGS})\b)", re.IGNORECASE
 )
-_LINE_BREAKS = "[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+_BREAKS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+_LINE_BREAKS = f"[{_BREAKS}]"
+_SPACES = ("\t", "\n", " ", "\xa0", "\u1680", *map(chr, range(0x2000, 0x200B)), "\u202f", "\u205f")
+_BESIDE = [pair for space in (*_SPACES, "\u3000") for pair in (f"{space}\n", f"\n{space}")]
+_UNTIDY = [*_BREAKS, *_BESIDE]
+"""What `lines` would change within a text: breaks other than LF, and white space beside LF."""
 
 
 def escaped(text: pl.Expr) -> pl.Expr:
@@ -45,6 +50,29 @@ def lines(*texts: pl.Expr) -> pl.Expr:
     whole = pl.concat_str(*texts, separator="\n", ignore_nulls=True)
     broken = whole.str.replace_all(_LINE_BREAKS, "\n")
     return broken.str.replace_all(r"\s*\n\s*", "\n").str.strip_chars()
+
+
+def bodies(titles: pl.Series, texts: pl.Series) -> pl.Series:
+    """`lines` of titles and texts; only those with something to change are looked at twice."""
+    frame = pl.DataFrame({"title": titles, "text": texts})
+    joined = frame.select(
+        pl.concat_str("title", "text", separator="\n", ignore_nulls=True).str.strip_chars()
+    ).to_series()
+    return _where(joined, joined.str.contains_any(_UNTIDY), lines(pl.col("text")))
+
+
+def escape_all(texts: pl.Series) -> pl.Series:
+    """`escaped` of a whole column."""
+    return _where(texts, texts.str.contains_any(["<", "&"]), escaped(pl.col("text")))
+
+
+def _where(texts: pl.Series, changes: pl.Series, change: pl.Expr) -> pl.Series:
+    """Texts, those that it changes changed."""
+    places = changes.arg_true()
+    if places.is_empty():
+        return texts
+    changed = texts.gather(places).alias("text").to_frame().select(change).to_series()
+    return texts.scatter(places, changed)
 
 
 def one_line(text: pl.Expr) -> pl.Expr:
