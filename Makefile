@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test install bench bench-quick fuzz lint docs lock clean
+.PHONY: demo test install bench bench-quick fuzz faults lint docs lock clean
 
 demo: install
 	@$(BIN)/longeval demo $(DEMO)
@@ -53,3 +53,6 @@ lock: $(VENV)/.dev
 
 clean:
 	@rm -rf demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+
+faults: $(VENV)/.dev
+	@$(BIN)/python -m tests.faults.kills

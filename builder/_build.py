@@ -12,12 +12,10 @@ from builder.collection.read import open_collection
 from builder.errors import UsageError
 from builder.pipeline import PIPELINE
 from builder.progress import Progress, Silent
-from builder.resources import parse_memory
+from builder.resources import DEFAULT_MEMORY, parse_memory
 from builder.run import Runner, Step
 from builder.store import Store, sha256
 from builder.workflow import Definition
-
-DEFAULT_MEMORY = "4GiB"
 
 
 @dataclass

@@ -4,12 +4,15 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from builder.errors import UsageError
 
+if TYPE_CHECKING:
+    import duckdb
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+DEFAULT_MEMORY = "4GiB"
 MINIMUM_MEMORY = 256 * 2**20
 
 
@@ -51,12 +54,14 @@ class Limits:
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
     memory: int = 4 * 2**30
 
-    def connect(self, share: float = 0.7) -> duckdb.DuckDBPyConnection:
+    def connect(self, share: float = 0.7) -> "duckdb.DuckDBPyConnection":
         """A private DuckDB connection that spills to the scratch folder.
 
         Args:
             share: Part of `memory` that the engine may use.
         """
+        import duckdb
+
         connection = duckdb.connect(
             config={
                 "threads": self.threads,

@@ -1,10 +1,12 @@
 """The command `longeval`: parses, calls one public function, prints; no logic.
 
 Exit codes: 0 done, 1 the data is invalid or a stage failed, 2 wrong usage or definition, 130
-interrupted.
+interrupted, 143 terminated.
 """
 
+import signal
 import sys
+import threading
 from typing import Annotated
 
 import typer
@@ -19,13 +21,12 @@ from builder.cli import (
     judging,
     queries,
     release,
+    start,
     studies,
     translation,
 )
 from builder.cli.arguments import spread
 from builder.errors import LongEvalError
-
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="longeval",
@@ -37,7 +38,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (build, collection, release, analysis, evaluation, judging, studies):
+for module in (start, build, collection, release, analysis, evaluation, judging, studies):
     for verb in module.VERBS:
         app.command(verb.__name__.rstrip("_"))(verb)
 for group in (
@@ -68,17 +69,38 @@ def options(
     """Build, check and study longitudinal test collections for information retrieval."""
 
 
+class _Stop:
+    """Remembers that the process was asked to stop, whatever exception comes of it.
+
+    Engines turn the interruption of a query into errors of their own.
+    """
+
+    def __init__(self) -> None:
+        self.signal = 0
+
+    def __call__(self, number: int, _: object) -> None:
+        self.signal = number
+        raise KeyboardInterrupt
+
+    def listen(self) -> None:
+        """Take Ctrl-C and SIGTERM; only the main thread of a process can."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, self)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code."""
     given = sys.argv[1:] if arguments is None else arguments
+    stop = _Stop()
     try:
+        stop.listen()
         app(args=spread(given), prog_name="longeval")
-    except LongEvalError as error:
-        if "--debug" in given:
+    except BaseException as error:
+        if stop.signal:
+            typer.echo("longeval: interrupted; finished stages are kept, run it again", err=True)
+            sys.exit(128 + stop.signal)
+        if not isinstance(error, LongEvalError) or "--debug" in given:
             raise
         typer.echo(f"longeval: {error}", err=True)
         sys.exit(error.exit_code)
-    except SystemExit as end:
-        if end.code == INTERRUPTED:
-            typer.echo("longeval: interrupted; finished stages are kept, run it again", err=True)
-        raise

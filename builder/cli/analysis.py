@@ -1,29 +1,15 @@
 """Verbs about how crawls and collections change: `changes`, `drift`."""
 
 import json
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from builder.cli.options import Format, Memory, PlainFormat, working_limits
 from builder.cli.output import table
 from builder.errors import UsageError
-from builder.resources import Limits, parse_memory
-
-
-class PlainFormat(StrEnum):
-    """Text for people, JSON for machines."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-Format = Annotated[PlainFormat, typer.Option("--format", help="Output format.")]
-Memory = Annotated[str, typer.Option(help="What may be held in memory.")]
 
 
 def changes(
@@ -83,13 +69,6 @@ def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, f"{value:.6g}"
     elif not isinstance(value, list):
         yield path, value
-
-
-@contextmanager
-def working_limits(memory: str) -> Iterator[Limits]:
-    """Limits with a scratch folder that goes away."""
-    with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
-        yield Limits(Path(scratch), memory=parse_memory(memory))
 
 
 VERBS: tuple[Callable[..., Any], ...] = (changes, drift)

@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder._build import DEFAULT_MEMORY, BuildReport
-from builder._build import build as build_collection
-from builder._demo import demo as run_demo
+from builder.cli.options import Quiet, Threads, progress_bar
 from builder.cli.output import because, say_step, table
-from builder.collection.evidence import evidence, percent
-from builder.collection.read import open_collection
-from builder.collection.summary import summarize
-from builder.progress import Silent, Terminal
+from builder.resources import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
+    from builder._build import BuildReport
     from builder.evaluation import SanityRow
-
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads; default: all cores.")]
 
 
 class CrawlFormat(StrEnum):
@@ -47,8 +40,10 @@ def demo(
 
     Example: longeval demo demo
     """
+    from builder._demo import demo as run_demo
+
     say = (lambda _: None) if quiet else say_step
-    report = run_demo(folder, threads=threads, progress=_progress(quiet), say=say)
+    report = run_demo(folder, threads=threads, progress=progress_bar(quiet), say=say)
     if not quiet:
         _print_summary(report.build)
         _print_sanity(report.sanity)
@@ -122,6 +117,8 @@ def build(
 
     Example: longeval build world/workflow.toml --out collections/world
     """
+    from builder._build import build as build_collection
+
     if verify is not None:
         _verify(workflow, verify, threads, memory, quiet)
         return
@@ -133,7 +130,7 @@ def build(
         explain=explain,
         threads=threads,
         memory=memory,
-        progress=_progress(quiet),
+        progress=progress_bar(quiet),
         say=(lambda _: None) if quiet else say_step,
     )
     if explain:
@@ -150,7 +147,7 @@ def _verify(workflow: Path, version: Path, threads: int | None, memory: str, qui
         version,
         threads=threads,
         memory=memory,
-        progress=_progress(quiet),
+        progress=progress_bar(quiet),
         say=(lambda _: None) if quiet else say_step,
     )
     for name in differing:
@@ -169,18 +166,14 @@ def _print_sanity(rows: "list[SanityRow] | None") -> None:
         typer.echo(f"BM25 on it, and on judgements of other queries:\n{sanity_lines(rows)}\n")
 
 
-def _progress(quiet: bool) -> Silent | Terminal:
-    return Silent() if quiet else Terminal()
-
-
-def _print_plan(report: BuildReport) -> None:
+def _print_plan(report: "BuildReport") -> None:
     for step in report.steps:
         verb, why = ("run ", because(step)) if step.ran else ("skip", "up to date")
         typer.echo(f"{verb}  {step.unit!s:<24} {why}")
     typer.echo(f"{report.ran} of {len(report.steps)} units would run")
 
 
-def _print_outcome(report: BuildReport) -> None:
+def _print_outcome(report: "BuildReport") -> None:
     typer.echo(f"{report.ran} of {len(report.steps)} units ran, the others were up to date")
     if report.version is None:
         typer.echo(f"nothing is published by a partial build; its tables are in {report.root}")
@@ -191,7 +184,11 @@ def _print_outcome(report: BuildReport) -> None:
         typer.echo(f"nothing to do: {report.version} is up to date")
 
 
-def _print_summary(report: BuildReport) -> None:
+def _print_summary(report: "BuildReport") -> None:
+    from builder.collection.evidence import evidence, percent
+    from builder.collection.read import open_collection
+    from builder.collection.summary import summarize
+
     collection = open_collection(report.version or report.root)
     counts = ("documents", "queries", "grade 0", "grade 1", "grade 2")
     header = ("snapshot", *counts, "added", "removed", "updated")
@@ -205,7 +202,9 @@ def _print_summary(report: BuildReport) -> None:
     typer.echo(table(shares, ("evidence", *collection.snapshots)) + "\n")
 
 
-def _next_steps(world: Path, report: BuildReport) -> str:
+def _next_steps(world: Path, report: "BuildReport") -> str:
+    from builder.collection.read import open_collection
+
     version = report.version or report.root
     lines = [f"collection   {version}", f"raw data     {world}"]
     manifest = open_collection(version).manifest

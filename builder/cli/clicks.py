@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from builder.cli.analysis import Format, Memory, PlainFormat, working_limits
 from builder.cli.arguments import DefaultGroup
-from builder.cli.build import Quiet
+from builder.cli.options import Format, Memory, PlainFormat, Quiet, working_limits
 from builder.cli.output import table
 from builder.errors import UsageError
 

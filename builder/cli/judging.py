@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.analysis import Format, PlainFormat
-from builder.cli.build import Quiet
+from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
 from builder.errors import UsageError
 

@@ -1,10 +1,12 @@
 """How verbs print: aligned tables, one line a stage, nothing that a pipe would choke on."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
-from builder.run import Step
+if TYPE_CHECKING:
+    from builder.run import Step
 
 
 def table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str:
@@ -33,13 +35,13 @@ def _is_number(value: object) -> bool:
     return value is None or isinstance(value, int | float)
 
 
-def because(step: Step, most: int = 3) -> str:
+def because(step: "Step", most: int = 3) -> str:
     """The first reasons for which a unit runs, and how many more there are."""
     more = len(step.reasons) - most
     return "; ".join(step.reasons[:most]) + (f"; and {more} more" if more > 0 else "")
 
 
-def say_step(step: Step) -> None:
+def say_step(step: "Step") -> None:
     """One line for a unit that ran: its account and why it ran. Skipped units are silent."""
     if not step.ran or step.ledger is None:
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.analysis import Format, PlainFormat
+from builder.cli.options import Format, PlainFormat
 from builder.cli.output import table
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from builder.cli.analysis import Memory, working_limits
+from builder.cli.options import Memory, working_limits
 from builder.cli.output import table
 
 

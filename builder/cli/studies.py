@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from builder.cli.analysis import Format, PlainFormat
 from builder.cli.arguments import DefaultGroup
-from builder.cli.build import Quiet
 from builder.cli.evaluation import Collection, Runs, print_frames, print_rows
+from builder.cli.options import Format, PlainFormat, Quiet
 
 TruthFile = Annotated[Path, typer.Argument(help="Filtering truth (KBA format).")]
 

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from builder.cli.analysis import Format, PlainFormat, working_limits
 from builder.cli.arguments import DefaultGroup
-from builder.cli.build import Quiet
+from builder.cli.options import Format, PlainFormat, Quiet, working_limits
 from builder.cli.output import table
 
 Model = Annotated[

@@ -1,0 +1,43 @@
+"""Options that many verbs have."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from builder.progress import Progress
+    from builder.resources import Limits
+
+
+class PlainFormat(StrEnum):
+    """Text for people, JSON for machines."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Format = Annotated[PlainFormat, typer.Option("--format", help="Output format.")]
+Memory = Annotated[str, typer.Option(help="What may be held in memory.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads; default: all cores.")]
+
+
+@contextmanager
+def working_limits(memory: str) -> "Iterator[Limits]":
+    """Limits with a scratch folder that goes away."""
+    from builder.resources import Limits, parse_memory
+
+    with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
+        yield Limits(Path(scratch), memory=parse_memory(memory))
+
+
+def progress_bar(quiet: bool) -> "Progress":
+    """Progress on the terminal, or none."""
+    from builder.progress import Silent, Terminal
+
+    return Silent() if quiet else Terminal()

@@ -1,0 +1,105 @@
+"""The first minutes: help that is there at once, a definition to begin with, a check-up."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder._doctor import doctor
+from builder._new import as_toml, new
+from builder.errors import UsageError
+from builder.parameters import Parameters
+from builder.workflow import Definition
+from tests.cli.test_cli import run
+
+Captured = pytest.CaptureFixture[str]
+HEAVY = ("polars", "duckdb", "pyarrow", "numpy", "pydantic", "dataframely", "ctranslate2", "tqdm")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from builder.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert "Usage: longeval" in done.stdout
+
+
+def test_every_verb_has_help_with_an_example(capsys: Captured) -> None:
+    assert run("--help") == 0
+    listed = capsys.readouterr().out.partition("Commands:\n")[2].splitlines()
+    verbs = [line.split()[0] for line in listed if line.startswith("  ") and line[2] != " "]
+    assert len(verbs) > 20
+    for verb in verbs:
+        assert run(verb, "--help") == 0
+        shown = capsys.readouterr().out
+        assert "Example: longeval" in shown or "Commands:" in shown, verb
+
+
+def test_a_new_definition_builds(world: Path, tmp_path: Path, capsys: Captured) -> None:
+    home = tmp_path / "mine"
+    months = [part for m in ("2022-06", "2022-07", "2022-08") for part in ("--snapshot", m)]
+    assert run("new", home, "--name", "mine", *months, "--no-translate") == 0
+    assert f"longeval build {home}/workflow.toml" in capsys.readouterr().out
+    for part in ("logs", "crawls"):
+        for path in (world / part).iterdir():
+            (home / part / path.name).symlink_to(path)
+    (home / "topics.tsv").write_bytes((world / "topics.tsv").read_bytes())
+    report = builder.build(home / "workflow.toml", tmp_path / "out", until="select")
+    assert report.ran > 0
+
+
+def test_a_new_definition_has_every_key_and_no_other_value(tmp_path: Path) -> None:
+    (path, _) = new(tmp_path, "mine", ["2022-06"])
+    text = path.read_text("utf-8")
+    for section, field in Parameters.model_fields.items():
+        assert f"[{section}]" in text
+        for key in field.default.model_dump():
+            assert f"{key}" in text
+    (tmp_path / "logs/2022-06.jsonl").write_text("")
+    (tmp_path / "crawls/2022-06.jsonl").write_text("")
+    workflow = Definition.load(path).workflow
+    changed = workflow.model_dump(mode="json", exclude={"collection", "snapshots"})
+    defaults = Parameters().model_dump(mode="json")
+    assert changed["translate"].pop("model") == "embedded"
+    defaults["translate"].pop("model")
+    assert changed == defaults
+
+
+def test_wrong_new_ones(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected lower-case letters"):
+        new(tmp_path, "../Mine", ["2022-06"])
+    with pytest.raises(UsageError, match="expected a month such as 2022-06, found '2022-13'"):
+        new(tmp_path, "mine", ["2022-13"])
+    with pytest.raises(UsageError, match="in order of time"):
+        new(tmp_path, "mine", ["2022-07", "2022-06"])
+    with pytest.raises(UsageError, match="at least one month"):
+        new(tmp_path, "mine", [])
+    (tmp_path / "topics.tsv").write_text("")
+    with pytest.raises(UsageError, match="exists; nothing was written"):
+        new(tmp_path, "mine", ["2022-06"])
+    assert not (tmp_path / "workflow.toml").exists()
+
+
+def test_toml_of_hostile_values() -> None:
+    import tomllib
+
+    for value in ('a"b\\c', True, (1, 2.5), ["x"]):
+        parsed = tomllib.loads(f"v = {as_toml(value)}")["v"]
+        assert parsed == (list(value) if isinstance(value, tuple) else value)
+
+
+def test_the_doctor_finds_this_machine_well(tmp_path: Path, capsys: Captured) -> None:
+    found = {d.name: d for d in doctor(tmp_path)}
+    assert {"python", "machine", "disk", "packages", "embedded model"} <= found.keys()
+    assert all(d.status != "bad" for d in found.values())
+    assert found["extra evaluation"].status == "good"
+    assert run("doctor", tmp_path, "--format", "json") == 0
+    assert {d["name"] for d in json.loads(capsys.readouterr().out)} == found.keys()
+    assert run("doctor", tmp_path / "none") == 1

@@ -1,0 +1,144 @@
+"""Builds that are killed again and again, and what must hold when one of them gets through.
+
+`make faults` kills 200 times; the tests kill 20 times. The seed is fixed.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import builder
+from builder import Simulation
+
+WORLD = Simulation(
+    name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
+)
+SLOWEST = 0.25
+"""Seconds after the line of a unit within which the process is killed in the next one."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One build that was killed many times.
+
+    Args:
+        kills: How often.
+        hit: The last unit that was done before each kill.
+        repeated: Units that were built again although they were done.
+        sums: `SHA256SUMS` of the version.
+        leftovers: Temporary files that are still there.
+    """
+
+    kills: int
+    hit: tuple[str, ...]
+    repeated: tuple[str, ...]
+    sums: str
+    leftovers: tuple[str, ...]
+
+
+def command(definition: Path, out: Path) -> list[str]:
+    """A build in a process of its own."""
+    code = "from builder.cli import main; main()"
+    arguments = ["build", str(definition), "--out", str(out), "--threads", "2"]
+    return [sys.executable, "-c", code, *arguments]
+
+
+def kill_again_and_again(
+    definition: Path, out: Path, rng: random.Random, how: signal.Signals = signal.SIGKILL
+) -> Chain:
+    """Kill a build after each few units, until it is through."""
+    done: dict[str, int] = {}
+    hit: list[str] = []
+    while True:
+        through = _run(definition, out, rng, how, done, hit)
+        if through:
+            break
+    version = builder.open_collection(out).path
+    left = [p for p in out.rglob("*") if p.name.endswith(".partial") or p.parent.name == "scratch"]
+    return Chain(
+        len(hit),
+        tuple(hit),
+        tuple(sorted(unit for unit, count in done.items() if count > 1)),
+        (version / "SHA256SUMS").read_text(),
+        tuple(str(p.relative_to(out)) for p in left),
+    )
+
+
+def _run(
+    definition: Path,
+    out: Path,
+    rng: random.Random,
+    how: signal.Signals,
+    done: dict[str, int],
+    hit: list[str],
+) -> bool:
+    """Run a build until it is killed, or through."""
+    process = subprocess.Popen(
+        command(definition, out),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    left = rng.randint(0, 3)
+    assert process.stdout is not None
+    seen = []
+    for line in process.stdout:
+        seen.append(line)
+        if " = " in line and " kept" in line:
+            unit = " ".join(line.split()[:2])
+            done[unit] = done.get(unit, 0) + 1
+            left -= 1
+            if left < 0:
+                time.sleep(rng.random() * SLOWEST)
+                if process.poll() is None:
+                    os.kill(process.pid, how)
+                    hit.append(unit)
+                break
+    rest = process.stdout.read()
+    code = process.wait()
+    for line in rest.splitlines():
+        if " = " in line and " kept" in line:
+            unit = " ".join(line.split()[:2])
+            done[unit] = done.get(unit, 0) + 1
+    if code not in (0, -how, 128 + how, 130):
+        raise AssertionError(f"exit {code}:\n{''.join(seen)}{rest}")
+    return code == 0
+
+
+def make_world(folder: Path) -> tuple[Path, str]:
+    """A small world's definition, and the sums of an undisturbed build."""
+    builder.simulate(folder / "world", WORLD)
+    definition = folder / "world" / "workflow.toml"
+    report = builder.build(definition, folder / "undisturbed")
+    assert report.version is not None
+    return definition, (report.version / "SHA256SUMS").read_text()
+
+
+def main() -> int:
+    """Kill 200 times: `make faults`."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        definition, wanted = make_world(folder)
+        rng = random.Random(1)
+        kills, chains, bad = 0, 0, 0
+        stages: set[str] = set()
+        while kills < 200:
+            chain = kill_again_and_again(definition, folder / f"chain-{chains}", rng)
+            kills, chains = kills + chain.kills, chains + 1
+            stages |= {unit.split()[0] for unit in chain.hit}
+            good = chain.sums == wanted and not chain.repeated and not chain.leftovers
+            bad += not good
+            print(f"{kills} kills, {chains} builds, {bad} bad {'' if good else chain}")  # noqa: T201
+    print(f"killed after {len(stages)} stages: {', '.join(sorted(stages))}")  # noqa: T201
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

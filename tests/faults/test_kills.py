@@ -1,0 +1,77 @@
+"""A build that is killed loses the unit that was running, and nothing else."""
+
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import builder
+from tests.faults.kills import command, kill_again_and_again, make_world
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A definition, and the sums of its version."""
+    return make_world(tmp_path_factory.mktemp("faults"))
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_killed_builds_resume_to_the_same_bytes(
+    how: signal.Signals, undisturbed: tuple[Path, str], tmp_path: Path
+) -> None:
+    definition, wanted = undisturbed
+    chain = kill_again_and_again(definition, tmp_path / "out", random.Random(int(how)), how)
+    assert chain.kills >= 6
+    assert chain.repeated == ()
+    assert chain.leftovers == ()
+    assert chain.sums == wanted
+
+
+def test_two_builds_at_once(undisturbed: tuple[Path, str], tmp_path: Path) -> None:
+    definition, wanted = undisturbed
+    runs = [
+        subprocess.Popen(
+            command(definition, tmp_path / "out"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    outputs = [run.communicate()[0] for run in runs]
+    codes = sorted(run.returncode for run in runs)
+    assert codes == [0, 1]
+    refused = outputs[[run.returncode for run in runs].index(1)]
+    assert "another build of this collection is running" in refused
+    version = builder.open_collection(tmp_path / "out").path
+    assert (version / "SHA256SUMS").read_text() == wanted
+
+
+def test_a_flipped_byte_in_an_intermediate_table_is_built_again(
+    undisturbed: tuple[Path, str], tmp_path: Path
+) -> None:
+    definition, wanted = undisturbed
+    out = tmp_path / "out"
+    builder.build(definition, out, until="grades")
+    tables = sorted((out / ".work").rglob("graded_pairs.parquet"))
+    assert len(tables) == 2
+    data = bytearray(tables[0].read_bytes())
+    data[len(data) // 2] ^= 8
+    tables[0].write_bytes(data)
+    report = builder.build(definition, out)
+    assert (report.version / "SHA256SUMS").read_text() == wanted  # type: ignore[operator]
+    assert {step.unit.stage.name for step in report.steps if step.ran} >= {"grades", "qrels"}
+
+
+def test_a_clock_that_jumps_changes_nothing(undisturbed: tuple[Path, str], tmp_path: Path) -> None:
+    definition, wanted = undisturbed
+    out = tmp_path / "out"
+    builder.build(definition, out, until="crawl")
+    for path in (out / ".work").rglob("*"):
+        os.utime(path, (2**31, 2**31), follow_symlinks=False)
+    report = builder.build(definition, out)
+    assert (report.version / "SHA256SUMS").read_text() == wanted  # type: ignore[operator]
+    assert not {s.unit.stage.name for s in report.steps if s.ran} & {"topics", "log", "crawl"}
