@@ -9,6 +9,7 @@ from pathlib import Path
 from builder.collection.layout import SUMS
 from builder.collection.publish import check_topics, check_version, is_published, publish
 from builder.collection.read import open_collection
+from builder.disk import told
 from builder.errors import UsageError
 from builder.pipeline import PIPELINE
 from builder.progress import Progress, Silent
@@ -85,7 +86,7 @@ def build(
     if explain:
         return BuildReport(root, runner.explain(units))
     whole = not snapshots and until is None
-    with store.locked():
+    with told("the build", root), store.locked():
         if whole:
             check_version(definition, store)
             check_topics(definition, store)

@@ -7,6 +7,7 @@ LongEvalError                 anything expected; the command prints it without a
 |   `-- MissingExtraError     a feature whose optional dependency is absent
 `-- DataError                 the data is invalid, or a stage failed      exit 1
     |-- FormatError           a file is not what its format says
+    |-- DiskError             a disk is full, or may not be written to
     |-- ContractError         a table does not keep its contract in `schemas/`
     `-- LedgerError           rows went missing: rows in != rows out + rejects
 ```
@@ -18,6 +19,7 @@ __all__ = [
     "ContractError",
     "DataError",
     "DefinitionError",
+    "DiskError",
     "FormatError",
     "LedgerError",
     "LongEvalError",
@@ -71,6 +73,10 @@ class MissingExtraError(UsageError):
 
 class DataError(LongEvalError):
     """The data is invalid or a stage failed on it."""
+
+
+class DiskError(DataError):
+    """A disk is full, or may not be written to."""
 
 
 class FormatError(DataError):

@@ -14,6 +14,7 @@ import polars as pl
 
 from builder.collection.layout import PUBLISHED
 from builder.content import content_hash
+from builder.disk import told
 from builder.errors import LedgerError
 from builder.identity import Identity, differences, digest, identity
 from builder.plan import Pipeline, Unit
@@ -130,7 +131,10 @@ class Runner:
         scratch.mkdir(mode=0o700)
         self.progress.start(str(unit), None, "rows")
         try:
-            with self.store.publishing(*unit.name, identifier) as out:
+            with (
+                self.store.publishing(*unit.name, identifier) as out,
+                told(f"stage {unit}", out, scratch),
+            ):
                 ledger = unit.stage.work(out, **self._arguments(unit, limits))
                 check_output(unit, out, ledger)
                 tables = {name: table_at(out, name, CONTRACTS[name]) for name in unit.stage.writes}

@@ -21,6 +21,7 @@ ROOMS = (
 )
 FOUNDATION = {
     "content",
+    "disk",
     "errors",
     "keys",
     "models",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import builder
 from builder import Simulation
+from tests.faults.flips import count_found
 
 WORLD = Simulation(
     name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
@@ -50,13 +51,17 @@ def command(definition: Path, out: Path) -> list[str]:
 
 
 def kill_again_and_again(
-    definition: Path, out: Path, rng: random.Random, how: signal.Signals = signal.SIGKILL
+    definition: Path,
+    out: Path,
+    rng: random.Random,
+    how: signal.Signals = signal.SIGKILL,
+    apart: tuple[int, int] = (0, 3),
 ) -> Chain:
-    """Kill a build after each few units, until it is through."""
+    """Kill a build after each few units, from so many to so many, until it is through."""
     done: dict[str, int] = {}
     hit: list[str] = []
     while True:
-        through = _run(definition, out, rng, how, done, hit)
+        through = _run(definition, out, rng, how, apart, done, hit)
         if through:
             break
     version = builder.open_collection(out).path
@@ -75,6 +80,7 @@ def _run(
     out: Path,
     rng: random.Random,
     how: signal.Signals,
+    apart: tuple[int, int],
     done: dict[str, int],
     hit: list[str],
 ) -> bool:
@@ -86,7 +92,7 @@ def _run(
         text=True,
         start_new_session=True,
     )
-    left = rng.randint(0, 3)
+    left = rng.randint(*apart)
     assert process.stdout is not None
     seen = []
     for line in process.stdout:
@@ -122,7 +128,7 @@ def make_world(folder: Path) -> tuple[Path, str]:
 
 
 def main() -> int:
-    """Kill 200 times: `make faults`."""
+    """Kill 200 times, then turn over 1,000 bits: `make faults`."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         definition, wanted = make_world(folder)
@@ -136,6 +142,10 @@ def main() -> int:
             good = chain.sums == wanted and not chain.repeated and not chain.leftovers
             bad += not good
             print(f"{kills} kills, {chains} builds, {bad} bad {'' if good else chain}")  # noqa: T201
+        version = builder.open_collection(folder / "undisturbed").path
+        found = count_found(version, folder / "copy", flips=1000, seed=1)
+        print(f"{found} of 1000 single bits found")  # noqa: T201
+        bad += found < 1000
     print(f"killed after {len(stages)} stages: {', '.join(sorted(stages))}")  # noqa: T201
     return 1 if bad else 0
 

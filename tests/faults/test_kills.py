@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import builder
+from tests.faults.flips import count_found, is_found
 from tests.faults.kills import command, kill_again_and_again, make_world
 
 
@@ -18,13 +19,21 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return make_world(tmp_path_factory.mktemp("faults"))
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("how", "apart", "least"),
+    [(signal.SIGKILL, (0, 3), 12), (signal.SIGTERM, (6, 10), 3), (signal.SIGINT, (6, 10), 3)],
+)
 def test_killed_builds_resume_to_the_same_bytes(
-    how: signal.Signals, undisturbed: tuple[Path, str], tmp_path: Path
+    how: signal.Signals,
+    apart: tuple[int, int],
+    least: int,
+    undisturbed: tuple[Path, str],
+    tmp_path: Path,
 ) -> None:
     definition, wanted = undisturbed
-    chain = kill_again_and_again(definition, tmp_path / "out", random.Random(int(how)), how)
-    assert chain.kills >= 6
+    rng = random.Random(int(how))
+    chain = kill_again_and_again(definition, tmp_path / "out", rng, how, apart)
+    assert chain.kills >= least
     assert chain.repeated == ()
     assert chain.leftovers == ()
     assert chain.sums == wanted
@@ -75,3 +84,9 @@ def test_a_clock_that_jumps_changes_nothing(undisturbed: tuple[Path, str], tmp_p
     report = builder.build(definition, out)
     assert (report.version / "SHA256SUMS").read_text() == wanted  # type: ignore[operator]
     assert not {s.unit.stage.name for s in report.steps if s.ran} & {"topics", "log", "crawl"}
+
+
+def test_single_bits_of_a_version_are_found(undisturbed: tuple[Path, str], tmp_path: Path) -> None:
+    version = builder.open_collection(undisturbed[0].parents[1] / "undisturbed").path
+    assert count_found(version, tmp_path / "copy", flips=60, seed=1) == 60
+    assert not is_found(version)

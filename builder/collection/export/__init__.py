@@ -14,6 +14,7 @@ from builder.collection.export.source import SnapshotTables
 from builder.collection.export.trec import write_trec
 from builder.collection.files import sum_lines
 from builder.collection.read import Collection, open_collection
+from builder.disk import told
 from builder.errors import UsageError
 from builder.parameters import ExportParameters
 from builder.progress import Progress, Silent
@@ -90,17 +91,18 @@ def export(
         raise UsageError(f"{target}: expected an empty or new folder, found something in it")
     chosen = _languages(opened, languages)
     partial = target.with_name(target.name + PARTIAL)
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
     meter = progress or Silent()
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
     try:
-        LAYOUTS[layout].write(opened, partial, chosen, size, meter)
-        _describe(opened, layout, chosen, partial)
-        if target.exists():
-            target.rmdir()
-        partial.rename(target)
+        with told(f"the export as {layout}", partial):
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            LAYOUTS[layout].write(opened, partial, chosen, size, meter)
+            _describe(opened, layout, chosen, partial)
+            if target.exists():
+                target.rmdir()
+            partial.rename(target)
     finally:
         meter.finish()
         shutil.rmtree(partial, ignore_errors=True)

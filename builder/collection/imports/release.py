@@ -23,6 +23,7 @@ from builder.collection.imports.judged import (
 )
 from builder.collection.imports.notes import Notes
 from builder.collection.imports.publish import publish_release
+from builder.disk import told
 from builder.errors import UsageError
 from builder.progress import Progress, Silent
 from builder.resources import Limits
@@ -82,14 +83,16 @@ def import_release(
     meter = progress or Silent()
     ledgers = {}
     try:
-        for snapshot in snapshots:
-            folder = places.snapshot_folder(partial, snapshot.name)
-            folder.mkdir(parents=True)
-            meter.start(f"import {snapshot.name}", None, "documents")
-            ledgers[snapshot.name] = _read(snapshot, root, layout, folder, limits, meter)
-            meter.finish()
-        publish_release(partial, name or layout, version, layout, snapshots, root, limits, meter)
-        partial.rename(final)
+        with told("the import", partial, limits.scratch):
+            for snapshot in snapshots:
+                folder = places.snapshot_folder(partial, snapshot.name)
+                folder.mkdir(parents=True)
+                meter.start(f"import {snapshot.name}", None, "documents")
+                ledgers[snapshot.name] = _read(snapshot, root, layout, folder, limits, meter)
+                meter.finish()
+            described = (name or layout, version, layout)
+            publish_release(partial, *described, snapshots, root, limits, meter)
+            partial.rename(final)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return ImportReport(final, ledgers)

@@ -1,0 +1,82 @@
+"""Disks that are full or may not be written to, told as such.
+
+Engines report them as errors of their own, often without the path; here they become one error that
+says where, how much was written and how much was left.
+"""
+
+import errno
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from builder.errors import DiskError, LongEvalError
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+CLOSED = {errno.EROFS, errno.EACCES, errno.EPERM}
+WORDS = {
+    "No space left on device": True,
+    "Disk quota exceeded": True,
+    "Read-only file system": False,
+}
+"""What engines say, and whether it means that the disk is full."""
+
+
+@contextmanager
+def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
+    """Turn errors of the disk into `DiskError`.
+
+    Args:
+        work: What is being done, for the message.
+        folder: Where it is written to.
+        others: Further folders, such as that of temporary files.
+
+    Raises:
+        DiskError: the disk is full, or may not be written to.
+    """
+    try:
+        yield
+    except LongEvalError:
+        raise
+    except Exception as error:
+        is_full = _is_full(error)
+        if is_full is None:
+            raise
+        home = _existing(folder)
+        if not is_full:
+            raise DiskError(
+                f"{_named(error) or home}: may not be written to; {work} needs that. Give another "
+                "--out, or permission"
+            ) from error
+        written = sum(_size(path) for path in (folder, *others))
+        free = shutil.disk_usage(home).free
+        raise DiskError(
+            f"{home}: the disk is full: {work} had written {written:,} bytes, {free:,} bytes were "
+            "left, and it needs more. Free some space and run it again; finished stages are kept"
+        ) from error
+
+
+def _is_full(error: BaseException) -> bool | None:
+    """Whether an error says that a disk is full; None where it is about something else."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.errno in FULL | CLOSED:
+            return seen.errno in FULL
+        for words, is_full in WORDS.items():
+            if words in str(seen):
+                return is_full
+        seen = seen.__cause__ or seen.__context__
+    return None
+
+
+def _named(error: BaseException) -> str | None:
+    return str(error.filename) if isinstance(error, OSError) and error.filename else None
+
+
+def _existing(path: Path) -> Path:
+    """The path, or the nearest folder above it that exists."""
+    return next((p for p in (path, *path.absolute().parents) if p.is_dir()), Path("/"))
+
+
+def _size(folder: Path) -> int:
+    return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) if folder.is_dir() else 0
