@@ -13,6 +13,8 @@ LongEvalError                 anything expected; the command prints it without a
 ```
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 __all__ = [
@@ -25,7 +27,15 @@ __all__ = [
     "LongEvalError",
     "MissingExtraError",
     "UsageError",
+    "meant",
 ]
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """The known word that a misspelt one is near to, as a question; else all known ones."""
+    words = list(known)
+    near = get_close_matches(word, words, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(words)}"
 
 
 class LongEvalError(Exception):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from builder.errors import UsageError
+from builder.errors import UsageError, meant
 from builder.identity import places
 from builder.stage import Read, Scope, Stage, pair
 from builder.workflow import Workflow
@@ -76,7 +76,7 @@ class Pipeline:
     def _index(self, name: str) -> int:
         names = [stage.name for stage in self.stages]
         if name not in names:
-            raise UsageError(f"--until: unknown stage {name!r}; the stages are {', '.join(names)}")
+            raise UsageError(f"--until: unknown stage {name!r}; {meant(name, names)}")
         return names.index(name)
 
 

@@ -238,7 +238,13 @@ def _parse(path: Path) -> Workflow:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise DefinitionError("no such definition file", path) from None
+        raise DefinitionError(
+            "no such definition file; `longeval new DIR` writes one to begin with", path
+        ) from None
+    except IsADirectoryError:
+        inside = next((p.name for p in sorted(path.glob("*.toml"))), None)
+        hint = f"did you mean {path / inside}?" if inside else "there is none in it"
+        raise DefinitionError(f"expected a definition file, found a folder; {hint}", path) from None
     except (OSError, UnicodeDecodeError) as error:
         raise DefinitionError(f"cannot be read as a UTF-8 text: {error}", path) from None
     except tomllib.TOMLDecodeError as error:

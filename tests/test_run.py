@@ -340,5 +340,5 @@ def test_only_one_snapshot_and_what_it_needs(folder: Path) -> None:
 
 def test_an_unknown_stage(folder: Path) -> None:
     workflow = Definition.load(folder / "workflow.toml").workflow
-    with pytest.raises(UsageError, match="unknown stage 'shut'; the stages are words, shout"):
+    with pytest.raises(UsageError, match="unknown stage 'shut'; did you mean 'shout'"):
         toy().plan(workflow, until="shut")

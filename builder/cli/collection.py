@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from builder.cli.output import table as text_table
-from builder.errors import UsageError
+from builder.errors import UsageError, meant
 
 
 class ReportFormat(StrEnum):
@@ -83,8 +83,8 @@ def schema(
         typer.echo(json.dumps(FINDINGS_SCHEMA, indent=1))
         return
     if table is not None and table not in schemas.TABLES:
-        known = ", ".join(schemas.TABLES)
-        raise UsageError(f"no table {table!r}; the tables are {known}, and findings")
+        known = (*schemas.TABLES, "findings")
+        raise UsageError(f"no table {table!r}; {meant(table, known)}")
     names = [table] if table is not None else list(schemas.TABLES)
     described = {name: describe(schemas.TABLES[name]) for name in names}
     if format is PlainFormat.JSON:

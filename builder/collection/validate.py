@@ -63,7 +63,9 @@ def validate(
     changed = severities or {}
     for given in (*select, *ignore, *changed):
         if not any(check.id.startswith(given) for check in CHECKS):
-            raise UsageError(f"no check {given!r}; the checks are in docs/reference/checks.md")
+            raise UsageError(
+                f"no check {given!r}; ids are such as {CHECKS[0].id}, LB1 is all that begin so"
+            )
     reading = Reading(open_collection(path))
     return [
         finding

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from builder.errors import UsageError
+from builder.errors import UsageError, meant
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def parse_measure(text: str) -> Measure:
         raise UsageError(f"measure {text!r}: expected a name such as nDCG@10 or ERR@20(max=4)")
     family = FAMILIES.get(ALIASES.get(match["family"], match["family"]))
     if family is None:
-        raise UsageError(f"measure {text!r}: unknown; known are {', '.join(FAMILIES)}")
+        raise UsageError(f"measure {text!r}: unknown; {meant(match['family'], FAMILIES)}")
     cutoff = _cutoff(match["cutoff"], family, text)
     given = _parameters((match["before"] or match["after"] or "()")[1:-1], family, text)
     return Measure(family.name, cutoff, tuple(sorted({**family.parameters, **given}.items())))

@@ -83,7 +83,7 @@ def test_wrong_definitions_exit_2_and_name_file_and_key(
 def test_other_wrong_values_exit_2(world: Path, tmp_path: Path, capsys: Captured) -> None:
     definition = world / "workflow.toml"
     assert run("build", definition, "--out", tmp_path, "--until", "qrel") == 2
-    assert "unknown stage 'qrel'; the stages are topics, log" in capsys.readouterr().err
+    assert "unknown stage 'qrel'; did you mean 'qrels'?" in capsys.readouterr().err
     assert run("build", definition, "--out", tmp_path, "--memory", "much") == 2
     assert "expected a size such as 4GiB" in capsys.readouterr().err
     assert run("build", tmp_path / "none.toml") == 2

@@ -173,7 +173,7 @@ def test_parquet_for_hugging_face(built: BuildReport, tmp_path: Path) -> None:
 
 
 def test_wrong_uses(built: BuildReport, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no layout 'zip'; the layouts are trec"):
+    with pytest.raises(UsageError, match="no layout 'zip'; known are trec"):
         export(built.root, "zip", tmp_path / "out")
     (tmp_path / "full").mkdir()
     (tmp_path / "full/file").write_text("")

@@ -15,7 +15,7 @@ from builder.collection.export.trec import write_trec
 from builder.collection.files import sum_lines
 from builder.collection.read import Collection, open_collection
 from builder.disk import told
-from builder.errors import UsageError
+from builder.errors import UsageError, meant
 from builder.parameters import ExportParameters
 from builder.progress import Progress, Silent
 from builder.store import PARTIAL, canonical_json
@@ -86,7 +86,7 @@ def export(
     """
     opened, target = open_collection(collection), Path(out)
     if layout not in LAYOUTS:
-        raise UsageError(f"no layout {layout!r}; the layouts are {', '.join(LAYOUTS)}")
+        raise UsageError(f"no layout {layout!r}; {meant(layout, LAYOUTS)}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target}: expected an empty or new folder, found something in it")
     chosen = _languages(opened, languages)
