@@ -208,8 +208,15 @@ class Ledger:
             )
 
 
+MOST_REJECTS = 100_000
+"""Rejects of one reason in one file that are listed one by one."""
+
+
 class RejectWriter:
     """Collect the rows that a stage drops, in a table and in its ledger.
+
+    Of more than `MOST_REJECTS` for one reason in one file, the others are one row, which counts
+    them and has the line of the first of them: a damaged file cannot fill the memory.
 
     Args:
         folder: Output folder of the stage; `rejects.parquet` is written there on exit.
@@ -222,6 +229,8 @@ class RejectWriter:
         self._stage = stage
         self._ledger = ledger
         self._rows: list[tuple[str, str, str | None, int | None, str | None, int]] = []
+        self._listed: Counter[tuple[str, str | None]] = Counter()
+        self._others: dict[tuple[str, str | None], tuple[int | None, int]] = {}
 
     def add(
         self,
@@ -234,8 +243,15 @@ class RejectWriter:
     ) -> None:
         """Drop `rows` rows for a reason (lower-case words joined by underscores)."""
         self._ledger.rejected[reason] += rows
-        if rows:
+        if not rows:
+            return
+        place = (reason, file)
+        self._listed[place] += 1
+        if self._listed[place] <= MOST_REJECTS:
             self._rows.append((self._stage, reason, file, line, key, rows))
+        else:
+            first, count = self._others.get(place, (line, 0))
+            self._others[place] = (first, count + rows)
 
     def __enter__(self) -> Self:
         return self
@@ -246,5 +262,9 @@ class RejectWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        frame = pl.DataFrame(self._rows, schema=Rejects.dtypes(), orient="row")
+        others = [
+            (self._stage, reason, file, line, None, count)
+            for (reason, file), (line, count) in self._others.items()
+        ]
+        frame = pl.DataFrame(self._rows + others, schema=Rejects.dtypes(), orient="row")
         write_frame(frame, self._path, Rejects)

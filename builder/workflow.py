@@ -247,7 +247,7 @@ def _parse(path: Path) -> Workflow:
         raise DefinitionError(f"expected a definition file, found a folder; {hint}", path) from None
     except (OSError, UnicodeDecodeError) as error:
         raise DefinitionError(f"cannot be read as a UTF-8 text: {error}", path) from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DefinitionError(f"not valid TOML: {error}", path) from None
     try:
         return Workflow.model_validate(data)

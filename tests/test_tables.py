@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builder import tables
 from builder.errors import LedgerError
 from builder.tables import Ledger, RejectWriter, Table, TableWriter, table_at, write_frame
 from schemas import LogUrls, Rejects
@@ -103,3 +104,17 @@ def test_rejects_are_written_in_order_and_counted(tmp_path: Path) -> None:
         ("log", "not_json", "a", 9, None, 1),
         ("log", "not_json", "b", 7, None, 1),
     ]
+
+
+def test_rejects_of_one_kind_are_listed_up_to_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "MOST_REJECTS", 2)
+    ledger = Ledger("lines")
+    with RejectWriter(tmp_path, "log", ledger) as rejects:
+        for line in range(1, 6):
+            rejects.add("not_json", file="a", line=line)
+        rejects.add("not_json", file="b", line=9)
+    rows = pl.read_parquet(tmp_path / "rejects.parquet").select("file", "line", "rows").rows()
+    assert rows == [("a", 1, 1), ("a", 2, 1), ("a", 3, 3), ("b", 9, 1)]
+    assert ledger.rejected == {"not_json": 6}

@@ -26,7 +26,10 @@ from builder.cli import (
     translation,
 )
 from builder.cli.arguments import spread
+from builder.cli.output import printable
 from builder.errors import LongEvalError
+
+LINE_END = "\n"
 
 app = typer.Typer(
     name="longeval",
@@ -102,5 +105,5 @@ def main(arguments: list[str] | None = None) -> None:
             sys.exit(128 + stop.signal)
         if not isinstance(error, LongEvalError) or "--debug" in given:
             raise
-        typer.echo(f"longeval: {error}", err=True)
+        typer.echo(f"longeval: {printable(str(error), also=LINE_END)}", err=True)
         sys.exit(error.exit_code)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from builder.cli.output import printable
 from builder.cli.output import table as text_table
 from builder.errors import UsageError, meant
 
@@ -57,7 +58,7 @@ def validate(
     else:
         render = checks.as_github if format is ReportFormat.GITHUB else checks.as_text
         for finding in findings:
-            typer.echo(render(finding))
+            typer.echo(printable(render(finding)))
         if format is ReportFormat.TEXT:
             typer.echo(f"{len(findings)} findings" if findings else "no findings")
     if any(finding.severity == "error" for finding in findings):

@@ -1,5 +1,6 @@
 """How verbs print: aligned tables, one line a stage, nothing that a pipe would choke on."""
 
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,20 @@ def table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else printable(str(value))
+
+
+def printable(text: str, also: str = "") -> str:
+    """A text without what a terminal takes for commands: control characters by their numbers.
+
+    Args:
+        text: Any text, such as a file name or a query.
+        also: Control characters that are left as they are.
+    """
+    return "".join(
+        c if c in also or not unicodedata.category(c).startswith("C") else ascii(c)[1:-1]
+        for c in text
+    )
 
 
 def _is_number(value: object) -> bool:

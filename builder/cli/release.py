@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from builder.cli.options import Memory, working_limits
-from builder.cli.output import table
+from builder.cli.output import printable, table
 
 
 class ExportLayout(StrEnum):
@@ -126,7 +126,7 @@ def diff(
         if rows:
             typer.echo(table(rows, ("table", "added", "removed", "changed", "first")))
         for line in (*report_lines(found), *(f"not compared: {line}" for line in found.lost)):
-            typer.echo(line)
+            typer.echo(printable(line))
         typer.echo("rows differ" if rows else "no row differs")
     if exit_code and not found.is_empty:
         raise typer.Exit(1)

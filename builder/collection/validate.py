@@ -119,5 +119,7 @@ def as_github(finding: Finding) -> str:
     """A finding as a workflow command that annotates a pull request."""
     level = "error" if finding.severity == "error" else "warning"
     text = as_text(finding).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    where = finding.where.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
+    where = finding.where
+    for character in "%\r\n,:":
+        where = where.replace(character, f"%{ord(character):02X}")
     return f"::{level} file={where},title={finding.check}::{text}"

@@ -29,7 +29,7 @@ LF = 10
 BOM = b"\xef\xbb\xbf"
 LARGEST_RATIO = 200
 """Decompressed bytes per compressed byte beyond which a file is a bomb; real logs stay below 50."""
-RATIO_APPLIES_FROM = 256 * 2**20
+RATIO_APPLIES_FROM = 64 * 2**20
 
 
 @dataclass(frozen=True)

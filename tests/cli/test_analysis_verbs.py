@@ -150,7 +150,7 @@ def test_a_table_of_an_evaluation(built: BuildReport, tmp_path: Path, capsys: Ca
     assert "measures:P@10+RR|depth:1000" in text
     assert "<svg" in page.read_text()
     assert run("evaluate", built.root, runs, "--measures", "nDGC") == 2
-    assert "unknown; known are nDCG" in capsys.readouterr().err
+    assert "did you mean 'nDCG'" in capsys.readouterr().err
 
 
 def test_some_options_take_several_words(tmp_path: Path) -> None:

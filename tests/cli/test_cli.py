@@ -91,7 +91,7 @@ def test_other_wrong_values_exit_2(world: Path, tmp_path: Path, capsys: Captured
     assert run("validate", tmp_path) == 2
     assert "no published collection here" in capsys.readouterr().err
     assert run("schema", "qrel") == 2
-    assert "no table 'qrel'; the tables are raw_impressions" in capsys.readouterr().err
+    assert "no table 'qrel'; did you mean 'qrels'" in capsys.readouterr().err
 
 
 def test_validate_prints_findings(built: BuildReport, tmp_path: Path, capsys: Captured) -> None:

@@ -52,4 +52,4 @@ def _labels(found: JudgementDifference) -> list[str]:
 
 
 def _code(line: str) -> str:
-    return f"`{line.replace('`', chr(39))}`"
+    return f"`{' '.join(line.split()).replace('`', chr(39))}`"

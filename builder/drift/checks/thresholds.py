@@ -4,7 +4,8 @@ Counts that a rule cuts off begin exactly at the threshold. Suppose the least va
 10, although a third of the earlier rows, grown as the rows in both snapshots grew, lie below 10 and
 are gone. Were the rule the same, no value below 10 among n later rows has probability
 (1 - 1/3)^n: for many rows, chance is not the reason. Growth alone lifts the least value too, but
-then the rows that were below it are still there.
+then the rows that were below it are still there. Rows with 0, which was never counted (judgements
+by people, imported releases), say nothing about thresholds.
 """
 
 import math
@@ -37,7 +38,7 @@ rows AS (
     UNION ALL SELECT {value}, true FROM missing
 )
 SELECT value::BIGINT, count(*), count(*) FILTER (missing)
-FROM rows WHERE value IS NOT NULL GROUP BY value ORDER BY value
+FROM rows WHERE value <> 0 GROUP BY value ORDER BY value
 """
 
 GROWTH = """
