@@ -14,6 +14,7 @@ from typing import Literal
 
 from builder.errors import LongEvalError
 from builder.models import embedded_model
+from builder.plugins import GROUPS, installed, load
 from builder.resources import Limits
 
 Status = Literal["good", "note", "bad"]
@@ -45,7 +46,7 @@ def doctor(folder: Path | str = ".") -> list[Diagnosis]:
         folder: Where collections are to be built.
     """
     found = [_python(), _machine(), *_disks(Path(folder)), *_packages(), _model()]
-    return [*found, *_extras()]
+    return [*found, *_extras(), *_plugins()]
 
 
 def _python() -> Diagnosis:
@@ -139,3 +140,16 @@ def _extras() -> Iterator[Diagnosis]:
             yield Diagnosis(f"extra {extra}", "note", detail)
         else:
             yield Diagnosis(f"extra {extra}", "good", "installed")
+
+
+def _plugins() -> Iterator[Diagnosis]:
+    """Every plug-in that is installed; each is loaded once."""
+    for group in GROUPS:
+        for name, point in installed(group).items():
+            package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+            try:
+                load(group, name)
+            except LongEvalError as error:
+                yield Diagnosis(f"plug-in {name}", "bad", str(error))
+            else:
+                yield Diagnosis(f"plug-in {name}", "good", f"{group}, of {package}")

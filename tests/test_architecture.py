@@ -26,6 +26,7 @@ FOUNDATION = {
     "keys",
     "models",
     "parameters",
+    "plugins",
     "progress",
     "resources",
     "sources",

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from builder.clicks.encoding import EncodedLog, encode
 from builder.clicks.log import LogAccount, account_for_rejects, open_log
-from builder.clicks.models import LEAST, MODELS, Pages, Prediction, Training
+from builder.clicks.models import LEAST, Pages, Prediction, Training, model_of
 from builder.clicks.standalone import check_model, working
 from builder.clicks.statistics import ENGINE_SHARE, set_variables
 from builder.errors import DataError, UsageError
@@ -195,7 +195,7 @@ def _add(
 
 
 def _score(name: str, log: EncodedLog, training: Training) -> ModelScores:
-    prediction = MODELS[name](log.train, training).predict(log.test)
+    prediction = model_of(name)(log.train, training).predict(log.test)
     return ModelScores(name, *evaluate(prediction, log.test))
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from builder.clicks.encoding import TRAIN_ONLY, encode
 from builder.clicks.estimation import choose_priors, create_estimates
 from builder.clicks.log import LogAccount, account_for_rejects, open_log
-from builder.clicks.models import MODELS, Trained, Training
+from builder.clicks.models import Trained, Training, model_of
 from builder.clicks.priors import Priors
 from builder.clicks.statistics import ENGINE_SHARE, count_pairs, count_used
 from builder.errors import UsageError
@@ -108,8 +108,7 @@ def model_log(
 
 def check_model(name: str) -> None:
     """Raise a UsageError when there is no model of that name."""
-    if name not in MODELS:
-        raise UsageError(f"unknown click model {name!r}; known are {', '.join(MODELS)}")
+    model_of(name)
 
 
 @contextmanager
@@ -127,7 +126,7 @@ def _train(
 ) -> Trained:
     connection.execute(TRAIN_ONLY)
     pages = encode(connection, limits).train
-    return MODELS[model](pages, training)
+    return model_of(model)(pages, training)
 
 
 def _with_estimates(

@@ -1,6 +1,7 @@
 """Check a published collection; see `checks/` for what is checked."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 from builder.collection.checks import CHECKS, Check, Finding, Reading, Severity
 from builder.collection.read import open_collection
 from builder.errors import UsageError
+from builder.plugins import installed, load
 
+OTHER_ID = re.compile(r"(?!LB)[A-Z]{2,8}\d{3}")
 SEVERITIES: tuple[Severity, ...] = ("error", "warning")
 FINDINGS_SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -26,7 +29,7 @@ FINDINGS_SCHEMA: dict[str, Any] = {
                 "required": ["check", "severity", "where", "message", "count", "examples", "fix"],
                 "additionalProperties": False,
                 "properties": {
-                    "check": {"type": "string", "pattern": "^LB[0-9]{3}$"},
+                    "check": {"type": "string", "pattern": "^[A-Z]{2,8}[0-9]{3}$"},
                     "severity": {"enum": list(SEVERITIES)},
                     "where": {"type": "string", "description": "File or table in the version"},
                     "message": {"type": "string"},
@@ -61,18 +64,38 @@ def validate(
         FormatError: the manifest cannot be read.
     """
     changed = severities or {}
+    checks = (*CHECKS, *_others())
     for given in (*select, *ignore, *changed):
-        if not any(check.id.startswith(given) for check in CHECKS):
+        if not any(check.id.startswith(given) for check in checks):
             raise UsageError(
                 f"no check {given!r}; ids are such as {CHECKS[0].id}, LB1 is all that begin so"
             )
     reading = Reading(open_collection(path))
     return [
         finding
-        for check in CHECKS
+        for check in checks
         if _is_chosen(check, select, ignore)
         for finding in check.run(reading, changed.get(check.id))
     ]
+
+
+def _others() -> list[Check]:
+    """Checks of plug-ins, in order of their names.
+
+    Raises:
+        UsageError: a plug-in is no check, or has the id of another one.
+    """
+    found = []
+    ids = {check.id for check in CHECKS}
+    for name in installed("checks"):
+        check = load("checks", name)
+        if not isinstance(check, Check) or not OTHER_ID.fullmatch(check.id) or check.id in ids:
+            raise UsageError(
+                f"checks: {name!r} is not a check with an id of its own, such as XY101 (LB is ours)"
+            )
+        ids.add(check.id)
+        found.append(check)
+    return found
 
 
 def parse_severities(given: Sequence[str]) -> dict[str, Severity]:

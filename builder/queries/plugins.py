@@ -9,15 +9,13 @@ A definition asks for it by that name (`verdicts.plugins = ["my_adult_filter"]`)
 """
 
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from typing import Literal, Protocol, runtime_checkable
 
 import polars as pl
 
 from builder.errors import ContractError, UsageError
+from builder.plugins import load
 from schemas import Verdicts
-
-GROUP = "longeval_builder.verdicts"
 
 
 @runtime_checkable
@@ -46,16 +44,9 @@ def load_plugins(names: Sequence[str]) -> tuple[VerdictPlugin, ...]:
     Raises:
         UsageError: a plug-in is not installed, or is not one.
     """
-    installed = {point.name: point for point in entry_points(group=GROUP)}
     plugins: list[VerdictPlugin] = []
     for name in names:
-        if name not in installed:
-            known = ", ".join(sorted(installed)) or "none"
-            raise UsageError(
-                f"verdicts.plugins: {name!r} is not installed (entry points of {GROUP}: {known}); "
-                "install the package that brings it"
-            )
-        plugin = installed[name].load()
+        plugin = load("verdicts", name)
         if not isinstance(plugin, VerdictPlugin):
             raise UsageError(
                 f"verdicts.plugins: {name!r} is not a verdict plug-in; it needs name, version, "

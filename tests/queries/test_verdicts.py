@@ -62,7 +62,7 @@ def install(monkeypatch: pytest.MonkeyPatch, **objects: object) -> None:
             return objects[self.name]
 
     points = [Point(name, "a.package:thing", "longeval_builder.verdicts") for name in objects]
-    monkeypatch.setattr("builder.queries.plugins.entry_points", lambda group: points)
+    monkeypatch.setattr("builder.plugins.entry_points", lambda group: points)
 
 
 def test_a_list_applies_where_the_log_has_its_keys(room) -> None:

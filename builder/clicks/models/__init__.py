@@ -10,6 +10,8 @@ from builder.clicks.models.pbm import pbm
 from builder.clicks.models.probabilities import LEAST, Prediction
 from builder.clicks.models.sdbn import sdbn
 from builder.clicks.models.training import Fit, Trained, Training
+from builder.errors import UsageError, meant
+from builder.plugins import installed, load
 
 MODELS: dict[str, Fit] = {
     "sdbn": sdbn,
@@ -24,4 +26,30 @@ MODELS: dict[str, Fit] = {
 }
 """Every model by the name it has on the command line."""
 
-__all__ = ["LEAST", "MODELS", "Fit", "Pages", "Prediction", "Statistics", "Trained", "Training"]
+
+def model_of(name: str) -> Fit:
+    """The model of a name: one of `MODELS`, or a plug-in of the group `click_models`.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name in MODELS:
+        return MODELS[name]
+    others = installed("click_models")
+    if name not in others:
+        raise UsageError(f"unknown click model {name!r}; {meant(name, (*MODELS, *others))}")
+    found: Fit = load("click_models", name)
+    return found
+
+
+__all__ = [
+    "LEAST",
+    "MODELS",
+    "Fit",
+    "Pages",
+    "Prediction",
+    "Statistics",
+    "Trained",
+    "Training",
+    "model_of",
+]
