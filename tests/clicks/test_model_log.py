@@ -217,7 +217,7 @@ def test_output_does_not_depend_on_threads(tmp_path: Path, threads: int) -> None
 
 def test_wrong_use_is_told(tmp_path: Path) -> None:
     log, out = written(tmp_path, RECORDS), tmp_path / "out.parquet"
-    with pytest.raises(UsageError, match="unknown click model 'sdnb'; known are sdbn"):
+    with pytest.raises(UsageError, match="unknown click model 'sdnb'; did you mean 'sdbn'"):
         model_log(log, "sdnb", out)
     with pytest.raises(UsageError, match=r"\.parquet or \.tsv"):
         model_log(log, "sdbn", tmp_path / "out.csv")
