@@ -29,7 +29,8 @@ lint: $(VENV)/.dev
 	@$(BIN)/mypy
 
 docs: $(VENV)/.dev
-	@$(BIN)/python -m pytest tests/docs
+	@$(BIN)/mkdocs build --quiet --strict
+	@echo "the manual is in site/index.html; its commands are run by make test"
 
 # The versions of requirements.lock, in two steps: the program with its extras, what its tests need.
 $(VENV)/.core: requirements.lock pyproject.toml

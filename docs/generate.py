@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from typer.main import get_command
+
 import schemas
+from builder.cli import app
 from builder.collection.checks import CHECKS
 from builder.parameters import Parameters, Section
 from builder.pipeline import STAGES
@@ -111,7 +114,46 @@ def stages() -> str:
     return text
 
 
+def commands() -> str:
+    """Every command of `longeval` with its arguments and options."""
+    text = f"{_NOTE}# Commands\n\n`longeval COMMAND --help` prints the same.\n\n"
+    return text + "".join(_commands(get_command(app), "longeval")).rstrip() + "\n"
+
+
+def _commands(group: Any, path: str) -> Iterator[str]:
+    for name, command in group.commands.items():
+        whole = f"{path} {name}"
+        if hasattr(command, "commands"):
+            yield f"## {whole}\n\n{(command.help or '').strip()}\n\n"
+            yield from _commands(command, whole)
+            continue
+        words, _, example = (command.help or "").partition("Example:")
+        yield f"## {whole}\n\n{' '.join(words.split())}\n\n"
+        if example:
+            yield f"    {' '.join(example.split())}\n\n"
+        yield _row("argument or option", "default", "meaning") + "|---|---|---|\n"
+        for parameter in command.params:
+            if parameter.name != "help":
+                yield _parameter(parameter)
+        yield "\n"
+
+
+def _parameter(parameter: Any) -> str:
+    is_option = any(name.startswith("-") for name in parameter.opts)
+    names = ", ".join(f"`{name}`" for name in parameter.opts)
+    names = names if is_option else f"`{str(parameter.name).upper()}`"
+    default = "required" if parameter.required else _default(parameter.default)
+    return _row(names, default, getattr(parameter, "help", None) or "")
+
+
+def _default(value: Any) -> str:
+    if value is None or callable(value) or value in ((), []):
+        return ""
+    return f"`{getattr(value, 'value', value)}`"
+
+
 PAGES = {
+    "commands.md": commands,
     "definition.md": definition,
     "tables.md": tables,
     "checks.md": checks,
