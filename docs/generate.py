@@ -13,6 +13,7 @@ from typer.main import get_command
 import schemas
 from builder.cli import app
 from builder.collection.checks import CHECKS
+from builder.evaluation.measures import ALIASES, FAMILIES
 from builder.parameters import Parameters, Section
 from builder.pipeline import STAGES
 from builder.workflow import CollectionDefinition, SnapshotDefinition
@@ -152,7 +153,25 @@ def _default(value: Any) -> str:
     return f"`{getattr(value, 'value', value)}`"
 
 
+def measures() -> str:
+    """Every family of measures."""
+    text = f"{_NOTE}# Measures\n\n"
+    text += (
+        "A name says everything: `nDCG@10`, `AP`, `P@10(rel=2)`, `ERR@20(max=4)`. `rel` is the "
+        "least grade that counts as relevant, `max` the highest grade.\n\n"
+    )
+    head = ("family", "@k", "parameters", "source", "computed by")
+    text += _row(*head) + "|---|---|---|---|---|\n"
+    for family in FAMILIES.values():
+        given = ", ".join(f"`{name}={value}`" for name, value in family.parameters.items())
+        engine = "trec_eval (pytrec_eval)" if family.engine == "trec_eval" else "this program"
+        text += _row(f"`{family.name}`", family.cutoff, given, family.source, engine)
+    others = ", ".join(f"`{alias}` is `{name}`" for alias, name in ALIASES.items())
+    return f"{text}\nOther names: {others}.\n"
+
+
 PAGES = {
+    "measures.md": measures,
     "commands.md": commands,
     "definition.md": definition,
     "tables.md": tables,
