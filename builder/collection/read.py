@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,28 @@ class Collection:
             for place, name in enumerate(self.snapshots)
         ]
         return pl.concat(frames).sort(keys[kind], "place").drop("place")
+
+    def sizes(self) -> list[tuple[str, int, int, int]]:
+        """Name, documents, queries and judgements of each snapshot, as the manifest counts them."""
+        tables = self.manifest["tables"]
+
+        def rows(snapshot: str, kind: str) -> int:
+            return int(tables.get(f"snapshots/{snapshot}/{kind}", {"rows": 0})["rows"])
+
+        kinds = ("documents", "queries", "qrels")
+        return [(name, *(rows(name, kind) for kind in kinds)) for name in self.snapshots]  # type: ignore[misc]
+
+    def _repr_html_(self) -> str:
+        """The collection in a notebook: a table of its snapshots."""
+        head = "".join(
+            f"<th>{name}</th>" for name in ("snapshot", "documents", "queries", "judgements")
+        )
+        body = "".join(
+            f"<tr><td>{escape(name)}</td>{''.join(f'<td>{count:,}</td>' for count in counts)}</tr>"
+            for name, *counts in self.sizes()
+        )
+        title = escape(f"{self.name} {self.version}")
+        return f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table>"
 
     def core_queries(self) -> pl.LazyFrame:
         """Queries that every snapshot holds."""

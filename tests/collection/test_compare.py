@@ -142,3 +142,15 @@ def test_the_same_queries_of_all_snapshots(built: BuildReport, language: str) ->
     core = collection.core_queries().collect()["query_id"]
     counts = queries.group_by("query_id").len().filter(pl.col("query_id").is_in(core.implode()))
     assert (counts["len"] == len(collection.snapshots)).all()
+
+
+def test_a_collection_in_a_notebook(built: BuildReport) -> None:
+    collection = builder.open_collection(built.root)
+    page = collection._repr_html_()
+    assert page.count("<tr>") == 1 + len(collection.snapshots)
+    for name, documents, queries, judgements in collection.sizes():
+        snapshot = collection.snapshot(name)
+        counts = (documents, queries, judgements)
+        frames = (snapshot.documents, snapshot.queries, snapshot.qrels)
+        assert counts == tuple(frame.collect().height for frame in frames)
+        assert f"<td>{documents:,}</td>" in page
