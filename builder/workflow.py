@@ -158,11 +158,14 @@ class Definition(BaseModel):
         folder = self.file.parent
         path = folder / pattern
         found: Iterable[Path] = [path]
-        if path.is_dir():
-            found = (p for p in path.rglob("*") if p.is_file() and p.name[0] not in "_.")
-        elif not path.is_file():
-            found = _glob(folder, pattern)
-        return [Source(p, _name(p, folder)) for p in sorted(found)]
+        try:
+            if path.is_dir():
+                found = (p for p in path.rglob("*") if p.is_file() and p.name[0] not in "_.")
+            elif not path.is_file():
+                found = _glob(folder, pattern)
+            return [Source(p, _name(p, folder)) for p in sorted(found)]
+        except (OSError, ValueError):  # a name that no file can have
+            return []
 
     def _check_snapshots(self) -> None:
         snapshots = self.workflow.snapshots

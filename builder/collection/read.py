@@ -1,7 +1,5 @@
 """Open a published collection: snapshots by name, tables as lazy frames."""
 
-import json
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -11,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from builder.collection import layout
-from builder.errors import FormatError, UsageError
-from schemas import SNAPSHOT_PATTERN
+from builder.collection.claims import read_manifest
+from builder.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -165,37 +163,6 @@ class Collection:
     def core_queries(self) -> pl.LazyFrame:
         """Queries that every snapshot holds."""
         return self.table("queries_map").filter("core")
-
-
-def read_manifest(path: Path) -> dict[str, Any]:
-    """A manifest, of which nothing is believed before it is looked at.
-
-    Names of snapshots and files become paths: a name that would lead out of the version is refused.
-
-    Raises:
-        FormatError: it is not readable JSON, or not what a manifest is.
-    """
-    try:
-        manifest = json.loads(path.read_text("utf-8"))
-        names = [str(snapshot["name"]) for snapshot in manifest["definition"]["snapshots"]]
-        files = [*manifest["files"], *manifest["tables"]]
-        texts = [manifest[key] for key in ("name", "version", "signature")]
-        parts = (manifest["definition"]["parameters"], manifest["units"], manifest["tools"])
-    except (OSError, ValueError, RecursionError) as error:
-        raise FormatError(f"not a readable manifest: {error}", path) from None
-    except (KeyError, TypeError) as error:
-        raise FormatError(f"not the manifest of a collection: {error} is missing", path) from None
-    if not all(isinstance(text, str) for text in texts) or not all(
-        isinstance(part, dict) for part in parts
-    ):
-        raise FormatError("not the manifest of a collection: a value has another type", path)
-    for name in names:
-        if not re.fullmatch(SNAPSHOT_PATTERN, name):
-            raise FormatError(f"expected names of snapshots such as 2022-06, found {name!r}", path)
-    for file in files:
-        if file.startswith("/") or "\\" in file or ".." in file.split("/"):
-            raise FormatError(f"expected names of files within the version, found {file!r}", path)
-    return dict(manifest)
 
 
 def open_collection(path: Path | str) -> Collection:

@@ -15,6 +15,7 @@ from builder.resources import Limits
 from builder.simulation import Simulation, simulate
 from builder.sources import Interval, Source
 from builder.tables import Ledger
+from tests.fuzz import others
 from tests.fuzz.mutations import mutate
 
 INTERVAL = Interval(0, 2**40)
@@ -96,9 +97,10 @@ def try_all(originals: dict[str, bytes], count: int) -> dict[str, int]:
 
 
 def main() -> None:
-    """Read 20,000 mutated inputs: `make fuzz`."""
+    """Read 20,000 mutated inputs of ingestion, 5,000 of other readers: `make fuzz`."""
     with tempfile.TemporaryDirectory() as folder:
         print(json.dumps(try_all(seeds(Path(folder)), 20_000)))  # noqa: T201 - its report
+    print(json.dumps(others.try_all(5_000)))  # noqa: T201
 
 
 if __name__ == "__main__":

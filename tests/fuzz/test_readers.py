@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from builder.errors import FormatError
+import pytest
+
+from builder.errors import FormatError, LongEvalError
+from tests.fuzz import others
 from tests.fuzz.mutations import mutate
 from tests.fuzz.readers import read, seeds, try_all
 
@@ -22,3 +25,16 @@ def test_inputs_that_once_failed(tmp_path: Path) -> None:
     for kind, seed in FAILED_ONCE:
         found = read(kind, mutate(originals[kind], seed))
         assert isinstance(found, FormatError) or found.rows_in >= 0
+
+
+def test_other_damaged_inputs_are_read_or_refused() -> None:
+    ends = others.try_all(100)
+    assert ends["read"] > 20
+    assert ends["refused"] > 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"), [("definition", 380), ("manifest", 661), ("manifest", 1081)]
+)
+def test_other_inputs_that_once_failed(kind: str, seed: int) -> None:
+    assert isinstance(others.read(kind, mutate(others.SEEDS[kind], seed)), LongEvalError)

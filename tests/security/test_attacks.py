@@ -148,7 +148,7 @@ def test_snapshots_of_a_manifest_are_no_paths(built: BuildReport, tmp_path: Path
     snapshots = [{"name": "../../../etc", "start": "2022-06-01", "end": "2022-07-01"}]
     defined = {"snapshots": snapshots, "parameters": {}, "collection": {}}
     version = forged(built, tmp_path, {"definition": defined})
-    with pytest.raises(FormatError, match="expected names of snapshots"):
+    with pytest.raises(FormatError, match=r"definition\.snapshots\.0\.name"):
         export(version, "trec", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
