@@ -51,7 +51,8 @@ SEEDS: dict[str, bytes] = {
     "definition": DEFINITION,
     "manifest": b'{"name": "x", "version": "1.0.0", "signature": "s", "units": {}, "tools": {}, '
     b'"definition": {"snapshots": [{"name": "2022-06", "start": "2022-06-01", '
-    b'"end": "2022-07-01"}], "parameters": {}}, "files": {"a": {"sha256": "0"}}, "tables": {"topics": {"rows": 1}}}',
+    b'"end": "2022-07-01"}], "parameters": {}}, '
+    b'"files": {"a": {"sha256": "0"}}, "tables": {"topics": {"rows": 1}}}',
     "release-queries": '1\teau potable\r\n2\t"crêpes"\n3\tEau potable\n'.encode(),
     "release-qrels": b"1 0 1 2\n1 0 2 0\n2 0 3 1\n9 0 4 1\n",
     "release-trec": TREC,

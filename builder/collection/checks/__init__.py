@@ -5,16 +5,13 @@ of its check; ids are never reused. `LB0xx` are about files, `LB1xx` about table
 refer to, `LB2xx` about the defects that published collections had.
 """
 
-from builder.collection.checks import defects, files, references, releases, tables
+from builder.collection.checks import contents, defects, files, references, releases, tables
 from builder.collection.checks.finding import Check, Finding, Severity
 from builder.collection.checks.reading import Reading
 
-CHECKS: tuple[Check, ...] = (
-    *files.CHECKS,
-    *tables.CHECKS,
-    *references.CHECKS,
-    *releases.CHECKS,
-    *defects.CHECKS,
+_ROOMS = (files, tables, references, releases, defects, contents)
+CHECKS: tuple[Check, ...] = tuple(
+    sorted((check for room in _ROOMS for check in room.CHECKS), key=lambda check: check.id)
 )
 
 __all__ = ["CHECKS", "Check", "Finding", "Reading", "Severity"]

@@ -1,4 +1,4 @@
-"""Checks for the defects that published collections had, beyond what keys and references tell."""
+"""Checks for the defects of queries and labels that published collections had."""
 
 import json
 from collections.abc import Iterator
@@ -15,10 +15,6 @@ FAR = 5
 """Times the judgements of the 99th percentile query that make one query an outlier."""
 MANY = 100
 """Judgements below which no query is an outlier."""
-COMMON = 0.01
-"""Share of documents with one text from which it is boilerplate."""
-REPEATED = 50
-"""Documents below which a repeated text is none."""
 INSIDE = 0.2
 """Share of queries that may hold their topic inside another word."""
 FLIPS = 0.15
@@ -90,51 +86,6 @@ def _filters(reading: Reading) -> Iterator[Found]:
             odd = min(groups.values(), key=len)
             message = f"stage {stage} has other parameters here than in other snapshots"
             yield f"snapshots/{odd[0]}", message, len(odd), tuple(odd[:3])
-
-
-def _boilerplate(reading: Reading) -> Iterator[Found]:
-    for name, documents in reading.snapshots("documents"):
-        counts = documents.group_by("text_hash").agg(pl.len(), pl.col("doc_id").min()).collect()
-        least = max(REPEATED, COMMON * int(counts["len"].sum()))
-        found = counts.filter(pl.col("len") > least).sort("len", "doc_id", descending=True)
-        if found.height:
-            message = f"texts stand for many documents, the most frequent for {found['len'][0]:,}"
-            yield (
-                f"snapshots/{name}/documents",
-                message,
-                found.height,
-                tuple(found["doc_id"].head(3)),
-            )
-
-
-def _faults(*names: str) -> Any:
-    """Findings for faults of the texts of documents and queries."""
-    messages = {
-        "empty_english": "English texts are empty",
-        "untranslated": "English texts are the French ones",
-        "runaway_english": "English texts repeat a word over and over",
-        "search_operator": "texts have a search operator such as site:",
-    }
-
-    def find(reading: Reading) -> Iterator[Found]:
-        for where, facts in reading.facts.items():
-            for name in names:
-                if facts.faults.counts[name]:
-                    count = facts.faults.counts[name]
-                    yield where, messages[name], count, tuple(facts.faults.examples[name])
-
-    return find
-
-
-def _exports(reading: Reading) -> Iterator[Found]:
-    """TREC files that do not hold what the tables do."""
-    for name in reading.collection.snapshots:
-        documents = reading.facts.get(f"snapshots/{name}/documents")
-        for folder in sorted((reading.collection.path / "trec" / name).glob("*/documents")):
-            found = sum(path.read_bytes().count(b"<DOC>\n") for path in folder.iterdir())
-            if documents and documents.is_readable and found != documents.rows:
-                where = folder.relative_to(reading.collection.path).as_posix()
-                yield where, f"{found} documents, where the table has {documents.rows}", 1, ()
 
 
 def _flips(reading: Reading) -> Iterator[Found]:
@@ -221,46 +172,6 @@ CHECKS = (
         _filters,
     ),
     Check(
-        "LB215",
-        "no text stands for many documents",
-        "warning",
-        "one boilerplate text 13,288 times",
-        'set documents.duplicates = "keep-first" or "drop"',
-        _boilerplate,
-    ),
-    Check(
-        "LB216",
-        "no English text is empty",
-        "error",
-        "337,348 of 1,790,028 English documents empty",
-        "translate again; keep the source, marked, where that fails",
-        _faults("empty_english"),
-    ),
-    Check(
-        "LB217",
-        "English texts are English",
-        "warning",
-        "untranslated French left silently",
-        "translate again; mark what is kept",
-        _faults("untranslated"),
-    ),
-    Check(
-        "LB218",
-        "no translation runs away",
-        "warning",
-        "leg leg leg ... 108 times",
-        "translate again with another decoding",
-        _faults("runaway_english"),
-    ),
-    Check(
-        "LB219",
-        "TREC files hold the documents of the tables",
-        "error",
-        "page text with <DOC> or </TEXT>, which breaks every TREC reader",
-        "export again; escape markup",
-        _exports,
-    ),
-    Check(
         "LB220",
         "labels are stable",
         "warning",
@@ -275,14 +186,6 @@ CHECKS = (
         "e-mail addresses and phone numbers among published queries",
         "select with the privacy rules on",
         _personal,
-    ),
-    Check(
-        "LB222",
-        "queries hold no search operator",
-        "warning",
-        "site: operators among published queries",
-        "select with operators left out",
-        _faults("search_operator"),
     ),
     Check(
         "LB223",

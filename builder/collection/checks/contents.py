@@ -1,0 +1,110 @@
+"""Checks for the defects of texts: repeated, untranslated, runaway, broken on export."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import polars as pl
+
+from builder.collection.checks.finding import Check, Found
+from builder.collection.checks.reading import Reading
+
+COMMON = 0.01
+"""Share of documents with one text from which it is boilerplate."""
+REPEATED = 50
+"""Documents below which a repeated text is none."""
+
+
+def _boilerplate(reading: Reading) -> Iterator[Found]:
+    for name, documents in reading.snapshots("documents"):
+        counts = documents.group_by("text_hash").agg(pl.len(), pl.col("doc_id").min()).collect()
+        least = max(REPEATED, COMMON * int(counts["len"].sum()))
+        found = counts.filter(pl.col("len") > least).sort("len", "doc_id", descending=True)
+        if found.height:
+            message = f"texts stand for many documents, the most frequent for {found['len'][0]:,}"
+            yield (
+                f"snapshots/{name}/documents",
+                message,
+                found.height,
+                tuple(found["doc_id"].head(3)),
+            )
+
+
+def _faults(*names: str) -> Callable[[Reading], Iterable[Found]]:
+    """Findings for faults of the texts of documents and queries."""
+    messages = {
+        "empty_english": "English texts are empty",
+        "untranslated": "English texts are the French ones",
+        "runaway_english": "English texts repeat a word over and over",
+        "search_operator": "texts have a search operator such as site:",
+    }
+
+    def find(reading: Reading) -> Iterator[Found]:
+        for where, facts in reading.facts.items():
+            for name in names:
+                if facts.faults.counts[name]:
+                    count = facts.faults.counts[name]
+                    yield where, messages[name], count, tuple(facts.faults.examples[name])
+
+    return find
+
+
+def _exports(reading: Reading) -> Iterator[Found]:
+    """TREC files that do not hold what the tables do."""
+    for name in reading.collection.snapshots:
+        documents = reading.facts.get(f"snapshots/{name}/documents")
+        for folder in sorted((reading.collection.path / "trec" / name).glob("*/documents")):
+            found = sum(path.read_bytes().count(b"<DOC>\n") for path in folder.iterdir())
+            if documents and documents.is_readable and found != documents.rows:
+                where = folder.relative_to(reading.collection.path).as_posix()
+                yield where, f"{found} documents, where the table has {documents.rows}", 1, ()
+
+
+CHECKS = (
+    Check(
+        "LB215",
+        "no text stands for many documents",
+        "warning",
+        "one boilerplate text 13,288 times",
+        'set documents.duplicates = "keep-first" or "drop"',
+        _boilerplate,
+    ),
+    Check(
+        "LB216",
+        "no English text is empty",
+        "error",
+        "337,348 of 1,790,028 English documents empty",
+        "translate again; keep the source, marked, where that fails",
+        _faults("empty_english"),
+    ),
+    Check(
+        "LB217",
+        "English texts are English",
+        "warning",
+        "untranslated French left silently",
+        "translate again; mark what is kept",
+        _faults("untranslated"),
+    ),
+    Check(
+        "LB218",
+        "no translation runs away",
+        "warning",
+        "leg leg leg ... 108 times",
+        "translate again with another decoding",
+        _faults("runaway_english"),
+    ),
+    Check(
+        "LB219",
+        "TREC files hold the documents of the tables",
+        "error",
+        "page text with <DOC> or </TEXT>, which breaks every TREC reader",
+        "export again; escape markup",
+        _exports,
+    ),
+    Check(
+        "LB222",
+        "queries hold no search operator",
+        "warning",
+        "site: operators among published queries",
+        "select with operators left out",
+        _faults("search_operator"),
+    ),
+)
