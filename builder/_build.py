@@ -1,6 +1,5 @@
 """Build a collection from a definition: plan, run, publish."""
 
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from builder.disk import told
 from builder.errors import UsageError
 from builder.pipeline import PIPELINE
 from builder.progress import Progress, Silent
-from builder.resources import DEFAULT_MEMORY, parse_memory
+from builder.resources import DEFAULT_MEMORY, parse_memory, usable_cores
 from builder.run import Runner, Step
 from builder.store import Store, sha256
 from builder.workflow import Definition
@@ -81,7 +80,7 @@ def build(
     units = PIPELINE.plan(definition.workflow, snapshots, until)
     root = Path(out) if out is not None else default_root(definition)
     store = Store(root)
-    cores = threads or os.cpu_count() or 1
+    cores = threads or usable_cores()
     runner = Runner(PIPELINE, definition, store, cores, parse_memory(memory), progress or Silent())
     if explain:
         return BuildReport(root, runner.explain(units))

@@ -14,8 +14,8 @@ from typing import Literal
 
 from builder.errors import LongEvalError
 from builder.models import embedded_model
-from builder.plugins import GROUPS, installed, load
-from builder.resources import Limits
+from builder.plugins import GROUPS, installed, load, package
+from builder.resources import Limits, usable_cores, usable_memory
 
 Status = Literal["good", "note", "bad"]
 PACKAGE = "longeval-builder"
@@ -56,8 +56,8 @@ def _python() -> Diagnosis:
 
 
 def _machine() -> Diagnosis:
-    cores = os.cpu_count() or 1
-    memory = _memory()
+    cores = usable_cores()
+    memory = usable_memory()
     if memory is None:
         return Diagnosis("machine", "note", f"{cores} cores; the memory is not known")
     detail = f"{cores} cores, {memory / 2**30:.1f} GiB of memory"
@@ -66,15 +66,11 @@ def _machine() -> Diagnosis:
     return Diagnosis("machine", "good", detail)
 
 
-def _memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return None
-
-
 def _disks(folder: Path) -> Iterator[Diagnosis]:
     for name, path in (("disk", folder), ("temporary files", Path(tempfile.gettempdir()))):
+        if path.exists() and not path.is_dir():
+            yield Diagnosis(name, "bad", f"{path}: expected a folder, found a file")
+            continue
         try:
             free = shutil.disk_usage(path).free
         except OSError as error:
@@ -145,11 +141,15 @@ def _extras() -> Iterator[Diagnosis]:
 def _plugins() -> Iterator[Diagnosis]:
     """Every plug-in that is installed; each is loaded once."""
     for group in GROUPS:
-        for name, point in installed(group).items():
-            package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+        try:
+            points = installed(group)
+        except LongEvalError as error:
+            yield Diagnosis(f"plug-ins {group}", "bad", str(error))
+            continue
+        for name, point in points.items():
             try:
                 load(group, name)
             except LongEvalError as error:
                 yield Diagnosis(f"plug-in {name}", "bad", str(error))
             else:
-                yield Diagnosis(f"plug-in {name}", "good", f"{group}, of {package}")
+                yield Diagnosis(f"plug-in {name}", "good", f"{group}, of {package(point)}")

@@ -1,6 +1,7 @@
 """A new definition with every parameter in it, commented, to begin with: `longeval new`."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import pairwise
@@ -71,11 +72,24 @@ def new(
     for path in written:
         if path.exists():
             raise UsageError(f"{path} exists; nothing was written")
-    for part in ("logs", "crawls"):
-        (home / part).mkdir(parents=True, exist_ok=True)
-    for path, text in written.items():
-        path.write_text(text, encoding="utf-8")
+    try:
+        for part in ("logs", "crawls"):
+            (home / part).mkdir(parents=True, exist_ok=True)
+        for path, text in written.items():
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"{error.filename or home}: cannot be written ({error.strerror}); give a folder that "
+            "is yours, or a new one"
+        ) from None
     return tuple(written)
+
+
+def name_for(folder: Path) -> str:
+    """A valid name of a collection, after its folder: `My Data` gives `my-data`."""
+    plain = unicodedata.normalize("NFKD", folder.resolve().name.lower())
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    return re.sub(r"[^a-z0-9._-]+", "-", plain).strip("-._")[:64] or "collection"
 
 
 def _interval(snapshot: str) -> tuple[date, date]:

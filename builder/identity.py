@@ -47,7 +47,10 @@ def identity(
         "version": stage.version,
         "contracts": {name: CONTRACTS[name].signature() for name in stage.writes},
         "parameters": parameters(stage, workflow),
-        "context": {name: _plain(v) for name, v in stage.context(workflow, key).items()},
+        "context": {
+            **{name: _plain(v) for name, v in stage.context(workflow, key).items()},
+            **{f"plug-in {name}": origin for name, origin in stage.plugins(workflow).items()},
+        },
         "inputs": inputs,
     }
 

@@ -11,8 +11,16 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from builder.errors import meant
+from builder.plugins import installed
+
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(ge=1)]
+LOG_FORMATS = ("auto", "jsonl", "parquet", "csv", "tsv")
+LOG_READERS = {
+    "yandex": "builder.ingest.yandex:read_actions",
+}
+"""Formats that are read record by record, each with its reader (`builder.ingest.Reader`)."""
 Outcome = Literal["keep", "source", "drop"]
 """What stands for a doubtful translation: itself, its source, or nothing. Always flagged."""
 
@@ -39,8 +47,10 @@ class LogFields(Section):
 class LogParameters(Section):
     """`[log]`: how query logs become impressions."""
 
-    format: Literal["auto", "jsonl", "parquet", "csv", "tsv", "yandex"] = Field(
-        default="auto", description="Format of the files; auto tells it by their first bytes"
+    format: str = Field(
+        default="auto",
+        description="Format of the files: jsonl, parquet, csv, tsv, yandex, or the name of a "
+        "plug-in; auto tells it by their first bytes",
     )
     fields: LogFields = LogFields()
     time_zone: str = Field(
@@ -79,6 +89,16 @@ class LogParameters(Section):
     max_line_bytes: Positive = Field(
         default=8 * 2**20, description="Longer lines are rejected unread"
     )
+
+    @field_validator("format")
+    @classmethod
+    def _format_is_known(cls, value: str) -> str:
+        if value not in (*LOG_FORMATS, *LOG_READERS):
+            others = installed("log_readers")
+            if value not in others:
+                known = (*LOG_FORMATS, *LOG_READERS, *others)
+                raise ValueError(f"no such format; {meant(value, known)}")
+        return value
 
     @field_validator("time_zone")
     @classmethod

@@ -14,6 +14,7 @@ from builder.drift import measure
 from builder.ingest import ingest_crawl, ingest_log
 from builder.parameters import Parameters
 from builder.plan import Pipeline
+from builder.plugins import described
 from builder.queries import (
     collect_verdicts,
     find_leaks,
@@ -82,6 +83,7 @@ STAGES = (
         writes=("impressions", "log_queries", "log_urls"),
         section="log",
         context=lambda w, key: {"interval": w.snapshot(key).interval},
+        plugins=lambda w: described("log_readers", (w.log.format,)),
     ),
     Stage(
         "crawl",
@@ -107,6 +109,7 @@ STAGES = (
         writes=("verdicts",),
         section="verdicts",
         context=lambda w, _: {"select": w.select},
+        plugins=lambda w: described("verdicts", w.verdicts.plugins),
     ),
     Stage(
         "select",
@@ -165,6 +168,7 @@ STAGES = (
         reads=(same("pages"), raw("files", lambda w, _: w.verdicts.files)),
         writes=("page_verdicts",),
         section="verdicts",
+        plugins=lambda w: described("verdicts", w.verdicts.plugins),
     ),
     Stage(
         "documents",

@@ -5,29 +5,53 @@ A package names them in its `pyproject.toml`, and nothing of it is loaded before
     [project.entry-points."longeval_builder.checks"]
     my_check = "my_package:CHECK"
 
-Groups: `verdicts` (queries, users, documents), `click_models`, `checks`.
+Groups: `log_readers`, `verdicts` (queries, users, documents), `click_models`, `checks`,
+`measures`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from builder.errors import UsageError
 
 PREFIX = "longeval_builder."
-GROUPS = ("verdicts", "click_models", "checks")
+GROUPS = ("log_readers", "verdicts", "click_models", "checks", "measures")
 
 
 def installed(group: str) -> Mapping[str, EntryPoint]:
-    """The plug-ins of a group by name, in order; none of them is loaded."""
-    return {point.name: point for point in sorted(entry_points(group=PREFIX + group))}
+    """The plug-ins of a group by name, in order; none of them is loaded.
+
+    Raises:
+        UsageError: two packages bring a plug-in of one name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(entry_points(group=PREFIX + group)):
+        other = found.setdefault(point.name, point)
+        if other.value != point.value:
+            raise UsageError(
+                f"{group}: {point.name!r} is brought by {package(other)} and by {package(point)}; "
+                "uninstall one of them"
+            )
+    return found
+
+
+def package(point: EntryPoint) -> str:
+    """Name and version of the package that a plug-in comes with."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+
+
+def described(group: str, names: Iterable[str]) -> dict[str, str]:
+    """Package and version of some plug-ins, by name; those that are not installed are left out."""
+    known = installed(group)
+    return {name: package(known[name]) for name in names if name in known}
 
 
 def load(group: str, name: str) -> Any:
     """A plug-in.
 
     Raises:
-        UsageError: it is not installed, or its package cannot be imported.
+        UsageError: it is not installed, or its package cannot be imported, whatever that raises.
     """
     known = installed(group)
     if name not in known:
@@ -38,7 +62,8 @@ def load(group: str, name: str) -> Any:
         )
     try:
         return known[name].load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever the module of a stranger does
         raise UsageError(
-            f"{group}: {name!r} ({known[name].value}) does not load: {error}"
-        ) from None
+            f"{group}: {name!r} of {package(known[name])} does not load: "
+            f"{type(error).__name__}: {error}; repair or uninstall that package"
+        ) from error

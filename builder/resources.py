@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 DEFAULT_MEMORY = "4GiB"
 MINIMUM_MEMORY = 256 * 2**20
+CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def parse_memory(text: str) -> int:
@@ -40,6 +41,34 @@ def parse_size(text: str, option: str) -> int:
     return max(1, int(float(match[1]) * _UNITS[match[2] or ""]))
 
 
+def usable_cores() -> int:
+    """Cores that this process may use: its affinity, then the quota of its control group."""
+    known = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+    quota, _, period = _control("cpu.max").partition(" ")
+    if quota.isdecimal() and period.isdecimal() and int(period):
+        cores = min(cores, -(-int(quota) // int(period)))
+    return max(1, cores)
+
+
+def usable_memory() -> int | None:
+    """Bytes of memory that this process may use; None where the system does not say."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+    bound = _control("memory.max")
+    return min(memory, int(bound)) if bound.isdecimal() else memory
+
+
+def _control(name: str) -> str:
+    """A setting of the control group (version 2) of this process, as in a container."""
+    try:
+        return (CONTROL_GROUP / name).read_text("ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
 @dataclass(frozen=True)
 class Limits:
     """The resources of one stage.
@@ -51,7 +80,7 @@ class Limits:
     """
 
     scratch: Path
-    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    threads: int = field(default_factory=usable_cores)
     memory: int = 4 * 2**30
 
     def connect(self, share: float = 0.7) -> "duckdb.DuckDBPyConnection":

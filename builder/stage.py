@@ -153,6 +153,7 @@ class Stage:
         section: Section of the definition with its parameters.
         context: Further keyword arguments from the workflow and the unit's key.
         keeps: Argument that receives a folder which outlives the run, such as a memory.
+        plugins: Plug-ins that it uses, by name, with package and version.
     """
 
     name: str
@@ -164,6 +165,7 @@ class Stage:
     section: str | None = None
     context: Callable[[Workflow, str], Mapping[str, Any]] = field(default=lambda *_: {})
     keeps: str | None = None
+    plugins: Callable[[Workflow], Mapping[str, str]] = field(default=lambda _: {})
 
     @property
     def reads_snapshots(self) -> bool:

@@ -164,7 +164,7 @@ def measures() -> str:
     text += _row(*head) + "|---|---|---|---|---|\n"
     for family in FAMILIES.values():
         given = ", ".join(f"`{name}={value}`" for name, value in family.parameters.items())
-        engine = "trec_eval (pytrec_eval)" if family.engine == "trec_eval" else "this program"
+        engine = "this program" if family.compute else "trec_eval (pytrec_eval)"
         text += _row(f"`{family.name}`", family.cutoff, given, family.source, engine)
     others = ", ".join(f"`{alias}` is `{name}`" for alias, name in ALIASES.items())
     return f"{text}\nOther names: {others}.\n"

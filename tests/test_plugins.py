@@ -12,8 +12,12 @@ from builder._doctor import doctor
 from builder.clicks.models import model_of
 from builder.collection.validate import validate
 from builder.errors import UsageError
+from builder.evaluation.measures import parse_measure
+from builder.ingest.impressions import read_impressions
+from builder.parameters import LogParameters
 from builder.plugins import installed, load
 from builder.queries.plugins import load_plugins
+from builder.sources import Interval, Source
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "plugin"
 
@@ -85,3 +89,63 @@ def test_an_id_of_ours_is_refused(example: Path, built: BuildReport) -> None:
     path.write_text(path.read_text().replace("EX101", "LB101"))
     with pytest.raises(UsageError, match="an id of its own"):
         validate(built.root)
+
+
+def test_a_log_reader_has_a_name(example: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text('7|u|eau|["http://a.fr/"]|[1]\nnonsense\n')
+    params = LogParameters(format="bars")
+    (records,) = read_impressions(Source(log, "log.txt"), Interval(0, 10), params)
+    assert [len(batch) for batch in records.impressions] == [1]
+    assert records.rejects == [(2, "not_five_fields")]
+    with pytest.raises(ValueError, match="did you mean 'bars'"):
+        LogParameters(format="barz")
+
+
+def test_a_new_version_of_a_plug_in_builds_its_stage_again(
+    example: Path, world: Path, tmp_path: Path
+) -> None:
+    for name in ("logs", "crawls", "topics.tsv"):
+        (tmp_path / name).symlink_to(world / name)
+    text = (world / "workflow.toml").read_text() + '\n[verdicts]\nplugins = ["shouting"]\n'
+    (tmp_path / "workflow.toml").write_text(text)
+
+    def build() -> dict[str, tuple[str, ...]]:
+        report = builder.build(tmp_path / "workflow.toml", tmp_path / "out", until="verdicts")
+        return {step.unit.stage.name: step.reasons for step in report.steps if step.ran}
+
+    assert "verdicts" in build()
+    assert build() == {}
+    metadata = example / "longeval_example-1.0.0.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("1.0.0", "1.1.0"))
+    changed = "plug-in shouting longeval-example 1.0.0 -> longeval-example 1.1.0"
+    assert build() == {"verdicts": (changed,)}
+
+
+def test_a_measure_has_a_name(example: Path) -> None:
+    measure = parse_measure("First")
+    assert str(measure) == "First"
+    assert measure.compute is not None
+    with pytest.raises(UsageError, match="did you mean 'First'"):
+        parse_measure("Frist")
+
+
+@pytest.mark.parametrize("fault", ["def :\n", "raise ValueError('no')\n", "1 / 0\n"])
+def test_a_broken_plug_in_breaks_nothing_else(example: Path, tmp_path: Path, fault: str) -> None:
+    (example / "longeval_example.py").write_text(fault)
+    found = {d.name: d for d in doctor(tmp_path)}
+    assert found["plug-in questions"].status == "bad"
+    assert "repair or uninstall" in found["plug-in questions"].detail
+    with pytest.raises(UsageError, match=r"longeval-example 1\.0\.0 does not load"):
+        load("checks", "questions")
+
+
+def test_two_plug_ins_of_one_name_are_refused(example: Path, tmp_path: Path) -> None:
+    info = example / "longeval_other-2.0.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: longeval-other\nVersion: 2.0.0\n")
+    (info / "entry_points.txt").write_text("[longeval_builder.checks]\nquestions = other:CHECK\n")
+    with pytest.raises(UsageError, match=r"brought by longeval-.* and by longeval-"):
+        installed("checks")
+    found = {d.name: d for d in doctor(tmp_path)}
+    assert found["plug-ins checks"].status == "bad"

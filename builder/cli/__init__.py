@@ -26,6 +26,7 @@ from builder.cli import (
     translation,
 )
 from builder.cli.arguments import spread
+from builder.cli.help import Verbs
 from builder.cli.output import printable
 from builder.errors import LongEvalError
 
@@ -33,6 +34,7 @@ LINE_END = "\n"
 
 app = typer.Typer(
     name="longeval",
+    cls=Verbs,
     help="Build, check and study longitudinal test collections for information retrieval.",
     no_args_is_help=True,
     add_completion=True,

@@ -27,9 +27,10 @@ def new(
 
     Example: longeval new mine --name mine --snapshot 2022-06 --snapshot 2022-07
     """
+    from builder._new import name_for
     from builder._new import new as write
 
-    default = folder.resolve().name.lower()
+    default = name_for(folder)
     if sys.stdin.isatty():
         name = name or typer.prompt("Name of the collection", default=default)
         given = snapshot or typer.prompt("Months, such as 2022-06 2022-07").split()

@@ -10,7 +10,7 @@ In: scores of the systems in both. Out, on arrays of rankings, NaN where undefin
 
 import numpy as np
 
-from builder.evaluation.engines import Floats
+from builder.evaluation.family import Floats
 from builder.evaluation.persistence import ZERO
 
 DEFAULT_RBO_P = 0.9

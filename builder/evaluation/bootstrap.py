@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from builder.evaluation.effectiveness import SnapshotScores
-from builder.evaluation.engines import Floats
+from builder.evaluation.family import Floats
 
 _BLOCK_CELLS = 2**22
 

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.errors import UsageError
-from builder.evaluation.engines import OWN, Floats, TrecEval
+from builder.evaluation.engines import TrecEval
+from builder.evaluation.family import Floats
 from builder.evaluation.hits import find_hits
 from builder.evaluation.measures import Measure
 from builder.evaluation.qrels import check_qrels
@@ -100,7 +101,7 @@ class Judge:
         self.query_ids: tuple[str, ...] = tuple(best["query_id"])
         self.irrelevant: Flags = (best["grade"] < 1).to_numpy().astype(np.bool_)
         self.measures = tuple(measures)
-        self._asked = [i for i, measure in enumerate(measures) if measure.engine == "trec_eval"]
+        self._asked = [i for i, measure in enumerate(measures) if measure.compute is None]
         self._trec_eval = TrecEval([measures[i] for i in self._asked], self._qrels)
 
     def score(self, run: Run) -> RunScores:
@@ -120,8 +121,8 @@ class Judge:
         values = np.zeros((len(self.query_ids), len(self.measures)))
         values[:, self._asked] = self._trec_eval.scores(hits)
         for index, measure in enumerate(self.measures):
-            if measure.engine == "own":
-                values[:, index] = OWN[measure.family](measure, hits)
+            if measure.compute is not None:
+                values[:, index] = measure.compute(measure, hits)
         return RunScores(values, hits.retrieved == 0, hits.unjudged)
 
 

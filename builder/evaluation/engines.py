@@ -1,27 +1,22 @@
-"""Per-query scores of a run, from its hits: trec_eval's measures, ERR and the judged share.
+"""Per-query scores of a run, from its hits: trec_eval's measures.
 
 trec_eval is asked through pytrec_eval, but not with the run: it gets the judged documents at their
 ranks, a placeholder for every document between them, and nothing below the last relevant one. No
 measure of `FAMILIES` can tell the difference, and a run of a million lines costs a fifth of a
 second.
-
-ERR is ours because the usual implementation fixes the maximum grade and refuses query ids that are
-not numbers: Chapelle, Metzler, Zhang & Grinspan 2009, equation 4 with R(g) = (2^g - 1) / 2^max.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from builder.errors import DataError
 from builder.evaluation.extras import load
-from builder.evaluation.hits import Hits, Ints, judged_queries
+from builder.evaluation.family import Floats
+from builder.evaluation.hits import Hits, judged_queries
 from builder.evaluation.measures import Measure
-
-Floats = npt.NDArray[np.float64]
 
 _TREC_NAMES = {
     "nDCG": ("ndcg", "ndcg_cut"),
@@ -110,46 +105,3 @@ def _trec_name(measure: Measure) -> str:
     """RR@k is asked as RR and cut by us, because trec_eval has no such measure."""
     whole, cut = _TREC_NAMES[measure.family]
     return f"{cut}_{measure.cutoff}" if cut and measure.cutoff is not None else whole
-
-
-def expected_reciprocal_rank(grades: Ints, max_grade: int) -> Floats:
-    """ERR of rankings.
-
-    Args:
-        grades: Grade at each rank, shape (queries, depth); 0 where unjudged or not retrieved.
-        max_grade: The highest grade of the scale, not of the data.
-
-    Returns:
-        ERR of each query, in [0, 1).
-
-    Raises:
-        DataError: a grade is above the maximum.
-    """
-    if grades.size and grades.max() > max_grade:
-        raise DataError(
-            f"ERR with maximum grade {max_grade}: found grade {grades.max()} in the judgements; "
-            f"ask for ERR(max={grades.max()})"
-        )
-    stop = (np.exp2(np.maximum(grades, 0)) - 1) / 2.0**max_grade
-    reach = np.cumprod(np.hstack([np.ones((len(grades), 1)), 1 - stop[:, :-1]]), axis=1)
-    ranks = np.arange(1, grades.shape[1] + 1)
-    return np.asarray((stop * reach / ranks).sum(axis=1), dtype=np.float64)
-
-
-def _err(measure: Measure, hits: Hits) -> Floats:
-    seen = hits.rank <= (measure.cutoff or np.iinfo(np.int64).max)
-    depth = int(hits.rank[seen].max(initial=1))
-    grades = np.zeros((len(hits.retrieved), depth), dtype=np.int64)
-    grades[hits.query[seen], hits.rank[seen] - 1] = hits.grade[seen]
-    return expected_reciprocal_rank(grades, measure["max"])
-
-
-def _judged(measure: Measure, hits: Hits) -> Floats:
-    seen = hits.query[hits.rank <= (measure.cutoff or 0)]
-    found = np.bincount(seen, minlength=len(hits.retrieved))
-    looked_at = np.minimum(hits.retrieved, measure.cutoff or 0)
-    return np.divide(found, looked_at, out=np.zeros(len(found)), where=looked_at > 0)
-
-
-OWN: dict[str, Callable[[Measure, Hits], Floats]] = {"ERR": _err, "Judged": _judged}
-"""Measures that this package computes itself, by family."""

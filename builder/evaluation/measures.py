@@ -8,33 +8,14 @@ Gains of nDCG are the grades themselves and its discount is log2(rank + 1), as i
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from builder.errors import UsageError, meant
-
-
-@dataclass(frozen=True)
-class Family:
-    """A family of measures.
-
-    Args:
-        name: Its name.
-        source: Where it is defined.
-        cutoff: Whether `@k` must, may or cannot be given.
-        parameters: Integer parameters with their defaults.
-        shown: Parameters that the name always shows, because no default goes without saying.
-        engine: Who computes it: trec_eval through ir_measures, or this package.
-    """
-
-    name: str
-    source: str
-    cutoff: Literal["required", "optional", "none"]
-    parameters: Mapping[str, int] = field(default_factory=dict)
-    shown: frozenset[str] = frozenset()
-    engine: Literal["trec_eval", "own"] = "trec_eval"
-
+from builder.evaluation.err import ERR
+from builder.evaluation.family import Compute, Family
+from builder.evaluation.judged import JUDGED
+from builder.plugins import installed, load, package
 
 _REL = {"rel": 1}
 
@@ -49,11 +30,11 @@ FAMILIES: dict[str, Family] = {
         Family("bpref", "Buckley & Voorhees 2004", "none", _REL),
         Family("Rprec", "Buckley & Voorhees 2005", "none", _REL),
         Family("Success", "at least one relevant document", "required", _REL),
-        Family("ERR", "Chapelle et al. 2009", "optional", {"max": 4}, frozenset({"max"}), "own"),
-        Family("Judged", "judged share of the documents retrieved", "required", engine="own"),
+        ERR,
+        JUDGED,
     )
 }
-"""Every family, by name."""
+"""Every family of this package, by name."""
 
 ALIASES = {"NDCG": "nDCG", "ndcg": "nDCG", "MAP": "AP", "map": "AP", "MRR": "RR", "Bpref": "bpref"}
 """Other names in use for a family."""
@@ -71,7 +52,7 @@ class Measure:
     """One measure.
 
     Args:
-        family: A key of `FAMILIES`.
+        family: A name that `family_of` knows.
         cutoff: Documents looked at, or None for all.
         parameters: Name and value of every parameter of the family, sorted by name.
     """
@@ -81,7 +62,7 @@ class Measure:
     parameters: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
-        family = FAMILIES[self.family]
+        family = family_of(self.family)
         shown = ",".join(
             f"{name}={value}"
             for name, value in self.parameters
@@ -94,9 +75,30 @@ class Measure:
         return dict(self.parameters)[parameter]
 
     @property
-    def engine(self) -> str:
-        """Who computes it."""
-        return FAMILIES[self.family].engine
+    def compute(self) -> Compute | None:
+        """What computes it; None for measures of trec_eval."""
+        return family_of(self.family).compute
+
+
+def family_of(name: str) -> Family:
+    """The family of a name or alias: one of `FAMILIES`, or a plug-in of the group `measures`.
+
+    Raises:
+        UsageError: there is none, or the plug-in is no family with a function that computes it.
+    """
+    name = ALIASES.get(name, name)
+    if name in FAMILIES:
+        return FAMILIES[name]
+    others = installed("measures")
+    if name not in others:
+        raise UsageError(f"measure {name!r}: unknown; {meant(name, (*FAMILIES, *others))}")
+    found = load("measures", name)
+    if not isinstance(found, Family) or found.compute is None or found.name != name:
+        raise UsageError(
+            f"measures: {name!r} of {package(others[name])} is no Family of that name with a "
+            "function `compute`; repair or uninstall that package"
+        )
+    return found
 
 
 def parse_measure(text: str) -> Measure:
@@ -108,9 +110,7 @@ def parse_measure(text: str) -> Measure:
     match = _NAME.fullmatch(text.strip())
     if match is None or (match["before"] and match["after"]):
         raise UsageError(f"measure {text!r}: expected a name such as nDCG@10 or ERR@20(max=4)")
-    family = FAMILIES.get(ALIASES.get(match["family"], match["family"]))
-    if family is None:
-        raise UsageError(f"measure {text!r}: unknown; {meant(match['family'], FAMILIES)}")
+    family = family_of(match["family"])
     cutoff = _cutoff(match["cutoff"], family, text)
     given = _parameters((match["before"] or match["after"] or "()")[1:-1], family, text)
     return Measure(family.name, cutoff, tuple(sorted({**family.parameters, **given}.items())))

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from builder.evaluation.effectiveness import SnapshotScores
-from builder.evaluation.engines import Floats
+from builder.evaluation.family import Floats
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.topicsets import core_queries
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.evaluation.engines import Floats
+from builder.evaluation.family import Floats
 
 ZERO = 1e-12
 """Denominators up to this are zero: means of scores in [0, 1] come so close through rounding only.

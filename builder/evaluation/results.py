@@ -12,7 +12,7 @@ import polars as pl
 
 from builder.evaluation.agreement import kendall_tau_b, rank_biased_overlap
 from builder.evaluation.bootstrap import percentile_interval
-from builder.evaluation.engines import Floats
+from builder.evaluation.family import Floats
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.persistence import QUANTITIES, ZERO, compare, difference, terms_of
 from builder.evaluation.significance import holm, paired, unpaired

@@ -11,8 +11,8 @@ NaN where a test is undefined (fewer than two queries, or no variance).
 
 import numpy as np
 
-from builder.evaluation.engines import Floats
 from builder.evaluation.extras import load
+from builder.evaluation.family import Floats
 
 NO_VARIANCE = 1e-12
 """Standard deviations at or below this are rounding: scores lie in [0, 1]."""

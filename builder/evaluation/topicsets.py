@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from builder.evaluation.bootstrap import resampled_means
 from builder.evaluation.effectiveness import SnapshotScores
-from builder.evaluation.engines import Floats
+from builder.evaluation.family import Floats
 from builder.evaluation.parameters import EvaluationParameters
 
 TOPIC_SETS = ("full", "core")

@@ -6,8 +6,9 @@ first bytes.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from itertools import islice
 
 import pyarrow as pa
@@ -23,9 +24,14 @@ from builder.ingest.lines import read_blocks, read_chunks
 from builder.ingest.long_form import is_long, join_rows
 from builder.ingest.ordered import in_order
 from builder.ingest.parquet_rows import batches, check_columns, offered_rows, read_batch
-from builder.ingest.tabular import Offered, read_header, read_rows
-from builder.parameters import LogParameters
+from builder.ingest.tabular import DELIMITERS, Offered, read_header, read_rows
+from builder.parameters import LOG_READERS, LogParameters
+from builder.plugins import load
 from builder.sources import Interval, Source
+
+Reader = Callable[[Source, Interval, LogParameters], Iterator[Offered]]
+"""What reads a format record by record: each with its number in the file, as a mapping with the
+fields of `make_impression`, or as the reason for which it is rejected."""
 
 PARQUET = b"PAR1"
 JSON_START = re.compile(rb"\s*[\[{\"]")
@@ -50,10 +56,24 @@ def read_impressions(
         yield from in_order(work, chunks, threads)
     elif kind == "parquet":
         yield from _parquet(source, interval, params, threads)
-    elif kind == "yandex":
-        yield from _one_by_one(yandex.read_actions(source, interval, params), interval, params)
-    else:
+    elif kind in DELIMITERS:
         yield from _one_by_one(_table_rows(source, kind, params), interval, params)
+    else:
+        yield from _one_by_one(reader_of(kind)(source, interval, params), interval, params)
+
+
+def reader_of(name: str) -> Reader:
+    """The reader of a log format: one of `LOG_READERS`, or a plug-in of the group `log_readers`.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in LOG_READERS:
+        found: Reader = load("log_readers", name)
+        return found
+    module, _, function = LOG_READERS[name].partition(":")
+    reader: Reader = getattr(import_module(module), function)
+    return reader
 
 
 def detect_format(source: Source) -> str:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import builder
+from builder import resources
 from builder._doctor import doctor
-from builder._new import as_toml, new
+from builder._new import as_toml, name_for, new
+from builder.cli import app
 from builder.errors import UsageError
 from builder.parameters import Parameters
 from builder.workflow import Definition
@@ -33,9 +35,13 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_every_verb_has_help_with_an_example(capsys: Captured) -> None:
     assert run("--help") == 0
-    listed = capsys.readouterr().out.partition("Commands:\n")[2].splitlines()
+    shown = capsys.readouterr().out
+    assert shown.count("...") == 1  # in [ARGS]... alone: no sentence is cut off
+    listed = shown.partition("Begin:\n")[2].splitlines()
     verbs = [line.split()[0] for line in listed if line.startswith("  ") and line[2] != " "]
-    assert len(verbs) > 20
+    known = {command.name or "" for command in app.registered_commands}
+    groups = {group.typer_instance.info.name or "" for group in app.registered_groups}
+    assert sorted(verbs) == sorted(known | groups)
     for verb in verbs:
         assert run(verb, "--help") == 0
         shown = capsys.readouterr().out
@@ -103,3 +109,36 @@ def test_the_doctor_finds_this_machine_well(tmp_path: Path, capsys: Captured) ->
     assert run("doctor", tmp_path, "--format", "json") == 0
     assert {d["name"] for d in json.loads(capsys.readouterr().out)} == found.keys()
     assert run("doctor", tmp_path / "none") == 1
+
+
+def test_a_name_is_made_of_a_folder(tmp_path: Path) -> None:
+    assert name_for(tmp_path / "My Data (été)") == "my-data-ete"
+    assert name_for(tmp_path / "...") == "collection"
+    assert run("new", tmp_path / "Mes Données", "--snapshot", "2022-06") == 0
+    assert 'name = "mes-donnees"' in (tmp_path / "Mes Données" / "workflow.toml").read_text()
+
+
+def test_a_new_definition_where_none_can_be(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "file").write_text("")
+    assert run("new", tmp_path / "file", "--name", "a", "--snapshot", "2022-06") == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_the_doctor_wants_a_folder(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "file").write_text("")
+    assert run("doctor", tmp_path / "file") == 1
+    assert "expected a folder, found a file" in capsys.readouterr().out
+
+
+def test_limits_of_a_container_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "CONTROL_GROUP", tmp_path)
+    monkeypatch.setattr(resources.os, "sched_getaffinity", lambda _: set(range(8)))
+    assert resources.usable_cores() == 8
+    (tmp_path / "cpu.max").write_text("150000 100000\n")
+    (tmp_path / "memory.max").write_text(f"{2**28}\n")
+    assert resources.usable_cores() == 2
+    assert resources.usable_memory() == 2**28
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert resources.usable_cores() == 8
+    assert (resources.usable_memory() or 0) > 2**28

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from builder.errors import DataError, UsageError
 from builder.evaluation.effectiveness import Judge
-from builder.evaluation.engines import expected_reciprocal_rank
+from builder.evaluation.err import expected_reciprocal_rank
 from builder.evaluation.measures import parse_measures
 from builder.trec.runs import Run
 

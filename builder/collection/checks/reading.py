@@ -5,7 +5,6 @@ what its texts hold), and its small columns as lazy frames. Texts are looked at 
 and not kept.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from builder.collection import layout
 from builder.collection.checks.texts import LOOKED_AT, TEXT_FAULTS, Faults
 from builder.collection.read import Collection
 from builder.ingest.ordered import in_order
+from builder.resources import usable_cores
 from builder.stage import CONTRACTS
 from builder.tables import Table, arrow_schema, table_at
 from schemas import Contract
@@ -173,7 +173,7 @@ def _pass(facts: Facts, text_faults: dict[str, pl.Expr]) -> None:
         return _Group(path.name, rows.height, rules, rows.select(key), faults)
 
     before: pl.DataFrame | None = None
-    for group in in_order(look, _places(facts.paths), os.cpu_count() or 1):
+    for group in in_order(look, _places(facts.paths), usable_cores()):
         facts.rows += group.rows
         for rule, count in group.rules.items():
             facts.rules[group.part, rule] += count

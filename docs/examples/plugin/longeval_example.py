@@ -1,6 +1,8 @@
 """One plug-in of each kind, as small as they can be."""
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -8,6 +10,9 @@ import polars as pl
 from builder.clicks.models import Pages, Trained, Training
 from builder.clicks.models.probabilities import Grid
 from builder.collection.checks import Check, Reading
+from builder.evaluation.family import Family
+from builder.parameters import LogParameters
+from builder.sources import Interval, Source
 
 
 def _questions(reading: Reading) -> Iterator[tuple[str, str, int, tuple[str, ...]]]:
@@ -33,6 +38,33 @@ def top_only(pages: Pages, training: Training) -> Trained:
     tops = pages.statistics((pages.rank != 1).astype(np.int64), 2)
     rates = training.of_few(tops.clicks, tops.impressions)
     return Trained(lambda p: Grid(np.where(p.rank == 1, rates[0], 0.05), np.ones(len(p.rank))))
+
+
+def read_pages(
+    source: Source, interval: Interval, params: LogParameters
+) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """A log of lines `when|user|query|urls in JSON|clicked ranks in JSON`."""
+    with source.path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                when, user, query, results, clicks = line.rstrip("\n").split("|")
+                shown, clicked = json.loads(results), json.loads(clicks)
+            except ValueError:
+                yield number, "not_five_fields"
+                continue
+            record = {"time": when, "user": user, "query": query}
+            yield number, {**record, "results": shown, "clicks": clicked}
+
+
+def _first(measure: Any, hits: Any) -> np.ndarray:
+    """The grade of the first document of each ranking."""
+    scores = np.zeros(len(hits.retrieved))
+    top = hits.rank == 1
+    scores[hits.query[top]] = hits.grade[top]
+    return scores
+
+
+FIRST = Family("First", "grade of the first document", "none", compute=_first)
 
 
 class _Shouting:
