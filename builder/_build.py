@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from builder.collection.publish import check_topics, check_version, is_published
 from builder.collection.read import open_collection
 from builder.disk import told
 from builder.errors import UsageError
+from builder.executors import executor_of
 from builder.pipeline import PIPELINE
 from builder.progress import Progress, Silent
 from builder.resources import DEFAULT_MEMORY, parse_memory, usable_cores
@@ -54,6 +56,7 @@ def build(
     explain: bool = False,
     threads: int | None = None,
     memory: str = DEFAULT_MEMORY,
+    executor: str = "local",
     progress: Progress | None = None,
     say: Callable[[Step], None] = lambda _: None,
 ) -> BuildReport:
@@ -67,6 +70,7 @@ def build(
         explain: Only find out what would run, and why.
         threads: Worker threads; None: all cores.
         memory: What a stage may hold, such as `4GiB`.
+        executor: Where its parts are worked on: `local`, `processes` (as many as threads) or `ray`.
         progress: Where progress goes.
         say: Called after each unit.
 
@@ -81,11 +85,13 @@ def build(
     root = Path(out) if out is not None else default_root(definition)
     store = Store(root)
     cores = threads or usable_cores()
-    runner = Runner(PIPELINE, definition, store, cores, parse_memory(memory), progress or Silent())
+    workers = executor_of(executor)
+    allowed = parse_memory(memory)
+    runner = Runner(PIPELINE, definition, store, cores, allowed, progress or Silent(), workers)
     if explain:
         return BuildReport(root, runner.explain(units))
     whole = not snapshots and until is None
-    with told("the build", root), store.locked():
+    with closing(workers), told("the build", root), store.locked():
         if whole:
             check_version(definition, store)
             check_topics(definition, store)

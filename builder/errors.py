@@ -16,6 +16,7 @@ LongEvalError                 anything expected; the command prints it without a
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "ContractError",
@@ -42,6 +43,19 @@ class LongEvalError(Exception):
     """An error whose message says what was expected, what was found, where, and what to do."""
 
     exit_code = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The same message on the other side, when an error of a worker crosses to its caller."""
+        return _again, (type(self), self.args, vars(self))
+
+
+def _again(
+    kind: type[LongEvalError], arguments: tuple[object, ...], fields: dict[str, object]
+) -> LongEvalError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    vars(error).update(fields)
+    return error
 
 
 class UsageError(LongEvalError):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.errors import UsageError
+from builder.executors import Executor, Local
 
 if TYPE_CHECKING:
     import duckdb
@@ -77,11 +78,13 @@ class Limits:
         threads: Worker threads.
         memory: Bytes that a stage may hold.
         scratch: Existing private folder for spilled data; emptied by the runner.
+        executor: Where the parts of a stage are worked on.
     """
 
     scratch: Path
     threads: int = field(default_factory=usable_cores)
     memory: int = 4 * 2**30
+    executor: Executor = field(default_factory=Local)
 
     def connect(self, share: float = 0.7) -> "duckdb.DuckDBPyConnection":
         """A private DuckDB connection that spills to the scratch folder.

@@ -16,6 +16,7 @@ from builder.collection.layout import PUBLISHED
 from builder.content import content_hash
 from builder.disk import told
 from builder.errors import LedgerError
+from builder.executors import Executor, Local
 from builder.identity import Identity, differences, digest, identity
 from builder.plan import Pipeline, Unit
 from builder.progress import Progress, Silent
@@ -58,6 +59,7 @@ class Runner:
     threads: int
     memory: int
     progress: Progress = field(default_factory=Silent)
+    executor: Executor = field(default_factory=Local)
 
     def explain(self, units: Sequence[Unit]) -> list[Step]:
         """What a run would do, without doing it."""
@@ -126,7 +128,7 @@ class Runner:
         current = self._identity(unit)
         identifier = digest(current)
         scratch = self.store.work / "scratch"
-        limits = Limits(scratch, self.threads, self.memory)
+        limits = Limits(scratch, self.threads, self.memory, self.executor)
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(mode=0o700)
         self.progress.start(str(unit), None, "rows")

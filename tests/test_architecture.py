@@ -23,6 +23,7 @@ FOUNDATION = {
     "content",
     "disk",
     "errors",
+    "executors",
     "keys",
     "models",
     "parameters",

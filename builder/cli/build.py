@@ -111,6 +111,9 @@ def build(
     ] = None,
     threads: Threads = None,
     memory: Annotated[str, typer.Option(help="What a stage may hold.")] = DEFAULT_MEMORY,
+    executor: Annotated[
+        str, typer.Option(help="Where parts of stages are worked on: local, processes or ray.")
+    ] = "local",
     quiet: Quiet = False,
 ) -> None:
     """Build a collection from its definition, or the part of it that changed.
@@ -130,6 +133,7 @@ def build(
         explain=explain,
         threads=threads,
         memory=memory,
+        executor=executor,
         progress=progress_bar(quiet),
         say=(lambda _: None) if quiet else say_step,
     )

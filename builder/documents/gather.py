@@ -8,14 +8,16 @@ changes are found and the groups of duplicates.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from builder.documents.addresses import read_address_list
 from builder.documents.notes import Group, take_notes
-from builder.documents.ordered import in_order
 from builder.documents.rules import PageRules
+from builder.executors import in_order, map_buckets
 from builder.parameters import DocumentParameters, VerdictFilter
 from builder.progress import Progress
 from builder.queries.verdicts import left_out
@@ -73,18 +75,38 @@ def gather(
     groups = notebook.duplicates(limits, params.near_threshold)
     ledger = Ledger("pages")
     counts: Counter[str] = Counter()
-    for number, path in enumerate(pages.paths):
-        with TableWriter(out / "gathered" / f"part-{number:05d}.parquet", Documents) as writer:
-            for kept, left in _documents(notebook.of(path), groups, params, limits.threads):
-                writer.write(kept.to_arrow(compat_level=pl.CompatLevel.oldest()))
-                counts.update(left)
-                progress.advance(kept.height + left.total())
-        ledger.rows_out += writer.rows
+    parts = [
+        Part(tuple(notebook.of(path)), out / "gathered" / f"part-{number:05d}.parquet")
+        for number, path in enumerate(pages.paths)
+    ]
+    for rows, left in map_buckets(partial(_write, groups=groups, params=params), parts, limits):
+        counts.update(left)
+        progress.advance(rows + left.total())
+        ledger.rows_out += rows
     with RejectWriter(out, "documents", ledger) as rejects:
         for name in (*rules.names, DUPLICATE, NEAR_DUPLICATE):
             rejects.add(name, rows=counts[name])
     ledger.rows_in = ledger.rows_out + sum(counts.values())
     return ledger
+
+
+class Part(NamedTuple):
+    """A part of `pages`, and the file that its documents go to."""
+
+    row_groups: tuple[Group, ...]
+    path: Path
+
+
+def _write(
+    part: Part, limits: Limits, groups: pl.DataFrame, params: DocumentParameters
+) -> tuple[int, Counter[str]]:
+    """Write the documents of a part; returns how many, and the pages left out by reason."""
+    counts: Counter[str] = Counter()
+    with TableWriter(part.path, Documents) as writer:
+        for kept, left in _documents(part.row_groups, groups, params, limits.threads):
+            writer.write(kept.to_arrow(compat_level=pl.CompatLevel.oldest()))
+            counts.update(left)
+    return writer.rows, counts
 
 
 def _documents(

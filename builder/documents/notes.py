@@ -8,6 +8,8 @@ never held longer than one row group.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +19,9 @@ import pyarrow.parquet as pq
 
 from builder.documents.duplicates import GROUPS, find_groups
 from builder.documents.fingerprints import describe
-from builder.documents.ordered import in_order
 from builder.documents.rules import PageRules
 from builder.documents.sketch import Sketches, sketch
+from builder.executors import in_order, map_buckets
 from builder.parameters import DocumentParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -87,12 +89,11 @@ def take_notes(
     groups = tuple(_groups(pages, folder))
     signatures = limits.scratch / "signatures"
     first = 0
-
-    def work(group: Group) -> tuple[Group, pl.DataFrame, Sketches | None]:
-        return group, *_describe(group, rules, params)
-
+    parts = [[group for group in groups if group.path == path] for path in pages.paths]
+    task = partial(_describe_part, rules=rules, params=params)
     with signatures.open("wb") as file:
-        for group, notes, sketches in in_order(work, groups, limits.threads):
+        described = map_buckets(task, parts, limits)
+        for group, (notes, sketches) in zip(groups, chain.from_iterable(described), strict=True):
             kept = notes["reason"].is_null()
             numbers = first + kept.cast(pl.Int64).cum_sum() - 1
             number = pl.when(kept).then(numbers).otherwise(None).alias("number")
@@ -103,6 +104,14 @@ def take_notes(
             first += int(kept.sum())
             progress.advance(notes.height)
     return Notebook(groups, signatures, bands)
+
+
+def _describe_part(
+    part: Sequence[Group], limits: Limits, rules: PageRules, params: DocumentParameters
+) -> list[tuple[pl.DataFrame, Sketches | None]]:
+    """What is known of the pages of a part, by row group."""
+    work = partial(_describe, rules=rules, params=params)
+    return list(in_order(work, part, limits.threads))
 
 
 def _groups(pages: Table, folder: Path) -> Iterator[Group]:

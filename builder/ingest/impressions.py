@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
+from builder.executors import in_order
 from builder.ingest import yandex
 from builder.ingest.columns import Records, as_batch
 from builder.ingest.fields import rename
@@ -22,7 +23,6 @@ from builder.ingest.impression import Impression, RejectError, make_impression
 from builder.ingest.json_lines import read_lines
 from builder.ingest.lines import read_blocks, read_chunks
 from builder.ingest.long_form import is_long, join_rows
-from builder.ingest.ordered import in_order
 from builder.ingest.parquet_rows import batches, check_columns, offered_rows, read_batch
 from builder.ingest.tabular import DELIMITERS, Offered, read_header, read_rows
 from builder.parameters import LOG_READERS, LogParameters

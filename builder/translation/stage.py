@@ -15,15 +15,17 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder.executors import Local
 from builder.keys import fold_texts
 from builder.parameters import TranslateParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, TableWriter, write_frame
-from builder.translation.engine import Engine
+from builder.translation.engine import Engine, Output
 from builder.translation.memory import Memory
 from builder.translation.records import sentence_rows, translation_rows
-from builder.translation.translator import Form, Translation, Translator
+from builder.translation.translator import Decoder, Form, Translation, Translator
+from builder.translation.workers import decode_blocks
 from schemas import Contract, Documents, Queries, QueryCollisions, Sentences, Translations
 
 MEMORY = "memory.sqlite"
@@ -66,11 +68,22 @@ def translate(
         engine = Engine.load(params.model, params, limits.threads)
         folder = memory or limits.scratch
         with Memory(folder / MEMORY) as kept:
-            translator = Translator(engine, kept, params, progress.advance)
+            decoder = None if isinstance(limits.executor, Local) else _workers(params, limits)
+            translator = Translator(engine, kept, params, progress.advance, decoder)
             ledger.rows_in = _translate(out, gathered, split_queries, translator, progress)
     ledger.rows_out = ledger.rows_in
     with RejectWriter(out, "translate", ledger):
         return ledger
+
+
+def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
+    """The executor of the limits as a decoder."""
+    folder = params.model or Path()
+
+    def decode(blocks: Sequence[list[str]], careful: bool) -> Iterator[list[Output]]:
+        return decode_blocks(folder, params, limits, blocks, careful=careful)
+
+    return decode
 
 
 def _translate(

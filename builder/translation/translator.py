@@ -20,6 +20,8 @@ from builder.translation.memory import Memory
 from builder.translation.quality import has_markup, output_flags
 from schemas import SENTENCE_FLAGS
 
+Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[Output]]]
+
 BLOCK = 8192
 """Sentences that are decoded and kept at once: what a kill can cost."""
 RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_source")
@@ -83,6 +85,7 @@ class Translator:
         memory: What was decoded before.
         params: Policies.
         advance: Told the source pieces of each block that was decoded.
+        decoder: Blocks of sentences, and whether with care, to their outputs; default: the engine.
     """
 
     def __init__(
@@ -91,8 +94,10 @@ class Translator:
         memory: Memory,
         params: TranslateParameters,
         advance: Callable[[int], None] = lambda _: None,
+        decoder: Decoder | None = None,
     ) -> None:
         self.engine = engine
+        self._decoder: Decoder = decoder or self._decode_here
         self.memory = memory
         self.params = params
         self.counts = Counts()
@@ -135,8 +140,9 @@ class Translator:
         found = self.memory.known(scope, sorted(texts))
         self.counts.asked += len(texts)
         missing = sorted(texts - found.keys(), key=lambda text: (-len(text), text))
-        for block in _blocks(missing):
-            outputs = dict(zip(block, self.engine.translate(block, careful=careful), strict=True))
+        blocks = list(_blocks(missing))
+        for block, decoded in zip(blocks, self._decoder(blocks, careful), strict=True):
+            outputs = dict(zip(block, decoded, strict=True))
             self.memory.add(scope, outputs)
             pieces = sum(output.pieces for output in outputs.values())
             self.counts.decoded += len(block)
@@ -144,6 +150,9 @@ class Translator:
             self._advance(pieces)
             found |= outputs
         return found
+
+    def _decode_here(self, blocks: Sequence[list[str]], careful: bool) -> Iterator[list[Output]]:
+        return (self.engine.translate(block, careful=careful) for block in blocks)
 
     def _scope(self, careful: bool) -> str:
         """Everything that decides an output beside the sentence."""

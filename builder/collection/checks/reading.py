@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from builder.collection import layout
 from builder.collection.checks.texts import LOOKED_AT, TEXT_FAULTS, Faults
 from builder.collection.read import Collection
-from builder.ingest.ordered import in_order
+from builder.executors import in_order
 from builder.resources import usable_cores
 from builder.stage import CONTRACTS
 from builder.tables import Table, arrow_schema, table_at

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from builder.collection.export.markup import bodies, escape_all, escaped, one_line
-from builder.ingest.ordered import in_order
+from builder.executors import in_order
 from builder.progress import Progress
 from builder.tables import Table
 

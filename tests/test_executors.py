@@ -1,0 +1,111 @@
+"""Wherever the parts of a stage are worked on, results are the same, in order, each once."""
+
+import os
+import signal
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder.errors import DataError, FormatError, UsageError
+from builder.executors import ATTEMPTS, Executor, Local, Processes, executor_of, map_buckets
+from builder.resources import Limits
+
+NAMES = ("local", "processes", "ray")
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def executor(request: pytest.FixtureRequest):
+    """Each executor in turn; the one that needs an extra only where it is installed."""
+    if request.param == "ray":
+        pytest.importorskip("ray")
+    workers = executor_of(request.param)
+    yield workers
+    workers.close()
+
+
+def squared(number: int, limits: Limits, home: Path) -> int:
+    """Leave a trace, and answer later the earlier the item."""
+    assert limits.scratch.is_dir()
+    (limits.scratch / "mine").write_text("x")
+    with (home / f"{number}").open("a") as file:
+        file.write(f"{limits.threads} {limits.memory}\n")
+    time.sleep(0.02 * (number % 3))
+    return number * number
+
+
+def test_results_are_in_order_and_scratch_is_private(executor: Executor, tmp_path: Path) -> None:
+    scratch, home = tmp_path / "scratch", tmp_path / "home"
+    scratch.mkdir()
+    home.mkdir()
+    limits = Limits(scratch, threads=2, memory=1000, executor=executor)
+    assert list(map_buckets(partial(squared, home=home), range(7), limits)) == [
+        number * number for number in range(7)
+    ]
+    shares = {path.read_text() for path in home.iterdir()}
+    is_local = type(executor).__name__ == "Local"
+    assert shares == {"2 1000\n" if is_local else "1 500\n"}
+    assert is_local or list(scratch.iterdir()) == []
+
+
+def dies_once(number: int, limits: Limits, home: Path) -> int:
+    """The worker of item 3 is killed when it first gets it."""
+    if number == 3 and not (home / "died").exists():
+        (home / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def dies(number: int, limits: Limits) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def fails(number: int, limits: Limits) -> int:
+    raise FormatError(f"no {number}", "file.txt", number)
+
+
+def test_a_dead_worker_costs_its_item_only(executor: Executor, tmp_path: Path) -> None:
+    if isinstance(executor, Local):
+        pytest.skip("its worker is this process")
+    limits = Limits(tmp_path, threads=2, executor=executor)
+    task = partial(dies_once, home=tmp_path)
+    assert list(map_buckets(task, range(8), limits)) == list(range(8))
+    assert (tmp_path / "died").exists()
+    assert list(map_buckets(task, range(4), limits)) == [0, 1, 2, 3]
+
+
+def test_an_item_that_kills_every_worker_is_named(tmp_path: Path) -> None:
+    with closing(Processes()) as workers:
+        limits = Limits(tmp_path, threads=2, executor=workers)
+        with pytest.raises(DataError, match=f"died {ATTEMPTS} times, the last time with 0"):
+            list(map_buckets(dies, range(3), limits))
+
+
+def test_errors_of_workers_are_those_of_the_task(executor: Executor, tmp_path: Path) -> None:
+    limits = Limits(tmp_path, threads=2, executor=executor)
+    with pytest.raises(FormatError, match=r"file\.txt, line 5: no 5") as raised:
+        list(map_buckets(fails, [5], limits))
+    assert raised.value.line == 5
+    assert raised.value.exit_code == 1
+
+
+def test_unknown_executors_are_refused() -> None:
+    with pytest.raises(UsageError, match="did you mean 'processes'"):
+        executor_of("proceses")
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_a_collection_is_the_same_bytes(
+    name: str, world: Path, built: builder.BuildReport, tmp_path: Path
+) -> None:
+    if name == "ray":
+        pytest.importorskip("ray")
+    report = builder.build(world / "workflow.toml", tmp_path, threads=2, executor=name)
+    assert report.version is not None
+    assert built.version is not None
+    sums = [(version / "SHA256SUMS").read_bytes() for version in (report.version, built.version)]
+    assert sums[0] == sums[1]
