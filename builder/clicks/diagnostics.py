@@ -1,6 +1,6 @@
 """Diagnostics of the click evidence: click-through by rank, thin evidence, concentration by user.
 
-In: the views that `statistics` made. Out: the table `click_diagnostics`, one row per measure and
+In: the evidence of a log. Out: the table `click_diagnostics`, one row per measure and
 rank, as an integer count out of an integer total, so that any share can be recomputed and added
 over snapshots.
 """
@@ -8,46 +8,16 @@ over snapshots.
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import polars as pl
 
+from builder.clicks.counting import Tally
+from builder.clicks.evidence import Evidence
 from builder.tables import write_query
 from schemas import ClickDiagnostics
 
-PER_RANK = """
-CREATE TEMP TABLE clicked_ranks AS
-WITH lengths AS (
-    SELECT len(results) AS length, count(*) AS impressions FROM used_impressions GROUP BY ALL
-),
-shown_at AS (
-    SELECT rank, sum(impressions) AS total
-    FROM (SELECT unnest(range(1, length + 1)) AS rank, impressions FROM lengths) GROUP BY rank
-),
-clicked_at AS (
-    SELECT rank, count(*) AS clicks
-    FROM (SELECT unnest(list_distinct(clicks)) AS rank FROM used_impressions) GROUP BY rank
-)
-SELECT rank, coalesce(clicks, 0) AS clicks, total
-FROM shown_at LEFT JOIN clicked_at USING (rank)
-"""
-
-PER_USER = """
-CREATE TEMP TABLE user_activity AS
-SELECT impressions, count(*) AS users
-FROM (SELECT "user", count(*) AS impressions FROM used_impressions
-      WHERE "user" IS NOT NULL GROUP BY "user")
-GROUP BY impressions
-"""
-
 MEASURES = """
-WITH pages AS (
-    SELECT count(*) AS total,
-           count(*) FILTER (len(clicks) = 0) AS without_click,
-           count(*) FILTER (clicks <> list_sort(clicks)) AS reordered,
-           count(*) FILTER (len(list_distinct(clicks)) < len(clicks)) AS repeated,
-           count(*) FILTER (len(list_distinct(results)) < len(results)) AS with_duplicate,
-           count(*) FILTER ("user" IS NULL) AS anonymous
-    FROM used_impressions
-),
-pairs AS (
+WITH pairs AS (
     SELECT count(*) AS total,
            count(*) FILTER (examinations = 0) AS never_examined,
            count(*) FILTER (examinations = 1) AS examined_once,
@@ -68,11 +38,7 @@ users AS (
     FROM ranked_users
 )
 SELECT 'click_through' AS measure, rank, clicks AS count, total FROM clicked_ranks
-UNION ALL SELECT 'impressions_without_click', 0, without_click, total FROM pages
-UNION ALL SELECT 'impressions_with_reordered_clicks', 0, reordered, total FROM pages
-UNION ALL SELECT 'impressions_with_repeated_clicks', 0, repeated, total FROM pages
-UNION ALL SELECT 'impressions_with_duplicate_results', 0, with_duplicate, total FROM pages
-UNION ALL SELECT 'impressions_without_user', 0, anonymous, total FROM pages
+UNION ALL SELECT measure, 0, count, total FROM tallied
 UNION ALL SELECT 'pairs_never_examined', 0, never_examined, total FROM pairs
 UNION ALL SELECT 'pairs_examined_once', 0, examined_once, total FROM pairs
 UNION ALL SELECT 'pairs_clicked', 0, clicked, total FROM pairs
@@ -82,13 +48,44 @@ ORDER BY measure, rank
 """
 
 
-def write_diagnostics(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+TALLIED = {
+    "impressions_without_click": "without_click",
+    "impressions_with_reordered_clicks": "reordered",
+    "impressions_with_repeated_clicks": "repeated",
+    "impressions_with_duplicate_results": "with_duplicate",
+    "impressions_without_user": "anonymous",
+}
+"""Measures over impressions, and where the tally has them."""
+
+
+def write_diagnostics(
+    connection: duckdb.DuckDBPyConnection, evidence: Evidence, path: Path
+) -> None:
     """Write the diagnostics of the impressions used and the pairs counted.
 
     Args:
-        connection: Has the view `used_impressions` and the table `pair_counts`.
+        connection: Has `pair_counts`.
+        evidence: What was counted.
         path: The Parquet file to write (contract `ClickDiagnostics`).
     """
-    connection.execute(PER_RANK)
-    connection.execute(PER_USER)
+    tally = evidence.tally
+    values = {name: getattr(tally, field) for name, field in TALLIED.items()}
+    tallied = pl.DataFrame({"measure": list(values), "count": list(values.values())})
+    frames = {
+        "clicked_ranks": clicked_ranks(tally),
+        "user_activity": evidence.activity,
+        "tallied": tallied.with_columns(total=pl.lit(tally.total)),
+    }
+    for name, frame in frames.items():
+        connection.register(name, frame.to_arrow())
     write_query(connection, MEASURES, path, ClickDiagnostics)
+
+
+def clicked_ranks(tally: Tally) -> pl.DataFrame:
+    """Columns rank, clicks, total: impressions that show so many results, and click that one."""
+    longest = len(tally.lengths) - 1
+    shown = tally.lengths[::-1].cumsum()[::-1][1:]
+    clicks = np.zeros(longest, dtype=np.int64)
+    found = tally.clicks[1 : longest + 1]
+    clicks[: len(found)] = found
+    return pl.DataFrame({"rank": np.arange(1, longest + 1), "clicks": clicks, "total": shown})

@@ -12,9 +12,16 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from builder.clicks.counting import Tally
 from builder.clicks.diagnostics import write_diagnostics
+from builder.clicks.evidence import Selection, count_log
 from builder.clicks.priors import Beta, Priors, fit_beta
-from builder.clicks.statistics import ENGINE_SHARE, count_pairs, set_variables
+from builder.clicks.statistics import (
+    ENGINE_SHARE,
+    PAIR_COUNTS_OF_PARTS,
+    count_pairs,
+    set_variables,
+)
 from builder.parameters import ClickParameters, VerdictFilter
 from builder.progress import Progress
 from builder.queries import left_out
@@ -22,32 +29,20 @@ from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, write_query
 from schemas import ClickEstimates
 
-SELECTED = """
-CREATE VIEW used_impressions AS
-SELECT impression, "user", query, results, clicks
-FROM impressions
+SPURNED = """
+SELECT count(*) FROM impressions
 SEMI JOIN candidates USING (query)
-ANTI JOIN left_out_users USING ("user")
+SEMI JOIN left_out_users USING ("user")
 """
 
-SELECTED_VARIANTS = """
-CREATE VIEW used_impressions AS
-SELECT impression, "user", coalesce(representative, query) AS query, results, clicks
-FROM impressions
-SEMI JOIN candidates USING (query)
-ANTI JOIN left_out_users USING ("user")
-LEFT JOIN (SELECT query, representative FROM variants) USING (query)
+NO_PAIRS = """
+CREATE VIEW counted AS
+SELECT NULL::UBIGINT AS query, NULL::UBIGINT AS doc, NULL::UINTEGER AS shown_in_all,
+       NULL::UINTEGER AS shown_in_clicked, NULL::UINTEGER AS examined_in_all,
+       NULL::UINTEGER AS examined_in_clicked, NULL::UINTEGER AS clicks,
+       NULL::UINTEGER AS last_clicks
+WHERE false
 """
-
-ACCOUNT = """
-SELECT count(*), coalesce(sum(is_selected::BIGINT), 0),
-       coalesce(sum((is_selected AND is_left_out)::BIGINT), 0)
-FROM (SELECT query IN (SELECT query FROM candidates) AS is_selected,
-             coalesce("user" IN (SELECT "user" FROM left_out_users), false) AS is_left_out
-      FROM impressions)
-"""
-
-WITHOUT_CLICK = "SELECT count(*) FILTER (deepest IS NULL) FROM read_pages"
 
 ATTRACTIVENESS_HISTOGRAM = """
 SELECT clicks AS successes, examinations AS trials, count(*) AS pairs
@@ -79,7 +74,7 @@ SELECT *, attractiveness * satisfaction AS relevance FROM posterior
 """
 
 ORDERED_ESTIMATES = "SELECT * FROM estimates"
-"""The table under the view is sorted, and the engine preserves its order."""
+"""What lies under the view is sorted, and the engine preserves its order."""
 
 
 def estimate(
@@ -114,33 +109,46 @@ def estimate(
         The account in impressions; rejected: `query_not_selected`, `user_left_out`, and
         `no_click_skipped` where impressions without a click are no evidence.
     """
+    users = left_out(verdicts, filters, "user").values()
+    keys = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
+    selection = Selection(impressions, candidates, variants, keys)
+    by_user = params.votes == "user"
+    evidence = count_log(selection, params, limits, progress, with_pairs=not by_user)
     with limits.connect(ENGINE_SHARE) as connection:
-        impressions.view(connection, "impressions")
-        candidates.view(connection, "candidates")
-        if variants is not None:
-            variants.view(connection, "variants")
-        users = left_out(verdicts, filters, "user").values()
-        keys = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
-        connection.register("left_out_users", keys.to_frame("user").to_arrow())
-        connection.execute(SELECTED if variants is None else SELECTED_VARIANTS)
-        count_pairs(connection, params)
-        ledger = _account(connection, params, out)
-        progress.advance(ledger.rows_in)
+        selection.open(connection, *selection.extent())
+        if by_user:
+            count_pairs(connection, params)
+        else:
+            read_counts(connection, evidence.pairs, params)
+        ledger = _account(connection, evidence.tally, params, out)
         create_estimates(connection, choose_priors(connection, params))
         path = out / "click_estimates.parquet"
         write_query(connection, ORDERED_ESTIMATES, path, ClickEstimates)
-        write_diagnostics(connection, out / "click_diagnostics.parquet")
+        write_diagnostics(connection, evidence, out / "click_diagnostics.parquet")
     return ledger
 
 
-def _account(connection: duckdb.DuckDBPyConnection, params: ClickParameters, out: Path) -> Ledger:
-    offered, selected, spurned = connection.execute(ACCOUNT).fetchall()[0]
-    skipped = 0
-    if params.no_click == "skip":
-        skipped = connection.execute(WITHOUT_CLICK).fetchall()[0][0]
-    ledger = Ledger("impressions", rows_in=offered, rows_out=selected - spurned - skipped)
+def read_counts(
+    connection: duckdb.DuckDBPyConnection, parts: Sequence[Path], params: ClickParameters
+) -> None:
+    """Create the view `pair_counts` of parts that `count_log` wrote."""
+    set_variables(connection, skip=params.no_click == "skip")
+    if parts:
+        connection.read_parquet([str(path) for path in parts]).create_view("counted")
+    else:
+        connection.execute(NO_PAIRS)
+    connection.execute(PAIR_COUNTS_OF_PARTS)
+
+
+def _account(
+    connection: duckdb.DuckDBPyConnection, tally: Tally, params: ClickParameters, out: Path
+) -> Ledger:
+    spurned = int(connection.execute(SPURNED).fetchall()[0][0])
+    offered = int(connection.execute("SELECT count(*) FROM impressions").fetchall()[0][0])
+    skipped = tally.never_clicked if params.no_click == "skip" else 0
+    ledger = Ledger("impressions", rows_in=offered, rows_out=tally.total - skipped)
     with RejectWriter(out, "clicks", ledger) as rejects:
-        rejects.add("query_not_selected", rows=offered - selected)
+        rejects.add("query_not_selected", rows=offered - tally.total - spurned)
         rejects.add("user_left_out", rows=spurned)
         if params.no_click == "skip":
             rejects.add("no_click_skipped", rows=skipped)

@@ -14,7 +14,7 @@ CHUNK = 5_000_000
 
 IMPRESSIONS = """
 SELECT i::UBIGINT AS impression, hash(i // 7 + 11)::UBIGINT AS "user", query, query AS surface,
-       [hash(number * 16 + (d + turn * (d % 3)) % 15) FOR d IN range(10)] AS results,
+       [hash(number * 16 + (d + turn) % 15) FOR d IN range(10)] AS results,
        CASE WHEN luck < 0.35 THEN []::USMALLINT[]
             WHEN luck < 0.85 THEN [(1 + floor(10 * second * second))::USMALLINT]
             ELSE list_sort(list_distinct([(1 + floor(10 * second * second))::USMALLINT,
