@@ -1,7 +1,7 @@
-"""Disks that are full or may not be written to, told as such.
+"""Disks that are full or may not be written to, and memory that is too small, told as such.
 
 Engines report them as errors of their own, often without the path; here they become one error that
-says where, how much was written and how much was left.
+says where, how much was written and how much was left, or what to raise.
 """
 
 import errno
@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from builder.errors import DiskError, LongEvalError
+from builder.errors import DataError, DiskError, LongEvalError
 
+OUT_OF_MEMORY = "OutOfMemoryException"
+"""What DuckDB raises; told by its name, so that nothing heavy is imported for it."""
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CLOSED = {errno.EROFS, errno.EACCES, errno.EPERM}
 WORDS = {
@@ -33,6 +35,7 @@ def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
 
     Raises:
         DiskError: the disk is full, or may not be written to.
+        DataError: an engine needs more memory than it was given.
     """
     try:
         yield
@@ -40,6 +43,10 @@ def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
         raise
     except Exception as error:
         is_full = _is_full(error)
+        if type(error).__name__ == OUT_OF_MEMORY:
+            raise DataError(
+                f"{work} needs more memory than it may hold; raise --memory, or lower --threads"
+            ) from error
         if is_full is None:
             raise
         home = _existing(folder)
@@ -52,7 +59,8 @@ def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
         free = shutil.disk_usage(home).free
         raise DiskError(
             f"{home}: the disk is full: {work} had written {written:,} bytes, {free:,} bytes were "
-            "left, and it needs more. Free some space and run it again; finished stages are kept"
+            f"left, and it needs more than these {written + free:,} bytes. Free some space and run "
+            "it again; finished stages are kept"
         ) from error
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 DEFAULT_MEMORY = "4GiB"
 MINIMUM_MEMORY = 256 * 2**20
+ENGINE_LEAST = 128 * 2**20
+"""Bytes without which a database engine cannot join a million keys."""
 CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
@@ -90,14 +92,16 @@ class Limits:
         """A private DuckDB connection that spills to the scratch folder.
 
         Args:
-            share: Part of `memory` that the engine may use.
+            share: Part of `memory` that the engine may use; never less than `ENGINE_LEAST`.
         """
         import duckdb
+
+        room = max(int(self.memory * share), min(self.memory, ENGINE_LEAST))
 
         connection = duckdb.connect(
             config={
                 "threads": self.threads,
-                "memory_limit": f"{int(self.memory * share / 2**20)}MiB",
+                "memory_limit": f"{room // 2**20}MiB",
                 "temp_directory": str(self.scratch / "duckdb"),
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",

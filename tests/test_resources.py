@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from builder.errors import UsageError
+from builder.disk import told
+from builder.errors import DataError, UsageError
 from builder.resources import Limits, parse_memory
 
 
@@ -28,3 +29,24 @@ def test_the_engine_gets_its_limits(tmp_path: Path) -> None:
         threads, memory = connection.execute(query).fetchall()[0]
     assert threads == 1
     assert memory == "716.0 MiB"
+
+
+def test_an_engine_without_memory_is_told_what_to_raise(tmp_path: Path) -> None:
+    limits = Limits(tmp_path, threads=1, memory=2**20)
+    with (
+        pytest.raises(DataError, match="stage x needs more memory than it may hold; raise --mem"),
+        told("stage x", tmp_path),
+        limits.connect() as connection,
+    ):
+        connection.execute("SELECT list(i) FROM range(10_000_000) r(i)").fetchall()
+
+
+def test_an_engine_gets_its_share_and_never_less_than_it_needs(tmp_path: Path) -> None:
+    def limit(memory: int, share: float) -> str:
+        with Limits(tmp_path, threads=1, memory=memory).connect(share) as connection:
+            row = connection.execute("SELECT current_setting('memory_limit')").fetchone()
+        return str(row[0]) if row else ""
+
+    assert limit(2**30, 0.5) == "512.0 MiB"
+    assert limit(2**28, 0.2) == "128.0 MiB"
+    assert limit(2**26, 0.2) == "64.0 MiB"

@@ -97,10 +97,10 @@ def try_all(originals: dict[str, bytes], count: int) -> dict[str, int]:
 
 
 def main() -> None:
-    """Read 20,000 mutated inputs of ingestion, 5,000 of other readers: `make fuzz`."""
+    """Read 40,000 mutated inputs of ingestion, 10,000 of other readers: `make fuzz`."""
     with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(try_all(seeds(Path(folder)), 20_000)))  # noqa: T201 - its report
-    print(json.dumps(others.try_all(5_000)))  # noqa: T201
+        print(json.dumps(try_all(seeds(Path(folder)), 40_000)))  # noqa: T201 - its report
+    print(json.dumps(others.try_all(10_000)))  # noqa: T201
 
 
 if __name__ == "__main__":
