@@ -56,4 +56,4 @@ clean:
 	@rm -rf demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
 
 faults: $(VENV)/.dev
-	@$(BIN)/python -m tests.faults.kills
+	@$(BIN)/python -m tests.faults

@@ -7,6 +7,7 @@
 A kill at any moment leaves the old record or the new one; leftovers are swept at the next start.
 """
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -15,7 +16,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow.parquet as pq
 
@@ -48,6 +49,20 @@ def write_atomically(path: Path, text: str) -> None:
     partial.rename(path)
 
 
+def open_own(path: Path) -> IO[str]:
+    """A file of ours that is made if need be; what lies behind a link is not touched.
+
+    Raises:
+        DataError: a link stands in its place.
+    """
+    try:
+        return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise DataError(f"{path}: expected a file of ours, found a link; remove it") from None
+        raise
+
+
 class Store:
     """The work folder of one collection."""
 
@@ -62,10 +77,12 @@ class Store:
         """Hold the collection for one build; the system frees it when the process ends.
 
         Raises:
-            DataError: another build holds it.
+            DataError: another build holds it, or a link stands in the place of the work folder.
         """
+        if self.work.is_symlink():
+            raise DataError(f"{self.work}: expected a folder of ours, found a link; remove it")
         self.work.mkdir(parents=True, exist_ok=True)
-        with (self.work / "lock").open("w") as file:
+        with open_own(self.work / "lock") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -78,9 +95,11 @@ class Store:
 
     def _sweep(self) -> None:
         """Remove what a killed run left behind."""
-        shutil.rmtree(self.work / "scratch", ignore_errors=True)
-        for leftover in self.work.rglob(f"*{PARTIAL}"):
-            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+        for leftover in (self.work / "scratch", *self.work.rglob(f"*{PARTIAL}")):
+            if leftover.is_dir() and not leftover.is_symlink():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink(missing_ok=True)
 
     def record(self, stage: str, key: str) -> dict[str, Any] | None:
         """What was last published for a unit, if its files are still there in full size."""

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import orjson
 import typer
 
 from builder.cli.options import Format, Memory, PlainFormat, working_limits
 from builder.cli.output import table
-from builder.errors import UsageError
+from builder.errors import FormatError, UsageError
 
 
 def changes(
@@ -50,7 +51,11 @@ def drift(
     path = open_collection(collection).path / "drift.json"
     if not path.is_file():
         raise UsageError(f"{path}: not there; build the collection again")
-    found = of_pair(json.loads(path.read_text("utf-8")), start, end)
+    try:
+        measured = orjson.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise FormatError(f"expected JSON ({error}); build the collection again", path) from None
+    found = of_pair(measured, start, end)
     if html is not None:
         html.write_text(render_report(found), encoding="utf-8")
         typer.echo(f"wrote {html}")

@@ -14,6 +14,7 @@ from resiliparse.parse.encoding import bytes_to_str, detect_encoding
 from resiliparse.parse.html import DocumentNode, HTMLTree
 
 from builder.ingest.dates import page_dates
+from builder.ingest.html_bounds import has_too_many_attributes, is_too_deep
 from builder.ingest.impression import RejectError
 
 MARKS = (
@@ -50,12 +51,18 @@ def read_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
         RejectError: the page cannot be parsed.
     """
     try:
-        tree = HTMLTree.parse(decode(body, charset))
+        html = decode(body, charset)
+        if has_too_many_attributes(html):
+            raise RejectError("too_many_attributes")
+        tree = HTMLTree.parse(html)
         page = tree.document
         if page is None:
             raise ValueError("no document")
         published, modified = page_dates(page, fetched_at)
-        return HtmlPage(tree.title or "", main_text(tree), _language(page), published, modified)
+        text = visible_text(tree) if is_too_deep(html) else main_text(tree)
+        return HtmlPage(tree.title or "", text, _language(page), published, modified)
+    except RejectError:
+        raise
     except (RuntimeError, ValueError):
         raise RejectError("not_html") from None
 
@@ -72,8 +79,14 @@ def main_text(tree: HTMLTree) -> str:
     main: str = extract_plain_text(tree, main_content=True, alt_texts=False)
     if len(main) >= SHORT_MAIN:
         return main
-    whole: str = extract_plain_text(tree, main_content=False, alt_texts=False)
+    whole = visible_text(tree)
     return whole if len(main) < LEAST_SHARE * len(whole) else main
+
+
+def visible_text(tree: HTMLTree) -> str:
+    """All text of a page."""
+    whole: str = extract_plain_text(tree, main_content=False, alt_texts=False)
+    return whole
 
 
 def _language(page: DocumentNode) -> str | None:

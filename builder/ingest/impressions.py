@@ -23,6 +23,7 @@ from builder.ingest.impression import Impression, RejectError, make_impression
 from builder.ingest.json_lines import read_lines
 from builder.ingest.lines import read_blocks, read_chunks
 from builder.ingest.long_form import is_long, join_rows
+from builder.ingest.parquet_bounds import BOMB, BombError
 from builder.ingest.parquet_rows import batches, check_columns, offered_rows, read_batch
 from builder.ingest.tabular import DELIMITERS, Offered, read_header, read_rows
 from builder.parameters import LOG_READERS, LogParameters
@@ -136,18 +137,34 @@ def _parquet(
     source: Source, interval: Interval, params: LogParameters, threads: int
 ) -> Iterator[Records]:
     try:
+        size = source.path.stat().st_size
         with pq.ParquetFile(source.path) as file:
             names = file.schema_arrow.names
             check_columns(names, source, params)
             if is_long(names, params.fields):
-                yield from _one_by_one(_joined(file, params), interval, params)
+                yield from _one_by_one(_joined(file, size, params), interval, params)
             else:
                 work = partial(read_batch, interval=interval, params=params)
-                yield from in_order(work, batches(file), threads)
+                seen, faults = 0, list[str]()
+                for records in in_order(work, _believed(batches(file, size), faults), threads):
+                    seen += len(records)
+                    yield records
+                if faults:
+                    yield Records([], [(seen + 1, fault) for fault in faults])
     except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
 
 
-def _joined(file: pq.ParquetFile, params: LogParameters) -> Iterator[Offered]:
-    for number, row in join_rows(offered_rows(file), params.fields):
+def _believed(
+    pieces: Iterator[tuple[int, pa.RecordBatch]], faults: list[str]
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Pieces up to that which is not believed; why it is not is put into `faults`."""
+    try:
+        yield from pieces
+    except BombError:
+        faults.append(BOMB)
+
+
+def _joined(file: pq.ParquetFile, size: int, params: LogParameters) -> Iterator[Offered]:
+    for number, row in join_rows(offered_rows(file, size), params.fields):
         yield number, row if isinstance(row, str) else rename(row, params.fields)

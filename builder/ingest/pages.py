@@ -16,6 +16,7 @@ from builder.errors import FormatError
 from builder.ingest.impression import RejectError
 from builder.ingest.lines import open_plain, read_blocks
 from builder.ingest.page import RAW, RawPage, check_page, parse_page
+from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
 from builder.ingest.texts import normalise_texts, one_line, url_keys
 from builder.ingest.warc import Found, read_warc
 from builder.parameters import CrawlParameters
@@ -26,6 +27,8 @@ WARC = b"WARC/"
 TIMES = ("timestamp", "last_updated_at", "created_at")
 TEXTS = ("text", "content")
 ROWS = 256
+AT_ONCE = 16
+"""Rows of Parquet that are unpacked together."""
 BLOCK_ROWS = 8192
 BLOCK_CHARS = 8 * 2**20
 
@@ -155,12 +158,16 @@ def _read_parquet(source: Source) -> Iterator[Found]:
     try:
         with pq.ParquetFile(source.path) as file:
             names = _columns(file.schema_arrow.names, source)
-            number = 0
-            for batch in file.iter_batches(ROWS, columns=[n for n in names if n]):
-                columns = [batch[n].to_pylist() if n else [None] * len(batch) for n in names]
-                for url, time, title, text in zip(*columns, strict=True):
-                    number += 1
-                    yield number, _checked(url, time, title, text)
+            number, size = 0, source.path.stat().st_size
+            wanted = [n for n in names if n]
+            try:
+                for batch in bounded_batches(file, size, ROWS, AT_ONCE, wanted):
+                    columns = [batch[n].to_pylist() if n else [None] * len(batch) for n in names]
+                    for url, time, title, text in zip(*columns, strict=True):
+                        number += 1
+                        yield number, _checked(url, time, title, text)
+            except BombError:
+                yield number + 1, BOMB
     except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
 

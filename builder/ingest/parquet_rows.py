@@ -18,12 +18,15 @@ from builder.ingest.columns import Records, as_batch, examine, lengths, lists_of
 from builder.ingest.fields import OWN, rename
 from builder.ingest.impression import Impression, RejectError, make_impression
 from builder.ingest.long_form import is_long
+from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
 from builder.ingest.tabular import Offered
 from builder.parameters import LogParameters
 from builder.sources import Interval, Source
 
 ROWS = 32_768
-"""Rows of a batch: some 20 MB of result lists."""
+"""Most rows of a batch: some 20 MB of result lists."""
+AT_ONCE = 256
+"""Rows that are unpacked together."""
 
 
 def check_columns(names: list[str], source: Source, params: LogParameters) -> None:
@@ -45,10 +48,14 @@ def check_columns(names: list[str], source: Source, params: LogParameters) -> No
         )
 
 
-def batches(file: pq.ParquetFile) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Rows of a file with the number of the first; moments in microseconds at most."""
+def batches(file: pq.ParquetFile, size: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Rows of a file of some bytes with the number of the first; moments in microseconds at most.
+
+    Raises:
+        BombError: it unpacks to more than is believed.
+    """
     number = 1
-    for batch in file.iter_batches(ROWS):
+    for batch in bounded_batches(file, size, ROWS, AT_ONCE):
         yield number, _coarser(batch)
         number += batch.num_rows
 
@@ -100,10 +107,15 @@ def _add_singly(
         records.impressions.append(as_batch(impressions))
 
 
-def offered_rows(file: pq.ParquetFile) -> Iterator[Offered]:
-    """Every row of a file by its number, without its null values."""
-    for first, batch in batches(file):
-        yield from enumerate(rows_of(batch), first)
+def offered_rows(file: pq.ParquetFile, size: int) -> Iterator[Offered]:
+    """Every row of a file of some bytes by its number, without its null values."""
+    number = 0
+    try:
+        for first, batch in batches(file, size):
+            number = first + batch.num_rows - 1
+            yield from enumerate(rows_of(batch), first)
+    except BombError:
+        yield number + 1, BOMB
 
 
 def rows_of(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:

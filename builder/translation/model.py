@@ -7,11 +7,11 @@ files, its vocabulary, its hash, and who ends a source sentence with `</s>`: the
 """
 
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
 import sentencepiece
 
 from builder.errors import FormatError
@@ -124,7 +124,7 @@ def _lines(path: Path) -> list[str]:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text("utf-8"))
+        return orjson.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise FormatError(f"expected a JSON file of a CTranslate2 model: {error}", path) from None
 

@@ -96,6 +96,8 @@ def _parse_plain(data: bytes, layout: Layout) -> pl.DataFrame | None:
         return None
     if separators != table.num_rows * len(layout.columns) - (not data.endswith(b"\n")):
         return None  # some field holds a control character, or another separator
+    if layout.integer and (b" 0x" in data or b" 0X" in data or b"\t0x" in data or b"\t0X" in data):
+        return None  # hexadecimal numbers, which Arrow takes
     frame = pl.DataFrame(table).cast(layout.schema())  # type: ignore[arg-type]
     numbers = frame[layout.number]
     broken = numbers.null_count() or (not layout.integer and numbers.is_nan().any())

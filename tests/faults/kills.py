@@ -1,6 +1,6 @@
 """Builds that are killed again and again, and what must hold when one of them gets through.
 
-`make faults` kills 200 times; the tests kill 20 times. The seed is fixed.
+`make faults` kills 200 times (`__main__.py`); the tests kill 20 times. The seed is fixed.
 """
 
 import os
@@ -8,14 +8,12 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import builder
 from builder import Simulation
-from tests.faults.flips import count_found
 
 WORLD = Simulation(
     name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
@@ -125,30 +123,3 @@ def make_world(folder: Path) -> tuple[Path, str]:
     report = builder.build(definition, folder / "undisturbed")
     assert report.version is not None
     return definition, (report.version / "SHA256SUMS").read_text()
-
-
-def main() -> int:
-    """Kill 200 times, then turn over 1,000 bits: `make faults`."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        definition, wanted = make_world(folder)
-        rng = random.Random(1)
-        kills, chains, bad = 0, 0, 0
-        stages: set[str] = set()
-        while kills < 200:
-            chain = kill_again_and_again(definition, folder / f"chain-{chains}", rng)
-            kills, chains = kills + chain.kills, chains + 1
-            stages |= {unit.split()[0] for unit in chain.hit}
-            good = chain.sums == wanted and not chain.repeated and not chain.leftovers
-            bad += not good
-            print(f"{kills} kills, {chains} builds, {bad} bad {'' if good else chain}")  # noqa: T201
-        version = builder.open_collection(folder / "undisturbed").path
-        found = count_found(version, folder / "copy", flips=1000, seed=1)
-        print(f"{found} of 1000 single bits found")  # noqa: T201
-        bad += found < 1000
-    print(f"killed after {len(stages)} stages: {', '.join(sorted(stages))}")  # noqa: T201
-    return 1 if bad else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

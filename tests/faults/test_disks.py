@@ -1,6 +1,5 @@
 """Disks that fill, and folders that may not be written to."""
 
-import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,8 @@ import pytest
 import builder
 from builder.disk import told
 from builder.errors import DataError, DiskError
-from tests.faults.kills import command, make_world
+from tests.faults.disks import fill, most_used, mounted, offsets
+from tests.faults.kills import make_world
 
 
 @pytest.fixture(scope="module")
@@ -22,43 +22,17 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own, where one may be mounted."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    options = ["-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
-    try:
-        done = subprocess.run(["mount", *options], capture_output=True, check=False)
-    except OSError:
-        pytest.skip("no mount here")
-    if done.returncode:
-        pytest.skip("mounting is not permitted here")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=False)
+    with mounted(tmp_path / "disk") as folder:
+        if folder is None:
+            pytest.skip("mounting is not permitted here")
+        yield folder
 
 
-def _resize(folder: Path, size: int) -> None:
-    subprocess.run(["mount", "-o", f"remount,size={size}", str(folder)], check=True)
-
-
-def test_a_disk_that_fills(undisturbed: tuple[Path, str], small_disk: Path) -> None:
+def test_a_disk_that_fills(undisturbed: tuple[Path, str], small_disk: Path, tmp_path: Path) -> None:
     definition, wanted = undisturbed
-    rng = random.Random(4)
-    out = small_disk / "out"
-    full = 0
-    size = 100_000
-    while True:
-        _resize(small_disk, size)
-        done = subprocess.run(command(definition, out), capture_output=True, text=True, check=False)
-        assert done.returncode in (0, 1)
-        if not done.returncode:
-            break
-        full += 1
-        assert "the disk is full" in done.stderr, done.stderr
-        assert str(small_disk) in done.stderr
-        assert "bytes were left" in done.stderr
-        assert "Traceback" not in done.stderr
-        size += rng.randint(100_000, 400_000)
-    assert full >= 3
-    assert (builder.open_collection(out).path / "SHA256SUMS").read_text() == wanted
+    needed = most_used(definition, tmp_path / "whole")
+    for size in offsets(needed, 4, seed=4):
+        assert fill(definition, small_disk, size, wanted) is None
 
 
 def test_a_read_only_place(undisturbed: tuple[Path, str], small_disk: Path) -> None:

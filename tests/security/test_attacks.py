@@ -1,16 +1,13 @@
-"""Attacks, each on one defence. `docs/security.md` lists them; a test compares."""
+"""Attacks, each on one defence. `docs/security.md` lists them; `test_listed.py` compares."""
 
 import ast
 import gzip
 import json
 import re
-import signal
 import sqlite3
 import stat
 import struct
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -32,92 +29,25 @@ from builder.collection.imports.pages import read_pages
 from builder.collection.validate import as_github, validate
 from builder.drift import render_report
 from builder.errors import DefinitionError, FormatError, UsageError
-from builder.ingest import ingest_crawl, ingest_log
 from builder.ingest.impression import RejectError, parse_impression
-from builder.parameters import CrawlParameters, LogFields, LogParameters
-from builder.progress import Silent
+from builder.parameters import LogFields, LogParameters
 from builder.queries.matching import match_topics
 from builder.queries.personal import personal_data
 from builder.resources import Limits
-from builder.sources import Interval, Source
-from builder.tables import Ledger
 from builder.trec import read_run
 from builder.trec.bounded import read_bounded
 from builder.workflow import Definition
-
-ROOT = Path(__file__).parents[2]
-ANY = Interval(0, 2**40)
-SCRIPT = "<script>alert(1)</script>"
-Captured = pytest.CaptureFixture[str]
-
-
-@contextmanager
-def at_most(seconds: int) -> Iterator[None]:
-    """Stop what hangs."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError(f"not done after {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def read_log(folder: Path, data: bytes, name: str = "log", **params: object) -> Ledger:
-    """Ingest a log."""
-    (folder / name).write_bytes(data)
-    for part in ("out", "scratch"):
-        (folder / part).mkdir(exist_ok=True)
-    return ingest_log(
-        folder / "out",
-        files=[Source(folder / name, name)],
-        interval=ANY,
-        params=LogParameters(**params),  # type: ignore[arg-type]
-        limits=Limits(folder / "scratch", 1, 2**29),
-        progress=Silent(),
-    )
-
-
-def read_crawl(folder: Path, data: bytes) -> Ledger:
-    """Ingest a crawl."""
-    (folder / "crawl").write_bytes(data)
-    for part in ("out", "scratch"):
-        (folder / part).mkdir(exist_ok=True)
-    return ingest_crawl(
-        folder / "out",
-        files=[Source(folder / "crawl", "crawl")],
-        interval=ANY,
-        params=CrawlParameters(interval="ignore"),
-        limits=Limits(folder / "scratch", 1, 2**29),
-        progress=Silent(),
-    )
-
-
-def definition(folder: Path, world: Path, before: str, after: str) -> Path:
-    """The definition of a world with one text changed."""
-    for name in ("logs", "crawls", "topics.tsv"):
-        (folder / name).symlink_to(world / name)
-    path = folder / "workflow.toml"
-    text = (world / "workflow.toml").read_text()
-    assert before in text
-    path.write_text(text.replace(before, after, 1))
-    return path
-
-
-def forged(built: BuildReport, folder: Path, change: dict[str, object]) -> Path:
-    """A version whose manifest has other values."""
-    assert built.version is not None
-    version = folder / "version"
-    version.mkdir()
-    manifest = json.loads((built.version / "manifest.json").read_text())
-    manifest |= change
-    (version / "manifest.json").write_text(json.dumps(manifest))
-    return version
-
+from tests.security.tools import (
+    ANY,
+    ROOT,
+    SCRIPT,
+    Captured,
+    at_most,
+    definition,
+    forged,
+    read_crawl,
+    read_log,
+)
 
 # Paths
 
@@ -525,9 +455,3 @@ def test_environment_is_not_published(built: BuildReport) -> None:
         text = (built.version / name).read_text("utf-8")
         assert home not in text or len(home) < 3
         assert str(built.root) not in text
-
-
-def test_the_manual_lists_every_attack() -> None:
-    listed = re.findall(r"`(test_\w+)`", (ROOT / "docs/security.md").read_text("utf-8"))
-    here = re.findall(r"^def (test_\w+)\(", Path(__file__).read_text("utf-8"), re.MULTILINE)
-    assert listed == [name for name in here if name != "test_the_manual_lists_every_attack"]

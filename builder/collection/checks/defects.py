@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import polars as pl
 
 from builder.collection.checks.finding import Check, Found
@@ -49,7 +50,7 @@ def _construction(reading: Reading) -> Iterator[Found]:
     """What the drift report calls a change of construction, between two snapshots."""
     try:
         text = (reading.collection.path / "drift.json").read_text("utf-8")
-        checks: list[dict[str, Any]] = json.loads(text)["checks"]
+        checks: list[dict[str, Any]] = orjson.loads(text)["checks"]
     except (OSError, ValueError, KeyError):
         return
     for check in checks:

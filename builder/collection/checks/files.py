@@ -35,6 +35,10 @@ def _missing(reading: Reading) -> Iterator[Found]:
 def _unlisted(reading: Reading) -> Iterator[Found]:
     for name in sorted(_present(reading.collection.path) - _expected(reading)):
         yield name, "this file is not in the manifest", 1, ()
+    for path in sorted(reading.collection.path.rglob("*")):
+        if path.is_symlink():
+            name = path.relative_to(reading.collection.path).as_posix()
+            yield name, "this is a link to somewhere else, not a file of the version", 1, ()
 
 
 def _changed(reading: Reading) -> Iterator[Found]:

@@ -5,10 +5,11 @@ Names are those of the layouts (see `export`), of the releases of 2023 and 2025,
 with the query and judgement files of `longeval-web` alone, plain, `.gz` or `.zst`.
 """
 
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import orjson
 
 from builder.collection.export.longeval_2023 import JUDGEMENTS
 from builder.errors import UsageError
@@ -151,7 +152,7 @@ def _month_of(home: Path) -> str:
     """
     label = home.parent.name
     try:
-        described = json.loads((home / "etc" / "metadata.json").read_text("utf-8"))
+        described = orjson.loads((home / "etc" / "metadata.json").read_text("utf-8"))
         name = str(described.get("snapshot") or described["timestamp"])
     except (OSError, ValueError, KeyError, AttributeError):
         match = re.search(MONTH, label)

@@ -1,12 +1,12 @@
 """Import a release: read every snapshot, compare neighbours, publish as a version."""
 
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
 import polars as pl
 
 from builder.collection import layout as places
@@ -138,7 +138,7 @@ def _read(
 def _is_escaped(root: Path) -> bool:
     """Whether the release is an export of ours, whose texts have their markup escaped."""
     try:
-        described: Any = json.loads((root / "longeval-export.json").read_text("utf-8"))
+        described: Any = orjson.loads((root / "longeval-export.json").read_text("utf-8"))
         return str(described["markup"]).startswith("tags")
     except (OSError, ValueError, KeyError, TypeError):
         return False

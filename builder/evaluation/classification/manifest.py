@@ -10,6 +10,7 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow.parquet as pq
 
 from builder.evaluation.classification.contracts import Labels, Posts
@@ -36,7 +37,7 @@ def file_sha256(path: Path) -> str:
 def published_origin(folder: Path) -> dict[str, Any] | None:
     """What a published version was made from, or None where there is no such version."""
     try:
-        return dict(json.loads((folder / MANIFEST).read_text("utf-8"))["made_from"])
+        return dict(orjson.loads((folder / MANIFEST).read_text("utf-8"))["made_from"])
     except (OSError, ValueError, KeyError):
         return None
 

@@ -5,12 +5,12 @@ break a contract, and anything that crosses a split: a post, an author, a text o
 a time outside the period of its split.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import orjson
 import polars as pl
 
 from builder.collection.checks.finding import Finding
@@ -76,7 +76,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise UsageError(f"{folder}: expected a published version, found no {MANIFEST}")
     try:
-        manifest = dict(json.loads(path.read_text("utf-8")))
+        manifest = dict(orjson.loads(path.read_text("utf-8")))
     except ValueError as error:
         raise FormatError(f"expected JSON: {error}", path) from error
     if manifest.get("kind") != "classification" or "made_from" not in manifest:

@@ -1,0 +1,81 @@
+"""`make faults`: 200 kills, 30 full disks, 1,000 flipped bits, 20 builds that must be the same."""
+
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import builder
+from tests.faults.disks import fill, most_used, mounted, offsets
+from tests.faults.flips import count_found
+from tests.faults.kills import kill_again_and_again, make_world
+from tests.faults.same import settings, sums
+
+
+def say(line: str) -> None:
+    """A line of the report."""
+    print(line, flush=True)  # noqa: T201
+
+
+def kills(definition: Path, wanted: str, folder: Path, count: int = 200) -> int:
+    """Kill builds; how many of them ended with other bytes, repeated work or leftovers."""
+    rng = random.Random(1)
+    killed, chains, bad = 0, 0, 0
+    stages: set[str] = set()
+    while killed < count:
+        chain = kill_again_and_again(definition, folder / f"chain-{chains}", rng)
+        killed, chains = killed + chain.kills, chains + 1
+        stages |= {unit.split()[0] for unit in chain.hit}
+        good = chain.sums == wanted and not chain.repeated and not chain.leftovers
+        bad += not good
+        say(f"{killed} kills, {chains} builds, {bad} bad {'' if good else chain}")
+    say(f"killed after {len(stages)} stages: {', '.join(sorted(stages))}")
+    return bad
+
+
+def full_disks(definition: Path, wanted: str, folder: Path, count: int = 30) -> int:
+    """Fill disks at random bytes; how many were not told or not resumed."""
+    needed = most_used(definition, folder / "whole")
+    with mounted(folder / "disk") as disk:
+        if disk is None:
+            say("full disks: mounting is not permitted here, nothing was tried")
+            return 0
+        faults = [fill(definition, disk, size, wanted) for size in offsets(needed, count, seed=2)]
+    bad = [fault for fault in faults if fault is not None]
+    say(f"{len(faults) - len(bad)} of {count} full disks (of {needed:,} bytes) told and resumed")
+    for fault in bad:
+        say(fault)
+    return len(bad)
+
+
+def flips(definition: Path, folder: Path, count: int = 1000) -> int:
+    """Turn over single bits; how many were not found."""
+    builder.build(definition, folder / "flipped")
+    version = builder.open_collection(folder / "flipped").path
+    found = count_found(version, folder / "copy", flips=count, seed=1)
+    say(f"{found} of {count} single bits found")
+    return count - found
+
+
+def same(definition: Path, wanted: str, folder: Path, count: int = 20) -> int:
+    """Build with random settings; how many gave other bytes."""
+    bad = 0
+    for number, how in enumerate(settings(count, seed=3)):
+        good = sums(definition, folder / f"same-{number}", **how) == wanted
+        bad += not good
+        say(f"{how}: {'the same bytes' if good else 'OTHER BYTES'}")
+    return bad
+
+
+def main() -> int:
+    """Try everything."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        definition, wanted = make_world(folder)
+        bad = full_disks(definition, wanted, folder) + same(definition, wanted, folder)
+        bad += kills(definition, wanted, folder) + flips(definition, folder)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""What attacks have in common: a clock that stops what hangs, readers, forged files."""
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from builder import BuildReport
+from builder.ingest import ingest_crawl, ingest_log
+from builder.parameters import CrawlParameters, LogParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.sources import Interval, Source
+from builder.tables import Ledger
+
+ROOT = Path(__file__).parents[2]
+ANY = Interval(0, 2**40)
+SCRIPT = "<script>alert(1)</script>"
+Captured = pytest.CaptureFixture[str]
+
+
+@contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    """Stop what hangs."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def read_log(folder: Path, data: bytes, name: str = "log", **params: object) -> Ledger:
+    """Ingest a log."""
+    (folder / name).write_bytes(data)
+    for part in ("out", "scratch"):
+        (folder / part).mkdir(exist_ok=True)
+    return ingest_log(
+        folder / "out",
+        files=[Source(folder / name, name)],
+        interval=ANY,
+        params=LogParameters(**params),  # type: ignore[arg-type]
+        limits=Limits(folder / "scratch", 1, 2**29),
+        progress=Silent(),
+    )
+
+
+def read_crawl(folder: Path, data: bytes) -> Ledger:
+    """Ingest a crawl."""
+    (folder / "crawl").write_bytes(data)
+    for part in ("out", "scratch"):
+        (folder / part).mkdir(exist_ok=True)
+    return ingest_crawl(
+        folder / "out",
+        files=[Source(folder / "crawl", "crawl")],
+        interval=ANY,
+        params=CrawlParameters(interval="ignore"),
+        limits=Limits(folder / "scratch", 1, 2**29),
+        progress=Silent(),
+    )
+
+
+def definition(folder: Path, world: Path, before: str, after: str) -> Path:
+    """The definition of a world with one text changed."""
+    for name in ("logs", "crawls", "topics.tsv"):
+        (folder / name).symlink_to(world / name)
+    path = folder / "workflow.toml"
+    text = (world / "workflow.toml").read_text()
+    assert before in text
+    path.write_text(text.replace(before, after, 1))
+    return path
+
+
+def forged(built: BuildReport, folder: Path, change: dict[str, object]) -> Path:
+    """A version whose manifest has other values."""
+    assert built.version is not None
+    version = folder / "version"
+    version.mkdir()
+    manifest = json.loads((built.version / "manifest.json").read_text())
+    manifest |= change
+    (version / "manifest.json").write_text(json.dumps(manifest))
+    return version
