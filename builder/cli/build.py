@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.options import Quiet, Threads, progress_bar
+from builder.cli.options import Format, PlainFormat, Quiet, Threads, progress_bar
 from builder.cli.output import because, say_step, table
+from builder.cli.shapes import build_shape, say_json
 from builder.resources import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def build(
         str, typer.Option(help="Where parts of stages are worked on: local, processes or ray.")
     ] = "local",
     quiet: Quiet = False,
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Build a collection from its definition, or the part of it that changed.
 
@@ -125,6 +127,8 @@ def build(
     if verify is not None:
         _verify(workflow, verify, threads, memory, quiet)
         return
+    for_machines = format is PlainFormat.JSON
+    quiet = quiet or for_machines
     report = build_collection(
         workflow,
         out,
@@ -137,7 +141,9 @@ def build(
         progress=progress_bar(quiet),
         say=(lambda _: None) if quiet else say_step,
     )
-    if explain:
+    if for_machines:
+        say_json(build_shape(report))
+    elif explain:
         _print_plan(report)
     elif not quiet:
         _print_outcome(report)

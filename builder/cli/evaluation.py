@@ -9,6 +9,7 @@ import typer
 
 from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
+from builder.cli.shapes import sanity_shape, say_json
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,7 +139,10 @@ def baseline(
             typer.echo(f"wrote {path}: {run.ranking.height:,} lines")
 
 
-def sanity(collection: Collection) -> None:
+def sanity(
+    collection: Collection,
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
     """Search every snapshot with BM25, in both languages, and compare with chance.
 
     Example: longeval sanity demo/collection
@@ -148,7 +152,11 @@ def sanity(collection: Collection) -> None:
 
     opened = open_collection(collection)
     folders = [(name, opened.snapshot(name).folder) for name in opened.snapshots]
-    typer.echo(sanity_lines(sanity_table(folders)))
+    rows = sanity_table(folders)
+    if format is PlainFormat.JSON:
+        say_json(sanity_shape(rows))
+    else:
+        typer.echo(sanity_lines(rows))
 
 
 def sanity_lines(rows: "list[SanityRow]") -> str:

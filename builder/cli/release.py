@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from builder.cli.options import Memory, working_limits
+from builder.cli.options import Format, Memory, PlainFormat, working_limits
 from builder.cli.output import printable, table
+from builder.cli.shapes import import_shape, say_json
 
 
 class ExportLayout(StrEnum):
@@ -66,6 +67,7 @@ def import_(
     name: Annotated[str | None, typer.Option(help="Of the collection; default: layout.")] = None,
     version: Annotated[str, typer.Option(help="Of the collection.")] = "1.0.0",
     memory: Memory = "4GiB",
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Make a collection of a published LongEval release.
 
@@ -84,6 +86,9 @@ def import_(
             limits=limits,
             progress=Terminal(),
         )
+    if format is PlainFormat.JSON:
+        say_json(import_shape(report))
+        return
     rows = [
         (snapshot, ledger.rows_in, ledger.rows_out, reason, count)
         for snapshot, ledger in report.ledgers.items()

@@ -42,7 +42,7 @@ class Title(NamedTuple):
     words: tuple[str, ...]
 
 
-def simulate_over(out: Path, crawls: Sequence[Path], params: Simulation) -> None:
+def simulate_over(out: Path | str, crawls: Sequence[Path], params: Simulation) -> None:
     """Simulate users over crawls.
 
     Args:
@@ -54,6 +54,7 @@ def simulate_over(out: Path, crawls: Sequence[Path], params: Simulation) -> None
     Raises:
         UsageError: a file is missing, or has no page with a title.
     """
+    out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     calendar = _calendar(crawls)
     indexes = [_read_titles(path) for path in crawls]

@@ -27,7 +27,7 @@ FIRST_OTHER = 2**32
 PERSONAL_QUERIES = 30
 
 
-def simulate(out: Path, params: Simulation, progress: Progress | None = None) -> None:
+def simulate(out: Path | str, params: Simulation, progress: Progress | None = None) -> None:
     """Write a world.
 
     Args:
@@ -35,6 +35,7 @@ def simulate(out: Path, params: Simulation, progress: Progress | None = None) ->
         params: The world. The same parameters give the same bytes.
         progress: Told what is written, how much of it is done, and of how much.
     """
+    out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     noted: list[Fault] = []
     attraction: list[tuple[object, ...]] = []

@@ -1,14 +1,20 @@
 """The manual is true: commands run, reference pages are those of the code, links lead on."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from builder import BuildReport
+from builder.cli import main
+from builder.pipeline import STAGES
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -38,6 +44,57 @@ def test_every_command_runs(page: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{page}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def test_the_cells_of_the_notebook_run_in_order(tmp_path: Path) -> None:
+    page = (ROOT / "docs/notebook.md").read_text("utf-8")
+    cells = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(cells) > 5
+    code = f"if __name__ == '__main__':\n{textwrap.indent(chr(10).join(cells), '    ')}"
+    (tmp_path / "notebook.py").write_text(code, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "notebook.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "did you mean 'clicks'?" in done.stdout
+
+
+def test_shapes_of_json_are_those_that_are_described(
+    built: BuildReport, world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs/json.md").read_text("utf-8")
+    rows = {row.split("`")[1]: row for row in page.splitlines() if row.startswith("| `longeval")}
+
+    def keys(*arguments: object) -> set[str]:
+        with pytest.raises(SystemExit) as end:
+            main([*map(str, arguments), "--format", "json"])
+        assert not end.value.code
+        value = json.loads(capsys.readouterr().out)
+        first = value[0] if isinstance(value, list) else value
+        found = set(first)
+        for inner in first.get("units", [])[:1] if isinstance(first, dict) else []:
+            found |= set(inner)
+        return found
+
+    asked = {
+        "longeval build": ("build", world / "workflow.toml", "--out", built.root),
+        "longeval sanity": ("sanity", built.root),
+        "longeval doctor": ("doctor",),
+    }
+    for verb, arguments in asked.items():
+        described = set(re.findall(r"`([a-z_]+)`", rows[verb])) - {"good", "note", "bad"}
+        assert keys(*arguments) == described, verb
+
+
+def test_the_workflow_engine_has_a_rule_for_each_stage() -> None:
+    text = (ROOT / "workflows/Snakefile").read_text("utf-8")
+    listed = re.findall(r'"([a-z_]+)"', text.partition("STAGES = (")[2].partition("\n)\n")[0])
+    assert listed == [stage.name for stage in STAGES]
 
 
 def _generator() -> ModuleType:

@@ -40,7 +40,8 @@ def full_disks(definition: Path, wanted: str, folder: Path, count: int = 30) -> 
         if disk is None:
             say("full disks: mounting is not permitted here, nothing was tried")
             return 0
-        faults = [fill(definition, disk, size, wanted) for size in offsets(needed, count, seed=2)]
+    sizes = offsets(needed, count, seed=2)
+    faults = [fill(definition, folder / "disk", size, wanted) for size in sizes]
     bad = [fault for fault in faults if fault is not None]
     say(f"{len(faults) - len(bad)} of {count} full disks (of {needed:,} bytes) told and resumed")
     for fault in bad:

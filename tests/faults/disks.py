@@ -14,10 +14,10 @@ ROOMY = 256 * 2**20
 
 
 @contextmanager
-def mounted(folder: Path) -> Iterator[Path | None]:
-    """A file system of its own in a folder; None where none may be mounted."""
-    folder.mkdir()
-    options = ["-t", "tmpfs", "-o", f"size={ROOMY}", "tmpfs", str(folder)]
+def mounted(folder: Path, size: int = ROOMY) -> Iterator[Path | None]:
+    """A file system of a size in a folder; None where none may be mounted."""
+    folder.mkdir(exist_ok=True)
+    options = ["-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     try:
         done = subprocess.run(["mount", *options], capture_output=True, check=False)
     except OSError:
@@ -42,32 +42,33 @@ def most_used(definition: Path, folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def fill(definition: Path, disk: Path, size: int, wanted: str) -> str | None:
-    """Build on a disk of a size, then on a roomy one; what is wrong, or None.
+def fill(definition: Path, folder: Path, size: int, wanted: str) -> str | None:
+    """Build on a disk of a size, then give it more; what is wrong, or None.
 
     Args:
         definition: What is built.
-        disk: A mounted file system.
+        folder: Where the file system is mounted.
         size: Its bytes at first.
         wanted: `SHA256SUMS` of an undisturbed build.
     """
-    out = disk / f"out-{size}"
-    resize(disk, size)
-    first = _build(definition, out, disk)
-    resize(disk, ROOMY)
-    if first.returncode != 1:
-        return f"{size}: exit {first.returncode}: {first.stderr}"
-    for words in ("the disk is full", "bytes were left", "needs more than these", str(disk)):
-        if words not in first.stderr:
-            return f"{size}: {words!r} is not in: {first.stderr}"
-    if "Traceback" in first.stderr:
-        return f"{size}: {first.stderr}"
-    again = _build(definition, out, disk)
-    if again.returncode:
-        return f"{size}: not resumed: {again.stderr}"
-    if (builder.open_collection(out).path / "SHA256SUMS").read_text() != wanted:
-        return f"{size}: other bytes"
-    subprocess.run(["rm", "-rf", str(out)], check=True)
+    with mounted(folder, size) as disk:
+        if disk is None:
+            return f"{size}: mounting is not permitted here"
+        out = disk / "out"
+        first = _build(definition, out, disk)
+        if first.returncode != 1:
+            return f"{size}: exit {first.returncode}: {first.stderr}"
+        for words in ("the disk is full", "bytes were left", "needs more than these", str(disk)):
+            if words not in first.stderr:
+                return f"{size}: {words!r} is not in: {first.stderr}"
+        if "Traceback" in first.stderr:
+            return f"{size}: {first.stderr}"
+        resize(disk, ROOMY)
+        again = _build(definition, out, disk)
+        if again.returncode:
+            return f"{size}: not resumed: {again.stderr}"
+        if (builder.open_collection(out).path / "SHA256SUMS").read_text() != wanted:
+            return f"{size}: other bytes"
     return None
 
 
