@@ -17,6 +17,7 @@ from builder.errors import DefinitionError
 from builder.models import EMBEDDED, embedded_model, is_embedded
 from builder.parameters import Parameters, Section
 from builder.sources import Interval, Source
+from builder.wording import explained
 from schemas import SNAPSHOT_PATTERN
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
@@ -271,8 +272,7 @@ def _explain(error: Any) -> str:
     if error["type"] == "missing":
         return "this key is required"
     if error["type"] != "extra_forbidden":
-        found = repr(error["input"])
-        return f"{error['msg'].removeprefix('Value error, ')}; found {found[:80]}"
+        return explained(error)
     known = _known_keys(error["loc"][:-1])
     near = difflib.get_close_matches(str(error["loc"][-1]), known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"

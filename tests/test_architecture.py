@@ -33,6 +33,7 @@ FOUNDATION = {
     "sources",
     "tables",
     "trec",
+    "wording",
 }
 CONDUCTORS = {"stage", "store", "identity"}
 """Between the workflow and the rooms: what a stage is, where its outputs lie."""

@@ -104,7 +104,7 @@ def open_log(
         FormatError: the file is not what its name says.
     """
     if not log.is_file():
-        raise UsageError(f"{log}: no such log")
+        raise UsageError(f"{log}: no such log; give a file of JSON lines or Parquet")
     account = LogAccount(str(log))
     if log.suffix == ".parquet":
         _offer_parquet(connection, log, account)

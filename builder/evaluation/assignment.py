@@ -88,6 +88,8 @@ def _files(path: Path) -> list[Path]:
 
 
 def _assign(path: Path, snapshots: Sequence[str]) -> RunFile:
+    if not path.exists():
+        raise UsageError(f"{path}: no such run; give files, or folders of them")
     stem = _EXTENSIONS.sub("", path.name)
     parts = [stem, *reversed(path.parts[:-1])]
     for part in parts:

@@ -27,7 +27,10 @@ USES: dict[str, str] = {
     "an argument too many": "validate a b",
     "a definition that is not there": "build nowhere.toml",
     "a definition that is a folder": "build world",
-    "a definition that is no TOML": "build world/logs",
+    "a folder without a definition": "build world/logs",
+    "a definition that is no TOML": "build broken.toml",
+    "a choice that is none": "build no_choice.toml",
+    "a text in the place of a list": "build no_list.toml",
     "a misspelt key": "build misspelt.toml",
     "a value of the wrong type": "build wrong_type.toml",
     "a value out of range": "build out_of_range.toml",
@@ -51,6 +54,10 @@ USES: dict[str, str] = {
     "a run that is not there": "evaluate collection nowhere.run",
     "a run that is malformed": "evaluate collection runs/2022-06/bad.run",
     "an unknown measure": "evaluate collection runs/2022-06/good.run --measures nDGC",
+    "a run of an unknown snapshot": "evaluate collection runs/stray.run",
+    "an executor that is none": "build world/workflow.toml --executor dask",
+    "a log that is not there": "clicks nowhere.jsonl --model sdbn --out x.tsv",
+    "an unknown click model": "clicks world/logs/2022-06.jsonl.gz --model sdbm --out x.tsv",
     "drift between snapshots that are not there": "drift collection --from 2020-01 --to 2020-02",
     "a model that is none": "translate model check world",
     "a query file that is not there": "queries audit nowhere.txt",
@@ -72,6 +79,9 @@ def make_place(folder: Path) -> None:
         "wrong_type": moved + '\n[select]\nmin_users = "many"\n',
         "out_of_range": moved + "\n[documents]\nsample_share = 2.0\n",
         "no_file": moved.replace("world/topics.tsv", "world/topcis.tsv"),
+        "broken": moved.replace("[collection]", "[collection"),
+        "no_choice": moved + '\n[clicks]\nprior = "flat"\n',
+        "no_list": moved.replace('["world/logs/2022-06.jsonl.gz"]', '"world/logs"'),
         "overlap": moved.replace("start = 2022-07-01", "start = 2022-06-20"),
     }
     for name, definition in changes.items():
@@ -79,6 +89,7 @@ def make_place(folder: Path) -> None:
     runs = folder / "runs/2022-06"
     runs.mkdir(parents=True)
     (runs / "good.run").write_text("q1 Q0 d1 1 1.0 good\n")
+    (folder / "runs/stray.run").write_text("q1 Q0 d1 1 1.0 stray\n")
     (runs / "bad.run").write_text("q1 Q0 d1 1 1.0 bad\nq1 Q0 d1\n")
 
 

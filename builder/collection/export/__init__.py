@@ -88,7 +88,10 @@ def export(
     if layout not in LAYOUTS:
         raise UsageError(f"no layout {layout!r}; {meant(layout, LAYOUTS)}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target}: expected an empty or new folder, found something in it")
+        raise UsageError(
+            f"{target}: expected an empty or new folder, found something in it; "
+            "give another --out, or empty it"
+        )
     chosen = _languages(opened, languages)
     partial = target.with_name(target.name + PARTIAL)
     meter = progress or Silent()
@@ -114,7 +117,8 @@ def _languages(collection: Collection, asked: tuple[str, ...]) -> tuple[str, ...
     missing = sorted({*asked} - {*has})
     if missing:
         raise UsageError(
-            f"{collection.path}: the collection is in {', '.join(has)}, not in {', '.join(missing)}"
+            f"{collection.path}: the collection is in {', '.join(has)}, not in "
+            f"{', '.join(missing)}; leave --language out, or build it with [translate] model"
         )
     return tuple(language for language in has if not asked or language in asked)
 

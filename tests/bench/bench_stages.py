@@ -1,0 +1,153 @@
+"""Every stage of a build by itself: seconds, peak memory, the limit of the machine, and growth.
+
+Worlds of one, three and ten times the size are simulated and built stage by stage, each stage in a
+process of its own (`--until STAGE`), so that its peak is its own. `limit_seconds` is what it takes
+to read the tables and files that the stage reads once, and to write the bytes that it writes once,
+with nothing between; `times_limit` is ours over that. `exponent` is that with which time grows
+from the smallest world to the largest.
+
+Run it as `python -m tests.bench stages`; `STAGES_SCALE=4` makes every world four times as large.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import builder
+from builder import Simulation
+from builder.pipeline import STAGES
+
+ROOT = Path(__file__).parents[2]
+SIZES = (1, 3, 10)
+LEAST_SECONDS = 0.05
+"""A stage that is faster in the smallest world is not compared: it measures its own start."""
+MEMORY = "1GiB"
+RUN_ALONE = """
+import json, resource, sys
+import builder
+workflow, out, until, memory = sys.argv[1:]
+report = builder.build(workflow, out, until=until, memory=memory, threads=2)
+seconds = sum(s.seconds for s in report.steps if s.ran and s.unit.stage.name == until)
+rows = sum(s.ledger.rows_in for s in report.steps if s.ran and s.unit.stage.name == until)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+print(json.dumps({"seconds": seconds, "rows": rows, "peak_mib": peak}))
+"""
+
+
+def run_bench(quick: bool = False) -> list[dict[str, object]]:
+    """One row for each stage and size; `quick` takes small worlds, of two sizes."""
+    scale = float(os.environ.get("STAGES_SCALE", "0.2" if quick else "1"))
+    rows: list[dict[str, object]] = []
+    for size in SIZES[: 2 if quick else 3]:
+        with tempfile.TemporaryDirectory(prefix="bench-stages-") as name:
+            rows += _stages(Path(name), size, scale)
+    return _with_growth(rows)
+
+
+def _world(folder: Path, size: int, scale: float) -> Path:
+    params = Simulation(
+        snapshots=2,
+        documents=int(3000 * size * scale),
+        queries=100,
+        impressions=int(30_000 * size * scale),
+        seed=5,
+    )
+    builder.simulate(folder, params)
+    text = (folder / "workflow.toml").read_text("utf-8")
+    path = folder / "workflow.toml"
+    path.write_text(text.replace('languages = ["fr", "en"]\n', 'languages = ["fr"]\n'), "utf-8")
+    return path
+
+
+def _stages(folder: Path, size: int, scale: float) -> list[dict[str, object]]:
+    workflow, out = _world(folder / "world", size, scale), folder / "out"
+    raw = sum(p.stat().st_size for p in (folder / "world").glob("[lc]*/*"))
+    rows: list[dict[str, object]] = []
+    for stage in STAGES:
+        arguments = [str(workflow), str(out), stage.name, MEMORY]
+        done = subprocess.run(
+            [sys.executable, "-c", RUN_ALONE, *arguments],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        limit = _limit(folder, stage.name, out)
+        row: dict[str, object] = {"name": stage.name, "size": size, **found}
+        row |= {"limit_seconds": limit, "times_limit": found["seconds"] / limit}
+        rows.append(row)
+    total = sum(float(str(row["seconds"])) for row in rows)
+    most = max(int(str(row["peak_mib"])) for row in rows)
+    limits = sum(float(str(row["limit_seconds"])) for row in rows)
+    whole = {"name": f"whole build of {raw:,} bytes", "size": size, "seconds": total}
+    return [*rows, {**whole, "peak_mib": most, "times_limit": total / limits}]
+
+
+def _limit(folder: Path, stage: str, out: Path) -> float:
+    """Seconds to read what a stage reads once, and to write what it writes once."""
+    records = [json.loads(p.read_text()) for p in (out / ".work" / stage).rglob("record.json")]
+    begun = time.perf_counter()
+    for record in records:
+        for argument, places in record["identity"]["inputs"].items():
+            for name, digest in places.items():
+                _read(folder, out, argument, name, digest)
+    written = folder / "limit.bin"
+    for path in (out / ".work" / stage).rglob("*.parquet"):
+        _rewrite(path, written)
+    return max(time.perf_counter() - begun, 1e-3)
+
+
+def _read(folder: Path, out: Path, argument: str, name: str, digest: str | None) -> None:
+    """Read a raw file, or the table of another stage, which its identity names by its hash."""
+    raw = folder / "world" / name
+    if raw.is_file():
+        raw.read_bytes()
+        return
+    for stage in STAGES:
+        if argument.removesuffix("_from").removesuffix("_to") in stage.writes:
+            for path in (out / ".work" / stage.name / name).rglob("*.parquet"):
+                if path.name != "rejects.parquet" and digest:
+                    with pq.ParquetFile(path) as file:
+                        for _ in file.iter_batches():
+                            pass
+            return
+
+
+def _rewrite(path: Path, target: Path) -> None:
+    """Write the rows of a file again, compressed as ours are; reading them is not charged twice."""
+    with pq.ParquetFile(path) as file:
+        tables = [file.read_row_group(number) for number in range(file.num_row_groups)]
+        schema = file.schema_arrow
+    with pq.ParquetWriter(target, schema, compression="zstd", compression_level=3) as writer:
+        for table in tables or [pa.table([[]] * len(schema), schema=schema)]:
+            writer.write_table(table)
+
+
+def _with_growth(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Add to the rows of the largest world how time and memory grew from the smallest."""
+    first = {str(r["name"]).partition(" of ")[0]: r for r in reversed(rows)}
+    largest = max(int(str(row["size"])) for row in rows)
+    for row in rows:
+        if row["size"] != largest:
+            continue
+        small = first[str(row["name"]).partition(" of ")[0]]
+        seconds = float(str(small["seconds"]))
+        if seconds >= LEAST_SECONDS:
+            ratio = float(str(row["seconds"])) / seconds
+            row["exponent"] = math.log(ratio) / math.log(largest)
+        row["times_peak"] = int(str(row["peak_mib"])) / int(str(small["peak_mib"]))
+    return rows
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(run_bench("--quick" in sys.argv), indent=1) + "\n")
