@@ -85,4 +85,4 @@ def _build(definition: Path, out: Path, disk: Path) -> subprocess.CompletedProce
 def offsets(needed: int, count: int, seed: int) -> list[int]:
     """Random sizes of a disk on which a build that needs so many bytes must fail."""
     rng = random.Random(seed)
-    return [rng.randrange(4096, int(needed * 0.9)) // 4096 * 4096 for _ in range(count)]
+    return [rng.randrange(4096, int(needed * 0.75)) // 4096 * 4096 for _ in range(count)]

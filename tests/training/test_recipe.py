@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,10 +124,10 @@ def test_training_stops_resumes_and_is_exported_faithfully(work: Path, tmp_path:
     vocabulary = work / "shared.spm"
     shape = Shape(vocabulary=700, width=64, inner=96, heads=2, encoder=2, decoder=1)
     said: list[str] = []
-    Trainer(work, shape, Settings(minutes=0.02, tokens=200, save_minutes=0.01)).train(said.append)
-    (last,) = checkpoints(work)[-1:]
-    again = Trainer(work, shape, Settings(minutes=0.02))
-    assert again.state.step == int(last.stem) > 0
+    Trainer(work, shape, Settings(steps=12, tokens=200, save_steps=5)).train(said.append)
+    assert [int(path.stem) for path in checkpoints(work)] == [5, 10, 12]
+    again = Trainer(work, shape, Settings(steps=12))
+    assert again.state.step == 12
     assert any("saved" in line for line in said)
     model = averaged(work)
     assert isinstance(model, Transformer)
@@ -143,3 +144,32 @@ def test_training_stops_resumes_and_is_exported_faithfully(work: Path, tmp_path:
             [pieces.encode(french, out_type=str)], beam_size=1, max_decoding_length=20
         )
         assert pieces.decode(ours) == pieces.decode(theirs.hypotheses[0])
+    _test_going_on(model, shape, vocabulary, tmp_path)
+
+
+def _test_going_on(model: Any, shape: Any, vocabulary: Path, folder: Path) -> None:
+    """An exported model is read back: exactly as float32, to its steps as int8."""
+    import torch
+
+    from workflows.train_translator.export import export
+    from workflows.train_translator.model import Transformer
+    from workflows.train_translator.train import Settings, Trainer
+    from workflows.train_translator.warm import fill, read_weights
+
+    for kind, room in ((None, 0.0), ("int8", 1 / 127)):
+        exported = export(model, vocabulary, folder / f"again-{kind}", kind)
+        found = Transformer(shape)
+        fill(found, read_weights(exported / "model.bin"))
+        for (name, one), (_, other) in zip(
+            model.named_parameters(), found.named_parameters(), strict=True
+        ):
+            largest = float(one.abs().max())
+            assert float((one - other).abs().max()) <= room * largest + 1e-7, name
+    (folder / "pairs.tsv").write_text("")
+    went_on = Trainer(folder, shape, Settings(start=folder / "again-None"))
+    assert torch.equal(went_on.model.embedding.weight, model.embedding.weight)
+    (folder / "again-None" / "model.bin").write_bytes(
+        (folder / "again-None" / "model.bin").read_bytes() + b"x"
+    )
+    with pytest.raises(ValueError, match="more bytes"):
+        read_weights(folder / "again-None" / "model.bin")

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shutil
 from pathlib import Path
 
 from workflows.train_translator.model import Shape
@@ -14,7 +15,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data/parallel"))
     parser.add_argument("--work", type=Path, default=Path("../train"))
     parser.add_argument("--out", type=Path, default=Path("builder/models/fr-en"))
-    parser.add_argument("--minutes", type=float, default=120)
+    parser.add_argument("--steps", type=int, default=13000)
+    parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--start", type=Path, help="an exported model to go on from")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     STEPS[arguments.step](arguments)
@@ -35,7 +38,9 @@ def _train(arguments: argparse.Namespace) -> None:
     from workflows.train_translator.train import Settings, Trainer
 
     torch.set_num_threads(arguments.threads)
-    settings = Settings(minutes=arguments.minutes)
+    if arguments.start is not None:
+        shutil.copyfile(arguments.start / "shared.spm", arguments.work / "shared.spm")
+    settings = Settings(steps=arguments.steps, rate=arguments.rate, start=arguments.start)
     Trainer(arguments.work, Shape(), settings).train(lambda line: print(line, flush=True))
 
 

@@ -3,8 +3,8 @@
 In: `pairs.tsv` and `shared.spm` of the work folder. Out: `checkpoints/NNNNNN.pt`, the newest of
 which a later call goes on from, and `curve.jsonl`, the learning curve. Weights of the layers are
 trained with Muon (Jordan et al. 2024), embeddings, norms and biases with AdamW, in bfloat16 where
-the processor computes in it. The learning rate rises, stays, and falls to nothing at the end of
-the time that was given; time is what was trained, whatever was done between two calls.
+the processor computes in it. The learning rate rises, stays, and falls to nothing at the last of
+the steps that were asked for. A training may begin from an exported model (`warm.py`).
 """
 
 import json
@@ -20,11 +20,12 @@ import torch
 from workflows.train_translator.batches import epoch
 from workflows.train_translator.model import Shape, Transformer
 from workflows.train_translator.vocabulary import PADDING, Encoded, encode, read, varied
+from workflows.train_translator.warm import fill, read_weights
 
 WARM_UP = 400
 """Steps over which the learning rate rises."""
 FALL = 0.35
-"""Share of the time over which it falls."""
+"""Share of the steps over which it falls."""
 KEPT = 6
 """Checkpoints that are kept, for averaging."""
 
@@ -34,22 +35,24 @@ class Settings:
     """How a model is trained.
 
     Args:
-        minutes: Time of training.
+        steps: Batches of training.
         tokens: Target pieces in a batch.
         longest: Most pieces of a side.
         rate: Largest learning rate.
         smoothing: Label smoothing.
         seed: Of the weights and of the order.
-        save_minutes: Time between two checkpoints.
+        save_steps: Steps between two checkpoints.
+        start: Folder of an exported model to begin from, in place of random weights.
     """
 
-    minutes: float = 120
+    steps: int = 13000
     tokens: int = 3000
     longest: int = 72
     rate: float = 2e-3
     smoothing: float = 0.1
     seed: int = 1
-    save_minutes: float = 8
+    save_steps: int = 250
+    start: Path | None = None
 
 
 @dataclass
@@ -77,6 +80,8 @@ class Trainer:
         self.settings = settings
         torch.manual_seed(settings.seed)
         self.model = Transformer(shape)
+        if settings.start is not None:
+            fill(self.model, read_weights(settings.start / "model.bin"))
         embedding = self.model.embedding.weight
         layers = [p for p in self.model.parameters() if p.ndim == 2 and p is not embedding]
         others = [p for p in self.model.parameters() if not any(p is q for q in layers)]
@@ -92,7 +97,7 @@ class Trainer:
         self._resume()
 
     def train(self, say: Callable[[str], None]) -> None:
-        """Train until the time is over."""
+        """Train until all steps are done."""
         encoded = encode(
             varied(read(self.work / "pairs.tsv")), self.work / "shared.spm", self.settings.longest
         )
@@ -100,14 +105,14 @@ class Trainer:
             islice(read(self.work / "validation.tsv"), 400), self.work / "shared.spm", 100
         )
         say(f"{len(encoded.sources):,} pairs, {sum(map(len, encoded.targets)):,} target pieces")
-        saved = self.state.seconds
-        while self.state.seconds < 60 * self.settings.minutes:
+        if not self.state.step:
+            say(f"validation at the start {self._validate(held_out):.4f}")
+        while self.state.step < self.settings.steps:
             for loss in self._epoch(encoded):
                 if self.state.step % 50 == 0:
                     say(self._line(loss))
-                over = self.state.seconds >= 60 * self.settings.minutes
-                if over or self.state.seconds - saved >= 60 * self.settings.save_minutes:
-                    saved = self.state.seconds
+                over = self.state.step >= self.settings.steps
+                if over or self.state.step % self.settings.save_steps == 0:
                     say(self._save(self._validate(held_out)))
                 if over:
                     return
@@ -141,7 +146,7 @@ class Trainer:
 
     def _rate(self) -> float:
         """The learning rate of the next step."""
-        left = 1 - self.state.seconds / (60 * self.settings.minutes)
+        left = 1 - self.state.step / self.settings.steps
         rise = min(1.0, (self.state.step + 1) / WARM_UP)
         return self.settings.rate * rise * min(1.0, max(left, 0.0) / FALL)
 
@@ -159,8 +164,8 @@ class Trainer:
     def _line(self, loss: float) -> str:
         state = self.state
         return (
-            f"step {state.step:,} epoch {state.epoch} pairs {state.pairs:,} loss {loss:.3f} "
-            f"{state.seconds / 60:.1f} of {self.settings.minutes:g} min"
+            f"step {state.step:,} of {self.settings.steps:,} epoch {state.epoch} "
+            f"pairs {state.pairs:,} loss {loss:.3f} {state.seconds / 60:.1f} min"
         )
 
     def _save(self, validation: float) -> str:

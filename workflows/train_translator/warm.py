@@ -1,0 +1,105 @@
+"""A model to go on from: the weights of an exported CTranslate2 model, back in PyTorch.
+
+In: a model folder as `export.py` writes it, int8 or float32, of the shape that is trained. Out: the
+same weights in a `Transformer`, to the precision that was stored. So training goes on where the
+checkpoints of a work folder are no more, and the embedded model can be taught one's own pairs.
+"""
+
+import struct
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from workflows.train_translator.model import Attention, FeedForward, Transformer
+
+TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16}
+"""NumPy types by the numbers that CTranslate2 stores for them."""
+
+Weights = dict[str, Tensor]
+
+
+def read_weights(path: Path) -> Weights:
+    """The variables of a `model.bin`, integers brought back to numbers by their scales.
+
+    Raises:
+        ValueError: The file is not laid out as CTranslate2 writes it.
+    """
+    with path.open("rb") as file:
+        _number(file)  # version of the layout
+        _string(file)  # name of the architecture
+        _number(file)  # its revision
+        raw = dict(_variable(file) for _ in range(_number(file)))
+        aliases = {_string(file): _string(file) for _ in range(_number(file))}
+        if file.read(1):
+            raise ValueError(f"{path}: more bytes than a CTranslate2 model has")
+    weights = {}
+    for name, values in raw.items():
+        scale = raw.get(f"{name}_scale")
+        numbers = torch.from_numpy(values.astype(np.float32))
+        if scale is not None and values.dtype == np.int8:
+            numbers = numbers / torch.from_numpy(scale.astype(np.float32)).reshape(-1, 1)
+        weights[name] = numbers
+    return weights | {alias: weights[name] for alias, name in aliases.items()}
+
+
+@torch.no_grad()
+def fill(model: Transformer, weights: Weights) -> None:
+    """Copy weights into a model.
+
+    Raises:
+        KeyError: A weight is missing.
+        RuntimeError: The shapes of the model are others.
+    """
+    model.embedding.weight.copy_(weights["decoder/embeddings/weight"])
+    model.bias.copy_(weights["decoder/projection/bias"])
+    _norm(model.encoder_norm, weights, "encoder/layer_norm")
+    _norm(model.decoder_norm, weights, "decoder/layer_norm")
+    for place, layer in enumerate(model.encoder):
+        _attention(layer.attention, weights, f"encoder/layer_{place}/self_attention")
+        _feed(layer.feed, weights, f"encoder/layer_{place}/ffn")
+    for place, layer in enumerate(model.decoder):
+        _attention(layer.attention, weights, f"decoder/layer_{place}/self_attention")
+        _attention(layer.to_source, weights, f"decoder/layer_{place}/attention")
+        _feed(layer.feed, weights, f"decoder/layer_{place}/ffn")
+
+
+def _attention(part: Attention, weights: Weights, name: str) -> None:
+    _norm(part.norm, weights, f"{name}/layer_norm")
+    for place, linear in enumerate([*part.project, part.out]):
+        _linear(linear, weights, f"{name}/linear_{place}")
+
+
+def _feed(part: FeedForward, weights: Weights, name: str) -> None:
+    _norm(part.norm, weights, f"{name}/layer_norm")
+    _linear(part.inner, weights, f"{name}/linear_0")
+    _linear(part.outer, weights, f"{name}/linear_1")
+
+
+def _norm(part: nn.LayerNorm, weights: Weights, name: str) -> None:
+    part.weight.copy_(weights[f"{name}/gamma"])
+    part.bias.copy_(weights[f"{name}/beta"])
+
+
+def _linear(part: nn.Module, weights: Weights, name: str) -> None:
+    part.load_state_dict({key: weights[f"{name}/{key}"] for key in ("weight", "bias")})
+
+
+def _number(file: BinaryIO) -> int:
+    return int(struct.unpack("<I", file.read(4))[0])
+
+
+def _string(file: BinaryIO) -> str:
+    (length,) = struct.unpack("<H", file.read(2))
+    return file.read(length)[:-1].decode()
+
+
+def _variable(file: BinaryIO) -> tuple[str, np.ndarray]:
+    name = _string(file)
+    (rank,) = struct.unpack("<B", file.read(1))
+    shape = struct.unpack(f"<{rank}I", file.read(4 * rank))
+    (kind,) = struct.unpack("<B", file.read(1))
+    values = np.frombuffer(file.read(_number(file)), dtype=TYPES[kind])
+    return name, values.reshape(shape)
