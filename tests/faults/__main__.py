@@ -1,4 +1,4 @@
-"""`make faults`: 200 kills, 30 full disks, 1,000 flipped bits, 20 builds that must be the same."""
+"""`make faults`: 30 full disks, 20 builds that must be the same, a cluster, kills, flipped bits."""
 
 import random
 import sys
@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import builder
+from tests.faults.cluster import RAY, build_on_it, nodes
 from tests.faults.disks import fill, most_used, mounted, offsets
 from tests.faults.flips import count_found
 from tests.faults.kills import kill_again_and_again, make_world
@@ -68,12 +69,29 @@ def same(definition: Path, wanted: str, folder: Path, count: int = 20) -> int:
     return bad
 
 
+def cluster(definition: Path, wanted: str, folder: Path) -> int:
+    """Build on two nodes of Ray, and with a worker killed; how many gave other bytes."""
+    if not RAY.exists():
+        say("cluster: the extra [cluster] is not installed, nothing was tried")
+        return 0
+    bad = 0
+    with nodes():
+        for stage in (None, "documents", "clicks"):
+            out = folder / f"cluster-{stage}"
+            found, killed = build_on_it(definition, out, kill_in=stage)
+            bad += found != wanted
+            same = "the same bytes" if found == wanted else "OTHER BYTES"
+            say(f"two nodes, {killed} workers killed in {stage}: {same}")
+    return bad
+
+
 def main() -> int:
     """Try everything."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         definition, wanted = make_world(folder)
         bad = full_disks(definition, wanted, folder) + same(definition, wanted, folder)
+        bad += cluster(definition, wanted, folder)
         bad += kills(definition, wanted, folder) + flips(definition, folder)
     return 1 if bad else 0
 
