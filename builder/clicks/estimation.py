@@ -14,8 +14,9 @@ import polars as pl
 
 from builder.clicks.counting import Tally
 from builder.clicks.diagnostics import write_diagnostics
-from builder.clicks.evidence import Selection, count_log
+from builder.clicks.evidence import count_log
 from builder.clicks.priors import Beta, Priors, fit_beta
+from builder.clicks.selected import Selection
 from builder.clicks.statistics import (
     ENGINE_SHARE,
     PAIR_COUNTS_OF_PARTS,

@@ -19,15 +19,16 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builder.clicks.counting import Tally, count_piece, piece_of
+from builder.clicks.counting import Tally, count_piece
+from builder.clicks.pieces import piece_of
 from builder.clicks.runs import Run, merge, ranges, write_run
+from builder.clicks.selected import Selection
 from builder.clicks.statistics import JOINED_PAGES
 from builder.clicks.sums import add_up
 from builder.executors import Local, in_order, map_buckets
 from builder.parameters import ClickParameters
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.tables import Table
 
 ENGINE_SHARE = 0.2
 PIECE_SHARE = 0.5
@@ -43,66 +44,10 @@ RANGES = 16
 PAIR = ("query", "doc")
 USER = ("user", "zero")
 
-SELECTED = """
-CREATE VIEW used_impressions AS
-SELECT impression, "user", query, results, clicks
-FROM impressions
-SEMI JOIN candidates USING (query)
-ANTI JOIN left_out_users USING ("user")
-WHERE impression >= getvariable('first') AND impression < getvariable('last')
-"""
-
-SELECTED_VARIANTS = """
-CREATE VIEW used_impressions AS
-SELECT impression, "user", coalesce(representative, query) AS query, results, clicks
-FROM impressions
-SEMI JOIN candidates USING (query)
-ANTI JOIN left_out_users USING ("user")
-LEFT JOIN (SELECT query, representative FROM variants) USING (query)
-WHERE impression >= getvariable('first') AND impression < getvariable('last')
-"""
-
 PAGES = {
     "separate": 'SELECT "user", query, results, clicks FROM used_impressions',
     "joined": 'SELECT "user", query, results, clicks, deepest, latest FROM read_pages',
 }
-
-EXTENT = "SELECT coalesce(min(impression), 0), coalesce(max(impression) + 1, 0) FROM impressions"
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The impressions that count.
-
-    Args:
-        impressions: Result pages shown (contract `Impressions`).
-        candidates: Queries whose impressions count (contract `Candidates`).
-        variants: Which query stands for which (contract `Variants`), or None.
-        left_out: Users whose impressions do not count.
-    """
-
-    impressions: Table
-    candidates: Table
-    variants: Table | None
-    left_out: pl.Series
-
-    def open(self, connection: duckdb.DuckDBPyConnection, first: int, last: int) -> None:
-        """Create the view `used_impressions` of the impressions numbered first to last - 1."""
-        self.impressions.view(connection, "impressions")
-        self.candidates.view(connection, "candidates")
-        if self.variants is not None:
-            self.variants.view(connection, "variants")
-        connection.register("left_out_users", self.left_out.to_frame("user").to_arrow())
-        connection.execute("SET VARIABLE first = ?", [first])
-        connection.execute("SET VARIABLE last = ?", [last])
-        connection.execute(SELECTED if self.variants is None else SELECTED_VARIANTS)
-
-    def extent(self) -> tuple[int, int]:
-        """The number of the first impression, and that after the last."""
-        with duckdb.connect() as connection:
-            self.impressions.view(connection, "impressions")
-            first, last = connection.execute(EXTENT).fetchall()[0]
-        return int(first), int(last)
 
 
 @dataclass(frozen=True)

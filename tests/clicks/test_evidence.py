@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.clicks import counting, evidence
-from builder.clicks.counting import COUNTS, Tally, distinct_pages, piece_of
-from builder.clicks.evidence import Selection, count_log
+from builder.clicks import evidence, pieces
+from builder.clicks.counting import COUNTS, Tally
+from builder.clicks.evidence import count_log
+from builder.clicks.pieces import distinct_pages, piece_of
 from builder.clicks.runs import merge, ranges, write_run
+from builder.clicks.selected import Selection
 from builder.clicks.statistics import count_pairs
 from builder.clicks.sums import add_up
 from builder.errors import DataError
@@ -130,15 +132,15 @@ def test_pages_with_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch)
         | {"results": pl.List(pl.UInt64), "clicks": pl.List(pl.UInt16)},
     ).to_arrow()
     piece = piece_of(rows)
-    honest = counting._hashes
+    honest = pieces._hashes
 
     def colliding(*arguments: Any) -> Any:
         hashes = honest(*arguments)
         return hashes if arguments[-1] == 2 else np.zeros_like(hashes)
 
-    monkeypatch.setattr(counting, "_hashes", colliding)
+    monkeypatch.setattr(pieces, "_hashes", colliding)
     assert len(set(distinct_pages(piece).page.tolist())) == 3
-    monkeypatch.setattr(counting, "_hashes", lambda *a: np.zeros(3, dtype=np.uint64))
+    monkeypatch.setattr(pieces, "_hashes", lambda *a: np.zeros(3, dtype=np.uint64))
     with pytest.raises(DataError, match="no hash told 3 result pages apart"):
         distinct_pages(piece)
 
