@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 
 from builder.collection.layout import SUMS
@@ -40,6 +41,18 @@ class BuildReport:
     def ran(self) -> int:
         """How many units ran, or would run."""
         return sum(step.ran for step in self.steps)
+
+    def _repr_html_(self) -> str:
+        """The report in a notebook: the account of each unit."""
+        rows = "".join(
+            f"<tr><td>{escape(str(step.unit))}</td><td>{'ran' if step.ran else 'up to date'}</td>"
+            f"<td>{step.ledger.rows_in:,}</td><td>{step.ledger.rows_out:,}</td></tr>"
+            for step in self.steps
+            if step.ledger is not None
+        )
+        head = "<tr><th>unit</th><th></th><th>rows in</th><th>rows kept</th></tr>"
+        title = escape(str(self.version or self.root))
+        return f"<table><caption>{title}</caption>{head}{rows}</table>"
 
 
 def default_root(definition: Definition) -> Path:

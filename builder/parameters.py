@@ -21,6 +21,7 @@ LOG_READERS = {
     "yandex": "builder.ingest.yandex:read_actions",
 }
 """Formats that are read record by record, each with its reader (`builder.ingest.Reader`)."""
+CTRANSLATE2 = "ctranslate2"
 Outcome = Literal["keep", "source", "drop"]
 """What stands for a doubtful translation: itself, its source, or nothing. Always flagged."""
 
@@ -336,6 +337,10 @@ class TranslateParameters(Section):
         default=None,
         description="CTranslate2 model folder, or `embedded` for the one that is shipped; absent: "
         "translation is off",
+    )
+    engine: str = Field(
+        default=CTRANSLATE2,
+        description="What runs the model: ctranslate2, or the name of a plug-in",
     )
     compute_type: str = Field(default="int8", description="CTranslate2 compute type")
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="Where the model runs")

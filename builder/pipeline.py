@@ -258,6 +258,7 @@ STAGES = (
         writes=("documents", "queries", "sentences", "translations", "query_collisions"),
         section="translate",
         keeps="memory",
+        plugins=lambda w: described("translators", (w.translate.engine,)),
     ),
     Stage(
         "trec",

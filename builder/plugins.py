@@ -5,8 +5,8 @@ A package names them in its `pyproject.toml`, and nothing of it is loaded before
     [project.entry-points."longeval_builder.checks"]
     my_check = "my_package:CHECK"
 
-Groups: `log_readers`, `verdicts` (queries, users, documents), `click_models`, `checks`,
-`measures`.
+Groups: `log_readers`, `verdicts` (queries, users, documents), `click_models`, `translators`,
+`checks`, `measures`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from typing import Any
 from builder.errors import UsageError
 
 PREFIX = "longeval_builder."
-GROUPS = ("log_readers", "verdicts", "click_models", "checks", "measures")
+GROUPS = ("log_readers", "verdicts", "click_models", "translators", "checks", "measures")
 
 
 def installed(group: str) -> Mapping[str, EntryPoint]:

@@ -14,10 +14,12 @@ from builder.collection.validate import validate
 from builder.errors import UsageError
 from builder.evaluation.measures import parse_measure
 from builder.ingest.impressions import read_impressions
-from builder.parameters import LogParameters
+from builder.parameters import LogParameters, TranslateParameters
 from builder.plugins import installed, load
 from builder.queries.plugins import load_plugins
+from builder.resources import Limits
 from builder.sources import Interval, Source
+from builder.translation import translate_texts
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "plugin"
 
@@ -149,3 +151,11 @@ def test_two_plug_ins_of_one_name_are_refused(example: Path, tmp_path: Path) -> 
         installed("checks")
     found = {d.name: d for d in doctor(tmp_path)}
     assert found["plug-ins checks"].status == "bad"
+
+
+def test_an_engine_translates(example: Path, tmp_path: Path) -> None:
+    params = TranslateParameters(model=tmp_path, engine="backwards")
+    (found,) = translate_texts(["Le chat dort."], params, Limits(tmp_path, threads=1))
+    assert found.text == "dort. chat Le"
+    with pytest.raises(UsageError, match="'forwards' is not installed"):
+        translate_texts(["x"], params.model_copy(update={"engine": "forwards"}), Limits(tmp_path))

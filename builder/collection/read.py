@@ -25,6 +25,17 @@ class Snapshot:
         """Where its tables lie."""
         return layout.snapshot_folder(self.collection, self.name)
 
+    def _repr_html_(self) -> str:
+        """The snapshot in a notebook: its tables, their rows and columns."""
+        tables = {name: getattr(self, name) for name in ("documents", "queries", "qrels")}
+        rows = "".join(
+            f"<tr><td>{name}</td><td>{table.select(pl.len()).collect().item():,}</td>"
+            f"<td>{', '.join(table.collect_schema().names())}</td></tr>"
+            for name, table in tables.items()
+        )
+        head = "<tr><th>table</th><th>rows</th><th>columns</th></tr>"
+        return f"<table><caption>{escape(self.name)}</caption>{head}{rows}</table>"
+
     @property
     def documents(self) -> pl.LazyFrame:
         """Documents: `schemas.Documents`, in order of doc_id."""

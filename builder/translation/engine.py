@@ -96,6 +96,11 @@ class Engine:
         """
         return cls(read_model(folder), params, threads)
 
+    @property
+    def identity(self) -> dict[str, str]:
+        """What decides an output beside the sentence and the parameters."""
+        return {"model": self.model.digest, "compute_type": self.translator.compute_type}
+
     def size(self, text: str) -> int:
         """Source pieces of a text."""
         return len(self._source.encode(text))

@@ -21,7 +21,8 @@ from builder.parameters import TranslateParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, TableWriter, write_frame
-from builder.translation.engine import Engine, Output
+from builder.translation.engine import Output
+from builder.translation.engines import load_engine
 from builder.translation.memory import Memory
 from builder.translation.records import sentence_rows, translation_rows
 from builder.translation.translator import Decoder, Form, Translation, Translator
@@ -65,7 +66,7 @@ def translate(
     if params.model is None:
         ledger.rows_in = _pass_through(out, gathered, split_queries)
     else:
-        engine = Engine.load(params.model, params, limits.threads)
+        engine = load_engine(params.model, params, limits.threads)
         folder = memory or limits.scratch
         with Memory(folder / MEMORY) as kept:
             decoder = None if isinstance(limits.executor, Local) else _workers(params, limits)

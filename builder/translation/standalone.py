@@ -14,6 +14,7 @@ from builder.models import embedded_model, is_embedded
 from builder.parameters import TranslateParameters
 from builder.resources import Limits
 from builder.translation.engine import Engine
+from builder.translation.engines import load_engine
 from builder.translation.memory import Memory
 from builder.translation.stage import MEMORY
 from builder.translation.translator import Form, Translation, Translator
@@ -43,7 +44,7 @@ def translate_texts(
         UsageError: no model.
         FormatError: the model folder is not a model.
     """
-    engine = load(params, limits)
+    engine = load_engine(_folder(params), params, limits.threads)
     with Memory(limits.scratch / MEMORY) as memory:
         return Translator(engine, memory, params).translate(texts, form)
 
@@ -55,12 +56,16 @@ def load(params: TranslateParameters, limits: Limits) -> Engine:
         UsageError: they name none, or no folder.
         FormatError: the folder is not a model.
     """
+    return Engine.load(_folder(params), params, limits.threads)
+
+
+def _folder(params: TranslateParameters) -> Path:
     if params.model is None:
         raise UsageError("expected a translation model, found none; give --model DIR")
     folder = embedded_model() if is_embedded(params.model) else params.model
     if not folder.is_dir():
         raise UsageError(f"--model: no such folder: {folder}")
-    return Engine.load(folder, params, limits.threads)
+    return folder
 
 
 def translate_file(

@@ -12,7 +12,8 @@ from enum import StrEnum
 
 from builder.parameters import TranslateParameters
 from builder.translation.cutting import is_untranslatable
-from builder.translation.engine import CAREFUL, Engine, Output
+from builder.translation.engine import CAREFUL, Output
+from builder.translation.engines import TranslationEngine
 from builder.translation.forms import like_source, model_text
 from builder.translation.language import english_sentences
 from builder.translation.layout import Layout, Segment, one_segment, split_text
@@ -90,7 +91,7 @@ class Translator:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: TranslationEngine,
         memory: Memory,
         params: TranslateParameters,
         advance: Callable[[int], None] = lambda _: None,
@@ -158,8 +159,7 @@ class Translator:
         """Everything that decides an output beside the sentence."""
         p = self.params
         options = {
-            "model": self.engine.model.digest,
-            "compute_type": self.engine.translator.compute_type,
+            **self.engine.identity,
             "source_prefix": p.source_prefix,
             "target_prefix": p.target_prefix,
             "max_source_pieces": p.max_source_pieces,

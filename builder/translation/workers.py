@@ -11,7 +11,8 @@ from pathlib import Path
 from builder.executors import map_buckets
 from builder.parameters import TranslateParameters
 from builder.resources import Limits
-from builder.translation.engine import Engine, Output
+from builder.translation.engine import Output
+from builder.translation.engines import TranslationEngine, load_engine
 
 
 def decode_blocks(
@@ -42,6 +43,6 @@ def _decode(
 
 
 @lru_cache(maxsize=1)
-def _engine(folder: Path, params: TranslateParameters, threads: int) -> Engine:
+def _engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
     """The model of this process, which stays loaded."""
-    return Engine.load(folder, params, threads)
+    return load_engine(folder, params, threads)

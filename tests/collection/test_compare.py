@@ -144,6 +144,16 @@ def test_the_same_queries_of_all_snapshots(built: BuildReport, language: str) ->
     assert (counts["len"] == len(collection.snapshots)).all()
 
 
+def test_snapshots_and_reports_in_a_notebook(built: BuildReport) -> None:
+    collection = builder.open_collection(built.root)
+    page = collection.snapshot(collection.snapshots[0])._repr_html_()
+    _, documents, *_ = collection.sizes()[0]
+    assert f"<td>documents</td><td>{documents:,}</td><td>doc_id, " in page
+    page = built._repr_html_()
+    assert page.count("<tr>") == 1 + len(built.steps)
+    assert "<td>clicks 2022-06</td><td>" in page
+
+
 def test_a_collection_in_a_notebook(built: BuildReport) -> None:
     collection = builder.open_collection(built.root)
     page = collection._repr_html_()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,8 +23,7 @@ class FakeEngine:
     def __init__(self, first: dict[str, Output], careful: dict[str, Output] | None = None) -> None:
         self.answers = (first, careful or {})
         self.asked: list[str] = []
-        self.model = SimpleNamespace(digest="m1")
-        self.translator = SimpleNamespace(compute_type="int8")
+        self.identity = {"model": "m1", "compute_type": "int8"}
 
     def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
         self.asked += sentences
@@ -135,7 +133,7 @@ def test_nothing_is_decoded_twice(memory: Memory) -> None:
     assert second.asked == []
     assert translator.counts.decoded == 0
     other = FakeEngine({})
-    other.model.digest = "m2"
+    other.identity["model"] = "m2"
     Translator(other, memory, TranslateParameters(retry=False)).translate(texts)  # type: ignore[arg-type]
     assert sorted(other.asked) == sorted(texts)
     wider = FakeEngine({})

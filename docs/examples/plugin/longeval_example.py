@@ -1,8 +1,9 @@
 """One plug-in of each kind, as small as they can be."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,9 @@ from builder.clicks.models import Pages, Trained, Training
 from builder.clicks.models.probabilities import Grid
 from builder.collection.checks import Check, Reading
 from builder.evaluation.family import Family
-from builder.parameters import LogParameters
+from builder.parameters import LogParameters, TranslateParameters
 from builder.sources import Interval, Source
+from builder.translation.engine import Output
 
 
 def _questions(reading: Reading) -> Iterator[tuple[str, str, int, tuple[str, ...]]]:
@@ -65,6 +67,23 @@ def _first(measure: Any, hits: Any) -> np.ndarray:
 
 
 FIRST = Family("First", "grade of the first document", "none", compute=_first)
+
+
+class _Backwards:
+    identity: ClassVar[dict[str, str]] = {"model": "backwards", "version": "1"}
+
+    def size(self, text: str) -> int:
+        """Words."""
+        return len(text.split())
+
+    def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
+        """Words in the other order."""
+        return [Output(" ".join(reversed(s.split())), self.size(s)) for s in sentences]
+
+
+def load_backwards(folder: Path, params: TranslateParameters, threads: int) -> _Backwards:
+    """An engine that has nothing to load."""
+    return _Backwards()
 
 
 class _Shouting:

@@ -1,0 +1,37 @@
+"""How long it takes until a verb answers, beside `python -c "import polars"` in the same run."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import builder
+from builder import Simulation
+
+COMMAND = "from builder.cli import main; main()"
+
+
+def run_bench() -> list[dict[str, object]]:
+    """One row for each verb: the least of five runs."""
+    with tempfile.TemporaryDirectory(prefix="bench-start-") as name:
+        folder = Path(name)
+        world = Simulation(snapshots=3, documents=1500, queries=150, impressions=20_000)
+        builder.simulate(folder / "world", world)
+        report = builder.build(folder / "world/workflow.toml", folder / "collection")
+        peer = _least("import polars")
+        rows: list[dict[str, object]] = [{"name": "import polars", "seconds": peer}]
+        for verb in (["--help"], ["doctor"], ["validate", str(report.root)]):
+            seconds = _least(COMMAND, *verb)
+            label = f"longeval {verb[0]}"
+            rows.append({"name": label, "seconds": seconds, "times_peer": seconds / peer})
+    return rows
+
+
+def _least(code: str, *arguments: str, repeats: int = 5) -> float:
+    seconds = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True)
+        seconds.append(time.perf_counter() - begun)
+    return min(seconds)
