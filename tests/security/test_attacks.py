@@ -305,12 +305,36 @@ def test_change_logs_escape() -> None:
     assert "\n# Forged" not in log
 
 
-def test_cards_escape(world: Path, tmp_path: Path) -> None:
-    path = definition(tmp_path, world, 'licence = "', 'licence = "x\\n---\\n# Forged')
-    report = builder.build(path, tmp_path / "out")
-    card = (report.version / "README.md").read_text("utf-8")  # type: ignore[operator]
+@pytest.fixture(scope="module")
+def hostile(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A version whose definition and topics try to be markup."""
+    folder = tmp_path_factory.mktemp("hostile")
+    path = definition(folder, world, 'licence = "', 'licence = "x\\n---\\n# Forged \\"},{\\"x\\":')
+    path.write_text(path.read_text().replace('topics = "topics.tsv"', 'topics = "mine.tsv"'))
+    text = (world / "topics.tsv").read_text("utf-8").splitlines()
+    cells = text[1].split("\t")
+    cells[text[0].split("\t").index("label")] += SCRIPT
+    (folder / "mine.tsv").write_text("\n".join([text[0], "\t".join(cells), *text[2:]]) + "\n")
+    report = builder.build(path, folder / "out")
+    assert report.version is not None
+    return report.version
+
+
+def test_cards_escape(hostile: Path) -> None:
+    card = (hostile / "README.md").read_text("utf-8")
     assert "\n# Forged" not in card
     assert card.count("\n---\n") == 1
+
+
+def test_labels_of_topics_are_no_markup(hostile: Path) -> None:
+    for name in ("README.md", "report.html"):
+        assert SCRIPT not in (hostile / name).read_text("utf-8")
+
+
+def test_machine_readable_cards_are_json_whatever_they_say(hostile: Path) -> None:
+    card = json.loads((hostile / "croissant.json").read_text("utf-8"))
+    assert "x" not in card
+    assert "Forged" in card["license"]
 
 
 # Sizes

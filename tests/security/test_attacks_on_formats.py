@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import builder
 from builder import BuildReport
 from builder.clicks.assessments import read_assessments
 from builder.clicks.sheets import write_sheet
@@ -18,7 +17,7 @@ from builder.documents.addresses import read_address_list
 from builder.errors import FormatError, LongEvalError
 from builder.evaluation.qrels import read_qrels
 from builder.sources import Source
-from tests.security.tools import SCRIPT, at_most, definition, read_crawl, read_log
+from tests.security.tools import SCRIPT, at_most, read_crawl, read_log
 
 LONG = "x" * 2_000_000
 
@@ -166,29 +165,6 @@ def test_sheets_that_come_back_are_checked(tmp_path: Path, grade: str) -> None:
     (tmp_path / "s.tsv").write_text("\n".join([text[0], "\t".join(cells)]) + "\n", "utf-8")
     with pytest.raises(FormatError, match="line 2"):
         read_assessments([Source(tmp_path / "s.tsv", "s.tsv")])
-
-
-def test_labels_of_topics_are_no_markup(world: Path, tmp_path: Path) -> None:
-    path = definition(tmp_path, world, 'topics = "topics.tsv"', 'topics = "mine.tsv"')
-    text = (world / "topics.tsv").read_text("utf-8").splitlines()
-    cells = text[1].split("\t")
-    cells[text[0].split("\t").index("label")] += SCRIPT
-    (tmp_path / "mine.tsv").write_text("\n".join([text[0], "\t".join(cells), *text[2:]]) + "\n")
-    report = builder.build(path, tmp_path / "out")
-    assert report.version is not None
-    for name in ("README.md", "report.html"):
-        assert SCRIPT not in (report.version / name).read_text("utf-8")
-
-
-def test_machine_readable_cards_are_json_whatever_they_say(world: Path, tmp_path: Path) -> None:
-    path = definition(tmp_path, world, 'licence = "', 'licence = "\\"},{\\"x\\": \\u0000')
-    try:
-        report = builder.build(path, tmp_path / "out")
-    except LongEvalError:
-        return
-    assert report.version is not None
-    card = json.loads((report.version / "croissant.json").read_text("utf-8"))
-    assert "x" not in card
 
 
 def test_control_characters_do_not_leave_ingestion(built: BuildReport) -> None:
