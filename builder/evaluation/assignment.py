@@ -88,8 +88,6 @@ def _files(path: Path) -> list[Path]:
 
 
 def _assign(path: Path, snapshots: Sequence[str]) -> RunFile:
-    if not path.exists():
-        raise UsageError(f"{path}: no such run; give files, or folders of them")
     stem = _EXTENSIONS.sub("", path.name)
     parts = [stem, *reversed(path.parts[:-1])]
     for part in parts:
@@ -103,8 +101,12 @@ def _assign(path: Path, snapshots: Sequence[str]) -> RunFile:
         return RunFile(stem, snapshots[0], path)
     raise UsageError(
         f"{path}: expected the name of a snapshot ({', '.join(snapshots)}) in the file name or in "
-        "a folder, as in bm25/2022-06.txt or bm25_2022-06.txt"
+        "a folder, as in bm25/2022-06.txt or bm25_2022-06.txt" + _absent(path)
     )
+
+
+def _absent(path: Path) -> str:
+    return "" if path.exists() else "; there is no such file either"
 
 
 def _folder_name(path: Path, snapshot: str) -> str:
