@@ -31,7 +31,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_disk_that_fills(undisturbed: tuple[Path, str], small_disk: Path, tmp_path: Path) -> None:
     definition, wanted = undisturbed
     needed = most_used(definition, tmp_path / "whole")
-    for size in offsets(needed, 2, seed=4):
+    for size in offsets(needed, 1, seed=4):
         assert fill(definition, small_disk, size, wanted) is None
 
 
