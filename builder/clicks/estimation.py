@@ -20,6 +20,7 @@ from builder.clicks.selected import Selection
 from builder.clicks.statistics import (
     ENGINE_SHARE,
     PAIR_COUNTS_OF_PARTS,
+    PAIR_TOTALS,
     count_pairs,
     set_variables,
 )
@@ -29,6 +30,8 @@ from builder.queries import left_out
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, write_query
 from schemas import ClickEstimates
+
+OFFERED = "SELECT count(*) FROM impressions"
 
 SPURNED = """
 SELECT count(*) FROM impressions
@@ -41,7 +44,7 @@ CREATE VIEW counted AS
 SELECT NULL::UBIGINT AS query, NULL::UBIGINT AS doc, NULL::UINTEGER AS shown_in_all,
        NULL::UINTEGER AS shown_in_clicked, NULL::UINTEGER AS examined_in_all,
        NULL::UINTEGER AS examined_in_clicked, NULL::UINTEGER AS clicks,
-       NULL::UINTEGER AS last_clicks
+       NULL::UINTEGER AS last_clicks, NULL::BIGINT AS at_top
 WHERE false
 """
 
@@ -121,7 +124,8 @@ def estimate(
             count_pairs(connection, params)
         else:
             read_counts(connection, evidence.pairs, params)
-        ledger = _account(connection, evidence.tally, params, out)
+        spurned = _count(connection, SPURNED) if len(keys) else 0
+        ledger = _account(_count(connection, OFFERED), spurned, evidence.tally, params, out)
         create_estimates(connection, choose_priors(connection, params))
         path = out / "click_estimates.parquet"
         write_query(connection, ORDERED_ESTIMATES, path, ClickEstimates)
@@ -135,17 +139,21 @@ def read_counts(
     """Create the view `pair_counts` of parts that `count_log` wrote."""
     set_variables(connection, skip=params.no_click == "skip")
     if parts:
-        connection.read_parquet([str(path) for path in parts]).create_view("counted")
+        rows = connection.read_parquet([str(path) for path in parts])
+        rows.project("*, NULL::BIGINT AS at_top").create_view("counted")
     else:
         connection.execute(NO_PAIRS)
+    connection.execute(PAIR_TOTALS)
     connection.execute(PAIR_COUNTS_OF_PARTS)
 
 
+def _count(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
+    return int(connection.execute(sql).fetchall()[0][0])
+
+
 def _account(
-    connection: duckdb.DuckDBPyConnection, tally: Tally, params: ClickParameters, out: Path
+    offered: int, spurned: int, tally: Tally, params: ClickParameters, out: Path
 ) -> Ledger:
-    spurned = int(connection.execute(SPURNED).fetchall()[0][0])
-    offered = int(connection.execute("SELECT count(*) FROM impressions").fetchall()[0][0])
     skipped = tally.never_clicked if params.no_click == "skip" else 0
     ledger = Ledger("impressions", rows_in=offered, rows_out=tally.total - skipped)
     with RejectWriter(out, "clicks", ledger) as rejects:

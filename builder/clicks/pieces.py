@@ -121,9 +121,8 @@ def distinct_pages(piece: Piece) -> Pages:
 def _hashes(piece: Piece, lengths: Integers, places: Integers, seed: int) -> Keys:
     """A hash of the query, the results and their order: sums of products with odd numbers."""
     longest = int(lengths.max(initial=1))
-    weights = mixed(np.arange(1, longest + 2, dtype=np.uint64) + np.uint64(seed << 32)) | np.uint64(
-        1
-    )
+    numbers = np.arange(1, longest + 2, dtype=np.uint64) + np.uint64(seed << 32)
+    weights = mixed(numbers) | np.uint64(1)
     spread = piece.results ^ (piece.results >> np.uint64(29))
     sums = np.add.reduceat(spread * weights[places], piece.starts[:-1])
     return mixed(sums + piece.query * weights[longest] + lengths.astype(np.uint64))

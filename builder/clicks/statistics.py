@@ -185,17 +185,7 @@ CREATE TEMP TABLE pair_counts AS
 SELECT * EXCLUDE (other_examinations) FROM pair_totals ORDER BY query, doc
 """
 
-PAIR_COUNTS_OF_PARTS = """
-CREATE VIEW pair_counts AS
-SELECT query, doc,
-       (CASE WHEN getvariable('skip') THEN shown_in_clicked ELSE shown_in_all END) AS impressions,
-       (CASE WHEN getvariable('skip') THEN examined_in_clicked ELSE examined_in_all END)
-           AS examinations,
-       clicks, last_clicks,
-       (CASE WHEN getvariable('skip') THEN examined_in_all ELSE examined_in_clicked END)
-           AS other_examinations
-FROM counted
-"""
+PAIR_COUNTS_OF_PARTS = "CREATE VIEW pair_counts AS SELECT * FROM pair_totals"
 
 USED = "SELECT coalesce(sum(at_top), 0)::BIGINT FROM pair_counts"
 
