@@ -10,6 +10,7 @@ import typer
 
 from builder.cli.output import printable
 from builder.cli.output import table as text_table
+from builder.cli.shapes import say_json
 from builder.errors import UsageError, meant
 
 
@@ -89,7 +90,7 @@ def schema(
     names = [table] if table is not None else list(schemas.TABLES)
     described = {name: describe(schemas.TABLES[name]) for name in names}
     if format is PlainFormat.JSON:
-        typer.echo(json.dumps(described, indent=1, ensure_ascii=False))
+        say_json(described)
         return
     for name, contract in described.items():
         typer.echo(f"{name}: {contract['description']}")

@@ -72,7 +72,7 @@ def evaluate(
     if html is not None:
         html.write_text(html_report(found), encoding="utf-8")
     if format is PlainFormat.JSON:
-        typer.echo(json.dumps(to_json(found), ensure_ascii=False, indent=1))
+        say_json(to_json(found))
         return
     print_rows(summary_rows(found))
     typer.echo(found.signature())

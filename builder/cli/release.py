@@ -1,6 +1,5 @@
 """Verbs about layouts and versions of collections: `export`, `import`, `diff`."""
 
-import json
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -123,7 +122,7 @@ def diff(
 
     found = compare(old, new)
     if format is DiffFormat.JSON:
-        typer.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=1))
+        say_json(found.as_dict())
     elif format is DiffFormat.MARKDOWN:
         typer.echo(changelog(found), nl=False)
     else:

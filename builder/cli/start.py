@@ -1,6 +1,5 @@
 """Verbs to begin with: `new`, `doctor`."""
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,6 +10,7 @@ import typer
 
 from builder.cli.options import Format, PlainFormat
 from builder.cli.output import table
+from builder.cli.shapes import say_json
 
 
 def new(
@@ -55,7 +55,7 @@ def doctor(
 
     found = examine(folder)
     if format is PlainFormat.JSON:
-        typer.echo(json.dumps([asdict(d) for d in found], ensure_ascii=False, indent=1))
+        say_json([asdict(d) for d in found])
     else:
         typer.echo(table([(d.status, d.name, d.detail) for d in found], ("", "what", "found")))
     if any(d.status == "bad" for d in found):

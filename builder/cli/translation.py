@@ -1,6 +1,5 @@
 """Verbs of translation: `translate`, and `translate model check`."""
 
-import json
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 from builder.cli.arguments import DefaultGroup
 from builder.cli.options import Format, PlainFormat, Quiet, working_limits
 from builder.cli.output import table
+from builder.cli.shapes import say_json
 
 Model = Annotated[
     Path, typer.Option(help="CTranslate2 model folder, or `embedded` for the shipped one.")
@@ -83,7 +83,7 @@ def check(
     with working_limits("4GiB") as limits:
         found = check_model(TranslateParameters(model=folder, compute_type=compute_type), limits)
     if format is PlainFormat.JSON:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        say_json(found)
         return
     examples = found.pop("examples")
     typer.echo(table(list(found.items()), ("property", "value")))
