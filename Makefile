@@ -4,13 +4,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test install bench bench-quick fuzz faults lint docs lock clean
+.PHONY: demo test thorough install bench bench-quick fuzz faults lint docs lock clean
 
 demo: install
 	@$(BIN)/longeval demo $(DEMO)
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m tests
+
+thorough: $(VENV)/.dev
+	@LONGEVAL_THOROUGH=1 $(BIN)/python -m tests
 
 install: $(VENV)/.core
 

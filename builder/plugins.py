@@ -9,8 +9,11 @@ Groups: `log_readers`, `verdicts` (queries, users, documents), `click_models`, `
 `checks`, `measures`.
 """
 
-from collections.abc import Iterable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from pathlib import Path
 from typing import Any
 
 from builder.errors import UsageError
@@ -26,7 +29,7 @@ def installed(group: str) -> Mapping[str, EntryPoint]:
         UsageError: two packages bring a plug-in of one name.
     """
     found: dict[str, EntryPoint] = {}
-    for point in sorted(entry_points(group=PREFIX + group)):
+    for point in sorted(_points(entry_points, group, tuple(map(_dated, sys.path)))):
         other = found.setdefault(point.name, point)
         if other.value != point.value:
             raise UsageError(
@@ -34,6 +37,24 @@ def installed(group: str) -> Mapping[str, EntryPoint]:
                 "uninstall one of them"
             )
     return found
+
+
+def _dated(folder: str) -> tuple[str, int]:
+    """A folder and when something in it was last installed."""
+    try:
+        return folder, Path(folder or ".").stat().st_mtime_ns
+    except OSError:
+        return folder, 0
+
+
+@lru_cache(maxsize=len(GROUPS))
+def _points(
+    find: Callable[..., EntryPoints],
+    group: str,
+    folders: tuple[tuple[str, int], ...],  # noqa: ARG001 - they date what is kept
+) -> EntryPoints:
+    """The entry points of a group; looking through the installed packages takes a while."""
+    return find(group=PREFIX + group)
 
 
 def package(point: EntryPoint) -> str:

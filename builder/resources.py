@@ -10,6 +10,8 @@ from builder.errors import UsageError
 from builder.executors import Executor, Local
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import duckdb
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
@@ -88,25 +90,14 @@ class Limits:
     memory: int = 4 * 2**30
     executor: Executor = field(default_factory=Local)
 
-    def connect(self, share: float = 0.7) -> "duckdb.DuckDBPyConnection":
-        """A private DuckDB connection that spills to the scratch folder.
+    def connect(self, share: float = 0.7) -> "AbstractContextManager[duckdb.DuckDBPyConnection]":
+        """A connection to an empty DuckDB database that spills to the scratch folder.
 
         Args:
             share: Part of `memory` that the engine may use; never less than `ENGINE_LEAST`.
         """
-        import duckdb
+        from builder.engine import engine
 
         room = max(int(self.memory * share), min(self.memory, ENGINE_LEAST))
-
-        connection = duckdb.connect(
-            config={
-                "threads": self.threads,
-                "memory_limit": f"{room // 2**20}MiB",
-                "temp_directory": str(self.scratch / "duckdb"),
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-                "preserve_insertion_order": "true",
-            }
-        )
-        connection.execute("SET enable_progress_bar = false")
-        return connection
+        settings = {"threads": str(self.threads), "memory_limit": f"{room // 2**20}MiB"}
+        return engine(settings, self.scratch / "duckdb")

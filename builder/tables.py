@@ -7,6 +7,7 @@ number of threads.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -57,6 +58,7 @@ def table_at(folder: Path, name: str, contract: type[Contract]) -> Table:
     return Table(paths, contract)
 
 
+@cache
 def arrow_schema(contract: type[Contract]) -> pa.Schema:
     """The Arrow schema of a contract: plain strings, no dictionaries."""
     empty = pl.DataFrame(schema=contract.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())

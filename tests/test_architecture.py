@@ -22,6 +22,7 @@ ROOMS = (
 FOUNDATION = {
     "content",
     "disk",
+    "engine",
     "errors",
     "executors",
     "keys",

@@ -30,8 +30,6 @@ LEFT JOIN (SELECT query, representative FROM variants) USING (query)
 WHERE impression >= getvariable('first') AND impression < getvariable('last')
 """
 
-EXTENT = "SELECT coalesce(min(impression), 0), coalesce(max(impression) + 1, 0) FROM impressions"
-
 
 @dataclass(frozen=True)
 class Selection:
@@ -62,7 +60,7 @@ class Selection:
 
     def extent(self) -> tuple[int, int]:
         """The number of the first impression, and that after the last."""
-        with duckdb.connect() as connection:
-            self.impressions.view(connection, "impressions")
-            first, last = connection.execute(EXTENT).fetchall()[0]
-        return int(first), int(last)
+        number = pl.col("impression")
+        found = self.impressions.scan().select(first=number.min(), past=number.max() + 1).collect()
+        first, past = found.row(0)
+        return first or 0, past or 0

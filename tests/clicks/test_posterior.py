@@ -9,18 +9,19 @@ from scipy import optimize, special, stats
 from builder.clicks.beta import distribution, quantile
 from builder.clicks.posterior import Evidence, Posterior
 from builder.clicks.priors import UNIFORM, Beta, Priors, fit_beta
+from tests.thorough import examples
 
 shapes = st.floats(0.01, 5000)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.floats(0, 1, allow_subnormal=False), shapes, shapes)
 def test_distribution_is_the_incomplete_beta_function(x: float, alpha: float, beta: float) -> None:
     found = distribution(np.array([x]), np.array([alpha]), np.array([beta]))
     assert found[0] == pytest.approx(special.betainc(alpha, beta, x), abs=1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.floats(0.001, 0.999), shapes, shapes)
 def test_quantile_inverts_the_distribution(p: float, alpha: float, beta: float) -> None:
     found = quantile(np.array([p]), np.array([alpha]), np.array([beta]))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from builder.clicks.statistics import count_pairs, count_used
 from builder.parameters import ClickParameters
+from tests.thorough import examples
 
 Log = list[tuple[int | None, int, list[int], list[int]]]
 COLUMNS = ("impressions", "examinations", "clicks", "last_clicks")
@@ -65,7 +66,7 @@ def logs(draw: st.DrawFn) -> Log:
     return log + copies
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(logs(), st.sampled_from(["all_examined", "skip"]), st.sampled_from(["rank", "time"]))
 def test_counts_equal_the_reference(log: Log, no_click: Any, last: Any) -> None:
     found, used = counted(log, ClickParameters(no_click=no_click, last=last))
@@ -91,7 +92,7 @@ def reference_by_user(log: Log) -> dict[Any, list[int]]:
     return total
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(logs())
 def test_votes_by_user_equal_the_reference(log: Log) -> None:
     assert counted(log, ClickParameters(votes="user"))[0] == reference_by_user(log)
@@ -120,7 +121,7 @@ def joined(log: Log) -> Log:
     return pages
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(logs(), st.sampled_from(["rank", "time"]))
 def test_joined_pages_equal_long_pages(log: Log, last: Any) -> None:
     found, _ = counted(log, ClickParameters(pages="joined", last=last))

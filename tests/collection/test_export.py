@@ -28,6 +28,7 @@ from builder.resources import Limits
 from builder.tables import Table
 from builder.trec.lines import QRELS, parse
 from schemas import Documents
+from tests.thorough import examples
 
 HOSTILE = st.text(
     st.one_of(
@@ -193,7 +194,7 @@ def test_labels(place: int, label: str) -> None:
     assert label_of(place, "2022-06") == label
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(texts=st.lists(st.tuples(HOSTILE, TEXTS), min_size=1, max_size=4), size=st.integers(1, 200))
 @example(texts=[("", "a\n</DOC>\n<DOC>\n<DOCNO>x</DOCNO>\n<TEXT>\nb")], size=1)
 @example(texts=[("é" * 5, "x" * 2**20)], size=10)

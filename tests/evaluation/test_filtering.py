@@ -14,6 +14,7 @@ from builder.evaluation.filtering_measures import aptness, batch_measures, f_pra
 from builder.evaluation.filtering_parameters import FilteringParameters
 from builder.evaluation.kba import read_filtering_run, read_truth, system_name
 from tests.evaluation.assertions import DAY, START, line, write
+from tests.thorough import examples
 
 
 @pytest.mark.parametrize(
@@ -295,7 +296,7 @@ def naive(truth, run, cutoff, zeta):
         yield f, len(weight)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(truths, returns, st.sampled_from([1, 300]), st.sampled_from([1.0, 5.0]))
 def test_agrees_with_a_naive_transcription(tmp_path, truth, run, cutoff, zeta):
     truth_lines = [

@@ -18,6 +18,7 @@ from builder.evaluation.summarization_measures import (
     latency_discount,
     up_to,
 )
+from tests.thorough import examples
 
 HOUR = 3600
 NUGGETS = {
@@ -198,7 +199,7 @@ def naive(nuggets, updates, step):
     return total / len(updates), total / sum(map(V, updates)), total / sum(R.values())
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(nugget_sets, update_lists, st.sampled_from([None, 6 * HOUR]), st.integers(0, 90_000))
 def test_agrees_with_a_naive_transcription(nuggets, updates, step, tau):
     updates = [
@@ -217,7 +218,7 @@ def test_agrees_with_a_naive_transcription(nuggets, updates, step, tau):
         assert scores.f_harmonic == exactly(2 * eg_v * c / (eg_v + c) if eg_v + c else 0)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(nugget_sets, update_lists, st.integers(0, 40_000), st.integers(1, 50_000))
 def test_the_integral_is_that_of_the_step_function(nuggets, updates, start, length):
     updates = [

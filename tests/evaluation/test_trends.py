@@ -17,6 +17,7 @@ from builder.evaluation.batches import slope_per_second
 from builder.evaluation.distributions import normal_two_sided, student_two_sided
 from builder.evaluation.regression import compare_slopes
 from builder.evaluation.trends import Trend, fit_trend
+from tests.thorough import examples
 
 TIMES = [0, 1, 2, 3, 4, 5]
 SCORES = [0.5, 0.46, 0.47, 0.38, 0.41, 0.3]
@@ -173,7 +174,7 @@ batches = st.integers(3, 14).flatmap(
 )
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(batches, st.sampled_from([1.0, 3600.0, 86_400.0]))
 def test_agrees_with_statsmodels(batches, seconds):
     scores, weights = (np.array(column, dtype=float) for column in batches)
@@ -203,7 +204,7 @@ awkward = st.sampled_from([None, 0.0, 1.0, 0.5, 1e-300, 1e300, -1e10, 1e-9, math
 heavy = st.sampled_from([0, 1, 5, 1e-300, 1e300, 1e-12, 10**15])
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(st.lists(st.tuples(awkward | st.floats(0, 1), heavy | st.floats(0, 1)), max_size=9))
 def test_degenerate_inputs_give_values_or_a_reason(points):
     trend = fit_trend(range(len(points)), [y for y, _ in points], [w for _, w in points])

@@ -11,6 +11,7 @@ import pytest
 import builder
 from tests.faults.flips import count_found, is_found
 from tests.faults.kills import command, kill_again_and_again, make_world
+from tests.thorough import ALL
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,11 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.mark.parametrize(
     ("how", "apart", "least"),
-    [(signal.SIGKILL, (0, 1), 10), (signal.SIGTERM, (6, 10), 3), (signal.SIGINT, (6, 10), 3)],
+    [
+        (signal.SIGKILL, (0, 1) if ALL else (3, 5), 10 if ALL else 3),
+        (signal.SIGTERM, (6, 10) if ALL else (12, 18), 3 if ALL else 1),
+        (signal.SIGINT, (6, 10) if ALL else (12, 18), 3 if ALL else 1),
+    ],
 )
 def test_killed_builds_resume_to_the_same_bytes(
     how: signal.Signals,

@@ -19,6 +19,7 @@ from builder.ingest.parquet_rows import read_batch, rows_of
 from builder.parameters import LogFields, LogParameters
 from builder.sources import Interval
 from tests.fuzz.mutations import mutate
+from tests.thorough import examples
 
 INTERVAL = Interval(0, 2_000_000_000)
 LONGEST = 400
@@ -147,7 +148,7 @@ def line_by_line(lines: list[bytes], params: LogParameters) -> Found:
     return found
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(LINES, PARAMS, st.none() | st.integers(0, 2**20))
 @example([b'{"time":0,"query":"eau","results":["x"],"clicks":[65537]}'] * 2, LogParameters(), None)
 def test_lines_by_columns_are_lines_one_by_one(
@@ -235,7 +236,7 @@ def batches(draw: st.DrawFn) -> pa.RecordBatch:
     return pa.record_batch(columns)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(batches(), PARAMS.filter(lambda params: params.fields == LogFields()))
 def test_rows_by_columns_are_rows_one_by_one(batch: pa.RecordBatch, params: LogParameters) -> None:
     found: Found = []

@@ -12,6 +12,7 @@ from builder.errors import FormatError
 from builder.ingest import lines as module
 from builder.ingest.lines import read_blocks
 from builder.sources import Source
+from tests.thorough import examples
 
 LINES = [b'{"a": 1}', b"", b"deux", "é\u2028ø".encode(), b"x" * 50]
 
@@ -104,7 +105,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
         read(tmp_path / "none")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"").rstrip(b"\r"))))
 def test_no_line_is_lost(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
     path = tmp_path_factory.mktemp("lines") / "f"

@@ -19,6 +19,7 @@ from builder.evaluation.classification.agreement import (
 )
 from builder.evaluation.classification.annotations import read_annotations, verdicts
 from builder.evaluation.classification.scores import macro_f1, rpd_gain_positive, weighted_f1
+from tests.thorough import examples
 
 labels = st.sampled_from(["p", "n", "x"])
 pairs = st.lists(st.tuples(labels, labels), min_size=1, max_size=30)
@@ -43,7 +44,7 @@ def test_weighted_f1_case():
     assert weighted_f1(scores, weights) == exactly(0.65)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(pairs)
 def test_macro_f1_agrees_with_scikit_learn(pairs):
     truth, predicted = zip(*pairs, strict=True)
@@ -80,7 +81,7 @@ def test_lengths_must_agree():
         cohen_kappa(["p"], [])
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(pairs)
 def test_cohen_agrees_with_scikit_learn(pairs):
     first, second = zip(*pairs, strict=True)
@@ -99,7 +100,7 @@ tables = st.integers(2, 5).flatmap(
 )
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(tables)
 def test_fleiss_agrees_with_statsmodels(table):
     counts = [[row.count(category) for category in range(3)] for row in table]
@@ -122,7 +123,7 @@ def naive_alpha(units):
     return 1 - observed / expected if expected else None
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.lists(st.lists(labels, max_size=4), max_size=10))
 def test_krippendorff_agrees_with_its_definition(units):
     found = krippendorff_alpha(units)

@@ -20,6 +20,7 @@ from tests.evaluation.classification.helpers import (
     rejected,
     tiny,
 )
+from tests.thorough import examples
 
 
 def test_each_reason(tmp_path):
@@ -143,7 +144,7 @@ CONNECTION = duckdb.connect(config={"threads": 1})
 words = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=9).map(" ".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.tuples(words, st.sampled_from(["train", "long", "short"])), min_size=2, max_size=14

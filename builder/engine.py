@@ -1,0 +1,79 @@
+"""Database engines that are used again: opening one takes longer than most questions to it.
+
+In: what an engine may use. Out: a connection with a catalog of its own, which is gone with all its
+tables when the work is done. An engine that failed, or that wrote to disk, is not used again.
+"""
+
+import atexit
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from threading import Lock
+
+import duckdb
+
+FIXED = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_external_file_cache": "false",
+    "preserve_insertion_order": "true",
+}
+"""Files are read again: scratch files of one name hold one thing after the other."""
+MOST_IDLE = 2
+"""Engines that are kept for later; more than one is open where connections overlap."""
+
+_idle: list[duckdb.DuckDBPyConnection] = []
+_lock = Lock()
+_numbers = count()
+
+
+@contextmanager
+def engine(settings: Mapping[str, str], spills: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to an empty database in memory.
+
+    Args:
+        settings: Threads, memory and whatever else may change from one use to the next.
+        spills: Folder for what does not fit into memory; made when it is needed.
+    """
+    base = _open({**settings, "temp_directory": str(spills)})
+    name = f"work_{next(_numbers)}"
+    connection = base.cursor()
+    is_clean = False
+    try:
+        connection.execute(f"ATTACH ':memory:' AS {name}; USE {name}")
+        connection.execute("SET enable_progress_bar = false")
+        yield connection
+        connection.close()
+        base.execute(f"DETACH {name}")
+        is_clean = not spills.exists()
+    finally:
+        connection.close()
+        _release(base, is_clean=is_clean)
+
+
+def _open(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+    """An idle engine with other settings, or a new one."""
+    with _lock:
+        base = _idle.pop() if _idle else None
+    if base is None:
+        return duckdb.connect(config={**FIXED, **settings})
+    for name, value in settings.items():
+        base.execute(f"SET GLOBAL {name} = $value", {"value": value})
+    return base
+
+
+@atexit.register
+def _close() -> None:
+    """Close idle engines before the interpreter is taken down."""
+    with _lock:
+        while _idle:
+            _idle.pop().close()
+
+
+def _release(base: duckdb.DuckDBPyConnection, *, is_clean: bool) -> None:
+    with _lock:
+        if is_clean and len(_idle) < MOST_IDLE:
+            _idle.append(base)
+            return
+    base.close()
