@@ -4,7 +4,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 
 from builder.collection.layout import SUMS
@@ -13,6 +12,7 @@ from builder.collection.read import open_collection
 from builder.disk import told
 from builder.errors import UsageError
 from builder.executors import executor_of
+from builder.notebook import html_table
 from builder.pipeline import PIPELINE
 from builder.progress import Progress, Silent
 from builder.resources import DEFAULT_MEMORY, parse_memory, usable_cores
@@ -44,15 +44,18 @@ class BuildReport:
 
     def _repr_html_(self) -> str:
         """The report in a notebook: the account of each unit."""
-        rows = "".join(
-            f"<tr><td>{escape(str(step.unit))}</td><td>{'ran' if step.ran else 'up to date'}</td>"
-            f"<td>{step.ledger.rows_in:,}</td><td>{step.ledger.rows_out:,}</td></tr>"
+        rows = [
+            (
+                str(step.unit),
+                "ran" if step.ran else "up to date",
+                step.ledger.rows_in,
+                step.ledger.rows_out,
+            )
             for step in self.steps
             if step.ledger is not None
-        )
-        head = "<tr><th>unit</th><th></th><th>rows in</th><th>rows kept</th></tr>"
-        title = escape(str(self.version or self.root))
-        return f"<table><caption>{title}</caption>{head}{rows}</table>"
+        ]
+        header = ("unit", "", "rows in", "rows kept")
+        return html_table(str(self.version or self.root), header, rows)
 
 
 def default_root(definition: Definition) -> Path:

@@ -36,7 +36,13 @@ ATTEMPTS = 3
 
 
 class Executor(Protocol):
-    """Calls a task with every item."""
+    """Calls a task with every item.
+
+    Args:
+        is_here: Whether tasks run one after the other in this process, with all its threads.
+    """
+
+    is_here: bool
 
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
@@ -69,6 +75,8 @@ def map_buckets(
 class Local:
     """One item after the other, in this process, with all its threads."""
 
+    is_here = True
+
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
@@ -85,6 +93,8 @@ class Processes:
 
     They are started afresh (`spawn`), because engines with threads do not survive a fork.
     """
+
+    is_here = False
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
@@ -161,6 +171,8 @@ class Ray:
 
     Workers need the collection's folder at the same path, and this package.
     """
+
+    is_here = False
 
     def __init__(self) -> None:
         try:

@@ -27,6 +27,7 @@ FOUNDATION = {
     "executors",
     "keys",
     "models",
+    "notebook",
     "parameters",
     "plugins",
     "progress",

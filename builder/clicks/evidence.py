@@ -25,7 +25,7 @@ from builder.clicks.runs import Run, merge, ranges, write_run
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import JOINED_PAGES
 from builder.clicks.sums import add_up
-from builder.executors import Local, in_order, map_buckets
+from builder.executors import in_order, map_buckets
 from builder.parameters import ClickParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -105,7 +105,7 @@ def _pieces_of_log(
 ) -> list[tuple[int, int]]:
     """Ranges of impressions; only one where they are counted here, or where users' pages join."""
     first, last = selection.extent()
-    if isinstance(limits.executor, Local) or params.pages == "joined":
+    if limits.executor.is_here or params.pages == "joined":
         return [(first, last)]
     step = max(1, -(-(last - first) // (RANGES * limits.threads)))
     return [(start, min(start + step, last)) for start in range(first, last, step)]
@@ -181,7 +181,7 @@ def _merged(
     room = int(limits.memory * PIECE_SHARE / limits.threads / BYTES_PER_PAIR)
     task = partial(_merge, runs, keys, home)
     found = ranges(runs, room)
-    if isinstance(limits.executor, Local):
+    if limits.executor.is_here:
         parts = in_order(partial(task, limits=limits), found, limits.threads)
     else:
         parts = map_buckets(task, found, limits)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.clicks.log_lines import Page, read_pages
-from builder.errors import FormatError, UsageError
+from builder.errors import DataError, FormatError, UsageError
 from builder.ingest.impression import RejectError
 from builder.progress import Progress
 from builder.sources import Source
@@ -128,9 +128,18 @@ def account_for_rejects(
         connection: Has the view `ruled`.
         account: The account to complete.
         used: Rows that were used.
+
+    Raises:
+        DataError: there were rows, and none of them is an impression.
     """
     if account.used != used:
         account.rejected.update(dict(connection.execute(REJECTED).fetchall()))
+    if account.impressions and account.rejected.total() == account.impressions:
+        reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(account.rejected.items()))
+        raise DataError(
+            f"expected impressions, found {account.impressions:,} records and none that can be "
+            f"used ({reasons}); see the format of logs in docs/clicks.md"
+        )
 
 
 def _offer_parquet(connection: duckdb.DuckDBPyConnection, log: Path, account: LogAccount) -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import polars as pl
 from builder.collection import layout
 from builder.collection.claims import read_manifest
 from builder.errors import UsageError
+from builder.notebook import html_table
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,11 @@ class Snapshot:
     def _repr_html_(self) -> str:
         """The snapshot in a notebook: its tables, their rows and columns."""
         tables = {name: getattr(self, name) for name in ("documents", "queries", "qrels")}
-        rows = "".join(
-            f"<tr><td>{name}</td><td>{table.select(pl.len()).collect().item():,}</td>"
-            f"<td>{', '.join(table.collect_schema().names())}</td></tr>"
+        rows = [
+            (name, table.select(pl.len()).collect().item(), ", ".join(table.collect_schema()))
             for name, table in tables.items()
-        )
-        head = "<tr><th>table</th><th>rows</th><th>columns</th></tr>"
-        return f"<table><caption>{escape(self.name)}</caption>{head}{rows}</table>"
+        ]
+        return html_table(self.name, ("table", "rows", "columns"), rows)
 
     @property
     def documents(self) -> pl.LazyFrame:
@@ -161,15 +159,8 @@ class Collection:
 
     def _repr_html_(self) -> str:
         """The collection in a notebook: a table of its snapshots."""
-        head = "".join(
-            f"<th>{name}</th>" for name in ("snapshot", "documents", "queries", "judgements")
-        )
-        body = "".join(
-            f"<tr><td>{escape(name)}</td>{''.join(f'<td>{count:,}</td>' for count in counts)}</tr>"
-            for name, *counts in self.sizes()
-        )
-        title = escape(f"{self.name} {self.version}")
-        return f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table>"
+        header = ("snapshot", "documents", "queries", "judgements")
+        return html_table(f"{self.name} {self.version}", header, self.sizes())
 
     def core_queries(self) -> pl.LazyFrame:
         """Queries that every snapshot holds."""

@@ -15,7 +15,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.executors import Local
 from builder.keys import fold_texts
 from builder.parameters import TranslateParameters
 from builder.progress import Progress
@@ -69,7 +68,7 @@ def translate(
         engine = load_engine(params.model, params, limits.threads)
         folder = memory or limits.scratch
         with Memory(folder / MEMORY) as kept:
-            decoder = None if isinstance(limits.executor, Local) else _workers(params, limits)
+            decoder = None if limits.executor.is_here else _workers(params, limits)
             translator = Translator(engine, kept, params, progress.advance, decoder)
             ledger.rows_in = _translate(out, gathered, split_queries, translator, progress)
     ledger.rows_out = ledger.rows_in

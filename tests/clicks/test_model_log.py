@@ -140,6 +140,14 @@ def test_truncated_files_keep_what_came_before(tmp_path: Path) -> None:
     assert report.log.rejected["file_truncated"] == 1
 
 
+def test_a_log_without_any_impression_is_an_error(tmp_path: Path) -> None:
+    log, out = tmp_path / "log.jsonl.gz", tmp_path / "out.parquet"
+    log.write_bytes(gzip.compress(lines(RECORDS))[:12])
+    with pytest.raises(DataError, match=r"none that can be used \(file_truncated 1\)"):
+        model_log(log, "sdbn", out)
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("votes", ["impression", "user"])
 @pytest.mark.parametrize("no_click", ["all_examined", "skip"])
 def test_bad_parquet_rows_are_rejected_by_rule(tmp_path: Path, votes: Any, no_click: Any) -> None:
