@@ -2,25 +2,47 @@
 
 In: frames of rows in any order. Out: the rows of one key range after the other. Ranges are made of
 buckets, and a bucket is one byte of the 64-bit key, so that ranges in order are rows in the order
-of keys. A bucket that does not fit is parted by the next byte.
+of keys. A bucket that does not fit is parted by the next byte. A spill is one Arrow file with a
+batch for each bucket, so that a range is read from a few places of a few files.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 BUCKETS = 256
 TOP = 56
 BYTE = 8
+RANGE_BYTES = 64 * 2**20
+"""Most bytes of buckets that are read together: enough to write, little enough to hold several."""
+
+Load = Callable[[], pl.DataFrame]
+"""Reads a range; to be called once, from any thread."""
 
 
 def bucket_of(shift: int = TOP) -> pl.Expr:
     """The bucket of the column `key`: eight of its bits."""
     bits: pl.Expr = pl.col("key") // 2**shift % BUCKETS
     return bits.cast(pl.Int64)
+
+
+class _Spill(NamedTuple):
+    """A file, and which of its batches each bucket is."""
+
+    path: Path
+    batches: dict[int, int]
+
+    def read(self, numbers: Sequence[int]) -> list[pl.DataFrame]:
+        """The rows of some buckets."""
+        with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file) as reader:
+            found = [self.batches[number] for number in numbers if number in self.batches]
+            return [pl.DataFrame(reader.get_batch(place)) for place in found]
 
 
 class Buckets:
@@ -38,7 +60,7 @@ class Buckets:
         self._shift = shift
         self._frames: list[pl.DataFrame] = []
         self._held = 0
-        self._spills = 0
+        self._spills: list[_Spill] = []
         self._spilled = [0] * BUCKETS
 
     def add(self, rows: pl.DataFrame) -> None:
@@ -49,17 +71,25 @@ class Buckets:
             self._spill()
 
     def _spill(self) -> None:
-        for number, rows in self._by_bucket():
-            home = self._folder / f"{number:03d}"
-            home.mkdir(parents=True, exist_ok=True)
-            rows.write_ipc(home / f"{self._spills:06d}.arrow", compression="lz4")
-            self._spilled[number] += int(rows.estimated_size())
-        self._spills += 1
+        if not self._frames:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        spill = _Spill(self._folder / f"{len(self._spills):06d}.arrow", {})
+        schema = self._frames[0].to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with (
+            pa.OSFile(str(spill.path), "wb") as file,
+            pa.ipc.new_file(file, schema, options=options) as writer,
+        ):
+            for number, rows in self._by_bucket():
+                table = rows.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
+                writer.write_table(table)
+                spill.batches[number] = len(spill.batches)
+                self._spilled[number] += int(rows.estimated_size())
+        self._spills.append(spill)
 
     def _by_bucket(self) -> Iterator[tuple[int, pl.DataFrame]]:
         """The rows held in memory, bucket by bucket; they are let go."""
-        if not self._frames:
-            return
         rows = pl.concat(self._frames, rechunk=False)
         self._frames, self._held = [], 0
         numbers = rows.select(bucket_of(self._shift).alias("bucket"))["bucket"]
@@ -67,13 +97,19 @@ class Buckets:
         counts = numbers.value_counts().sort("bucket")
         start = 0
         for number, count in counts.iter_rows():
-            yield number, rows[order[start : start + count]]
+            if count:
+                yield number, rows[order[start : start + count]]
             start += count
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        """The rows of each range, in order of ranges; a range is freed after it."""
+        """The rows of each range, in order of ranges."""
+        for load in self.ranges():
+            yield load()
+
+    def ranges(self) -> Iterator[Load]:
+        """What reads each range, in order of ranges; files are removed after the last."""
         if not self._spills:
-            yield from self._held_ranges()
+            yield from self._held_range()
             return
         self._spill()
         numbers = [number for number in range(BUCKETS) if self._spilled[number]]
@@ -82,37 +118,41 @@ class Buckets:
                 yield from self._parted(group)
             else:
                 yield from self._joined(group)
+        for spill in self._spills:
+            spill.path.unlink()
+        self._spills, self._spilled = [], [0] * BUCKETS
 
     def _is_large(self, number: int) -> bool:
         return self._spilled[number] > self._most and self._shift > 0
 
-    def _held_ranges(self) -> Iterator[pl.DataFrame]:
+    def _held_range(self) -> Iterator[Load]:
         if self._frames:
-            rows = pl.concat(self._frames, rechunk=False)
-            self._frames = []
-            yield rows
+            frames, self._frames = self._frames, []
+            yield partial(pl.concat, frames, rechunk=False)
 
-    def _joined(self, numbers: Iterator[int]) -> Iterator[pl.DataFrame]:
+    def _joined(self, numbers: Iterator[int]) -> Iterator[Load]:
         """Consecutive buckets together, as many as fit."""
-        frames: list[pl.DataFrame] = []
+        most = min(self._most, RANGE_BYTES)
+        held: list[int] = []
         size = 0
         for number in numbers:
-            if frames and size + self._spilled[number] > self._most:
-                yield pl.concat(frames, rechunk=False)
-                frames, size = [], 0
-            frames += self._read(number)
+            if held and size + self._spilled[number] > most:
+                yield partial(self._read, held)
+                held, size = [], 0
+            held.append(number)
             size += self._spilled[number]
-        yield pl.concat(frames, rechunk=False)
+        yield partial(self._read, held)
 
-    def _parted(self, numbers: Iterator[int]) -> Iterator[pl.DataFrame]:
+    def _parted(self, numbers: Iterator[int]) -> Iterator[Load]:
         """Buckets too large for memory, parted by the next byte of the key."""
         for number in numbers:
             inner = Buckets(self._folder / f"{number:03d}", self._most, self._shift - BYTE)
-            for frame in self._read(number):
-                inner.add(frame)
-            yield from inner
+            for spill in self._spills:
+                for frame in spill.read([number]):
+                    inner.add(frame)
+            yield from inner.ranges()
 
-    def _read(self, number: int) -> Iterator[pl.DataFrame]:
-        for path in sorted((self._folder / f"{number:03d}").glob("*.arrow")):
-            yield pl.read_ipc(path)
-            path.unlink()
+    def _read(self, numbers: Sequence[int]) -> pl.DataFrame:
+        return pl.concat(
+            (frame for spill in self._spills for frame in spill.read(numbers)), rechunk=False
+        )

@@ -11,7 +11,8 @@ from pathlib import Path
 import polars as pl
 
 from builder.errors import DataError
-from builder.ingest.buckets import Buckets, bucket_of
+from builder.executors import in_order
+from builder.ingest.buckets import Buckets, Load, bucket_of
 from builder.ingest.pages import read_pages
 from builder.keys import id_of_key, key64
 from builder.parameters import CrawlParameters
@@ -58,15 +59,15 @@ def ingest_crawl(
     buckets = Buckets(limits.scratch, limits.memory // 8)
     with RejectWriter(out, "crawl", ledger) as rejects:
         for number, file in enumerate(files):
-            for block in read_pages(file, interval, params):
+            for block in read_pages(file, interval, params, limits.threads):
                 ledger.rows_in += block.records
                 for line, reason in block.rejects:
                     rejects.add(reason, file=file.name, line=line)
                 buckets.add(_keyed(block.pages, number))
                 progress.advance(block.records)
         with _Parts(out / "pages") as parts:
-            for fetches in buckets:
-                pages, superseded = last_fetches(fetches)
+            work = in_order(_last_of_range, buckets.ranges(), limits.threads)
+            for pages, superseded in work:
                 for name, line in superseded.iter_rows():
                     rejects.add("superseded", file=files[name].name, line=line)
                 ledger.rows_out += pages.height
@@ -79,6 +80,10 @@ def _keyed(pages: pl.DataFrame, file: int) -> pl.DataFrame:
     return pages.with_columns(
         pl.Series("key", keys, dtype=pl.UInt64), pl.lit(file, pl.UInt32).alias("file")
     )
+
+
+def _last_of_range(load: Load) -> tuple[pl.DataFrame, pl.DataFrame]:
+    return last_fetches(load())
 
 
 def last_fetches(fetches: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

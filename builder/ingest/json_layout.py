@@ -5,7 +5,6 @@ together; and from columns so parsed the columns that `columns.examine` looks at
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 
 from builder.ingest.columns import lengths, lists_of
 from builder.ingest.fields import OWN, pick
+from builder.ingest.line_columns import Layout
 from builder.ingest.lines import Chunk
 from builder.parameters import LogFields
 
@@ -22,32 +22,19 @@ LOOKED_AT = 64
 """Lines of a chunk that show its types."""
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The columns that lines have.
-
-    Args:
-        schema: Names and types as the log has them.
-        has_others: Whether there are other fields beside them.
-    """
-
-    schema: pa.Schema
-    has_others: bool
-
-
 def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
     """The columns that the first lines show; None where they are not those of columns."""
     seen: dict[str, set[type]] = {name: set() for name in OWN}
     others: set[str] = set()
-    for record in _first_records(chunk):
+    for record in first_records(chunk):
         others |= record.keys() - {getattr(fields, name).partition(".")[0] for name in OWN}
         for name in OWN:
             value = pick(record, getattr(fields, name))
             items = value if name == "clicks" and isinstance(value, list) else [value]
             seen[name] |= {type(item) for item in items if item is not None}
-    time = _common(seen["time"], {int: pa.int64(), float: pa.float64(), str: pa.string()})
-    user = _common(seen["user"], {str: pa.string(), int: pa.int64()})
-    click = _common(seen["clicks"], {int: pa.int64(), dict: pa.struct({"rank": pa.int64()})})
+    time = common_type(seen["time"], {int: pa.int64(), float: pa.float64(), str: pa.string()})
+    user = common_type(seen["user"], {str: pa.string(), int: pa.int64()})
+    click = common_type(seen["clicks"], {int: pa.int64(), dict: pa.struct({"rank": pa.int64()})})
     if time is None or user is None or click is None:
         return None
     types = (time, user, pa.string(), pa.list_(pa.string()), pa.list_(click))
@@ -58,7 +45,7 @@ def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
     return None if schema is None else Layout(schema, has_others)
 
 
-def _first_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
+def first_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
     """The first lines of a chunk that are objects."""
     for line in (chunk.data or b"")[: LOOKED_AT * 2048].split(b"\n")[:LOOKED_AT]:
         try:
@@ -69,7 +56,7 @@ def _first_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _common(seen: set[type], known: dict[type, pa.DataType]) -> pa.DataType | None:
+def common_type(seen: set[type], known: dict[type, pa.DataType]) -> pa.DataType | None:
     """The type of a column of such values; the first known one where there are none."""
     if not seen:
         return next(iter(known.values()))

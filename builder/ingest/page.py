@@ -11,6 +11,10 @@ import polars as pl
 
 from builder.ingest.impression import RejectError, parse_object, parse_time
 
+TIMES = ("timestamp", "last_updated_at", "created_at")
+TEXTS = ("text", "content")
+"""Fields that say the same; the first that has a value counts."""
+
 RAW = {
     "line": pl.UInt64(),
     "url": pl.String(),
@@ -44,8 +48,7 @@ def parse_page(line: bytes) -> RawPage:
     if not line.strip():
         raise RejectError("blank_line")
     record = parse_object(line)
-    time = _first(record, "timestamp", "last_updated_at", "created_at")
-    text = _first(record, "text", "content")
+    time, text = _first(record, *TIMES), _first(record, *TEXTS)
     return check_page(record.get("url"), time, record.get("title"), text)
 
 

@@ -1,11 +1,13 @@
 """A crawl file -> blocks of pages and rejects, whatever its format.
 
 The format is told by the first bytes: Parquet, WARC, else JSON lines; see `page` for the shapes.
-Fields are read record by record; texts, addresses and rules are dealt with by the block.
+Lines of JSON are read many at a time (`page_lines`), other records one by one; texts, addresses
+and rules are dealt with by the block.
 """
 
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
@@ -13,9 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
+from builder.executors import in_order
 from builder.ingest.impression import RejectError
-from builder.ingest.lines import open_plain, read_blocks
-from builder.ingest.page import RAW, RawPage, check_page, parse_page
+from builder.ingest.lines import Chunk, open_plain, read_chunks
+from builder.ingest.page import TEXTS, TIMES, RawPage, check_page
+from builder.ingest.page_lines import raw_frame, read_page_lines
 from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
 from builder.ingest.texts import normalise_texts, one_line, url_keys
 from builder.ingest.warc import Found, read_warc
@@ -24,8 +28,6 @@ from builder.sources import Interval, Source
 
 PARQUET = b"PAR1"
 WARC = b"WARC/"
-TIMES = ("timestamp", "last_updated_at", "created_at")
-TEXTS = ("text", "content")
 ROWS = 256
 AT_ONCE = 16
 """Rows of Parquet that are unpacked together."""
@@ -48,45 +50,55 @@ class PageBlock(NamedTuple):
     rejects: list[tuple[int, str]]
 
 
-def read_pages(source: Source, interval: Interval, params: CrawlParameters) -> Iterator[PageBlock]:
+def read_pages(
+    source: Source, interval: Interval, params: CrawlParameters, threads: int = 1
+) -> Iterator[PageBlock]:
     """Every record of a crawl file, in order.
 
     Raises:
         FormatError: the file cannot be opened, or is a Parquet file without the columns.
     """
+    head = _head(source)
+    if head.startswith(PARQUET):
+        yield from _one_by_one(_read_parquet(source), interval, params)
+    elif head == WARC:
+        yield from _one_by_one(read_warc(source, params), interval, params)
+    else:
+        work = partial(_lines, interval=interval, params=params)
+        yield from in_order(work, read_chunks(source, params.max_record_bytes), threads)
+
+
+def _lines(chunk: Chunk, interval: Interval, params: CrawlParameters) -> PageBlock:
+    raw, rejects = read_page_lines(chunk)
+    return _block(raw, rejects, interval, params)
+
+
+def _one_by_one(
+    records: Iterator[Found], interval: Interval, params: CrawlParameters
+) -> Iterator[PageBlock]:
     rows: list[tuple[object, ...]] = []
     rejects: list[tuple[int, str]] = []
     chars = 0
-    for number, page in _records(source, params):
+    for number, page in records:
         if isinstance(page, str):
             rejects.append((number, page))
         else:
             rows.append((number, *page))
             chars += len(page.text)
         if len(rows) + len(rejects) >= BLOCK_ROWS or chars >= BLOCK_CHARS:
-            yield _block(rows, rejects, interval, params)
+            yield _block(raw_frame(rows), rejects, interval, params)
             rows, rejects, chars = [], [], 0
-    yield _block(rows, rejects, interval, params)
+    yield _block(raw_frame(rows), rejects, interval, params)
 
 
 def _block(
-    rows: list[tuple[object, ...]],
+    raw: pl.DataFrame,
     rejects: list[tuple[int, str]],
     interval: Interval,
     params: CrawlParameters,
 ) -> PageBlock:
-    pages, refused = check_pages(_frame(rows), interval, params)
-    return PageBlock(len(rows) + len(rejects), pages, rejects + refused)
-
-
-def _frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
-    columns = zip(*rows, strict=True) if rows else ([] for _ in RAW)
-    return pl.DataFrame(
-        [
-            pl.Series(name, column, dtype=dtype)
-            for (name, dtype), column in zip(RAW.items(), columns, strict=True)
-        ]
-    )
+    pages, refused = check_pages(raw, interval, params)
+    return PageBlock(raw.height + len(rejects), pages, rejects + refused)
 
 
 def check_pages(
@@ -127,31 +139,13 @@ def check_pages(
     return checked.filter(pl.col("reason").is_null()).drop("reason"), refused
 
 
-def _records(source: Source, params: CrawlParameters) -> Iterator[Found]:
+def _head(source: Source) -> bytes:
+    """The first bytes of a file; none where it is damaged, which is told when it is read."""
     try:
         with open_plain(source) as file:
-            head = file.read(len(WARC))
+            return file.read(len(WARC))
     except (OSError, EOFError, ValueError, zlib.error):
-        head = b""
-    if head.startswith(PARQUET):
-        return _read_parquet(source)
-    if head == WARC:
-        return read_warc(source, params)
-    return _read_lines(source, params)
-
-
-def _read_lines(source: Source, params: CrawlParameters) -> Iterator[Found]:
-    for block in read_blocks(source, params.max_record_bytes):
-        for number, line in enumerate(block.lines, block.first):
-            if line is None:
-                yield number, "record_too_large"
-                continue
-            try:
-                yield number, parse_page(line)
-            except RejectError as reject:
-                yield number, str(reject)
-        if block.fault is not None:
-            yield block.first + len(block.lines), block.fault
+        return b""
 
 
 def _read_parquet(source: Source) -> Iterator[Found]:

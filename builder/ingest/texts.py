@@ -14,8 +14,13 @@ from builder.keys import url_key
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
-UNCLEAN = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u{2028}\u{2029}\u{feff}\u{fffe}\u{ffff}]"
-"""What `_LINE_ENDS` or `_CONTROLS` would change."""
+UNCLEAN = (
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u{2028}\u{2029}\u{feff}\u{fffe}\u{ffff}"
+    r"\p{M}\u{340}-\u{387}\u{900}-\u{fff}\u{1100}-\u{11ff}\u{1b00}-\u{1bff}\u{1f00}-\u{2001}"
+    r"\u{2126}-\u{212b}\u{2329}\u{232a}\u{2adc}\u{f900}-\u{fb4f}"
+    r"\u{11000}-\u{11fff}\u{16100}-\u{16dff}\u{1d15e}-\u{1d1c0}\u{2f800}-\u{2fa1f}]"
+)
+"""What `_LINE_ENDS` or `_CONTROLS` would change, and all that NFC may change or join."""
 
 CANONICAL = (
     r"^https?://[a-z0-9]+([.-][a-z0-9]+)*\.[a-z]{2,}(/[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)*/?$"
@@ -33,15 +38,10 @@ def normalise(text: str) -> str:
 
 def normalise_texts(texts: pl.Series) -> pl.Series:
     """`normalise` of each text."""
-    unclean = texts.str.contains(UNCLEAN).to_numpy(allow_copy=True)
-    found = texts.to_list()
-    places = [
-        place
-        for place, (text, marked) in enumerate(zip(found, unclean, strict=True))
-        if marked or not unicodedata.is_normalized("NFC", text)
-    ]
-    if places:
-        texts = texts.scatter(places, [normalise(found[place]) for place in places])
+    places = texts.str.contains(UNCLEAN).arg_true()
+    if len(places):
+        found = texts.gather(places).to_list()
+        texts = texts.scatter(places, [normalise(text) for text in found])
     return texts.str.strip_chars()
 
 
@@ -53,12 +53,11 @@ def one_line(texts: pl.Series) -> pl.Series:
 def url_keys(urls: pl.Series) -> pl.Series:
     """The URL key of each address; null where it is no web address."""
     canonical = urls.str.contains(CANONICAL) & ~urls.str.contains(BARE_HOST)
-    found = urls.to_list()
-    places = (~canonical).arg_true().to_list()
-    if not places:
+    places = (~canonical).arg_true()
+    if not len(places):
         return urls
-    keys = pl.Series([canonical_url(found[place]) for place in places], dtype=pl.String)
-    return urls.scatter(places, keys)
+    found = urls.gather(places).to_list()
+    return urls.scatter(places, pl.Series(map(canonical_url, found), dtype=pl.String))
 
 
 def canonical_url(url: str) -> str | None:

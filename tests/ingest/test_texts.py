@@ -1,10 +1,19 @@
 """Columns of texts and addresses are normalised as single ones are."""
 
+from unicodedata import combining, decomposition, is_normalized
+
 import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from builder.ingest.texts import canonical_url, normalise, normalise_texts, one_line, url_keys
+from builder.ingest.texts import (
+    UNCLEAN,
+    canonical_url,
+    normalise,
+    normalise_texts,
+    one_line,
+    url_keys,
+)
 
 ODD = st.sampled_from(
     [*"\x00\x1f\x7f\x85\ufeff\ufffe\u2028\u0301\r\n\t \u00a0\u1161\u11a8", "é", "ﬁ", "각"]
@@ -32,6 +41,18 @@ def test_a_column_is_normalised_as_its_texts_are(texts: list[str]) -> None:
     found = normalise_texts(pl.Series("text", texts, dtype=pl.String)).to_list()
     assert found == [normalise(text) for text in texts]
     assert [normalise(text) for text in found] == found
+
+
+def test_all_that_nfc_may_change_is_looked_at() -> None:
+    letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    parts = [decomposition(letter).split() for letter in letters]
+    joined = {chr(int(pair[1], 16)) for pair in parts if len(pair) == 2 and pair[0][0] != "<"}
+    joined |= {chr(code) for code in (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))}
+    marked = pl.Series(letters).str.contains(UNCLEAN)
+    others = pl.Series(letters).filter(~marked).to_list()
+    assert len(others) > 1_000_000
+    assert not joined & set(others)
+    assert not [c for c in others if combining(c) or not is_normalized("NFC", c)]
 
 
 @given(TEXTS)

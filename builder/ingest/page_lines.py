@@ -1,0 +1,128 @@
+"""Lines of a crawl -> raw pages and rejects, many at a time where lines are as they should be.
+
+Lines that do not go into columns (see `line_columns`), and rows about which there is any doubt, go
+to the parser of single lines in `page`. What comes out is what that would have made of all of them.
+"""
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from builder.ingest.columns import Mask, Rows
+from builder.ingest.impression import UTC_SECONDS, RejectError
+from builder.ingest.json_layout import common_type, first_records
+from builder.ingest.line_columns import Layout, parse_lines
+from builder.ingest.lines import Chunk
+from builder.ingest.page import RAW, TEXTS, TIMES, RawPage, parse_page
+from builder.ingest.times import unix_seconds
+
+NONE: Rows = np.zeros(0, dtype=np.int64)
+KINDS = {int: pa.int64(), float: pa.float64(), str: pa.string()}
+TOO_LARGE = "record_too_large"
+
+
+def read_page_lines(chunk: Chunk) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    """Every line of a chunk as a raw page (`page.RAW`, in order of line) or as a reject."""
+    layout = layout_of(chunk)
+    columns, places = (None, NONE) if layout is None else parse_lines(chunk, layout)
+    others = np.ones(len(chunk), dtype=bool)
+    frames = []
+    if columns is not None:
+        pages, sure = _pages(columns, (chunk.first + places).astype(np.uint64))
+        frames.append(pages)
+        others[places[sure]] = False
+    singly, rejects = _singly(chunk, np.flatnonzero(others))
+    frames = [frame for frame in (*frames, singly) if frame.height]
+    if chunk.fault is not None:
+        rejects.append((chunk.first + len(chunk), chunk.fault))
+    if len(frames) == 1:
+        return frames[0], rejects
+    return (pl.concat(frames).sort("line") if frames else pl.DataFrame(schema=RAW)), rejects
+
+
+def layout_of(chunk: Chunk) -> Layout | None:
+    """The columns that the first lines show; None where a time has no one type."""
+    types = {"url": pa.string(), "title": pa.string(), **dict.fromkeys(TEXTS, pa.string())}
+    seen: dict[str, set[type]] = {name: set() for name in TIMES}
+    others: set[str] = set()
+    for record in first_records(chunk):
+        others |= record.keys() - types.keys() - seen.keys()
+        for name in TIMES:
+            if record.get(name) is not None:
+                seen[name].add(type(record[name]))
+    for name in TIMES:
+        kind = common_type(seen[name], KINDS)
+        if kind is None:
+            return None
+        types[name] = kind
+    return Layout(pa.schema(types), bool(others))
+
+
+def _pages(columns: pa.RecordBatch, numbers: np.ndarray) -> tuple[pl.DataFrame, Mask]:
+    """The pages of the rows that are plainly right, and which rows they are."""
+    seconds, dated = _first_time(columns)
+    text = _first_text(columns)
+    sure: Mask = dated & _given(columns["url"]) & _given(text)
+    raw = pa.table(
+        {
+            "line": pa.array(numbers),
+            "url": columns["url"],
+            "fetched_at": pa.array(seconds),
+            "title": columns["title"].fill_null(""),
+            "text": text,
+        }
+    )
+    kept = raw if sure.all() else raw.filter(pa.array(sure))
+    absent = [pl.lit(None, RAW[name]).alias(name) for name in list(RAW)[5:]]
+    frame = pl.DataFrame(kept).with_columns(absent)
+    return frame.select(pl.col(name).cast(kind) for name, kind in RAW.items()), sure
+
+
+def _given(column: pa.Array) -> Mask:
+    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _first_time(columns: pa.RecordBatch) -> tuple[np.ndarray, Mask]:
+    """Seconds of the first time that each row has, and where there is no doubt about it."""
+    seconds = np.zeros(len(columns), dtype=np.int64)
+    decided = np.zeros(len(columns), dtype=bool)
+    sure = decided.copy()
+    for name in TIMES:
+        here = _given(columns[name]) & ~decided
+        if here.any():
+            found = unix_seconds(columns[name], UTC_SECONDS)
+            seconds[here] = found.fill_null(0).to_numpy()[here]
+            sure[here] = _given(found)[here]
+            decided |= here
+    return seconds, sure
+
+
+def _first_text(columns: pa.RecordBatch) -> pa.Array:
+    first, second = (columns[name] for name in TEXTS)
+    return first if not first.null_count else pc.coalesce(first, second)
+
+
+def _singly(chunk: Chunk, places: Rows) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    rows: list[tuple[int, RawPage]] = []
+    rejects = []
+    for place in places.tolist():
+        line, number = chunk.line(place), chunk.first + place
+        try:
+            if line is None:
+                raise RejectError(TOO_LARGE)
+            rows.append((number, parse_page(line)))
+        except RejectError as reject:
+            rejects.append((number, str(reject)))
+    return raw_frame([(number, *page) for number, page in rows]), rejects
+
+
+def raw_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
+    """Rows of numbers and pages as a frame."""
+    columns = zip(*rows, strict=True) if rows else ([] for _ in RAW)
+    return pl.DataFrame(
+        [
+            pl.Series(name, column, dtype=dtype)
+            for (name, dtype), column in zip(RAW.items(), columns, strict=True)
+        ]
+    )
