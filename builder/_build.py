@@ -127,6 +127,7 @@ def verify(
     *,
     threads: int | None = None,
     memory: str = DEFAULT_MEMORY,
+    executor: str = "local",
     progress: Progress | None = None,
     say: Callable[[Step], None] = lambda _: None,
 ) -> tuple[str, ...]:
@@ -137,6 +138,7 @@ def verify(
         version: The published version folder.
         threads: Worker threads; None: all cores.
         memory: What a stage may hold.
+        executor: Where its parts are worked on.
         progress: Where progress goes.
         say: Called after each unit.
 
@@ -156,7 +158,15 @@ def verify(
             f"{published.version}; give the definition that it was built from"
         )
     with tempfile.TemporaryDirectory(prefix="longeval-verify-") as folder:
-        report = build(workflow, folder, threads=threads, memory=memory, progress=progress, say=say)
+        report = build(
+            workflow,
+            folder,
+            threads=threads,
+            memory=memory,
+            executor=executor,
+            progress=progress,
+            say=say,
+        )
         made = dict(_sums(report.version or Path(folder)))
     held = dict(_sums(published.path))
     return tuple(sorted(n for n in {*made, *held} if made.get(n) != held.get(n)))

@@ -1,6 +1,6 @@
 """Verbs that make a collection: `demo`, `simulate`, `build`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +9,7 @@ import typer
 
 from builder.cli.options import Format, PlainFormat, Quiet, Threads, progress_bar
 from builder.cli.output import because, say_step, table
-from builder.cli.shapes import build_shape, say_json
+from builder.cli.shapes import build_shape, say_json, verified_shape
 from builder.resources import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
@@ -124,11 +124,22 @@ def build(
     """
     from builder._build import build as build_collection
 
-    if verify is not None:
-        _verify(workflow, verify, threads, memory, quiet)
-        return
     for_machines = format is PlainFormat.JSON
     quiet = quiet or for_machines
+    if verify is not None:
+        from builder._build import verify as build_again
+
+        differing = build_again(
+            workflow,
+            verify,
+            threads=threads,
+            memory=memory,
+            executor=executor,
+            progress=progress_bar(quiet),
+            say=(lambda _: None) if quiet else say_step,
+        )
+        _say_verified(verify, differing, for_machines)
+        return
     report = build_collection(
         workflow,
         out,
@@ -149,22 +160,17 @@ def build(
         _print_outcome(report)
 
 
-def _verify(workflow: Path, version: Path, threads: int | None, memory: str, quiet: bool) -> None:
-    from builder._build import verify
-
-    differing = verify(
-        workflow,
-        version,
-        threads=threads,
-        memory=memory,
-        progress=progress_bar(quiet),
-        say=(lambda _: None) if quiet else say_step,
-    )
-    for name in differing:
-        typer.echo(f"differs: {name}")
+def _say_verified(version: Path, differing: Sequence[str], for_machines: bool) -> None:
+    """Print which files differ; exit with 1 where any does."""
+    if for_machines:
+        say_json(verified_shape(version, differing))
+    else:
+        for name in differing:
+            typer.echo(f"differs: {name}")
+        if not differing:
+            typer.echo(f"{version}: built again, every file is the same")
     if differing:
         raise typer.Exit(1)
-    typer.echo(f"{version}: built again, every file is the same")
 
 
 def _print_sanity(rows: "list[SanityRow] | None") -> None:

@@ -1,7 +1,9 @@
 """What verbs print for machines; `docs/json.md` describes every shape, and a test compares."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -35,6 +37,11 @@ def build_shape(report: "BuildReport") -> dict[str, Any]:
             for step in report.steps
         ],
     }
+
+
+def verified_shape(version: Path, differing: Sequence[str]) -> dict[str, Any]:
+    """Whether a version came out again: `longeval build --verify VERSION --format json`."""
+    return {"version": str(version), "same": not differing, "differing": list(differing)}
 
 
 def import_shape(report: "ImportReport") -> dict[str, Any]:

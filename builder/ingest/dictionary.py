@@ -7,15 +7,18 @@ large, and repeats in the spilled dictionaries are merged on disk.
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self, TypeVar
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import DataError
-from builder.ingest.texts import url_keys
+from builder.ingest.seen import Keys, Seen, md5_halves
+from builder.ingest.texts import are_canonical, canonical_url
 from builder.keys import fold_texts, key64
 from builder.resources import Limits
 from builder.tables import write_query
@@ -23,6 +26,9 @@ from schemas import LogQueries, LogUrls
 
 MOST_REMEMBERED = 2_000_000
 """Distinct strings of a kind held in memory: about 500 MB of typical URLs."""
+
+ENGINE_SHARE = 0.1
+"""Part of the memory for the engine that makes keys."""
 
 QUERIES = "SELECT DISTINCT surface, query, text, folded FROM seen ORDER BY surface, text"
 URLS = """
@@ -59,8 +65,12 @@ class _Spill:
     def add(self, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:
             values = zip(*rows, strict=True)
-            arrays = [pa.array(v, f.type) for v, f in zip(values, self._columns, strict=True)]
-            self._writer.write_batch(pa.record_batch(arrays, schema=self._columns))
+            self.add_columns(
+                [pa.array(v, f.type) for v, f in zip(values, self._columns, strict=True)]
+            )
+
+    def add_columns(self, columns: list[pa.Array]) -> None:
+        self._writer.write_batch(pa.record_batch(columns, schema=self._columns))
 
     def close(self) -> None:
         self._writer.close()
@@ -80,12 +90,14 @@ class Dictionary:
         self._queries: dict[str, tuple[int | None, int | None]] = {}
         self._urls: dict[str, int | None] = {}
         self._users: dict[str, int] = {}
+        self._seen = Seen(MOST_REMEMBERED)
+        self._opened = ExitStack()
         self._query_spill = _Spill(limits.scratch / "queries.parquet", _QUERY_COLUMNS)
         self._url_spill = _Spill(limits.scratch / "urls.parquet", _URL_COLUMNS)
 
-    def queries(self, texts: list[str]) -> pa.StructArray:
+    def queries(self, distinct: pa.Array) -> pa.StructArray:
         """Surface key and query key of texts; both null where folding leaves nothing."""
-        known = _bounded(self._queries)
+        texts, known = distinct.to_pylist(), _bounded(self._queries)
         new = sorted(set(texts).difference(known))
         rows = []
         for text, folded in zip(new, fold_texts(new) if new else (), strict=True):
@@ -97,22 +109,46 @@ class Dictionary:
         keys = [pa.array([pair[place] for pair in pairs], pa.uint64()) for place in (0, 1)]
         return pa.StructArray.from_arrays(keys, ["surface", "query"])
 
-    def urls(self, urls: list[str]) -> pa.Array:
-        """Document key of URLs; null where one is no web address."""
+    def urls(self, distinct: pa.Array) -> pa.Array:
+        """Document key of URLs; null where one is no web address.
+
+        Raises:
+            DataError: two addresses have one key.
+        """
+        plain = are_canonical(pl.Series(pl.from_arrow(distinct), dtype=pl.String)).to_numpy()
+        keys = np.zeros(len(distinct), dtype=np.uint64)
+        valid = plain.copy()
+        if plain.any():
+            keys[plain] = self._plain_urls(distinct.filter(pa.array(plain)))
+        if not plain.all():
+            found = self._other_urls(distinct.filter(pa.array(~plain)).to_pylist())
+            keys[~plain] = [key or 0 for key in found]
+            valid[~plain] = [key is not None for key in found]
+        return pa.array(keys, mask=~valid)
+
+    def _plain_urls(self, addresses: pa.Array) -> Keys:
+        """The keys of addresses that are their own URL keys."""
+        keys, others = md5_halves(addresses, self._engine)
+        new = pa.array(self._seen.add(keys, others))
+        fresh = addresses.filter(new)
+        self._url_spill.add_columns([pa.array(keys).filter(new), fresh, fresh])
+        return keys
+
+    def _other_urls(self, urls: list[str]) -> list[int | None]:
+        """The keys of other URLs; None where one is no web address."""
         known = _bounded(self._urls)
-        new = sorted(set(urls).difference(known))
         rows = []
-        keys = url_keys(pl.Series(new, dtype=pl.String)) if new else ()
-        for url, canonical in zip(new, keys, strict=True):
+        for url in sorted(set(urls).difference(known)):
+            canonical = canonical_url(url)
             known[url] = key64(canonical) if canonical else None
             if canonical:
                 rows.append((known[url], canonical, url.strip()))
         self._url_spill.add(rows)
-        return pa.array(map(known.__getitem__, urls), pa.uint64())
+        return [known[url] for url in urls]
 
-    def users(self, users: list[str]) -> pa.Array:
+    def users(self, distinct: pa.Array) -> pa.Array:
         """Pseudonym of users: blake2b under the secret."""
-        known = _bounded(self._users)
+        users, known = distinct.to_pylist(), _bounded(self._users)
         for user in set(users).difference(known):
             digest = self._keyed.copy()
             digest.update(user.encode())
@@ -138,11 +174,13 @@ class Dictionary:
                 connection.execute("DROP VIEW seen")
 
     def __enter__(self) -> Self:
+        self._engine = self._opened.enter_context(self._limits.connect(ENGINE_SHARE))
         return self
 
     def __exit__(self, *error: object) -> None:
         self._query_spill.close()
         self._url_spill.close()
+        self._opened.close()
 
 
 def _bounded(known: dict[str, Value]) -> dict[str, Value]:

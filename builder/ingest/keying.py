@@ -61,11 +61,11 @@ def _keyed(batch: pa.RecordBatch, dictionary: Dictionary) -> tuple[pa.RecordBatc
     return _without(keyed, wordless, misled & ~wordless)
 
 
-def _keys(texts: pa.DictionaryArray, keys_of: Callable[[list[str]], pa.Array]) -> pa.Array:
+def _keys(texts: pa.DictionaryArray, keys_of: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """The keys of texts, of which only those that occur are looked up."""
     occurs = np.zeros(len(texts.dictionary), dtype=bool)
     occurs[texts.indices.drop_null().to_numpy()] = True
-    keys = keys_of(texts.dictionary.filter(pa.array(occurs)).to_pylist())
+    keys = keys_of(texts.dictionary.filter(pa.array(occurs)))
     places = np.cumsum(occurs) - 1
     return keys.take(pa.array(np.where(occurs, places, 0)).take(texts.indices))
 

@@ -50,10 +50,14 @@ def one_line(texts: pl.Series) -> pl.Series:
     return normalise_texts(texts).str.replace_all(r"\s+", " ")
 
 
+def are_canonical(urls: pl.Series) -> pl.Series:
+    """Whether each address is plainly its own URL key; others may be, too."""
+    return urls.str.contains(CANONICAL) & ~urls.str.contains(BARE_HOST)
+
+
 def url_keys(urls: pl.Series) -> pl.Series:
     """The URL key of each address; null where it is no web address."""
-    canonical = urls.str.contains(CANONICAL) & ~urls.str.contains(BARE_HOST)
-    places = (~canonical).arg_true()
+    places = (~are_canonical(urls)).arg_true()
     if not len(places):
         return urls
     found = urls.gather(places).to_list()

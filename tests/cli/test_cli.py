@@ -173,3 +173,26 @@ def test_interrupted_builds_exit_130_and_resume(
     assert built.version is not None
     assert sums == (built.version / "SHA256SUMS").read_bytes()
     assert not list((tmp_path / "c").rglob("*.partial"))
+
+
+@pytest.mark.parametrize("differing", [(), ("topics.parquet",)])
+def test_verification_for_machines(
+    differing: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked: dict[str, object] = {}
+
+    def again(workflow: Path, version: Path, **options: object) -> tuple[str, ...]:
+        asked.update(options)
+        return differing
+
+    monkeypatch.setattr("builder._build.verify", again)
+    arguments = ["build", "w.toml", "--verify", "v", "--executor", "processes", "--format", "json"]
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert (end.value.code or 0) == len(differing)
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"version": "v", "same": not differing, "differing": list(differing)}
+    assert asked["executor"] == "processes"
