@@ -6,7 +6,6 @@ step runs in a process of its own, so that its peak is its own.
 """
 
 import multiprocessing
-import resource
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from builder.progress import Silent
 from builder.resources import Limits
 from builder.tables import Table, TableWriter, write_frame
 from schemas import Documents, Qrels, Queries
+from tests.bench.peak import peak_bytes
 
 MEMORY = 2 * 2**30
 SNAPSHOTS = ("2022-06", "2022-07", "2022-09")
@@ -75,7 +75,7 @@ def _apart(work: Callable[..., float], *arguments: Any) -> tuple[float, int]:
 
 def _report(sender: Any, work: Callable[..., float], arguments: tuple[Any, ...]) -> None:
     seconds = work(*arguments)
-    sender.send((seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
+    sender.send((seconds, peak_bytes() // 2**20))
 
 
 def _write(folder: Path, pages: int, place: int) -> float:

@@ -8,7 +8,6 @@ Run it as `python -m tests.bench.bench_classification`.
 """
 
 import json
-import resource
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ import polars as pl
 
 from builder.evaluation.classification import build_classification, validate_classification
 from builder.evaluation.classification.definition import LABELLED
+from tests.bench.peak import peak_bytes
 from tests.evaluation.posts import PostWorld, simulate_posts
 
 POSTS = 1_000_000
@@ -51,7 +51,7 @@ def run_bench(posts: int = POSTS) -> list[dict[str, Any]]:
         labels = pl.concat(
             [pl.read_parquet(build.folder / "labels" / f"{split}.parquet") for split in LABELLED]
         ).join(world.select("id", "truth"), on="id")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_bytes() / 2**20
     return [
         {
             "name": f"build {posts} posts",

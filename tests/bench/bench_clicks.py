@@ -33,15 +33,16 @@ READ = "SELECT query, results, clicks FROM read_parquet(?)"
 MAXIMUM = "SELECT max(query), max(results), max(clicks) FROM read_parquet(?)"
 ROOT = Path(__file__).parents[2]
 RUN_ALONE = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
 from builder.clicks import model_log
 from builder.resources import Limits
+from tests.bench.peak import peak_bytes
 log, scratch = map(Path, sys.argv[1:])
 begun = time.perf_counter()
 model_log(log, "sdbn", scratch / "out.parquet", limits=Limits(scratch, memory=2**30))
 seconds = time.perf_counter() - begun
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+peak = peak_bytes() // 2**20
 print(json.dumps({"seconds": seconds, "peak_mib": peak}))
 """
 

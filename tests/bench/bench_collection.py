@@ -7,7 +7,6 @@ Run it as `python -m tests.bench collection`.
 """
 
 import multiprocessing
-import resource
 import subprocess
 import tempfile
 import time
@@ -29,6 +28,7 @@ from builder.progress import Silent
 from builder.resources import Limits
 from builder.tables import Table, TableWriter, write_frame
 from schemas import Documents, Qrels, Queries
+from tests.bench.peak import peak_bytes
 
 WORDS = 800
 CHUNK = 5000
@@ -99,7 +99,7 @@ def validate_alone(version: Path) -> tuple[float, int, str]:
     start = time.perf_counter()
     found = sorted({finding.check for finding in validate(version)})
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_bytes()
     return seconds, peak, " ".join(found) or "none"
 
 

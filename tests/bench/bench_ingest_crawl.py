@@ -10,7 +10,6 @@ Run it as `python -m tests.bench ingest_crawl`.
 import gzip
 import json
 import multiprocessing
-import resource
 import tempfile
 import time
 from collections.abc import Callable
@@ -41,6 +40,7 @@ from builder.sources import Interval, Source
 from builder.tables import table_at, write_frame
 from schemas import Pages, ShownDocuments
 from tests.bench.main_text import overlap
+from tests.bench.peak import peak_bytes
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "warc"
 ARCHIVE = "pages_mixed_charsets.warc.gz"
@@ -283,4 +283,4 @@ def run_alone(crawl: Path) -> tuple[float, int, int, int]:
     start = time.perf_counter()
     records, kept = to_documents(crawl, 0.2)
     seconds = time.perf_counter() - start
-    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, records, kept
+    return seconds, peak_bytes(), records, kept

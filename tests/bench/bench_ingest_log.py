@@ -7,7 +7,6 @@ Run it as `python -m tests.bench ingest_log`.
 """
 
 import multiprocessing
-import resource
 import tempfile
 import time
 from pathlib import Path
@@ -24,6 +23,7 @@ from builder.progress import Silent
 from builder.resources import Limits
 from builder.sources import Interval, Source
 from tests.bench.click_log import write_log
+from tests.bench.peak import peak_bytes
 
 THREADS = 2
 MEMORY = 2 * 2**30
@@ -111,4 +111,4 @@ def run_alone(log: Path) -> tuple[float, int, int]:
             progress=Silent(),
         )
         seconds = time.perf_counter() - start
-    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, ledger.rows_out
+    return seconds, peak_bytes(), ledger.rows_out

@@ -12,7 +12,6 @@ Run it as `python -m tests.bench.bench_queries`.
 
 import json
 import multiprocessing
-import resource
 import sys
 import tempfile
 import time
@@ -34,6 +33,7 @@ from builder.queries.sets import form_sets
 from builder.resources import Limits
 from builder.tables import Table
 from schemas import Impressions, LogQueries, Topics
+from tests.bench.peak import peak_bytes
 from tests.bench.query_log import write_impressions, write_log_queries, write_topics
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "queries"
@@ -90,7 +90,7 @@ def run_selection(folder: Path) -> tuple[float, int, int]:
     )
     seconds = time.perf_counter() - start
     ledger.check("select")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_bytes()
     return seconds, peak, ledger.rows_out
 
 

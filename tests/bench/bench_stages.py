@@ -32,13 +32,14 @@ LEAST_SECONDS = 0.05
 """A stage that is faster in the smallest world is not compared: it measures its own start."""
 MEMORY = "1GiB"
 RUN_ALONE = """
-import json, resource, sys
+import json, sys
 import builder
+from tests.bench.peak import peak_bytes
 workflow, out, until, memory = sys.argv[1:]
 report = builder.build(workflow, out, until=until, memory=memory, threads=2)
 seconds = sum(s.seconds for s in report.steps if s.ran and s.unit.stage.name == until)
 rows = sum(s.ledger.rows_in for s in report.steps if s.ran and s.unit.stage.name == until)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+peak = peak_bytes() // 2**20
 print(json.dumps({"seconds": seconds, "rows": rows, "peak_mib": peak}))
 """
 

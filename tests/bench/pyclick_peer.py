@@ -7,11 +7,12 @@ program lies in the folder that the environment variable PYCLICK names; it is in
 import hashlib
 import json
 import os
-import resource
 import sys
 import time
 
 import pyarrow.parquet as pq
+
+from tests.bench.peak import peak_bytes
 
 
 def main(log: str) -> None:
@@ -38,7 +39,7 @@ def main(log: str) -> None:
     report = {
         "load": loaded - begun,
         "train": trained - loaded,
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "peak_mib": peak_bytes() // 2**20,
         "counts": _digest(model),
     }
     sys.stdout.write(json.dumps(report) + "\n")
