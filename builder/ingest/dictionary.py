@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import DataError
-from builder.ingest.seen import Keys, Seen, md5_halves
+from builder.ingest.seen import Flags, Keys, Seen, md5_halves
 from builder.ingest.texts import are_canonical, canonical_url
 from builder.keys import fold_texts, key64
 from builder.resources import Limits
@@ -76,6 +76,20 @@ class _Spill:
         self._writer.close()
 
 
+class HashedUrls(NamedTuple):
+    """Some URLs.
+
+    Args:
+        plain: Which of them are plainly their own URL keys.
+        keys: Document keys of these.
+        others: The other halves of their hashes.
+    """
+
+    plain: Flags
+    keys: Keys
+    others: Keys
+
+
 class Dictionary:
     """Keys of queries, URLs and users.
 
@@ -109,30 +123,34 @@ class Dictionary:
         keys = [pa.array([pair[place] for pair in pairs], pa.uint64()) for place in (0, 1)]
         return pa.StructArray.from_arrays(keys, ["surface", "query"])
 
-    def urls(self, distinct: pa.Array) -> pa.Array:
+    def hashed(self, distinct: pa.Array) -> HashedUrls:
+        """What `urls` needs of some URLs; may be called from any thread."""
+        plain = are_canonical(pl.Series(pl.from_arrow(distinct), dtype=pl.String)).to_numpy()
+        with self._engine.cursor() as cursor:
+            return HashedUrls(plain, *md5_halves(distinct.filter(pa.array(plain)), cursor))
+
+    def urls(self, distinct: pa.Array, hashed: HashedUrls) -> pa.Array:
         """Document key of URLs; null where one is no web address.
 
         Raises:
             DataError: two addresses have one key.
         """
-        plain = are_canonical(pl.Series(pl.from_arrow(distinct), dtype=pl.String)).to_numpy()
+        plain = hashed.plain
         keys = np.zeros(len(distinct), dtype=np.uint64)
+        keys[plain] = hashed.keys
         valid = plain.copy()
-        if plain.any():
-            keys[plain] = self._plain_urls(distinct.filter(pa.array(plain)))
+        self._note(distinct.filter(pa.array(plain)), hashed)
         if not plain.all():
             found = self._other_urls(distinct.filter(pa.array(~plain)).to_pylist())
             keys[~plain] = [key or 0 for key in found]
             valid[~plain] = [key is not None for key in found]
         return pa.array(keys, mask=~valid)
 
-    def _plain_urls(self, addresses: pa.Array) -> Keys:
-        """The keys of addresses that are their own URL keys."""
-        keys, others = md5_halves(addresses, self._engine)
-        new = pa.array(self._seen.add(keys, others))
+    def _note(self, addresses: pa.Array, hashed: HashedUrls) -> None:
+        """Write down the addresses that are their own URL keys and were not seen before."""
+        new = pa.array(self._seen.add(hashed.keys, hashed.others))
         fresh = addresses.filter(new)
-        self._url_spill.add_columns([pa.array(keys).filter(new), fresh, fresh])
-        return keys
+        self._url_spill.add_columns([pa.array(hashed.keys).filter(new), fresh, fresh])
 
     def _other_urls(self, urls: list[str]) -> list[int | None]:
         """The keys of other URLs; None where one is no web address."""

@@ -5,13 +5,14 @@ In: batches of `columns.LOGGED`. Out: batches of the columns that impressions ha
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.columns import Mask, Records, lengths, lists_of
-from builder.ingest.dictionary import Dictionary
+from builder.ingest.dictionary import Dictionary, HashedUrls
 
 Rejects = list[tuple[int, str]]
 
@@ -28,21 +29,43 @@ KEYED = pa.schema(
 )
 
 
-def key_records(records: Records, dictionary: Dictionary) -> tuple[pa.Table, Rejects]:
+class Occurring(NamedTuple):
+    """The texts that occur in a column, each once, and which of them each value is."""
+
+    texts: pa.Array
+    places: pa.Array
+
+
+class Prepared(NamedTuple):
+    """Records, and of each of their batches the addresses that were shown."""
+
+    records: Records
+    urls: list[tuple[Occurring, HashedUrls]]
+
+
+def prepare(records: Records, dictionary: Dictionary) -> Prepared:
+    """What can be found out of some records beside others, in any thread."""
+    shown = [occurring(pc.list_flatten(batch["results"])) for batch in records.impressions]
+    return Prepared(records, [(found, dictionary.hashed(found.texts)) for found in shown])
+
+
+def key_records(prepared: Prepared, dictionary: Dictionary) -> tuple[pa.Table, Rejects]:
     """The impressions of some records in keys, by their number; rejects as number and reason."""
-    keyed, rejects = [], list(records.rejects)
-    for batch in records.impressions:
-        found, left = _keyed(batch, dictionary)
-        keyed.append(found)
+    keyed, rejects = [], list(prepared.records.rejects)
+    for batch, (found, hashed) in zip(prepared.records.impressions, prepared.urls, strict=True):
+        docs = dictionary.urls(found.texts, hashed).take(found.places)
+        found_keys, left = _keyed(batch, docs, dictionary)
+        keyed.append(found_keys)
         rejects += left
     table = pa.Table.from_batches(keyed, KEYED)
     return (table.sort_by("record") if len(keyed) > 1 else table), rejects
 
 
-def _keyed(batch: pa.RecordBatch, dictionary: Dictionary) -> tuple[pa.RecordBatch, Rejects]:
+def _keyed(
+    batch: pa.RecordBatch, docs: pa.Array, dictionary: Dictionary
+) -> tuple[pa.RecordBatch, Rejects]:
     shown = lengths(batch["results"])
     forms = _keys(batch["query"], dictionary.queries)
-    docs = _keys(pc.list_flatten(batch["results"]), dictionary.urls)
     columns = {
         "user": _keys(batch["user"], dictionary.users),
         "query": pc.struct_field(forms, "query"),
@@ -61,13 +84,18 @@ def _keyed(batch: pa.RecordBatch, dictionary: Dictionary) -> tuple[pa.RecordBatc
     return _without(keyed, wordless, misled & ~wordless)
 
 
-def _keys(texts: pa.DictionaryArray, keys_of: Callable[[pa.Array], pa.Array]) -> pa.Array:
+def _keys(values: pa.DictionaryArray, keys_of: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """The keys of texts, of which only those that occur are looked up."""
-    occurs = np.zeros(len(texts.dictionary), dtype=bool)
-    occurs[texts.indices.drop_null().to_numpy()] = True
-    keys = keys_of(texts.dictionary.filter(pa.array(occurs)))
-    places = np.cumsum(occurs) - 1
-    return keys.take(pa.array(np.where(occurs, places, 0)).take(texts.indices))
+    found = occurring(values)
+    return keys_of(found.texts).take(found.places)
+
+
+def occurring(values: pa.DictionaryArray) -> Occurring:
+    """The texts of a column that occur in it."""
+    occurs = np.zeros(len(values.dictionary), dtype=bool)
+    occurs[values.indices.drop_null().to_numpy()] = True
+    places = pa.array(np.where(occurs, np.cumsum(occurs) - 1, 0)).take(values.indices)
+    return Occurring(values.dictionary.filter(pa.array(occurs)), places)
 
 
 def _without(keyed: pa.RecordBatch, wordless: Mask, misled: Mask) -> tuple[pa.RecordBatch, Rejects]:

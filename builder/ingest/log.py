@@ -6,16 +6,18 @@ In: log files of a snapshot. Out: `impressions` (no text, no time, no user ident
 
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder.executors import in_order
 from builder.ingest.conduct import STAGED, Conduct
 from builder.ingest.dictionary import Dictionary
 from builder.ingest.impressions import read_impressions
-from builder.ingest.keying import key_records
+from builder.ingest.keying import key_records, prepare
 from builder.parameters import LogParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -65,15 +67,17 @@ def ingest_log(
             Dictionary(limits, _secret(files)) as dictionary,
         ):
             shown = 0
+            work = partial(prepare, dictionary=dictionary)
             for place, file in enumerate(files):
-                for records in read_impressions(file, interval, params, limits.threads):
-                    keyed, left = key_records(records, dictionary)
+                read = read_impressions(file, interval, params, limits.threads)
+                for prepared in in_order(work, read, limits.threads):
+                    keyed, left = key_records(prepared, dictionary)
                     for record, reason in left:
                         rejects.add(reason, file=file.name, line=record)
                     writer.write_table(_staged(keyed, shown, place))
                     shown += len(keyed)
                     ledger.rows_in += len(keyed) + len(left)
-                    progress.advance(len(records))
+                    progress.advance(len(prepared.records))
             dictionary.write(out)
         conduct = Conduct(staged, params, limits)
         for reason, place, record in conduct.left_out:
