@@ -14,7 +14,7 @@ from builder.ingest.impression import UTC_SECONDS, RejectError
 from builder.ingest.json_layout import common_type, first_records
 from builder.ingest.line_columns import Layout, parse_lines
 from builder.ingest.lines import Chunk
-from builder.ingest.page import RAW, TEXTS, TIMES, RawPage, parse_page
+from builder.ingest.page import RAW, TEXTS, TIMES, parse_page
 from builder.ingest.times import unix_seconds
 
 NONE: Rows = np.zeros(0, dtype=np.int64)
@@ -104,17 +104,17 @@ def _first_text(columns: pa.RecordBatch) -> pa.Array:
 
 
 def _singly(chunk: Chunk, places: Rows) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    rows: list[tuple[int, RawPage]] = []
+    rows: list[tuple[object, ...]] = []
     rejects = []
     for place in places.tolist():
         line, number = chunk.line(place), chunk.first + place
         try:
             if line is None:
                 raise RejectError(TOO_LARGE)
-            rows.append((number, parse_page(line)))
+            rows.append((number, *parse_page(line)))
         except RejectError as reject:
             rejects.append((number, str(reject)))
-    return raw_frame([(number, *page) for number, page in rows]), rejects
+    return raw_frame(rows), rejects
 
 
 def raw_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
