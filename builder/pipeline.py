@@ -10,7 +10,7 @@ from builder.alignment import changes, maps
 from builder.clicks import estimate, grade
 from builder.collection.export.trec import export_trec
 from builder.documents import collect_shown, gather, judge_pages, measure_coverage
-from builder.drift import measure
+from builder.drift import count_lost, count_snapshot, measure, measure_pair
 from builder.ingest import ingest_crawl, ingest_log
 from builder.parameters import Parameters
 from builder.plan import Pipeline
@@ -38,6 +38,7 @@ from builder.stage import (
     same,
     sides,
     training,
+    until,
 )
 from builder.translation import translate
 from builder.workflow import Workflow
@@ -53,6 +54,11 @@ def _fitted_cuts(workflow: Workflow, key: str) -> tuple[str, ...]:
     """The first snapshot, whose grade cuts the later ones are held to when cuts are fitted."""
     first = workflow.names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and key != first else ()
+
+
+def _pair_names(_: Workflow, key: str) -> dict[str, str]:
+    """The two snapshots of a pair."""
+    return dict(zip(("from_snapshot", "to_snapshot"), pair(key), strict=True))
 
 
 def _recorded(workflow: Workflow, _: str) -> dict[str, Any]:
@@ -282,7 +288,37 @@ STAGES = (
         ),
         writes=("document_changes", "query_changes", "qrel_changes"),
         section="changes",
-        context=lambda _, key: dict(zip(("from_snapshot", "to_snapshot"), pair(key), strict=True)),
+        context=_pair_names,
+    ),
+    Stage(
+        "words",
+        "1",
+        Scope.SNAPSHOT,
+        count_snapshot,
+        reads=(same("documents"), earlier("earlier", "documents")),
+        writes=("word_counts",),
+    ),
+    Stage(
+        "lost_words",
+        "1",
+        Scope.PAIR,
+        count_lost,
+        reads=(until("earlier", "documents"), sides("documents")[1]),
+        writes=("lost_words",),
+    ),
+    Stage(
+        "pair_drift",
+        "1",
+        Scope.PAIR,
+        measure_pair,
+        reads=(
+            *sides("documents"),
+            *sides("queries"),
+            *sides("qrels"),
+            *(same(table) for table in ("document_changes", "query_changes", "qrel_changes")),
+        ),
+        writes=("pair_drift",),
+        context=_pair_names,
     ),
     Stage(
         "maps",
@@ -294,12 +330,12 @@ STAGES = (
     ),
     Stage(
         "drift",
-        "1",
+        "2",
         Scope.COLLECTION,
         measure,
         reads=(
-            *(each(table) for table in ("documents", "queries", "qrels")),
-            *(pairs(table) for table in ("document_changes", "query_changes", "qrel_changes")),
+            *(each(table) for table in ("documents", "queries", "qrels", "word_counts")),
+            *(pairs(table) for table in ("lost_words", "pair_drift")),
             *(one(table) for table in ("documents_map", "queries_map")),
         ),
         writes=(),

@@ -97,7 +97,7 @@ def raw(
 
 
 def same(table: str, argument: str | None = None) -> Read:
-    """The table of the same snapshot."""
+    """The table of the same snapshot, or of the same pair."""
     return Read(argument or table, table, lambda _, key: key)
 
 
@@ -117,6 +117,15 @@ def sides(table: str) -> tuple[Read, Read]:
 def before(argument: str, table: str) -> Read:
     """The tables of the snapshots before a pair."""
     return Read(argument, table, lambda w, key: w.names[: w.names.index(pair(key)[0])])
+
+
+def until(argument: str, table: str) -> Read:
+    """The tables of the snapshots up to the earlier one of a pair, by name."""
+    return Read(
+        argument,
+        table,
+        lambda w, key: {name: name for name in w.names[: w.names.index(pair(key)[0]) + 1]},
+    )
 
 
 def earlier(argument: str, table: str) -> Read:

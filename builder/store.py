@@ -71,6 +71,7 @@ class Store:
         self.work = root / ".work"
         self._hashes = self.work / "inputs.json"
         self._verified: set[Path] = set()
+        self._records: dict[Path, tuple[tuple[int, int, int], dict[str, Any]]] = {}
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -104,7 +105,7 @@ class Store:
     def record(self, stage: str, key: str) -> dict[str, Any] | None:
         """What was last published for a unit, if its files are still there in full size."""
         try:
-            record = json.loads((self.work / stage / key / RECORD).read_text("utf-8"))
+            record = self._read_record(self.work / stage / key / RECORD)
             folder = self.folder(stage, key, record)
             for name, entry in record["files"].items():
                 if (folder / name).stat().st_size != entry["bytes"]:
@@ -112,6 +113,14 @@ class Store:
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return dict(record)
+
+    def _read_record(self, path: Path) -> dict[str, Any]:
+        """A record; one that was read before is read again only where its file is another."""
+        found = path.stat()
+        signature = (found.st_ino, found.st_size, found.st_mtime_ns)
+        if path not in self._records or self._records[path][0] != signature:
+            self._records[path] = (signature, json.loads(path.read_text("utf-8")))
+        return self._records[path][1]
 
     def folder(self, stage: str, key: str, record: dict[str, Any]) -> Path:
         """Where the outputs of a record lie."""

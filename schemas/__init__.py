@@ -36,6 +36,7 @@ from schemas.collection import (
     Verdicts,
 )
 from schemas.documents import Coverage
+from schemas.drift import LostWords, PairDrift, WordCounts
 from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
 from schemas.raw import RawImpressions, RawPages
 from schemas.release import Irregularities, ReleaseIds
@@ -71,6 +72,9 @@ TABLES: dict[str, type[Contract]] = {
     "rejects": Rejects,
     "documents_map": DocumentsMap,
     "queries_map": QueriesMap,
+    "word_counts": WordCounts,
+    "lost_words": LostWords,
+    "pair_drift": PairDrift,
     "document_changes": DocumentChanges,
     "near_leaks": NearLeaks,
     "query_changes": QueryChanges,
@@ -103,8 +107,10 @@ __all__ = [
     "Judgements",
     "LogQueries",
     "LogUrls",
+    "LostWords",
     "NearLeaks",
     "Pages",
+    "PairDrift",
     "PairStatistics",
     "PooledPairs",
     "QrelChanges",
@@ -123,4 +129,5 @@ __all__ = [
     "Translations",
     "Variants",
     "Verdicts",
+    "WordCounts",
 ]

@@ -222,13 +222,13 @@ def _concatenate(tables: list[Table], name: str, path: Path) -> None:
 
 
 def _gather_rejects(store: Store, stages: list[Stage], snapshot: str, path: Path) -> None:
-    frames = []
+    frames = [pl.DataFrame(schema=Rejects.dtypes())]
     for stage in stages:
         if stage.scope is Scope.SNAPSHOT:
             record = store.record(stage.name, snapshot) or {}
-            frames.append(
-                pl.read_parquet(store.folder(stage.name, snapshot, record) / "rejects.parquet")
-            )
+            folder = store.folder(stage.name, snapshot, record)
+            if record["ledger"]["rejected"]:
+                frames.append(pl.read_parquet(folder / "rejects.parquet"))
     write_frame(pl.concat(frames), path, Rejects)
 
 

@@ -5,17 +5,24 @@ In: the tables of a collection, two crawls, or the runs of one system on two sna
 """
 
 from builder.drift.attribution import Attribution, Evaluated, attribute
+from builder.drift.between import measure_pair
 from builder.drift.crawls import compare_crawls
 from builder.drift.measure import measure
 from builder.drift.pairs import of_pair
 from builder.drift.report import render_report
+from builder.drift.series import compare_snapshots
+from builder.drift.words import count_lost, count_snapshot
 
 __all__ = [
     "Attribution",
     "Evaluated",
     "attribute",
     "compare_crawls",
+    "compare_snapshots",
+    "count_lost",
+    "count_snapshot",
     "measure",
+    "measure_pair",
     "of_pair",
     "render_report",
 ]

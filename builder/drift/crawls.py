@@ -15,8 +15,8 @@ from builder.alignment.documents import align_documents
 from builder.documents.tokens import digest, document_tokens
 from builder.drift import documents as document_drift
 from builder.drift.statistics import jaccard
-from builder.drift.vocabulary import compare_words
-from builder.drift.words import count_words
+from builder.drift.vocabulary import IN_ALL, compare_words, put_beside
+from builder.drift.words import count_words, row_groups
 from builder.errors import FormatError, UsageError
 from builder.ingest import ingest_crawl
 from builder.parameters import ChangeParameters, CrawlParameters
@@ -24,17 +24,10 @@ from builder.progress import Progress, Silent
 from builder.resources import Limits
 from builder.sources import Interval, Source
 from builder.tables import Ledger, Table, table_at
-from schemas import Documents, Pages
+from schemas import Documents, Pages, WordCounts
 
 ALWAYS = Interval(-(2**62), 2**62)
 OLD, NEW = "old", "new"
-
-ADDRESSES = """
-CREATE TEMP VIEW documents_map AS
-SELECT doc_id, url_key FROM documents_from
-UNION ALL
-SELECT doc_id, url_key FROM documents_to ANTI JOIN documents_from USING (doc_id)
-"""
 
 
 def compare_crawls(
@@ -83,19 +76,22 @@ def _compare(
     changes = scratch / "document_changes.parquet"
     align_documents(connection, changes, tables[OLD], tables[NEW], (), (OLD, NEW), params, progress)
     connection.read_parquet(str(changes)).create_view("document_changes")
-    connection.execute(ADDRESSES)
+    connection.execute(document_drift.ADDRESSES)
     counts = document_drift.between(connection)
     common = counts["updated"] + counts["unchanged"]
     before, after = common + counts["removed"], common + counts["added"]
     nothing = pl.LazyFrame(schema={"doc_id": pl.String})
-    words = {label: scratch / f"words-{label}.parquet" for label in tables}
+    words = {}
     for label, table in tables.items():
-        count_words(connection, table, nothing, words[label], progress)
+        path = scratch / f"words-{label}.parquet"
+        count_words(connection, row_groups(table), nothing, path)
+        words[label] = Table((path,), WordCounts)
+    put_beside(connection, words, (), scratch / "words.parquet")
     return {
         "documents": counts
         | {"from": before, "to": after}
         | {"common": common, "jaccard": jaccard(common, before, after)},
-        "vocabulary": compare_words(connection, words[OLD], words[NEW], "n", words=True),
+        "vocabulary": compare_words(connection, 0, 1, IN_ALL, words=True),
     }
 
 

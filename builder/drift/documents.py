@@ -17,6 +17,14 @@ from builder.drift.statistics import quantile, share
 HISTOGRAM_BINS = 20
 HOSTS_LISTED = 15
 
+ADDRESSES = """
+CREATE TEMP VIEW documents_map AS
+SELECT doc_id, url_key FROM documents_from
+UNION ALL
+SELECT doc_id, url_key FROM documents_to ANTI JOIN documents_from USING (doc_id)
+"""
+"""The addresses of the documents of two snapshots, for where there is no map of all."""
+
 PATTERNS = """
 SELECT snapshots, count(*) AS ids FROM documents_map GROUP BY snapshots ORDER BY snapshots
 """

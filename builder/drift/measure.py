@@ -7,22 +7,21 @@ rounded to 12 decimals) and `report.html`, made from `drift.json` alone.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import polars as pl
 
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
-from builder.drift.checks import check_pair, check_snapshot
+from builder.drift.between import CHECKS, read_pair
+from builder.drift.checks import check_parameters, check_snapshot
 from builder.drift.checks.parameters import Recorded
 from builder.drift.report import render_report
-from builder.drift.vocabulary import compare_words
-from builder.drift.words import count_words
+from builder.drift.series import PairTables, Series, Tables
+from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, put_beside
 from builder.parameters import ChangeParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -32,48 +31,6 @@ FORMAT = "longeval-drift/1"
 
 SIZES = "SELECT count(*), coalesce(sum(tokens), 0)::BIGINT FROM documents"
 
-Pair = tuple[str, str]
-Tables = Mapping[str, Table]
-PairTables = Mapping[Pair, Table]
-
-
-@dataclass(frozen=True)
-class Series:
-    """The tables of a collection, by snapshot in order of time or by pair of neighbours."""
-
-    documents: Tables
-    queries: Tables
-    qrels: Tables
-    document_changes: PairTables
-    query_changes: PairTables
-    qrel_changes: PairTables
-    documents_map: Table
-    queries_map: Table
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Snapshot names in order of time."""
-        return tuple(self.documents)
-
-    @property
-    def tables(self) -> int:
-        """How many tables there are."""
-        return 3 * len(self.documents) + 3 * len(self.document_changes) + 2
-
-    def view_snapshot(self, connection: duckdb.DuckDBPyConnection, name: str, suffix: str) -> None:
-        """Make `documents`, `queries` and `qrels` of a snapshot views, with a suffix."""
-        self.documents[name].view(connection, f"documents{suffix}")
-        self.queries[name].view(connection, f"queries{suffix}")
-        self.qrels[name].view(connection, f"qrels{suffix}")
-
-    def view_pair(self, connection: duckdb.DuckDBPyConnection, pair: Pair) -> None:
-        """Make all tables of two neighbours views."""
-        for name, suffix in zip(pair, ("_from", "_to"), strict=True):
-            self.view_snapshot(connection, name, suffix)
-        self.document_changes[pair].view(connection, "document_changes")
-        self.query_changes[pair].view(connection, "query_changes")
-        self.qrel_changes[pair].view(connection, "qrel_changes")
-
 
 def measure(
     out: Path,
@@ -81,9 +38,9 @@ def measure(
     documents: Tables,
     queries: Tables,
     qrels: Tables,
-    document_changes: PairTables,
-    query_changes: PairTables,
-    qrel_changes: PairTables,
+    word_counts: Tables,
+    lost_words: PairTables,
+    pair_drift: PairTables,
     documents_map: Table,
     queries_map: Table,
     params: ChangeParameters,
@@ -98,14 +55,14 @@ def measure(
         documents: Documents of each snapshot, by name, in order of time.
         queries: Queries of each snapshot.
         qrels: Judgements of each snapshot.
-        document_changes: Document changes of each pair of consecutive snapshots.
-        query_changes: Query changes of each such pair.
-        qrel_changes: Judgement changes of each such pair.
+        word_counts: Word counts of each snapshot.
+        lost_words: Words of the documents that each step takes from the core.
+        pair_drift: Measures of each pair of consecutive snapshots.
         documents_map: Snapshots that hold each document.
         queries_map: Snapshots that hold each query.
         params: What the change tables were made with; recorded.
         limits: Memory, threads, scratch space.
-        progress: Told of every document whose words are counted.
+        progress: Told of every pair of snapshots whose words are compared.
         recorded: Parameters that snapshots were built with, by dotted key, where they may differ.
 
     Returns:
@@ -115,9 +72,9 @@ def measure(
         documents,
         queries,
         qrels,
-        document_changes,
-        query_changes,
-        qrel_changes,
+        word_counts,
+        lost_words,
+        pair_drift,
         documents_map,
         queries_map,
     )
@@ -146,10 +103,11 @@ def measure_series(
         patterns = document_drift.presence_patterns(connection)
         snapshots, checks = _snapshots(connection, series)
         pairs = []
-        for pair in series.document_changes:
-            series.view_pair(connection, pair)
-            pairs.append(_pair(connection, pair))
-            checks += check_pair(connection, pair, *(recorded.get(name) for name in pair))
+        for pair, table in series.pair_drift.items():
+            parts = read_pair(table)
+            checks.append(check_parameters(pair, *(recorded.get(name) for name in pair)))
+            checks += parts.pop(CHECKS)
+            pairs.append({"from": pair[0], "to": pair[1]} | parts)
         return {
             "format": FORMAT,
             "parameters": params.model_dump(mode="json"),
@@ -186,7 +144,7 @@ def _snapshots(
     listed = query_drift.listed_and_judged(connection)
     nothing = {"listed": 0, "judged": 0, "listed_only": 0, "judged_only": 0}
     for place, name in enumerate(series.names):
-        series.view_snapshot(connection, name, "")
+        series.view_snapshot(connection, name)
         documents, tokens = connection.execute(SIZES).fetchall()[0]
         queries = listed.get(place, nothing)
         rows[place] |= {"documents": documents, "tokens": tokens, "queries": queries}
@@ -194,36 +152,20 @@ def _snapshots(
     return rows, checks
 
 
-def _pair(connection: duckdb.DuckDBPyConnection, pair: Pair) -> dict[str, Any]:
-    return {
-        "from": pair[0],
-        "to": pair[1],
-        "documents": document_drift.between(connection),
-        "queries": query_drift.between(connection),
-        "qrels": judgements.between(connection),
-    }
-
-
 def _vocabulary(
     connection: duckdb.DuckDBPyConnection, series: Series, scratch: Path, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
     """Compare the words of every two snapshots, on all documents and on the aligned core."""
-    names, files = series.names, {}
-    in_all = pl.col("snapshots").list.len() == len(names)
-    core = series.documents_map.scan().filter(in_all).select("doc_id")
-    for name, table in series.documents.items():
-        files[name] = scratch / f"words-{name}.parquet"
-        progress.start(f"words of {name}", None, "documents")
-        count_words(connection, table, core, files[name], progress)
-        progress.finish()
-    neighbours = set(series.document_changes)
-    return {
-        label: [
-            {"from": pair[0], "to": pair[1]}
-            | compare_words(
-                connection, files[pair[0]], files[pair[1]], column, words=pair in neighbours
-            )
-            for pair in combinations(names, 2)
-        ]
-        for label, column in (("all", "n"), ("core", "core"))
-    }
+    names = series.names
+    lost = list(series.lost_words.values())
+    put_beside(connection, series.word_counts, lost, scratch / "words.parquet")
+    result: dict[str, list[dict[str, Any]]] = {IN_ALL: [], IN_CORE: []}
+    progress.start("words", len(names) * (len(names) - 1), "comparisons")
+    for about, found in result.items():
+        for before, after in combinations(range(len(names)), 2):
+            listed = after == before + 1
+            words = compare_words(connection, before, after, about, words=listed)
+            found.append({"from": names[before], "to": names[after]} | words)
+            progress.advance(1)
+    progress.finish()
+    return result

@@ -1,13 +1,16 @@
-"""How the vocabulary changed between two snapshots.
+r"""How the vocabulary changed between two snapshots.
 
-In: word counts of both (see `builder.drift.words`). Out: type overlap, Jensen-Shannon divergence of
-the unigram distributions in bits, the share of tokens that the other snapshot does not know, and
-the words that contributed most.
+In: word counts of snapshots (see `builder.drift.words`). Out: type overlap, Jensen-Shannon
+divergence of the unigram distributions in bits, the share of tokens that the other snapshot does
+not know, and the words that contributed most.
 
-All numbers follow from how many words have n_from and n_to occurrences, which is counted in the
-engine; the few divisions and logarithms are done on those classes, in a fixed order.
+The counts of all snapshots are put beside each other once, a row for each token, so that two of
+them are compared without a look at the tokens. All numbers follow from how many words have n_from
+and n_to occurrences, which is counted in the engine; the few divisions and logarithms are done on
+those classes, in a fixed order.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,51 +18,93 @@ import duckdb
 import polars as pl
 
 from builder.drift.statistics import divergence_terms, jaccard, jensen_shannon, share
+from builder.tables import Table
 
 WORDS_LISTED = 20
 
-JOINED = """
-CREATE OR REPLACE TEMP VIEW joined_words AS
-SELECT token, coalesce(f.n, 0) AS n_from, coalesce(t.n, 0) AS n_to
-FROM words_from AS f FULL JOIN words_to AS t USING (token)
+IN_ALL, IN_CORE = "all", "core"
+"""What a comparison is about: all documents, or those that every snapshot holds."""
+
+BESIDE = """
+SELECT token, regexp_full_match(token, '\\p{{L}}{{2,}}') AS is_word, {columns}
+FROM counted GROUP BY token
+"""
+
+COLUMNS = """
+coalesce(sum(n) FILTER (place = {place:d}), 0)::BIGINT AS all_{place:d},
+coalesce(sum(core) FILTER (place = {place:d}), 0)::BIGINT AS core_{place:d}
 """
 
 CLASSES = """
-SELECT n_from, n_to, count(*) AS types,
-       count(*) FILTER (regexp_full_match(token, '\\p{L}{2,}')) AS words
-FROM joined_words GROUP BY n_from, n_to ORDER BY n_from, n_to
+SELECT {before} AS n_from, {after} AS n_to, count(*) AS types,
+       count(*) FILTER (is_word) AS words
+FROM words WHERE {before} > 0 OR {after} > 0 GROUP BY ALL ORDER BY ALL
 """
 
 MEMBERS = """
 SELECT token AS word, n_from, n_to
-FROM joined_words JOIN wanted USING (n_from, n_to)
-WHERE regexp_full_match(token, '\\p{L}{2,}')
+FROM words JOIN wanted ON {before} = n_from AND {after} = n_to
+WHERE is_word
 ORDER BY place, token
 """
 
 
-def compare_words(
-    connection: duckdb.DuckDBPyConnection, before: Path, after: Path, column: str, *, words: bool
-) -> dict[str, Any]:
-    """Compare two word count files.
+def put_beside(
+    connection: duckdb.DuckDBPyConnection,
+    counts: Mapping[str, Table],
+    lost: Sequence[Table],
+    target: Path,
+) -> None:
+    """Write the counts of all snapshots, a row for each token, and make them the view `words`.
 
     Args:
-        connection: Joins them, spilling where they do not fit.
-        before: Counts of the earlier snapshot.
-        after: Counts of the later snapshot.
-        column: `n` (all documents) or `core` (documents of every snapshot).
+        connection: Groups them, spilling where they do not fit.
+        counts: `word_counts` of each snapshot, by name, in order of time.
+        lost: `lost_words` of every step.
+        target: The file to write.
+    """
+    connection.execute("SET VARIABLE names = $names", {"names": list(counts)})
+    relations = [
+        connection.read_parquet([str(path) for path in table.paths]).select(
+            f"token, {place:d} AS place, n, core"
+        )
+        for place, table in enumerate(counts.values())
+    ]
+    relations += [
+        connection.read_parquet([str(path) for path in table.paths]).select(
+            "token, list_position(getvariable('names'), snapshot) - 1 AS place, 0 AS n, -n AS core"
+        )
+        for table in lost
+    ]
+    whole, *others = relations
+    for other in others:
+        whole = whole.union(other)
+    whole.create_view("counted")
+    columns = ",".join(COLUMNS.format(place=place) for place in range(len(counts)))
+    connection.sql(BESIDE.format(columns=columns)).write_parquet(str(target))
+    connection.read_parquet(str(target)).create_view("words")
+
+
+def compare_words(
+    connection: duckdb.DuckDBPyConnection, before: int, after: int, about: str, *, words: bool
+) -> dict[str, Any]:
+    """Compare the words of two snapshots; needs the view `words`.
+
+    Args:
+        connection: Holds the view.
+        before: Place of the earlier snapshot.
+        after: Place of the later snapshot.
+        about: `IN_ALL` or `IN_CORE`.
         words: Whether to list the words that rose and fell.
     """
-    for name, path in (("words_from", before), ("words_to", after)):
-        counts = connection.read_parquet(str(path)).filter(f"{column} > 0")
-        counts.select(f"token, {column} AS n").create_view(name)
-    connection.execute(JOINED)
-    classes = connection.sql(CLASSES).pl()
+    columns = {"before": f"{about}_{before:d}", "after": f"{about}_{after:d}"}
+    classes = connection.sql(CLASSES.format(**columns)).pl()
     result = measures({(a, b): types for a, b, types, _ in classes.iter_rows()})
     if words and result["js_bits"] is not None:
         rising, falling = _ranked(classes)
-        result["rising"] = _members(connection, rising)
-        result["falling"] = _members(connection, falling)
+        members = MEMBERS.format(**columns)
+        result["rising"] = _members(connection, members, rising)
+        result["falling"] = _members(connection, members, falling)
     return result
 
 
@@ -109,8 +154,10 @@ def _first(rows: pl.DataFrame) -> pl.DataFrame:
     return enough.select("n_from", "n_to").with_row_index("place")
 
 
-def _members(connection: duckdb.DuckDBPyConnection, wanted: pl.DataFrame) -> list[dict[str, Any]]:
+def _members(
+    connection: duckdb.DuckDBPyConnection, sql: str, wanted: pl.DataFrame
+) -> list[dict[str, Any]]:
     connection.register("wanted", wanted.to_arrow())
-    members: pl.DataFrame = connection.sql(MEMBERS).limit(WORDS_LISTED).pl()
+    members: pl.DataFrame = connection.sql(sql).limit(WORDS_LISTED).pl()
     connection.unregister("wanted")
     return members.to_dicts()

@@ -1,11 +1,13 @@
-r"""Count the words of every snapshot, in bounded memory.
+r"""Count the words of snapshots, in bounded memory: the stages `words` and `lost_words`.
 
-In: documents tables, and which documents are in every snapshot. Out: one Parquet file for each
-snapshot with `token`, `n` (occurrences) and `core` (occurrences in documents of the aligned core),
-sorted by token. Tokens are `\w+`, lower-cased, of title and text.
+In: documents of a snapshot and of those before it. Out: `word_counts`, occurrences of each token in
+all documents and in those of the core so far (held by all earlier snapshots too), and `lost_words`,
+occurrences in documents that leave the core with the next snapshot. What is in the core of all
+snapshots follows by subtraction, so that one more snapshot has only the texts counted that it
+brings, and those of the documents that it lacks. Tokens are `\w+`, lower-cased, of title and text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import duckdb
@@ -14,7 +16,9 @@ import pyarrow.parquet as pq
 
 from builder.documents.tokens import document_tokens
 from builder.progress import Progress
-from builder.tables import Table
+from builder.resources import Limits
+from builder.tables import Ledger, RejectWriter, Table, write_query
+from schemas import LostWords, WordCounts
 
 ROWS_BEFORE_FLUSH = 1_000_000
 
@@ -23,45 +27,109 @@ SELECT token, sum(n)::BIGINT AS n, sum(core)::BIGINT AS core
 FROM partial GROUP BY token ORDER BY token
 """
 
+MERGE_LOST = """
+SELECT list_extract(getvariable('names'), place + 1) AS snapshot, token, sum(n)::BIGINT AS n
+FROM partial GROUP BY ALL ORDER BY ALL
+"""
+
+
+def count_snapshot(
+    out: Path,
+    *,
+    documents: Table,
+    earlier: tuple[Table, ...],
+    limits: Limits,
+    progress: Progress,
+) -> Ledger:
+    """Write `word_counts` of a snapshot.
+
+    Args:
+        out: Existing empty folder; receives the table and `rejects` (always empty).
+        documents: Documents of the snapshot.
+        earlier: Documents of the snapshots before it.
+        limits: Memory, threads, scratch space.
+        progress: Told of every document.
+
+    Returns:
+        Documents; none is rejected.
+    """
+    ledger = Ledger("documents")
+    core = limits.scratch / "core.parquet"
+    with limits.connect(share=0.5) as connection:
+        _write_ids(connection, (documents, *earlier), None, core)
+        rows = _told(row_groups(documents), ledger, progress)
+        count_words(connection, rows, pl.scan_parquet(core), out / "word_counts.parquet")
+    with RejectWriter(out, "words", ledger):
+        return ledger
+
+
+def count_lost(
+    out: Path,
+    *,
+    earlier: Mapping[str, Table],
+    documents_to: Table,
+    limits: Limits,
+    progress: Progress,
+) -> Ledger:
+    """Write `lost_words` of the step to a snapshot.
+
+    Args:
+        out: Existing empty folder; receives the table and `rejects` (always empty).
+        earlier: Documents of all snapshots before it, by name, in order of time.
+        documents_to: Documents of the snapshot.
+        limits: Memory, threads, scratch space.
+        progress: Told of every document that leaves the core.
+
+    Returns:
+        Versions of documents that leave the core; none is rejected.
+    """
+    ledger = Ledger("documents")
+    lost = limits.scratch / "lost.parquet"
+    with limits.connect(share=0.5) as connection:
+        _write_ids(connection, tuple(earlier.values()), documents_to, lost)
+        parts: list[duckdb.DuckDBPyRelation] = []
+        for place, documents in enumerate(earlier.values()):
+            folder = limits.scratch / f"lost-{place}"
+            rows = _told(row_groups(documents, pl.scan_parquet(lost)), ledger, progress)
+            _write_partial(rows, pl.scan_parquet(lost), folder)
+            counts = connection.read_parquet(str(folder / "*.parquet"))
+            parts.append(counts.select(f"{place} AS place, token, n"))
+        _union(parts).create_view("partial")
+        connection.execute("SET VARIABLE names = $names", {"names": list(earlier)})
+        write_query(connection, MERGE_LOST, out / "lost_words.parquet", LostWords)
+    with RejectWriter(out, "lost_words", ledger):
+        return ledger
+
 
 def count_words(
     connection: duckdb.DuckDBPyConnection,
-    documents: Table,
+    rows: Iterable[pl.DataFrame],
     core: pl.LazyFrame,
     target: Path,
-    progress: Progress,
 ) -> None:
-    """Write the word counts of one snapshot.
+    """Write word counts as `schemas.WordCounts` has them.
 
     Args:
         connection: Merges partial counts, spilling where they do not fit.
-        documents: Documents of the snapshot.
-        core: `doc_id` of the documents that every snapshot holds, sorted.
-        target: The file to write; partial counts are kept in a folder beside it.
-        progress: Told of every document.
+        rows: `doc_id`, `title`, `text`, some documents at a time.
+        core: `doc_id` of the documents of the core, sorted.
+        target: The file to write; partial counts are kept in a folder beside it for the while.
     """
     partial = target.with_suffix("")
-    partial.mkdir()
-    pending: list[pl.DataFrame] = []
-    part = 0
-    for rows in row_groups(documents):
-        pending.append(word_counts(rows, core))
-        progress.advance(rows.height)
-        if sum(frame.height for frame in pending) >= ROWS_BEFORE_FLUSH:
-            _flush(pending, partial / f"{part:05d}.parquet")
-            part += 1
-    _flush(pending, partial / f"{part:05d}.parquet")
+    _write_partial(rows, core, partial)
     connection.read_parquet(str(partial / "*.parquet")).create_view("partial")
-    connection.sql(MERGE).write_parquet(str(target))
+    write_query(connection, MERGE, target, WordCounts)
     connection.execute("DROP VIEW partial")
+    for path in sorted(partial.iterdir()):
+        path.unlink()
+    partial.rmdir()
 
 
 def word_counts(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
     """Occurrences of each token: `token`, `n`, and `core`, those within documents of the core."""
     if documents.is_empty():
-        return pl.DataFrame(schema={"token": pl.String, "n": pl.Int64, "core": pl.Int64})
-    low, high = documents["doc_id"].min(), documents["doc_id"].max()
-    near = core.filter(pl.col("doc_id").is_between(pl.lit(low), pl.lit(high))).collect()["doc_id"]
+        return _nothing()
+    near = _near(core, documents["doc_id"])
     return (
         documents.lazy()
         .select(
@@ -76,17 +144,87 @@ def word_counts(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-def row_groups(documents: Table) -> Iterator[pl.DataFrame]:
-    """Id, title and text of documents, one row group (16 MiB of text) at a time."""
+def row_groups(documents: Table, only: pl.LazyFrame | None = None) -> Iterator[pl.DataFrame]:
+    """Id, title and text of documents, one row group (16 MiB of text) at a time.
+
+    Args:
+        documents: The documents.
+        only: `doc_id` of those that are wanted, sorted; None: all.
+    """
     for path in documents.paths:
         with pq.ParquetFile(path) as file:
             for number in range(file.num_row_groups):
-                group = file.read_row_group(number, columns=["doc_id", "title", "text"])
-                yield pl.DataFrame(group)
+                ids = pl.DataFrame(file.read_row_group(number, columns=["doc_id"]))["doc_id"]
+                wanted = None if only is None else ids.is_in(_near(only, ids).implode())
+                if wanted is not None and not wanted.any():
+                    continue
+                rows = pl.DataFrame(file.read_row_group(number, columns=["title", "text"]))
+                rows = rows.insert_column(0, ids)
+                yield rows if wanted is None else rows.filter(wanted)
+
+
+def _told(
+    groups: Iterable[pl.DataFrame], ledger: Ledger, progress: Progress
+) -> Iterator[pl.DataFrame]:
+    """The groups, counted as they go by."""
+    for rows in groups:
+        ledger.rows_in += rows.height
+        ledger.rows_out += rows.height
+        progress.advance(rows.height)
+        yield rows
+
+
+def _write_ids(
+    connection: duckdb.DuckDBPyConnection,
+    held: tuple[Table, ...],
+    lacking: Table | None,
+    target: Path,
+) -> None:
+    """Write the ids that are in all of some tables, and not in another, sorted."""
+    first, *others = [_ids(connection, table) for table in held]
+    ids = first
+    for other in others:
+        ids = ids.join(other, "doc_id", how="semi")
+    if lacking is not None:
+        ids = ids.join(_ids(connection, lacking), "doc_id", how="anti")
+    ids.order("doc_id").write_parquet(str(target))
+
+
+def _ids(connection: duckdb.DuckDBPyConnection, table: Table) -> duckdb.DuckDBPyRelation:
+    return connection.read_parquet([str(path) for path in table.paths]).select("doc_id")
+
+
+def _near(ids: pl.LazyFrame, documents: pl.Series) -> pl.Series:
+    """Those of some sorted ids that may be among a few documents."""
+    low, high = documents.min(), documents.max()
+    return ids.filter(pl.col("doc_id").is_between(pl.lit(low), pl.lit(high))).collect()["doc_id"]
+
+
+def _write_partial(rows: Iterable[pl.DataFrame], core: pl.LazyFrame, folder: Path) -> None:
+    """Write word counts of some documents after others: a token may be in several files."""
+    folder.mkdir()
+    pending: list[pl.DataFrame] = []
+    part = 0
+    for group in rows:
+        pending.append(word_counts(group, core))
+        if sum(frame.height for frame in pending) >= ROWS_BEFORE_FLUSH:
+            _flush(pending, folder / f"{part:05d}.parquet")
+            part += 1
+    _flush(pending, folder / f"{part:05d}.parquet")
 
 
 def _flush(pending: list[pl.DataFrame], path: Path) -> None:
-    nothing = pl.DataFrame(schema={"token": pl.String, "n": pl.Int64, "core": pl.Int64})
-    rows = pl.concat([nothing, *pending]).group_by("token").agg(pl.col("n", "core").sum())
+    rows = pl.concat([_nothing(), *pending]).group_by("token").agg(pl.col("n", "core").sum())
     rows.write_parquet(path)
     pending.clear()
+
+
+def _nothing() -> pl.DataFrame:
+    return pl.DataFrame(schema={"token": pl.String, "n": pl.Int64, "core": pl.Int64})
+
+
+def _union(relations: list[duckdb.DuckDBPyRelation]) -> duckdb.DuckDBPyRelation:
+    whole, *others = relations
+    for other in others:
+        whole = whole.union(other)
+    return whole

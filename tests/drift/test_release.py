@@ -12,8 +12,8 @@ import pytest
 from builder.drift import judgements, queries
 from builder.drift.checks import attachment, lists
 from builder.keys import doc_id, key64, query_id
-from schemas import Documents, Qrels, Queries
-from tests.drift.worlds import frame, store
+from schemas import DocumentChanges, Qrels, Queries
+from tests.drift.worlds import compare, frame
 
 Edition = tuple[dict[str, str], dict[tuple[str, str], int]]
 """Texts of listed queries by id, and grades by query and document."""
@@ -54,20 +54,15 @@ def editions(shared: Path) -> dict[str, Edition]:
 
 
 def connected(
-    editions: dict[str, Edition], first: str, second: str, folder: Path
+    editions: dict[str, Edition], first: str, second: str
 ) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]]:
-    months = {
-        name: (frame([], Documents), *tables(editions[edition]))
-        for name, edition in (("2022-06", first), ("2022-07", second))
-    }
-    series, _ = store(folder / "series", months)
-    connection = duckdb.connect()
-    series.view_pair(connection, ("2022-06", "2022-07"))
+    connection = compare(tables(editions[first]), tables(editions[second]))
+    connection.register("document_changes", frame([], DocumentChanges).to_arrow())
     return connection, judgements.between(connection)
 
 
-def test_two_real_months(editions: dict[str, Edition], tmp_path: Path) -> None:
-    connection, found = connected(editions, "2022-06", "2022-07", tmp_path)
+def test_two_real_months(editions: dict[str, Edition]) -> None:
+    connection, found = connected(editions, "2022-06", "2022-07")
     overlaps = lists.overlaps_agree(connection)
     (texts, before), (later_texts, after) = editions["2022-06"], editions["2022-07"]
     listed = [texts.keys(), later_texts.keys()]
@@ -86,10 +81,8 @@ def test_two_real_months(editions: dict[str, Edition], tmp_path: Path) -> None:
     assert 0.066 <= found["flip_rate"] <= 0.088
 
 
-def test_half_of_the_listed_queries_have_no_judgement(
-    editions: dict[str, Edition], tmp_path: Path
-) -> None:
-    connection, _ = connected(editions, "2022-06", "2022-07", tmp_path)
+def test_half_of_the_listed_queries_have_no_judgement(editions: dict[str, Edition]) -> None:
+    connection, _ = connected(editions, "2022-06", "2022-07")
     for side in ("from", "to"):
         connection.execute(f"CREATE OR REPLACE VIEW queries AS FROM queries_{side}")
         connection.execute(f"CREATE OR REPLACE VIEW qrels AS FROM qrels_{side}")
@@ -100,8 +93,8 @@ def test_half_of_the_listed_queries_have_no_judgement(
     assert "the set of judged queries changed by construction" in overlaps.evidence
 
 
-def test_the_broken_edition_is_found(editions: dict[str, Edition], tmp_path: Path) -> None:
-    connection, _ = connected(editions, "2022-06 _broken_release", "2022-07", tmp_path)
+def test_the_broken_edition_is_found(editions: dict[str, Edition]) -> None:
+    connection, _ = connected(editions, "2022-06 _broken_release", "2022-07")
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
     missing = lists.judged_are_listed(connection)
@@ -114,8 +107,8 @@ def test_the_broken_edition_is_found(editions: dict[str, Edition], tmp_path: Pat
     assert attachment.pairs_recur(connection).found is None
 
 
-def test_the_repaired_edition_is_not(editions: dict[str, Edition], tmp_path: Path) -> None:
-    connection, found = connected(editions, "2022-06", "2022-07", tmp_path)
+def test_the_repaired_edition_is_not(editions: dict[str, Edition]) -> None:
+    connection, found = connected(editions, "2022-06", "2022-07")
     assert attachment.none_gathers_judgements(connection).found is False
     assert attachment.pairs_recur(connection).found is False
     assert found["kappa"] > 0.4

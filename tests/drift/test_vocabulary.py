@@ -3,6 +3,8 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -12,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builder.drift.words
-from builder.drift.vocabulary import compare_words, measures
-from builder.drift.words import count_words
-from builder.progress import Silent
+from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, measures, put_beside
+from builder.drift.words import count_words, row_groups
 from builder.tables import Table, write_frame
-from schemas import Documents
+from schemas import Documents, WordCounts
 from tests.drift.worlds import frame, page
 
 
@@ -24,11 +25,21 @@ def counted(folder: Path, name: str, texts: list[str], core: list[int]) -> Path:
     rows = [page(f"https://site.fr/{n}", "Titre", text) for n, text in enumerate(texts)]
     path = folder / f"{name}-documents.parquet"
     write_frame(frame(rows, Documents), path, Documents)
-    ids = pl.LazyFrame({"doc_id": [rows[n]["doc_id"] for n in core]}, schema={"doc_id": pl.String})
+    ids = pl.LazyFrame(
+        {"doc_id": sorted(rows[n]["doc_id"] for n in core)}, schema={"doc_id": pl.String}
+    )
+    target = folder / f"{name}.parquet"
     with duckdb.connect() as connection:
-        target = folder / f"{name}.parquet"
-        count_words(connection, Table((path,), Documents), ids, target, Silent())
+        count_words(connection, row_groups(Table((path,), Documents)), ids, target)
     return target
+
+
+@contextmanager
+def beside(folder: Path, *files: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    counts = {f"2022-0{n + 1}": Table((path,), WordCounts) for n, path in enumerate(files)}
+    with duckdb.connect() as connection:
+        put_beside(connection, counts, (), folder / "beside.parquet")
+        yield connection
 
 
 TEXTS = (["Le pain, le sel. 42", "l'eau du puits"], ["Le pain frais", "l'eau du puits", "neige !"])
@@ -49,9 +60,9 @@ def test_words_are_counted(tmp_path: Path) -> None:
 def test_measures_equal_plain_python(tmp_path: Path) -> None:
     files = [counted(tmp_path, name, t, [0]) for name, t in zip("ab", TEXTS, strict=True)]
     first, second = (python_counts(texts) for texts in TEXTS)
-    with duckdb.connect() as connection:
-        found = compare_words(connection, files[0], files[1], "n", words=True)
-        core = compare_words(connection, files[0], files[1], "core", words=False)
+    with beside(tmp_path, *files) as connection:
+        found = compare_words(connection, 0, 1, IN_ALL, words=True)
+        core = compare_words(connection, 0, 1, IN_CORE, words=False)
     assert found["types_common"] == len(first.keys() & second.keys())
     assert found["jaccard"] == len(first.keys() & second.keys()) / len(first.keys() | second.keys())
     unknown = sum(n for word, n in second.items() if word not in first)
@@ -83,8 +94,8 @@ def test_pieces_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_no_document(tmp_path: Path) -> None:
     empty, full = counted(tmp_path, "a", [], []), counted(tmp_path, "b", ["un"], [])
-    with duckdb.connect() as connection:
-        found = compare_words(connection, empty, full, "n", words=True)
+    with beside(tmp_path, empty, full) as connection:
+        found = compare_words(connection, 0, 1, IN_ALL, words=True)
     assert found["js_bits"] is None
     assert found["jaccard"] == 0.0
     assert found["oov_share"] == 1.0

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +10,19 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.alignment import changes, maps
 from builder.alignment.changes import QREL_CHANGES, QUERY_CHANGES
 from builder.documents.tokens import digest, tokens
-from builder.drift.measure import Series
+from builder.drift.series import Series, compare_snapshots
 from builder.keys import doc_id, key64, query_id
 from builder.parameters import ChangeParameters
 from builder.progress import Silent
 from builder.resources import Limits
-from builder.tables import Table, table_at, write_frame
+from builder.tables import Table, write_frame
 from schemas import (
     Contract,
-    DocumentChanges,
     Documents,
-    DocumentsMap,
-    QrelChanges,
     Qrels,
     Queries,
-    QueriesMap,
-    QueryChanges,
 )
 
 SYLLABLES = ("ba", "ce", "di", "fo", "gu", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "zo")
@@ -206,48 +199,6 @@ def store(folder: Path, months: Mapping[str, Month]) -> tuple[Series, Limits]:
             path.parent.mkdir(exist_ok=True)
             write_frame(table, path, contract)
             each[name][month] = Table((path,), contract)
-    return _align(folder, each, limits), limits
-
-
-def _align(folder: Path, each: Mapping[str, Mapping[str, Table]], limits: Limits) -> Series:
-    names = list(each["documents"])
-    pairs = {pair: folder / "_".join(pair) for pair in pairwise(names)}
-    for place, (pair, out) in enumerate(pairs.items()):
-        out.mkdir()
-        sides = {
-            f"{table}_{side}": each[table][name]
-            for name, side in zip(pair, ("from", "to"), strict=True)
-            for table in each
-        }
-        changes(
-            out,
-            **sides,
-            earlier=tuple(each["documents"][name] for name in names[:place]),
-            from_snapshot=pair[0],
-            to_snapshot=pair[1],
-            params=ChangeParameters(),
-            limits=limits,
-            progress=Silent(),
-        )
     (folder / "maps").mkdir()
-    maps(
-        folder / "maps",
-        documents=each["documents"],
-        queries=each["queries"],
-        limits=limits,
-        progress=Silent(),
-    )
-
-    def of_pairs(name: str, contract: type[Contract]) -> dict[tuple[str, str], Table]:
-        return {pair: table_at(out, name, contract) for pair, out in pairs.items()}
-
-    return Series(
-        each["documents"],
-        each["queries"],
-        each["qrels"],
-        of_pairs("document_changes", DocumentChanges),
-        of_pairs("query_changes", QueryChanges),
-        of_pairs("qrel_changes", QrelChanges),
-        documents_map=table_at(folder / "maps", "documents_map", DocumentsMap),
-        queries_map=table_at(folder / "maps", "queries_map", QueriesMap),
-    )
+    series, _ = compare_snapshots(folder / "maps", each, ChangeParameters(), limits, Silent())
+    return series, limits

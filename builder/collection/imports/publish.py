@@ -3,20 +3,18 @@
 import shutil
 from calendar import monthrange
 from datetime import date, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from builder.alignment import changes, maps
 from builder.collection import layout as places
 from builder.collection.card import write_release_card
 from builder.collection.croissant import write_croissant
 from builder.collection.imports.found import ReleasedSnapshot
 from builder.collection.manifest import write_manifest
 from builder.content import content_hash
-from builder.drift import measure
+from builder.drift import compare_snapshots, measure
 from builder.parameters import ChangeParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -25,7 +23,6 @@ from builder.tables import Table, TableWriter, table_at, write_frame
 from schemas import TABLES, Topics
 
 MAIN = ("documents", "queries", "qrels")
-CHANGES = ("document_changes", "query_changes", "qrel_changes")
 
 
 def publish_release(
@@ -66,46 +63,14 @@ def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress)
     tables = {kind: {name: _table(folder, name, kind) for name in names} for kind in MAIN}
     scratch = Limits(limits.scratch / "compare", limits.threads, limits.memory)
     scratch.scratch.mkdir()
-    found: dict[str, dict[tuple[str, str], Table]] = {name: {} for name in CHANGES}
-    for place, pair in enumerate(pairwise(names)):
-        home = scratch.scratch / "_".join(pair)
-        home.mkdir()
-        sides = {
-            f"{kind}_{side}": tables[kind][snapshot]
-            for kind in MAIN
-            for side, snapshot in zip(("from", "to"), pair, strict=True)
-        }
-        changes(
-            home,
-            **sides,
-            earlier=tuple(tables["documents"][name] for name in names[:place]),
-            from_snapshot=pair[0],
-            to_snapshot=pair[1],
-            params=ChangeParameters(),
-            limits=_private(scratch, f"pair-{place}"),
-            progress=progress,
-        )
-        for name in CHANGES:
-            found[name][pair] = table_at(home, name, TABLES[name])
-    maps(
-        folder,
-        documents=tables["documents"],
-        queries=tables["queries"],
-        limits=_private(scratch, "maps"),
-        progress=progress,
-    )
+    series, found = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
+    home = scratch.scratch / "drift"
+    home.mkdir()
     measure(
         folder,
-        documents=tables["documents"],
-        queries=tables["queries"],
-        qrels=tables["qrels"],
-        document_changes=found["document_changes"],
-        query_changes=found["query_changes"],
-        qrel_changes=found["qrel_changes"],
-        documents_map=table_at(folder, "documents_map", TABLES["documents_map"]),
-        queries_map=table_at(folder, "queries_map", TABLES["queries_map"]),
+        **vars(series),
         params=ChangeParameters(),
-        limits=_private(scratch, "drift"),
+        limits=Limits(home, limits.threads, limits.memory),
         progress=progress,
     )
     (folder / "rejects.parquet").unlink()
@@ -116,12 +81,6 @@ def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress)
                 for batch in table.batches():
                     writer.write(batch)
     shutil.rmtree(scratch.scratch)
-
-
-def _private(limits: Limits, name: str) -> Limits:
-    folder = limits.scratch / name
-    folder.mkdir()
-    return Limits(folder, limits.threads, limits.memory)
 
 
 def _define(

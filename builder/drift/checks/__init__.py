@@ -36,25 +36,23 @@ def check_snapshot(connection: duckdb.DuckDBPyConnection, snapshot: str) -> list
     ]
 
 
-def check_pair(
-    connection: duckdb.DuckDBPyConnection,
-    pair: Sequence[str],
-    before: Recorded | None = None,
-    after: Recorded | None = None,
-) -> list[dict[str, Any]]:
-    """Findings about two consecutive snapshots; needs all views named above.
+def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> list[dict[str, Any]]:
+    """Findings about two consecutive snapshots; needs all views named above."""
+    return [finding(check.name, check.asks, check.answer(connection), pair) for check in OF_PAIR]
+
+
+def check_parameters(
+    pair: Sequence[str], before: Recorded | None = None, after: Recorded | None = None
+) -> dict[str, Any]:
+    """Finding about the parameters of two consecutive snapshots.
 
     Args:
-        connection: Holds the views.
         pair: Names of both snapshots.
         before: Parameters recorded for the earlier one, by dotted key.
         after: Those of the later one.
     """
     recorded = parameters_agree(before, after)
-    return [
-        finding("parameters_agree", "Do recorded parameters agree?", recorded, pair),
-        *(finding(check.name, check.asks, check.answer(connection), pair) for check in OF_PAIR),
-    ]
+    return finding("parameters_agree", "Do recorded parameters agree?", recorded, pair)
 
 
 def finding(name: str, asks: str, outcome: Outcome, snapshots: Sequence[str]) -> dict[str, Any]:
@@ -69,4 +67,12 @@ def finding(name: str, asks: str, outcome: Outcome, snapshots: Sequence[str]) ->
     }
 
 
-__all__ = ["OF_PAIR", "OF_SNAPSHOT", "Check", "Outcome", "check_pair", "check_snapshot"]
+__all__ = [
+    "OF_PAIR",
+    "OF_SNAPSHOT",
+    "Check",
+    "Outcome",
+    "check_pair",
+    "check_parameters",
+    "check_snapshot",
+]

@@ -1,0 +1,161 @@
+"""The tables of a collection that drift reads, and how they are made outside the pipeline."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from builder.alignment import changes, maps
+from builder.drift.between import measure_pair
+from builder.drift.words import count_lost, count_snapshot
+from builder.parameters import ChangeParameters
+from builder.progress import Progress
+from builder.resources import Limits
+from builder.tables import Table, table_at
+from schemas import TABLES
+
+CHANGES = ("document_changes", "query_changes", "qrel_changes")
+
+Pair = tuple[str, str]
+Tables = Mapping[str, Table]
+PairTables = Mapping[Pair, Table]
+
+
+@dataclass(frozen=True)
+class Series:
+    """The tables of a collection, by snapshot in order of time or by pair of neighbours."""
+
+    documents: Tables
+    queries: Tables
+    qrels: Tables
+    word_counts: Tables
+    lost_words: PairTables
+    pair_drift: PairTables
+    documents_map: Table
+    queries_map: Table
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Snapshot names in order of time."""
+        return tuple(self.documents)
+
+    @property
+    def tables(self) -> int:
+        """How many tables there are."""
+        return 4 * len(self.documents) + 2 * len(self.pair_drift) + 2
+
+    def view_snapshot(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+        """Make `documents`, `queries` and `qrels` of a snapshot views."""
+        self.documents[name].view(connection, "documents")
+        self.queries[name].view(connection, "queries")
+        self.qrels[name].view(connection, "qrels")
+
+
+def compare_snapshots(
+    out: Path,
+    main: Mapping[str, Tables],
+    params: ChangeParameters,
+    limits: Limits,
+    progress: Progress,
+) -> tuple[Series, dict[str, dict[Pair, Table]]]:
+    """Make what drift reads from the main tables of snapshots.
+
+    Args:
+        out: Existing folder, to which the maps are written.
+        main: `documents`, `queries` and `qrels`, each by snapshot in order of time.
+        params: How documents are compared.
+        limits: Memory, threads, and the scratch space that receives all other tables.
+        progress: Told of documents.
+
+    Returns:
+        The series, and the change tables by name and pair.
+    """
+    steps = _Steps(main, params, limits, progress)
+    names = list(main["documents"])
+    counts = {name: steps.count(place) for place, name in enumerate(names)}
+    pairs = {pair: steps.compare(place, pair) for place, pair in enumerate(pairwise(names))}
+    maps(
+        out,
+        documents=main["documents"],
+        queries=main["queries"],
+        limits=steps.private("maps"),
+        progress=progress,
+    )
+
+    def of_pairs(name: str) -> dict[Pair, Table]:
+        return {pair: table_at(home, name, TABLES[name]) for pair, home in pairs.items()}
+
+    series = Series(
+        main["documents"],
+        main["queries"],
+        main["qrels"],
+        counts,
+        of_pairs("lost_words"),
+        of_pairs("pair_drift"),
+        documents_map=table_at(out, "documents_map", TABLES["documents_map"]),
+        queries_map=table_at(out, "queries_map", TABLES["queries_map"]),
+    )
+    return series, {name: of_pairs(name) for name in CHANGES}
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The stages on single snapshots and pairs, each in a folder of its own."""
+
+    main: Mapping[str, Tables]
+    params: ChangeParameters
+    limits: Limits
+    progress: Progress
+
+    def private(self, name: str) -> Limits:
+        """The limits with a new scratch folder."""
+        folder = self.limits.scratch / name
+        folder.mkdir()
+        return Limits(folder, self.limits.threads, self.limits.memory)
+
+    def count(self, place: int) -> Table:
+        """Word counts of a snapshot."""
+        limits = self.private(f"words-{place}")
+        home = limits.scratch / "out"
+        home.mkdir()
+        documents = list(self.main["documents"].values())
+        count_snapshot(
+            home,
+            documents=documents[place],
+            earlier=tuple(documents[:place]),
+            limits=limits,
+            progress=self.progress,
+        )
+        return table_at(home, "word_counts", TABLES["word_counts"])
+
+    def compare(self, place: int, pair: Pair) -> Path:
+        """All tables of a pair, in one folder."""
+        home = self.limits.scratch / f"pair-{place}"
+        home.mkdir()
+        shared: dict[str, Any] = {
+            f"{kind}_{side}": tables[name]
+            for kind, tables in self.main.items()
+            for side, name in zip(("from", "to"), pair, strict=True)
+        }
+        shared |= {"from_snapshot": pair[0], "to_snapshot": pair[1], "progress": self.progress}
+        documents = list(self.main["documents"].items())
+        changes(
+            home,
+            **shared,
+            earlier=tuple(table for _, table in documents[:place]),
+            params=self.params,
+            limits=self.private(f"changes-{place}"),
+        )
+        count_lost(
+            home,
+            earlier=dict(documents[: place + 1]),
+            documents_to=documents[place + 1][1],
+            limits=self.private(f"lost-{place}"),
+            progress=self.progress,
+        )
+        found: dict[str, Any] = {name: table_at(home, name, TABLES[name]) for name in CHANGES}
+        measure_pair(home, **shared, **found, limits=self.private(f"drift-{place}"))
+        return home
