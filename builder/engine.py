@@ -58,8 +58,12 @@ def _open(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
         base = _idle.pop() if _idle else None
     if base is None:
         return duckdb.connect(config={**FIXED, **settings})
-    for name, value in settings.items():
-        base.execute(f"SET GLOBAL {name} = $value", {"value": value})
+    try:
+        for name, value in settings.items():
+            base.execute(f"SET GLOBAL {name} = $value", {"value": value})
+    except duckdb.Error:
+        base.close()
+        raise
     return base
 
 

@@ -277,7 +277,7 @@ STAGES = (
     ),
     Stage(
         "changes",
-        "1",
+        "2",
         Scope.PAIR,
         changes,
         reads=(

@@ -10,11 +10,12 @@ when each is the other's nearest and their shingle Jaccard is at least `moved`.
 """
 
 import duckdb
+import numpy as np
 import polars as pl
 
 from builder.alignment.overlap import Versions
-from builder.alignment.sketch import sketch
 from builder.alignment.texts import batches_by_size, read_tokens
+from builder.documents.sketch import sketch
 from builder.documents.tokens import tokens
 from builder.parameters import ChangeParameters
 from builder.progress import Progress
@@ -57,7 +58,7 @@ SIMILARITIES = (
     "CREATE TEMP TABLE similarities (gone_id VARCHAR, came_id VARCHAR, similarity DOUBLE)"
 )
 
-BANDS = "CREATE TEMP TABLE {side}_bands (doc_id VARCHAR, band VARCHAR, value UBIGINT)"
+BANDS = "CREATE TEMP TABLE {side}_bands (doc_id VARCHAR, band BIGINT, value UBIGINT)"
 
 CANDIDATES = """
 CREATE TEMP TABLE candidates AS
@@ -136,9 +137,30 @@ def _sketch_side(
     progress.start("moved pages", wanted.height, "documents")
     for piece in batches_by_size(wanted, "tokens"):
         read = read_tokens(documents, piece["doc_id"])
-        _append(connection, f"{side}_bands", sketch(read, shingle))
+        _append(connection, f"{side}_bands", bands(read, shingle))
         progress.advance(piece.height)
     progress.finish()
+
+
+def bands(documents: pl.DataFrame, shingle: int) -> pl.DataFrame:
+    """Bands of texts: two texts of which none agrees are hardly near (`builder.documents.sketch`).
+
+    Args:
+        documents: `doc_id` and `tokens` (list of strings).
+        shingle: Words in a shingle.
+
+    Returns:
+        `doc_id`, `band` (its number) and `value`; bands without any shingle are left out.
+    """
+    sketches = sketch(documents["tokens"].list.join(" "), shingle)
+    row, band = np.nonzero(sketches.filled)
+    return pl.DataFrame(
+        {
+            "doc_id": documents["doc_id"].gather(row),
+            "band": band,
+            "value": sketches.bands[row, band],
+        }
+    )
 
 
 def near_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:

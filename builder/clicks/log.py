@@ -138,7 +138,7 @@ def account_for_rejects(
         reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(account.rejected.items()))
         raise DataError(
             f"expected impressions, found {account.impressions:,} records and none that can be "
-            f"used ({reasons}); see the format of logs in docs/clicks.md"
+            f"used ({reasons}); an impression has a query, a list of results and a list of clicks"
         )
 
 
