@@ -104,11 +104,12 @@ def test_the_card_has_every_test_set(work: Path, tmp_path: Path) -> None:
         "parameters": 8_900_000,
         "averaged": 4,
         "int8": {"scores": scores, "signature": "s"},
+        "beam": {"scores": scores, "beam_size": 4},
         "float32": {"scores": {"a": {**scores["a"], "bleu": 1.25}}},
         "faithful": {"same": 199, "sentences": 200},
     }
     text = write_card(work, tmp_path, figures).read_text()
-    assert "| a | 2 | 1.5 | 20.0 |" in text
+    assert "| a | 2 | 1.5 | 20.0 | 1.5 | 20.0 |" in text
     assert "at most\n0.25" in text or "at most 0.25" in text.replace("\n", " ")
     for name in ("Open Government Licence", "CC BY 2.0 FR", "BSD 3-Clause", "CC0"):
         assert name in text

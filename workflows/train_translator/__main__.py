@@ -57,7 +57,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     from dataclasses import asdict
 
     from workflows.train_translator.card import write_card
-    from workflows.train_translator.evaluate import evaluate, faithful
+    from workflows.train_translator.evaluate import BEAM, evaluate, faithful
     from workflows.train_translator.export import AVERAGED, averaged
     from workflows.train_translator.train import checkpoints
 
@@ -67,6 +67,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "averaged": min(AVERAGED, len(checkpoints(arguments.work))),
         "int8": evaluate(arguments.out, tests),
+        "beam": evaluate(arguments.out, tests, beam_size=BEAM),
         "float32": evaluate(arguments.work / "float32", tests, "float32"),
         "faithful": faithful(model, arguments.work / "float32", tests),
     }

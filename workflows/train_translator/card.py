@@ -18,12 +18,14 @@ def write_card(work: Path, folder: Path, figures: dict[str, Any]) -> Path:
     Args:
         work: Work folder of the training.
         folder: The model's folder.
-        figures: `shape`, `parameters`, `int8`, `float32` (evaluations), `faithful`, `averaged`.
+        figures: `shape`, `parameters`, `int8`, `beam`, `float32` (evaluations), `faithful`,
+            `averaged`.
     """
     account = json.loads((work / "prepared.json").read_text("utf-8"))["corpora"]
     curve = [json.loads(line) for line in (work / "curve.jsonl").read_text("utf-8").splitlines()]
     scores = figures["int8"]["scores"]
     exact = figures["float32"]["scores"]
+    searched = figures["beam"]["scores"]
     template = (HERE / "card.template.md").read_text("utf-8")
     text = template.format(
         **figures["shape"],
@@ -34,9 +36,11 @@ def write_card(work: Path, folder: Path, figures: dict[str, Any]) -> Path:
         minutes=curve[-1]["seconds"] / 60,
         seen=curve[-1]["pairs"],
         averaged=figures["averaged"],
+        beam=figures["beam"]["beam_size"],
         signature=f"sacrebleu `{figures['int8']['signature']}`.",
         scores="\n".join(
-            f"| {name} | {s['sentences']:,} | {s['bleu']:.1f} | {s['chrf']:.1f} |"
+            f"| {name} | {s['sentences']:,} | {s['bleu']:.1f} | {s['chrf']:.1f} "
+            f"| {searched[name]['bleu']:.1f} | {searched[name]['chrf']:.1f} |"
             for name, s in scores.items()
         ),
         same=figures["faithful"]["same"],

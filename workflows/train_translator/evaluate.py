@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 COMPARED = 200
 """Sentences on which the conversion is compared with PyTorch, piece by piece."""
 LONGEST = 100
+BEAM = 4
+"""Width of the beam beside greedy decoding."""
 
 
 def evaluate(

@@ -36,13 +36,37 @@ class Shape:
     dropout: float = 0.1
 
 
+class Dropout(nn.Module):
+    """Dropout whose masks are stretches of numbers that were drawn once.
+
+    Drawing a number for each value took a sixth of the training; where a stretch begins is drawn.
+    """
+
+    masks: Tensor
+    DRAWN = 1 << 23
+
+    def __init__(self, share: float) -> None:
+        """`share`: of the values that are dropped, 0 to below 1."""
+        super().__init__()
+        drawn = torch.rand(self.DRAWN, generator=torch.Generator().manual_seed(5))
+        kept = (drawn >= share).to(torch.bfloat16) / (1 - share)
+        self.register_buffer("masks", kept, persistent=False)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """States with some values dropped, in training; as they are otherwise."""
+        if not self.training:
+            return states
+        begin = int(torch.randint(self.DRAWN - states.numel(), ()))
+        return states * self.masks[begin : begin + states.numel()].view(states.shape)
+
+
 class Attention(nn.Module):
     """Multi-head attention with its norm, a residual around both."""
 
-    def __init__(self, shape: Shape, *, of_source: bool = False) -> None:
+    def __init__(self, shape: Shape, dropout: Dropout, *, of_source: bool = False) -> None:
         """`of_source`: keys and values come from the encoder."""
         super().__init__()
-        width = shape.width
+        self.width = width = shape.width
         self.heads = shape.heads
         self.norm = nn.LayerNorm(width)
         self.of_source = of_source
@@ -52,7 +76,7 @@ class Attention(nn.Module):
             else [nn.Linear(width, 3 * width)]
         )
         self.out = nn.Linear(width, width)
-        self.dropout = nn.Dropout(shape.dropout)
+        self.dropout = dropout
 
     def forward(self, states: Tensor, source: Tensor | None = None, *, causal: bool) -> Tensor:
         """States after attention: float[batch, length, width]."""
@@ -62,10 +86,12 @@ class Attention(nn.Module):
         else:
             queries = self.project[0](normed)
             keys, values = self.project[1](source).chunk(2, dim=-1)
-        attended = functional.scaled_dot_product_attention(
-            self._split(queries), self._split(keys), self._split(values), is_causal=causal
-        )
-        joined = attended.transpose(1, 2).flatten(2)
+        scores = self._split(queries) @ self._split(keys).transpose(2, 3)
+        if causal:
+            later = torch.full(scores.shape[2:], float("-inf"), dtype=scores.dtype).triu(1)
+            scores = scores + later
+        shares = torch.softmax(scores * (self.width // self.heads) ** -0.5, dim=-1)
+        joined = (shares.to(values.dtype) @ self._split(values)).transpose(1, 2).flatten(2)
         return states + self.dropout(self.out(joined))
 
     def _split(self, states: Tensor) -> Tensor:
@@ -76,12 +102,12 @@ class Attention(nn.Module):
 class FeedForward(nn.Module):
     """Two layers around a ReLU with their norm, a residual around all."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, dropout: Dropout) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(shape.width)
         self.inner = nn.Linear(shape.width, shape.inner)
         self.outer = nn.Linear(shape.inner, shape.width)
-        self.dropout = nn.Dropout(shape.dropout)
+        self.dropout = dropout
 
     def forward(self, states: Tensor) -> Tensor:
         """States after the layer: float[batch, length, width]."""
@@ -91,10 +117,10 @@ class FeedForward(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, dropout: Dropout) -> None:
         super().__init__()
-        self.attention = Attention(shape)
-        self.feed = FeedForward(shape)
+        self.attention = Attention(shape, dropout)
+        self.feed = FeedForward(shape, dropout)
 
     def forward(self, states: Tensor) -> Tensor:
         """States after the layer."""
@@ -104,11 +130,11 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention to the left, attention to the source, feed-forward."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, dropout: Dropout) -> None:
         super().__init__()
-        self.attention = Attention(shape)
-        self.to_source = Attention(shape, of_source=True)
-        self.feed = FeedForward(shape)
+        self.attention = Attention(shape, dropout)
+        self.to_source = Attention(shape, dropout, of_source=True)
+        self.feed = FeedForward(shape, dropout)
 
     def forward(self, states: Tensor, source: Tensor) -> Tensor:
         """States after the layer."""
@@ -127,11 +153,11 @@ class Transformer(nn.Module):
         self.embedding = nn.Embedding(shape.vocabulary, shape.width)
         nn.init.normal_(self.embedding.weight, std=shape.width**-0.5)
         self.bias = nn.Parameter(torch.zeros(shape.vocabulary))
-        self.encoder = nn.ModuleList([EncoderLayer(shape) for _ in range(shape.encoder)])
-        self.decoder = nn.ModuleList([DecoderLayer(shape) for _ in range(shape.decoder)])
+        self.dropout = dropout = Dropout(shape.dropout)
+        self.encoder = nn.ModuleList([EncoderLayer(shape, dropout) for _ in range(shape.encoder)])
+        self.decoder = nn.ModuleList([DecoderLayer(shape, dropout) for _ in range(shape.decoder)])
         self.encoder_norm = nn.LayerNorm(shape.width)
         self.decoder_norm = nn.LayerNorm(shape.width)
-        self.dropout = nn.Dropout(shape.dropout)
         self.register_buffer("positions", sinusoids(longest, shape.width), persistent=False)
 
     def encode(self, source: Tensor) -> Tensor:
