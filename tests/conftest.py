@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import builder
 from builder import BuildReport, Simulation
+
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 WORLD = Simulation(
     name="small",

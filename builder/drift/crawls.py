@@ -86,12 +86,13 @@ def _compare(
         path = scratch / f"words-{label}.parquet"
         count_words(connection, row_groups(table), nothing, path)
         words[label] = Table((path,), WordCounts)
-    put_beside(connection, words, (), scratch / "words.parquet")
+    beside = scratch / "words.parquet"
+    put_beside(connection, words, (), beside)
     return {
         "documents": counts
         | {"from": before, "to": after}
         | {"common": common, "jaccard": jaccard(common, before, after)},
-        "vocabulary": compare_words(connection, 0, 1, IN_ALL, words=True),
+        "vocabulary": compare_words(beside, 0, 1, IN_ALL, words=True),
     }
 
 

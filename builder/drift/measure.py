@@ -158,13 +158,14 @@ def _vocabulary(
     """Compare the words of every two snapshots, on all documents and on the aligned core."""
     names = series.names
     lost = list(series.lost_words.values())
-    put_beside(connection, series.word_counts, lost, scratch / "words.parquet")
+    beside = scratch / "words.parquet"
+    put_beside(connection, series.word_counts, lost, beside)
     result: dict[str, list[dict[str, Any]]] = {IN_ALL: [], IN_CORE: []}
     progress.start("words", len(names) * (len(names) - 1), "comparisons")
     for about, found in result.items():
         for before, after in combinations(range(len(names)), 2):
             listed = after == before + 1
-            words = compare_words(connection, before, after, about, words=listed)
+            words = compare_words(beside, before, after, about, words=listed)
             found.append({"from": names[before], "to": names[after]} | words)
             progress.advance(1)
     progress.finish()

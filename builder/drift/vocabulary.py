@@ -35,19 +35,6 @@ coalesce(sum(n) FILTER (place = {place:d}), 0)::BIGINT AS all_{place:d},
 coalesce(sum(core) FILTER (place = {place:d}), 0)::BIGINT AS core_{place:d}
 """
 
-CLASSES = """
-SELECT {before} AS n_from, {after} AS n_to, count(*) AS types,
-       count(*) FILTER (is_word) AS words
-FROM words WHERE {before} > 0 OR {after} > 0 GROUP BY ALL ORDER BY ALL
-"""
-
-MEMBERS = """
-SELECT token AS word, n_from, n_to
-FROM words JOIN wanted ON {before} = n_from AND {after} = n_to
-WHERE is_word
-ORDER BY place, token
-"""
-
 
 def put_beside(
     connection: duckdb.DuckDBPyConnection,
@@ -55,7 +42,7 @@ def put_beside(
     lost: Sequence[Table],
     target: Path,
 ) -> None:
-    """Write the counts of all snapshots, a row for each token, and make them the view `words`.
+    """Write the counts of all snapshots beside each other, a row for each token.
 
     Args:
         connection: Groups them, spilling where they do not fit.
@@ -82,29 +69,33 @@ def put_beside(
     whole.create_view("counted")
     columns = ",".join(COLUMNS.format(place=place) for place in range(len(counts)))
     connection.sql(BESIDE.format(columns=columns)).write_parquet(str(target))
-    connection.read_parquet(str(target)).create_view("words")
 
 
 def compare_words(
-    connection: duckdb.DuckDBPyConnection, before: int, after: int, about: str, *, words: bool
+    beside: Path, before: int, after: int, about: str, *, words: bool
 ) -> dict[str, Any]:
-    """Compare the words of two snapshots; needs the view `words`.
+    """Compare the words of two snapshots.
 
     Args:
-        connection: Holds the view.
+        beside: What `put_beside` wrote.
         before: Place of the earlier snapshot.
         after: Place of the later snapshot.
         about: `IN_ALL` or `IN_CORE`.
         words: Whether to list the words that rose and fell.
     """
-    columns = {"before": f"{about}_{before:d}", "after": f"{about}_{after:d}"}
-    classes = connection.sql(CLASSES.format(**columns)).pl()
+    counts = (
+        pl.scan_parquet(beside)
+        .rename({f"{about}_{before}": "n_from", f"{about}_{after}": "n_to"})
+        .filter((pl.col("n_from") > 0) | (pl.col("n_to") > 0))
+    )
+    pair = ("n_from", "n_to")
+    number = (pl.len().alias("types"), pl.col("is_word").sum().alias("words"))
+    classes = counts.group_by(pair).agg(number).sort(pair).collect()
     result = measures({(a, b): types for a, b, types, _ in classes.iter_rows()})
     if words and result["js_bits"] is not None:
         rising, falling = _ranked(classes)
-        members = MEMBERS.format(**columns)
-        result["rising"] = _members(connection, members, rising)
-        result["falling"] = _members(connection, members, falling)
+        result["rising"] = _members(counts, rising)
+        result["falling"] = _members(counts, falling)
     return result
 
 
@@ -154,10 +145,13 @@ def _first(rows: pl.DataFrame) -> pl.DataFrame:
     return enough.select("n_from", "n_to").with_row_index("place")
 
 
-def _members(
-    connection: duckdb.DuckDBPyConnection, sql: str, wanted: pl.DataFrame
-) -> list[dict[str, Any]]:
-    connection.register("wanted", wanted.to_arrow())
-    members: pl.DataFrame = connection.sql(sql).limit(WORDS_LISTED).pl()
-    connection.unregister("wanted")
-    return members.to_dicts()
+def _members(counts: pl.LazyFrame, wanted: pl.DataFrame) -> list[dict[str, Any]]:
+    return (
+        counts.filter("is_word")
+        .join(wanted.lazy(), on=["n_from", "n_to"])
+        .sort("place", "token")
+        .head(WORDS_LISTED)
+        .select(pl.col("token").alias("word"), "n_from", "n_to")
+        .collect()
+        .to_dicts()
+    )

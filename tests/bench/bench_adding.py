@@ -19,9 +19,9 @@ def run_bench(quick: bool = False) -> list[Row]:
     count = 4 if quick else 11
     params = Simulation(
         snapshots=count,
-        documents=1000 if quick else 10_000,
+        documents=1000 if quick else 40_000,
         queries=100,
-        impressions=10_000 if quick else 100_000,
+        impressions=10_000 if quick else 400_000,
         seed=5,
     )
     with tempfile.TemporaryDirectory(prefix="bench-adding-") as name:

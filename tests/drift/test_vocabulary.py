@@ -3,8 +3,6 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -34,12 +32,11 @@ def counted(folder: Path, name: str, texts: list[str], core: list[int]) -> Path:
     return target
 
 
-@contextmanager
-def beside(folder: Path, *files: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def beside(folder: Path, *files: Path) -> Path:
     counts = {f"2022-0{n + 1}": Table((path,), WordCounts) for n, path in enumerate(files)}
     with duckdb.connect() as connection:
         put_beside(connection, counts, (), folder / "beside.parquet")
-        yield connection
+    return folder / "beside.parquet"
 
 
 TEXTS = (["Le pain, le sel. 42", "l'eau du puits"], ["Le pain frais", "l'eau du puits", "neige !"])
@@ -60,9 +57,9 @@ def test_words_are_counted(tmp_path: Path) -> None:
 def test_measures_equal_plain_python(tmp_path: Path) -> None:
     files = [counted(tmp_path, name, t, [0]) for name, t in zip("ab", TEXTS, strict=True)]
     first, second = (python_counts(texts) for texts in TEXTS)
-    with beside(tmp_path, *files) as connection:
-        found = compare_words(connection, 0, 1, IN_ALL, words=True)
-        core = compare_words(connection, 0, 1, IN_CORE, words=False)
+    together = beside(tmp_path, *files)
+    found = compare_words(together, 0, 1, IN_ALL, words=True)
+    core = compare_words(together, 0, 1, IN_CORE, words=False)
     assert found["types_common"] == len(first.keys() & second.keys())
     assert found["jaccard"] == len(first.keys() & second.keys()) / len(first.keys() | second.keys())
     unknown = sum(n for word, n in second.items() if word not in first)
@@ -94,8 +91,7 @@ def test_pieces_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_no_document(tmp_path: Path) -> None:
     empty, full = counted(tmp_path, "a", [], []), counted(tmp_path, "b", ["un"], [])
-    with beside(tmp_path, empty, full) as connection:
-        found = compare_words(connection, 0, 1, IN_ALL, words=True)
+    found = compare_words(beside(tmp_path, empty, full), 0, 1, IN_ALL, words=True)
     assert found["js_bits"] is None
     assert found["jaccard"] == 0.0
     assert found["oov_share"] == 1.0
