@@ -46,3 +46,11 @@ def test_unrelated_texts_share_none() -> None:
 
 def test_a_short_text_has_no_band() -> None:
     assert bands("un deux trois quatre".split(), []) == [set(), set()]
+
+
+def test_values_are_the_same_on_every_machine() -> None:
+    (values,) = bands(["un", "deux", "trois", "quatre", "cinq", "six"])
+    assert values == EXPECTED
+
+
+EXPECTED = {(6, 13837374528618200601), (9, 7648142384598737518)}
