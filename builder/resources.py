@@ -90,6 +90,12 @@ class Limits:
     memory: int = 4 * 2**30
     executor: Executor = field(default_factory=Local)
 
+    def within(self, name: str) -> "Limits":
+        """The same threads and memory, with a new folder inside the scratch folder, worked here."""
+        folder = self.scratch / name
+        folder.mkdir()
+        return Limits(folder, self.threads, self.memory)
+
     def connect(self, share: float = 0.7) -> "AbstractContextManager[duckdb.DuckDBPyConnection]":
         """A connection to an empty DuckDB database that spills to the scratch folder.
 

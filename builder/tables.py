@@ -5,9 +5,9 @@ number of threads.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -38,9 +38,13 @@ class Table:
         """The table as a lazy frame."""
         return pl.scan_parquet(list(self.paths))
 
+    def rows(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
+        """The table as a relation of a DuckDB connection."""
+        return connection.read_parquet([str(path) for path in self.paths])
+
     def view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Make the table a view of a DuckDB connection."""
-        connection.read_parquet([str(path) for path in self.paths]).create_view(name)
+        self.rows(connection).create_view(name)
 
     def batches(
         self, columns: list[str] | None = None, rows: int = 8192
@@ -56,6 +60,17 @@ def table_at(folder: Path, name: str, contract: type[Contract]) -> Table:
     single = folder / f"{name}.parquet"
     paths = (single,) if single.exists() else tuple(sorted((folder / name).glob("part-*.parquet")))
     return Table(paths, contract)
+
+
+def view_together(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -> None:
+    """Make one view of the rows of some relations, which have the same columns; none without any.
+
+    Args:
+        relations: Relations of one connection.
+        name: Name of the view.
+    """
+    if relations:
+        reduce(lambda whole, other: whole.union(other), relations).create_view(name)
 
 
 @cache

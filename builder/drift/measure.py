@@ -25,7 +25,7 @@ from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, put_beside
 from builder.parameters import ChangeParameters
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table
+from builder.tables import Ledger, RejectWriter, Table, view_together
 
 FORMAT = "longeval-drift/1"
 
@@ -128,13 +128,11 @@ def to_json(drift: Mapping[str, Any]) -> str:
 
 def stack(connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str) -> None:
     """Make one view of the tables of all snapshots, with the snapshot's `place` in time."""
-    whole: duckdb.DuckDBPyRelation | None = None
-    for place, table in enumerate(tables.values()):
-        rows = connection.read_parquet([str(path) for path in table.paths])
-        rows = rows.select(f"{place} AS place, {columns}")
-        whole = rows if whole is None else whole.union(rows)
-    if whole is not None:
-        whole.create_view(name)
+    relations = [
+        table.rows(connection).select(f"{place} AS place, {columns}")
+        for place, table in enumerate(tables.values())
+    ]
+    view_together(relations, name)
 
 
 def _snapshots(

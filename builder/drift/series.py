@@ -81,7 +81,7 @@ def compare_snapshots(
         out,
         documents=main["documents"],
         queries=main["queries"],
-        limits=steps.private("maps"),
+        limits=limits.within("maps"),
         progress=progress,
     )
 
@@ -110,15 +110,9 @@ class _Steps:
     limits: Limits
     progress: Progress
 
-    def private(self, name: str) -> Limits:
-        """The limits with a new scratch folder."""
-        folder = self.limits.scratch / name
-        folder.mkdir()
-        return Limits(folder, self.limits.threads, self.limits.memory)
-
     def count(self, place: int) -> Table:
         """Word counts of a snapshot."""
-        limits = self.private(f"words-{place}")
+        limits = self.limits.within(f"words-{place}")
         home = limits.scratch / "out"
         home.mkdir()
         documents = list(self.main["documents"].values())
@@ -147,15 +141,15 @@ class _Steps:
             **shared,
             earlier=tuple(table for _, table in documents[:place]),
             params=self.params,
-            limits=self.private(f"changes-{place}"),
+            limits=self.limits.within(f"changes-{place}"),
         )
         count_lost(
             home,
             earlier=dict(documents[: place + 1]),
             documents_to=documents[place + 1][1],
-            limits=self.private(f"lost-{place}"),
+            limits=self.limits.within(f"lost-{place}"),
             progress=self.progress,
         )
         found: dict[str, Any] = {name: table_at(home, name, TABLES[name]) for name in CHANGES}
-        measure_pair(home, **shared, **found, limits=self.private(f"drift-{place}"))
+        measure_pair(home, **shared, **found, limits=self.limits.within(f"drift-{place}"))
         return home

@@ -1,4 +1,4 @@
-r"""How the vocabulary changed between two snapshots.
+"""How the vocabulary changed between two snapshots.
 
 In: word counts of snapshots (see `builder.drift.words`). Out: type overlap, Jensen-Shannon
 divergence of the unigram distributions in bits, the share of tokens that the other snapshot does
@@ -6,7 +6,7 @@ not know, and the words that contributed most.
 
 The counts of all snapshots are put beside each other once, a row for each token, so that two of
 them are compared without a look at the tokens. All numbers follow from how many words have n_from
-and n_to occurrences, which is counted in the engine; the few divisions and logarithms are done on
+and n_to occurrences, which is counted in columns; the few divisions and logarithms are done on
 those classes, in a fixed order.
 """
 
@@ -18,7 +18,7 @@ import duckdb
 import polars as pl
 
 from builder.drift.statistics import divergence_terms, jaccard, jensen_shannon, share
-from builder.tables import Table
+from builder.tables import Table, view_together
 
 WORDS_LISTED = 20
 
@@ -52,21 +52,16 @@ def put_beside(
     """
     connection.execute("SET VARIABLE names = $names", {"names": list(counts)})
     relations = [
-        connection.read_parquet([str(path) for path in table.paths]).select(
-            f"token, {place:d} AS place, n, core"
-        )
+        table.rows(connection).select(f"token, {place:d} AS place, n, core")
         for place, table in enumerate(counts.values())
     ]
     relations += [
-        connection.read_parquet([str(path) for path in table.paths]).select(
+        table.rows(connection).select(
             "token, list_position(getvariable('names'), snapshot) - 1 AS place, 0 AS n, -n AS core"
         )
         for table in lost
     ]
-    whole, *others = relations
-    for other in others:
-        whole = whole.union(other)
-    whole.create_view("counted")
+    view_together(relations, "counted")
     columns = ",".join(COLUMNS.format(place=place) for place in range(len(counts)))
     connection.sql(BESIDE.format(columns=columns)).write_parquet(str(target))
 

@@ -7,6 +7,7 @@ snapshots follows by subtraction, so that one more snapshot has only the texts c
 brings, and those of the documents that it lacks. Tokens are `\w+`, lower-cased, of title and text.
 """
 
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 from builder.documents.tokens import document_tokens
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table, write_query
+from builder.tables import Ledger, RejectWriter, Table, view_together, write_query
 from schemas import LostWords, WordCounts
 
 ROWS_BEFORE_FLUSH = 1_000_000
@@ -94,7 +95,7 @@ def count_lost(
             _write_partial(rows, pl.scan_parquet(lost), folder)
             counts = connection.read_parquet(str(folder / "*.parquet"))
             parts.append(counts.select(f"{place} AS place, token, n"))
-        _union(parts).create_view("partial")
+        view_together(parts, "partial")
         connection.execute("SET VARIABLE names = $names", {"names": list(earlier)})
         write_query(connection, MERGE_LOST, out / "lost_words.parquet", LostWords)
     with RejectWriter(out, "lost_words", ledger):
@@ -120,9 +121,7 @@ def count_words(
     connection.read_parquet(str(partial / "*.parquet")).create_view("partial")
     write_query(connection, MERGE, target, WordCounts)
     connection.execute("DROP VIEW partial")
-    for path in sorted(partial.iterdir()):
-        path.unlink()
-    partial.rmdir()
+    shutil.rmtree(partial)
 
 
 def word_counts(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
@@ -181,17 +180,12 @@ def _write_ids(
     target: Path,
 ) -> None:
     """Write the ids that are in all of some tables, and not in another, sorted."""
-    first, *others = [_ids(connection, table) for table in held]
-    ids = first
+    ids, *others = [table.rows(connection).select("doc_id") for table in held]
     for other in others:
         ids = ids.join(other, "doc_id", how="semi")
     if lacking is not None:
-        ids = ids.join(_ids(connection, lacking), "doc_id", how="anti")
+        ids = ids.join(lacking.rows(connection).select("doc_id"), "doc_id", how="anti")
     ids.order("doc_id").write_parquet(str(target))
-
-
-def _ids(connection: duckdb.DuckDBPyConnection, table: Table) -> duckdb.DuckDBPyRelation:
-    return connection.read_parquet([str(path) for path in table.paths]).select("doc_id")
 
 
 def _near(ids: pl.LazyFrame, documents: pl.Series) -> pl.Series:
@@ -221,10 +215,3 @@ def _flush(pending: list[pl.DataFrame], path: Path) -> None:
 
 def _nothing() -> pl.DataFrame:
     return pl.DataFrame(schema={"token": pl.String, "n": pl.Int64, "core": pl.Int64})
-
-
-def _union(relations: list[duckdb.DuckDBPyRelation]) -> duckdb.DuckDBPyRelation:
-    whole, *others = relations
-    for other in others:
-        whole = whole.union(other)
-    return whole

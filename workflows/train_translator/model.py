@@ -40,6 +40,7 @@ class Dropout(nn.Module):
     """Dropout whose masks are stretches of numbers that were drawn once.
 
     Drawing a number for each value took a sixth of the training; where a stretch begins is drawn.
+    States hold at most `DRAWN` values.
     """
 
     masks: Tensor

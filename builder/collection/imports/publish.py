@@ -61,16 +61,13 @@ def _table(folder: Path, snapshot: str, name: str) -> Table:
 def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
     """Write the maps, the changes of neighbours, `drift.json` and the report."""
     tables = {kind: {name: _table(folder, name, kind) for name in names} for kind in MAIN}
-    scratch = Limits(limits.scratch / "compare", limits.threads, limits.memory)
-    scratch.scratch.mkdir()
+    scratch = limits.within("compare")
     series, found = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
-    home = scratch.scratch / "drift"
-    home.mkdir()
     measure(
         folder,
         **vars(series),
         params=ChangeParameters(),
-        limits=Limits(home, limits.threads, limits.memory),
+        limits=scratch.within("drift"),
         progress=progress,
     )
     (folder / "rejects.parquet").unlink()
