@@ -52,7 +52,7 @@ class Table:
         """The table as Arrow record batches, in order, one part at a time."""
         for path in self.paths:
             with pq.ParquetFile(path) as file:
-                yield from file.iter_batches(rows, columns=columns)
+                yield from file.iter_batches(rows, columns=columns, use_threads=False)
 
 
 def table_at(folder: Path, name: str, contract: type[Contract]) -> Table:

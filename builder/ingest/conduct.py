@@ -11,18 +11,26 @@ Impressions without a user fall under none of them.
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Self
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder.ingest.keying import KEYED
 from builder.parameters import LogParameters
 from builder.resources import Limits
+from builder.tables import arrow_schema
+from schemas import Impressions
 
-STAGED = {"seconds": pa.int64(), "file": pa.uint32(), "record": pa.uint64()}
-"""Columns that impressions have in scratch space only."""
+ENGINE_SHARE = 0.35
+"""Part of the memory for the engine, which works beside another one."""
+
+NOTED = ("impression", "user", "query", "clicks", "seconds", "file", "record")
+"""Columns of impressions that the rules look at or that tell where one stands."""
 
 HASTY = """
 CREATE TEMP TABLE hasty AS
@@ -73,19 +81,61 @@ Left = tuple[str, int, int]
 """Reason, number of the file, number of the record."""
 
 
+class Staging:
+    """A log in scratch space: as its table will have it, and beside what the rules look at.
+
+    Args:
+        scratch: Where both are.
+    """
+
+    def __init__(self, scratch: Path) -> None:
+        self.impressions, self.noted = scratch / "impressions.arrow", scratch / "noted.parquet"
+        self._schema = arrow_schema(Impressions)
+        self._opened = ExitStack()
+        self._count = 0
+
+    def add(self, keyed: pa.Table, file: int) -> None:
+        """Impressions of a file, in the columns of `keying.KEYED`."""
+        numbers = np.arange(self._count, self._count + len(keyed), dtype=np.uint64)
+        files = np.full(len(keyed), file, dtype=np.uint32)
+        table = keyed.append_column("impression", pa.array(numbers))
+        self._whole.write_table(table.select(self._schema.names).cast(self._schema))
+        self._parts.write_table(table.append_column("file", pa.array(files)).select(NOTED))
+        self._count += len(keyed)
+
+    def __enter__(self) -> Self:
+        noted = KEYED.append(pa.field("impression", pa.uint64()))
+        noted = noted.append(pa.field("file", pa.uint32()))
+        self._whole = self._opened.enter_context(
+            pa.ipc.new_file(str(self.impressions), self._schema)
+        )
+        self._parts = self._opened.enter_context(
+            pq.ParquetWriter(
+                self.noted,
+                pa.schema([noted.field(name) for name in NOTED]),
+                compression="none",
+                use_dictionary=False,
+            )
+        )
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
+
+
 class Conduct:
     """The verdict on a staged log.
 
     Args:
-        staged: Impressions with the columns of `STAGED`.
+        staging: The log.
         params: `[log]`.
         limits: Memory and scratch space.
     """
 
-    def __init__(self, staged: Path, params: LogParameters, limits: Limits) -> None:
-        self._staged = staged
-        with limits.connect() as connection:
-            connection.read_parquet(str(staged)).create_view("staged")
+    def __init__(self, staging: Staging, params: LogParameters, limits: Limits) -> None:
+        self._staging = staging
+        with limits.connect(ENGINE_SHARE) as connection:
+            connection.read_parquet(str(staging.noted)).create_view("staged")
             self.left_out = self._judge(connection, params)
             found = connection.sql(NUMBERS).fetchnumpy()["impression"]
         self._numbers = np.asarray(found, dtype=np.uint64)
@@ -103,8 +153,9 @@ class Conduct:
 
     def kept(self) -> Iterator[pa.RecordBatch]:
         """The impressions that stay, in order, as they were staged."""
-        with pq.ParquetFile(self._staged) as file:
-            for batch in file.iter_batches():
+        with pa.OSFile(str(self._staging.impressions)) as file:
+            staged = pa.ipc.open_file(file)
+            for batch in map(staged.get_batch, range(staged.num_record_batches)):
                 numbers = batch["impression"].to_numpy()
                 if not len(self._numbers):
                     yield batch

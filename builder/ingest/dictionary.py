@@ -1,15 +1,14 @@
-"""Keys of the strings of a log: each distinct string is keyed once, and written down once.
+"""Keys of the strings of a log: each distinct string is written down once.
 
-In: queries, URLs and users in batches. Out: their 64-bit keys, and at the end the tables
-`log_queries` and `log_urls`. Memory is bounded: what was seen is forgotten when it grows too
+In: queries, URLs and users in batches, and their hashes. Out: their 64-bit keys, and at the end the
+tables `log_queries` and `log_urls`. Memory is bounded: what was seen is forgotten when it grows too
 large, and repeats in the spilled dictionaries are merged on disk.
 """
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -17,18 +16,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import DataError
-from builder.ingest.seen import Flags, Keys, Seen, md5_halves
-from builder.ingest.texts import are_canonical, canonical_url
+from builder.ingest.seen import Flags, Halves, Keys, Seen, md5_halves, pseudonyms
+from builder.ingest.texts import url_keys
 from builder.keys import fold_texts, key64
 from builder.resources import Limits
 from builder.tables import write_query
 from schemas import LogQueries, LogUrls
 
-MOST_REMEMBERED = 2_000_000
-"""Distinct strings of a kind held in memory: about 500 MB of typical URLs."""
+MOST_REMEMBERED = 4_000_000
+"""Hashes of distinct strings of a kind that are held in memory: about 100 MB."""
 
 ENGINE_SHARE = 0.1
 """Part of the memory for the engine that makes keys."""
+
+WRITING_SHARE = 0.35
+"""Part of the memory for the engine that sorts what was seen, beside another one."""
 
 QUERIES = "SELECT DISTINCT surface, query, text, folded FROM seen ORDER BY surface, text"
 URLS = """
@@ -51,9 +53,6 @@ _QUERY_COLUMNS = pa.schema(
 _URL_COLUMNS = pa.schema({"doc": pa.uint64(), "url_key": pa.string(), "url": pa.string()})
 
 
-Value = TypeVar("Value")
-
-
 class _Spill:
     """A growing Parquet file of rows that may repeat."""
 
@@ -62,32 +61,30 @@ class _Spill:
         self._columns = columns
         self._writer = pq.ParquetWriter(path, columns, compression="zstd")
 
-    def add(self, rows: Sequence[tuple[object, ...]]) -> None:
-        if rows:
-            values = zip(*rows, strict=True)
-            self.add_columns(
-                [pa.array(v, f.type) for v, f in zip(values, self._columns, strict=True)]
-            )
-
-    def add_columns(self, columns: list[pa.Array]) -> None:
-        self._writer.write_batch(pa.record_batch(columns, schema=self._columns))
+    def add(self, columns: list[pa.Array], kept: Flags) -> None:
+        """Write some rows of columns down."""
+        cast = [c.cast(f.type) for c, f in zip(columns, self._columns, strict=True)]
+        batch = pa.record_batch(cast, schema=self._columns)
+        self._writer.write_batch(batch if kept.all() else batch.filter(pa.array(kept)))
 
     def close(self) -> None:
         self._writer.close()
 
 
-class HashedUrls(NamedTuple):
-    """Some URLs.
+class Looked(NamedTuple):
+    """Some texts that were looked up.
 
     Args:
-        plain: Which of them are plainly their own URL keys.
-        keys: Document keys of these.
-        others: The other halves of their hashes.
+        halves: Their hashes.
+        keys: The keys of those that were seen before.
+        new: Which of them were not.
+        texts: These.
     """
 
-    plain: Flags
+    halves: Halves
     keys: Keys
-    others: Keys
+    new: Flags
+    texts: pa.Array
 
 
 class Dictionary:
@@ -100,78 +97,88 @@ class Dictionary:
 
     def __init__(self, limits: Limits, secret: bytes) -> None:
         self._limits = limits
-        self._keyed = hashlib.blake2b(key=secret, digest_size=8)
-        self._queries: dict[str, tuple[int | None, int | None]] = {}
-        self._urls: dict[str, int | None] = {}
-        self._users: dict[str, int] = {}
-        self._seen = Seen(MOST_REMEMBERED)
+        self._secret = secret.hex()
+        self._users, self._queries, self._urls = (Seen(MOST_REMEMBERED) for _ in range(3))
         self._opened = ExitStack()
         self._query_spill = _Spill(limits.scratch / "queries.parquet", _QUERY_COLUMNS)
         self._url_spill = _Spill(limits.scratch / "urls.parquet", _URL_COLUMNS)
 
-    def queries(self, distinct: pa.Array) -> pa.StructArray:
-        """Surface key and query key of texts; both null where folding leaves nothing."""
-        texts, known = distinct.to_pylist(), _bounded(self._queries)
-        new = sorted(set(texts).difference(known))
-        rows = []
-        for text, folded in zip(new, fold_texts(new) if new else (), strict=True):
-            known[text] = (key64(text), key64(folded)) if folded else (None, None)
-            if folded:
-                rows.append((*known[text], text, folded))
-        self._query_spill.add(rows)
-        pairs = list(map(known.__getitem__, texts))
-        keys = [pa.array([pair[place] for pair in pairs], pa.uint64()) for place in (0, 1)]
-        return pa.StructArray.from_arrays(keys, ["surface", "query"])
+    def look_up_users(self, distinct: pa.Array) -> Looked:
+        """What `users` needs of some identifiers; may be called from any thread."""
+        return self._look_up(distinct, self._users)
 
-    def hashed(self, distinct: pa.Array) -> HashedUrls:
+    def look_up_queries(self, distinct: pa.Array) -> Looked:
+        """What `queries` needs of some texts; may be called from any thread."""
+        return self._look_up(distinct, self._queries)
+
+    def look_up_urls(self, distinct: pa.Array) -> Looked:
         """What `urls` needs of some URLs; may be called from any thread."""
-        plain = are_canonical(pl.Series(pl.from_arrow(distinct), dtype=pl.String)).to_numpy()
-        with self._engine.cursor() as cursor:
-            return HashedUrls(plain, *md5_halves(distinct.filter(pa.array(plain)), cursor))
+        return self._look_up(distinct, self._urls)
 
-    def urls(self, distinct: pa.Array, hashed: HashedUrls) -> pa.Array:
-        """Document key of URLs; null where one is no web address.
+    def _look_up(self, distinct: pa.Array, seen: Seen) -> Looked:
+        with self._engine.cursor() as cursor:
+            halves = md5_halves(distinct, cursor)
+        new, keys = seen.find(halves)
+        return Looked(halves, keys, new, distinct.filter(pa.array(new)))
+
+    def users(self, looked: Looked) -> Keys:
+        """Pseudonyms of users: SHA-256 under the secret.
+
+        Raises:
+            DataError: two identifiers have one md5.
+        """
+        return self._resolved(looked, self._users, self._pseudonyms)
+
+    def queries(self, looked: Looked) -> tuple[Keys, Keys]:
+        """Surface keys and query keys of texts; 0 where folding leaves nothing.
+
+        Raises:
+            DataError: two texts have one key.
+        """
+        return looked.halves.keys, self._resolved(looked, self._queries, self._add_queries)
+
+    def urls(self, looked: Looked) -> Keys:
+        """Document keys of URLs; 0 where one is no web address.
 
         Raises:
             DataError: two addresses have one key.
         """
-        plain = hashed.plain
-        keys = np.zeros(len(distinct), dtype=np.uint64)
-        keys[plain] = hashed.keys
-        valid = plain.copy()
-        self._note(distinct.filter(pa.array(plain)), hashed)
-        if not plain.all():
-            found = self._other_urls(distinct.filter(pa.array(~plain)).to_pylist())
-            keys[~plain] = [key or 0 for key in found]
-            valid[~plain] = [key is not None for key in found]
-        return pa.array(keys, mask=~valid)
+        return self._resolved(looked, self._urls, self._add_urls)
 
-    def _note(self, addresses: pa.Array, hashed: HashedUrls) -> None:
-        """Write down the addresses that are their own URL keys and were not seen before."""
-        new = pa.array(self._seen.add(hashed.keys, hashed.others))
-        fresh = addresses.filter(new)
-        self._url_spill.add_columns([pa.array(hashed.keys).filter(new), fresh, fresh])
+    def _resolved(
+        self, looked: Looked, seen: Seen, add: Callable[[pa.Array, Halves], Keys]
+    ) -> Keys:
+        """The keys of texts, of which those that nobody saw meanwhile are added."""
+        if len(looked.texts):
+            halves = looked.halves.take(looked.new)
+            new, keys = seen.find(halves)
+            fresh = halves.take(new)
+            keys[new] = add(looked.texts.filter(pa.array(new)), fresh)
+            seen.remember(fresh, keys[new])
+            looked.keys[looked.new] = keys
+        return looked.keys
 
-    def _other_urls(self, urls: list[str]) -> list[int | None]:
-        """The keys of other URLs; None where one is no web address."""
-        known = _bounded(self._urls)
-        rows = []
-        for url in sorted(set(urls).difference(known)):
-            canonical = canonical_url(url)
-            known[url] = key64(canonical) if canonical else None
-            if canonical:
-                rows.append((known[url], canonical, url.strip()))
-        self._url_spill.add(rows)
-        return [known[url] for url in urls]
+    def _pseudonyms(self, texts: pa.Array, _: Halves) -> Keys:
+        return pseudonyms(texts, self._secret, self._engine)
 
-    def users(self, distinct: pa.Array) -> pa.Array:
-        """Pseudonym of users: blake2b under the secret."""
-        users, known = distinct.to_pylist(), _bounded(self._users)
-        for user in set(users).difference(known):
-            digest = self._keyed.copy()
-            digest.update(user.encode())
-            known[user] = int.from_bytes(digest.digest(), "big")
-        return pa.array(map(known.__getitem__, users), pa.uint64())
+    def _add_queries(self, texts: pa.Array, halves: Halves) -> Keys:
+        """Write down texts of queries; their query keys."""
+        folded = pl.Series(fold_texts(texts.to_pylist()), dtype=pl.String)
+        keys = np.array([key64(text) if text else 0 for text in folded], dtype=np.uint64)
+        columns = [pa.array(halves.keys), pa.array(keys), texts, folded.to_arrow()]
+        self._query_spill.add(columns, keys != 0)
+        return keys
+
+    def _add_urls(self, texts: pa.Array, halves: Halves) -> Keys:
+        """Write down URLs; their document keys."""
+        urls = pl.Series(pl.from_arrow(texts), dtype=pl.String)
+        keys = halves.keys.copy()
+        canonical = url_keys(urls)
+        others = (canonical != urls).fill_null(value=True).to_numpy()
+        keys[others] = [key64(key) if key else 0 for key in canonical.filter(others)]
+        written = urls.str.strip_chars() if others.any() else urls
+        self._url_spill.add([pa.array(keys), canonical.to_arrow(), written.to_arrow()], keys != 0)
+        return keys
 
     def write(self, out: Path) -> None:
         """Write `log_queries` and `log_urls`.
@@ -179,7 +186,7 @@ class Dictionary:
         Raises:
             DataError: two different strings have one key.
         """
-        with self._limits.connect() as connection:
+        with self._limits.connect(WRITING_SHARE) as connection:
             for spill, clash, sql, name, contract in (
                 (self._query_spill, QUERY_CLASH, QUERIES, "log_queries", LogQueries),
                 (self._url_spill, URL_CLASH, URLS, "log_urls", LogUrls),
@@ -199,9 +206,3 @@ class Dictionary:
         self._query_spill.close()
         self._url_spill.close()
         self._opened.close()
-
-
-def _bounded(known: dict[str, Value]) -> dict[str, Value]:
-    if len(known) > MOST_REMEMBERED:
-        known.clear()
-    return known

@@ -4,15 +4,14 @@ In: batches of `columns.LOGGED`. Out: batches of the columns that impressions ha
 (see `conduct`), in the order of their records.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.columns import Mask, Records, lengths, lists_of
-from builder.ingest.dictionary import Dictionary, HashedUrls
+from builder.ingest.columns import Mask, Records, Rows, lengths, lists_of
+from builder.ingest.dictionary import Dictionary, Looked
 
 Rejects = list[tuple[int, str]]
 
@@ -36,25 +35,56 @@ class Occurring(NamedTuple):
     places: pa.Array
 
 
+class Hashed(NamedTuple):
+    """The texts of a batch and their hashes.
+
+    Args:
+        users: Users that occur.
+        user_of: Which of them each row has; null without one.
+        queries: Texts of queries.
+        query_of: Which of them each row has.
+        urls: Addresses that were shown.
+        url_of: Which of them each result is.
+    """
+
+    users: Looked
+    user_of: pa.Array
+    queries: Looked
+    query_of: Rows
+    urls: Looked
+    url_of: Rows
+
+
 class Prepared(NamedTuple):
-    """Records, and of each of their batches the addresses that were shown."""
+    """Records, and what each of their batches says."""
 
     records: Records
-    urls: list[tuple[Occurring, HashedUrls]]
+    hashed: list[Hashed]
 
 
 def prepare(records: Records, dictionary: Dictionary) -> Prepared:
     """What can be found out of some records beside others, in any thread."""
-    shown = [occurring(pc.list_flatten(batch["results"])) for batch in records.impressions]
-    return Prepared(records, [(found, dictionary.hashed(found.texts)) for found in shown])
+    return Prepared(records, [_hashed(batch, dictionary) for batch in records.impressions])
+
+
+def _hashed(batch: pa.RecordBatch, dictionary: Dictionary) -> Hashed:
+    users, queries = occurring(batch["user"]), occurring(batch["query"])
+    urls = occurring(pc.list_flatten(batch["results"]))
+    return Hashed(
+        dictionary.look_up_users(users.texts),
+        users.places,
+        dictionary.look_up_queries(queries.texts),
+        queries.places.to_numpy(),
+        dictionary.look_up_urls(urls.texts),
+        urls.places.to_numpy(),
+    )
 
 
 def key_records(prepared: Prepared, dictionary: Dictionary) -> tuple[pa.Table, Rejects]:
     """The impressions of some records in keys, by their number; rejects as number and reason."""
     keyed, rejects = [], list(prepared.records.rejects)
-    for batch, (found, hashed) in zip(prepared.records.impressions, prepared.urls, strict=True):
-        docs = dictionary.urls(found.texts, hashed).take(found.places)
-        found_keys, left = _keyed(batch, docs, dictionary)
+    for batch, hashed in zip(prepared.records.impressions, prepared.hashed, strict=True):
+        found_keys, left = _keyed(batch, hashed, dictionary)
         keyed.append(found_keys)
         rejects += left
     table = pa.Table.from_batches(keyed, KEYED)
@@ -62,32 +92,27 @@ def key_records(prepared: Prepared, dictionary: Dictionary) -> tuple[pa.Table, R
 
 
 def _keyed(
-    batch: pa.RecordBatch, docs: pa.Array, dictionary: Dictionary
+    batch: pa.RecordBatch, hashed: Hashed, dictionary: Dictionary
 ) -> tuple[pa.RecordBatch, Rejects]:
     shown = lengths(batch["results"])
-    forms = _keys(batch["query"], dictionary.queries)
+    docs = dictionary.urls(hashed.urls)[hashed.url_of]
+    surfaces, queries = (keys[hashed.query_of] for keys in dictionary.queries(hashed.queries))
     columns = {
-        "user": _keys(batch["user"], dictionary.users),
-        "query": pc.struct_field(forms, "query"),
-        "surface": pc.struct_field(forms, "surface"),
-        "results": lists_of(shown, docs),
+        "user": pa.array(dictionary.users(hashed.users)).take(hashed.user_of),
+        "query": pa.array(queries),
+        "surface": pa.array(surfaces),
+        "results": lists_of(shown, pa.array(docs)),
         "clicks": batch["clicks"],
         "seconds": batch["time"],
         "record": batch["record"],
     }
     keyed = pa.record_batch(columns, schema=KEYED)
-    wordless = keyed["query"].is_null().to_numpy(zero_copy_only=False)
+    wordless = queries == 0
     misled = np.zeros(len(keyed), dtype=bool)
-    if docs.null_count:
-        missing = docs.is_null().to_numpy(zero_copy_only=False)
+    missing = docs == 0
+    if missing.any():
         misled[np.repeat(np.arange(len(keyed)), shown)[missing]] = True
     return _without(keyed, wordless, misled & ~wordless)
-
-
-def _keys(values: pa.DictionaryArray, keys_of: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """The keys of texts, of which only those that occur are looked up."""
-    found = occurring(values)
-    return keys_of(found.texts).take(found.places)
 
 
 def occurring(values: pa.DictionaryArray) -> Occurring:

@@ -6,15 +6,12 @@ In: log files of a snapshot. Out: `impressions` (no text, no time, no user ident
 
 import hashlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from builder.executors import in_order
-from builder.ingest.conduct import STAGED, Conduct
+from builder.ingest.conduct import Conduct, Staging
 from builder.ingest.dictionary import Dictionary
 from builder.ingest.impressions import read_impressions
 from builder.ingest.keying import key_records, prepare
@@ -22,13 +19,10 @@ from builder.parameters import LogParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import Ledger, RejectWriter, TableWriter, arrow_schema
+from builder.tables import Ledger, RejectWriter, TableWriter
 from schemas import Impressions
 
 SECRET_BYTES = 2**20
-STAGED_COLUMNS = pa.schema(
-    [*arrow_schema(Impressions), *(pa.field(n, k) for n, k in STAGED.items())]
-)
 
 
 def ingest_log(
@@ -58,15 +52,12 @@ def ingest_log(
         DataError: two strings have one key.
     """
     ledger = Ledger("records")
-    staged = limits.scratch / "impressions.parquet"
-    with RejectWriter(out, "log", ledger) as rejects:
-        with (
-            pq.ParquetWriter(
-                staged, STAGED_COLUMNS, compression="none", use_dictionary=False
-            ) as writer,
-            Dictionary(limits, _secret(files)) as dictionary,
-        ):
-            shown = 0
+    with (
+        RejectWriter(out, "log", ledger) as rejects,
+        Dictionary(limits, _secret(files)) as dictionary,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        with Staging(limits.scratch) as staging:
             work = partial(prepare, dictionary=dictionary)
             for place, file in enumerate(files):
                 read = read_impressions(file, interval, params, limits.threads)
@@ -74,17 +65,17 @@ def ingest_log(
                     keyed, left = key_records(prepared, dictionary)
                     for record, reason in left:
                         rejects.add(reason, file=file.name, line=record)
-                    writer.write_table(_staged(keyed, shown, place))
-                    shown += len(keyed)
+                    staging.add(keyed, place)
                     ledger.rows_in += len(keyed) + len(left)
                     progress.advance(len(prepared.records))
-            dictionary.write(out)
-        conduct = Conduct(staged, params, limits)
+        written = beside.submit(dictionary.write, out)
+        conduct = Conduct(staging, params, limits)
         for reason, place, record in conduct.left_out:
             rejects.add(reason, file=files[place].name, line=record)
         with TableWriter(out / "impressions.parquet", Impressions) as table:
             for batch in conduct.kept():
                 table.write(batch)
+        written.result()
     ledger.rows_out = table.rows
     return ledger
 
@@ -96,11 +87,3 @@ def _secret(files: Sequence[Source]) -> bytes:
         with file.path.open("rb") as raw:
             digest.update(raw.read(SECRET_BYTES))
     return digest.digest()
-
-
-def _staged(keyed: pa.Table, first: int, file: int) -> pa.Table:
-    """Keyed impressions with their running number, and that of their file."""
-    numbers = np.arange(first, first + len(keyed), dtype=np.uint64)
-    files = np.full(len(keyed), file, dtype=np.uint32)
-    table = keyed.append_column("impression", pa.array(numbers))
-    return table.append_column("file", pa.array(files)).select(STAGED_COLUMNS.names)

@@ -43,7 +43,7 @@ def bounded_batches(
     most = max(LARGEST_RATIO * size, RATIO_APPLIES_FROM)
     seen = held = count = 0
     pieces: list[pa.RecordBatch] = []
-    for batch in file.iter_batches(at_once, columns=columns):
+    for batch in file.iter_batches(at_once, columns=columns, use_threads=False):
         piece = batch.cast(_plain_schema(batch.schema))
         seen, held, count = seen + piece.nbytes, held + piece.nbytes, count + len(piece)
         pieces.append(piece)

@@ -41,7 +41,7 @@ def normalise_texts(texts: pl.Series) -> pl.Series:
     places = texts.str.contains(UNCLEAN).arg_true()
     if len(places):
         found = texts.gather(places).to_list()
-        texts = texts.scatter(places, [normalise(text) for text in found])
+        texts = texts.clone().scatter(places, [normalise(text) for text in found])
     return texts.str.strip_chars()
 
 
@@ -61,7 +61,8 @@ def url_keys(urls: pl.Series) -> pl.Series:
     if not len(places):
         return urls
     found = urls.gather(places).to_list()
-    return urls.scatter(places, pl.Series(map(canonical_url, found), dtype=pl.String))
+    canonical = pl.Series(map(canonical_url, found), dtype=pl.String)
+    return urls.clone().scatter(places, canonical)  # which changes what it is called on
 
 
 def canonical_url(url: str) -> str | None:

@@ -76,7 +76,22 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     print(text, write_card(arguments.work, arguments.out, figures))
 
 
-STEPS = {"prepare": _prepare, "train": _train, "export": _export, "evaluate": _evaluate}
+def _learn(arguments: argparse.Namespace) -> None:
+    import torch
+
+    from workflows.train_translator.learning import learn
+
+    torch.set_num_threads(arguments.threads)
+    learn(arguments.work, arguments.data / "test", lambda line: print(line, flush=True))
+
+
+STEPS = {
+    "prepare": _prepare,
+    "train": _train,
+    "export": _export,
+    "evaluate": _evaluate,
+    "learn": _learn,
+}
 
 if __name__ == "__main__":
     main()

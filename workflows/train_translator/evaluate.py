@@ -5,6 +5,7 @@ from. Out: one dictionary of figures. Sentences go through the engine that trans
 one line a sentence, so that what is measured is what users get.
 """
 
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,25 +27,33 @@ BEAM = 4
 
 
 def evaluate(
-    folder: Path, tests: Path, compute_type: str = "int8", beam_size: int = 1
+    folder: Path,
+    tests: Path,
+    compute_type: str = "int8",
+    beam_size: int = 1,
+    names: Container[str] | None = None,
 ) -> dict[str, Any]:
-    """BLEU, chrF and signatures of a model on all test sets.
+    """BLEU, chrF and signatures of a model on test sets.
 
     Args:
         folder: The model, as CTranslate2 reads it.
         tests: Folder with `*.tsv.gz`.
         compute_type: In which the model computes.
         beam_size: Beam width.
+        names: The test sets to translate; all where there is None.
     """
     params = TranslateParameters(model=folder, beam_size=beam_size, compute_type=compute_type)
     engine = Engine.load(folder, params, 2)
     scores = {}
     for path in sorted(tests.glob("*.tsv.gz")):
+        name = path.name.removesuffix(".tsv.gz").removeprefix("ts_")
+        if names is not None and name not in names:
+            continue
         pairs = list(read_pairs(path))
         found = [output.text for output in engine.translate([french for french, _ in pairs])]
         references = [[english for _, english in pairs]]
         bleu, chrf = sacrebleu.metrics.BLEU(), sacrebleu.metrics.CHRF()
-        scores[path.name.removesuffix(".tsv.gz").removeprefix("ts_")] = {
+        scores[name] = {
             "sentences": len(pairs),
             "bleu": round(bleu.corpus_score(found, references).score, 2),
             "chrf": round(chrf.corpus_score(found, references).score, 2),

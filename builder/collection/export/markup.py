@@ -72,7 +72,7 @@ def _where(texts: pl.Series, changes: pl.Series, change: pl.Expr) -> pl.Series:
     if places.is_empty():
         return texts
     changed = texts.gather(places).alias("text").to_frame().select(change).to_series()
-    return texts.scatter(places, changed)
+    return texts.clone().scatter(places, changed)  # which changes what it is called on
 
 
 def one_line(text: pl.Expr) -> pl.Expr:

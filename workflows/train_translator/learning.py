@@ -1,0 +1,100 @@
+"""The learning curve over data and size: smaller models, and models of fewer pairs.
+
+In: `pairs.tsv`, `validation.tsv` and `shared.spm` of a work folder, and test sets. Out: one line
+of `learning.jsonl` for each width and share of the pairs, as soon as it is known; a later call goes
+on with what is missing. Shares are nested: a pair of the smaller is in the larger. Every model sees
+its pairs equally often, as often as the embedded one saw all, and uses its vocabulary, so that
+neither epochs nor pieces differ, but only what is varied.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+from workflows.train_translator.batches import epoch
+from workflows.train_translator.evaluate import BEAM, evaluate
+from workflows.train_translator.export import averaged, export
+from workflows.train_translator.model import Shape
+from workflows.train_translator.train import Settings, Trainer
+from workflows.train_translator.vocabulary import encode, read, varied
+
+HERE = Path(__file__).parent
+CURVE = HERE / "learning.jsonl"
+EPOCHS = 7.6
+"""How often each pair is seen: as often as the embedded model saw its own."""
+GRID = ((128, 16), (256, 16), (128, 8), (256, 8), (128, 32), (256, 32), (128, 4), (256, 4))
+"""Widths of models, and of how many pairs they learn one."""
+SETS = ("newstest2014", "flores_devtest")
+"""Test sets that are translated: those with a goal."""
+
+Say = Callable[[str], None]
+
+
+def learn(work: Path, tests: Path, say: Say) -> None:
+    """Train and score every model of the grid that has no line yet.
+
+    Args:
+        work: Folder that `prepare` filled.
+        tests: Folder with the test sets.
+        say: Told of progress.
+    """
+    known = {(point["width"], point["one_in"]) for point in points()}
+    for width, one_in in GRID:
+        if (width, one_in) not in known:
+            point = _point(work, tests, width, one_in, say)
+            with CURVE.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(point) + "\n")
+            say(json.dumps(point))
+
+
+def points() -> list[dict[str, Any]]:
+    """All points that are known, by width and by the number of pairs."""
+    lines = CURVE.read_text("utf-8").splitlines() if CURVE.exists() else []
+    return sorted((json.loads(line) for line in lines), key=lambda p: (p["width"], p["pairs"]))
+
+
+def sample(lines: Iterator[str], one_in: int) -> Iterator[str]:
+    """The lines whose hash falls into the first of so many parts; repeats stay together."""
+    for line in lines:
+        drawn = int.from_bytes(md5(line.encode(), usedforsecurity=False).digest()[:8], "big")
+        if drawn * one_in < 1 << 64:
+            yield line
+
+
+def _point(work: Path, tests: Path, width: int, one_in: int, say: Say) -> dict[str, Any]:
+    """Train one model and score it."""
+    folder = work / "learning" / f"{width}-{one_in}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("shared.spm", "validation.tsv"):
+        shutil.copyfile(work / name, folder / name)
+    with (work / "pairs.tsv").open(encoding="utf-8") as file:
+        (folder / "pairs.tsv").write_text("".join(sample(file, one_in)), encoding="utf-8")
+    settings = Settings(steps=round(EPOCHS * _batches(folder)))
+    trainer = Trainer(folder, Shape(width=width, inner=4 * width), settings)
+    trainer.train(say)
+    export(averaged(folder), folder / "shared.spm", folder / "int8", "int8")
+    last = json.loads((folder / "curve.jsonl").read_text("utf-8").splitlines()[-1])
+    return {
+        "width": width,
+        "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
+        "one_in": one_in,
+        "pairs": len(set(read(folder / "pairs.tsv"))),
+        "steps": settings.steps,
+        "validation": last["validation"],
+        "bleu": _scores(folder / "int8", tests, 1),
+        "beam": _scores(folder / "int8", tests, BEAM),
+    }
+
+
+def _batches(folder: Path) -> int:
+    """Batches of an epoch of a folder's pairs."""
+    encoded = encode(varied(read(folder / "pairs.tsv")), folder / "shared.spm", Settings.longest)
+    return sum(1 for _ in epoch(encoded, Settings.tokens, Settings.seed, 0))
+
+
+def _scores(folder: Path, tests: Path, beam_size: int) -> dict[str, float]:
+    found = evaluate(folder, tests, beam_size=beam_size, names=SETS)["scores"]
+    return {name: score["bleu"] for name, score in found.items()}
