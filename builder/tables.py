@@ -6,6 +6,7 @@ number of threads.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from pathlib import Path
@@ -91,6 +92,8 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 class TableWriter:
     """Write record batches to one Parquet file with row groups that depend on the rows alone.
 
+    A row group is compressed beside the work that makes the next one.
+
     Args:
         path: The file to write.
         contract: Columns and types; batches are cast to them.
@@ -112,6 +115,8 @@ class TableWriter:
         self._group = (rows_per_group, bytes_per_group)
         self._pending: list[pa.Table] = []
         self._pending_size = (0, 0)
+        self._beside = ThreadPoolExecutor(1, thread_name_prefix="table")
+        self._writing: Future[None] | None = None
         self._writer = pq.ParquetWriter(
             path, self._schema, compression="zstd", compression_level=COMPRESSION_LEVEL
         )
@@ -135,17 +140,34 @@ class TableWriter:
                 self._flush()
 
     def _flush(self) -> None:
+        self._wait()
         if self._pending_size[0]:
-            self._writer.write_table(
-                pa.concat_tables(self._pending).combine_chunks(), row_group_size=self._group[0]
-            )
+            self._writing = self._beside.submit(self._write_group, self._pending)
             self.rows += self._pending_size[0]
         self._pending, self._pending_size = [], (0, 0)
 
+    def _write_group(self, rows: list[pa.Table]) -> None:
+        group = pa.concat_tables(rows).combine_chunks()
+        self._writer.write_table(group, row_group_size=self._group[0])
+
+    def _wait(self) -> None:
+        """Wait for the row group that is being written."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
+
     def close(self) -> None:
-        """Write what is pending and the footer."""
-        self._flush()
-        self._writer.close()
+        """Write what is pending and the footer.
+
+        Raises:
+            OSError: there is no room.
+        """
+        try:
+            self._flush()
+            self._wait()
+        finally:
+            self._beside.shutdown()
+            self._writer.close()
 
     def __enter__(self) -> Self:
         return self

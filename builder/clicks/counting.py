@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from builder.clicks.pieces import Flags, Pages, Piece, distinct_pages, mixed
-from builder.clicks.sums import Integers, Keys, add_up
+from builder.clicks.pieces import Pages, Piece, distinct_pages
+from builder.clicks.sums import Flags, Integers, Keys, add_up
 
 COUNTS = (
     "shown_in_all",
@@ -86,7 +86,10 @@ def count_piece(piece: Piece, *, last_by_time: bool) -> tuple[pl.DataFrame, Tall
     shown = np.bincount(pages.page, minlength=len(lengths))
     shown_clicked = np.bincount(pages.page[piece.clicked], minlength=len(lengths))
     examined = _examined(piece, pages, lengths, starts)
-    clicker, rank = _clicks(piece)
+    clicked = _clicked_ranks(piece)
+    again = np.zeros(len(clicked), dtype=np.bool_)
+    again[1:] = clicked[1:] == clicked[:-1]
+    clicker, rank = np.divmod(clicked[~again], RANKS)
     last = piece.latest if last_by_time else piece.deepest
     counts = {
         "shown_in_all": np.repeat(shown, lengths),
@@ -97,7 +100,8 @@ def count_piece(piece: Piece, *, last_by_time: bool) -> tuple[pl.DataFrame, Tall
         "last_clicks": _at(pages.page, np.where(piece.clicked, last, 0), lengths, starts),
     }
     tally = _tally(piece, rank)
-    tally.with_duplicate = int(shown[_with_duplicates(doc, lengths)].sum())
+    tally.repeated = _distinct(clicked[again] // RANKS, len(piece.query))
+    tally.with_duplicate = int(shown[_with_duplicates(doc, lengths, starts)].sum())
     query = np.repeat(piece.query[pages.shown_by], lengths)
     return add_up({"query": query, "doc": doc}, counts), tally
 
@@ -118,27 +122,21 @@ def _at(page: Integers, rank: Integers, lengths: Integers, starts: Integers) -> 
     return np.asarray(np.bincount(places, minlength=int(starts[-1])), dtype=np.int64)
 
 
-def _clicks(piece: Piece) -> tuple[Integers, Integers]:
-    """Impression and rank of every click, a rank once an impression however often clicked."""
+def _clicked_ranks(piece: Piece) -> Integers:
+    """Impression and rank of every click in one number, in order."""
     clicker = np.repeat(np.arange(len(piece.query)), np.diff(piece.click_starts))
-    keys = np.sort(clicker * RANKS + piece.clicks)
-    if len(keys):
-        keys = keys[np.append(True, keys[1:] != keys[:-1])]
-    return keys // RANKS, keys % RANKS
+    return np.sort(clicker * RANKS + piece.clicks)
 
 
 def _tally(piece: Piece, distinct_ranks: Integers) -> Tally:
     clicks = np.diff(piece.click_starts)
     owner = np.repeat(np.arange(len(clicks)), clicks)
     back = (owner[1:] == owner[:-1]) & (piece.clicks[1:] < piece.clicks[:-1])
-    pairs = np.sort(owner * RANKS + piece.clicks)
-    again = pairs[1:][pairs[1:] == pairs[:-1]] // RANKS
     return Tally(
         total=len(clicks),
         without_click=int((clicks == 0).sum()),
         never_clicked=int((~piece.clicked).sum()),
         reordered=_distinct(owner[1:][back], len(clicks)),
-        repeated=_distinct(again, len(clicks)),
         lengths=np.bincount(np.diff(piece.starts)),
         clicks=np.bincount(distinct_ranks),
     )
@@ -151,15 +149,11 @@ def _distinct(numbers: Integers, size: int) -> int:
     return int(found.sum())
 
 
-def _with_duplicates(doc: Keys, lengths: Integers) -> Flags:
-    """Whether each page shows a document twice."""
-    page = np.repeat(np.arange(len(lengths)), lengths)
-    keys = doc + mixed(page.astype(np.uint64) + np.uint64(1))
-    ordered = np.sort(keys)
-    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+def _with_duplicates(doc: Keys, lengths: Integers, starts: Integers) -> Flags:
+    """Whether each page shows a document twice; pages of one length are looked at together."""
     found = np.zeros(len(lengths), dtype=np.bool_)
-    if len(twice):
-        some = np.isin(keys, twice)
-        rows = pl.DataFrame({"page": page[some], "doc": doc[some]})
-        found[rows.filter(rows.is_duplicated())["page"].to_numpy()] = True
+    for length in np.flatnonzero(np.bincount(lengths)).tolist():
+        pages = np.flatnonzero(lengths == length)
+        shown = np.sort(doc[starts[pages, np.newaxis] + np.arange(length)], axis=1)
+        found[pages] = (shown[:, 1:] == shown[:, :-1]).any(axis=1)
     return found

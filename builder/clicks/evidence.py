@@ -24,7 +24,6 @@ from builder.clicks.pieces import piece_of
 from builder.clicks.runs import Run, merge, ranges, write_run
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import JOINED_PAGES
-from builder.clicks.sums import add_up
 from builder.executors import in_order, map_buckets
 from builder.parameters import ClickParameters
 from builder.progress import Progress
@@ -42,7 +41,7 @@ ROWS_PER_BATCH = 122_880
 RANGES = 16
 """Pieces of the log for each worker of an executor."""
 PAIR = ("query", "doc")
-USER = ("user", "zero")
+USER = ("user",)
 
 PAGES = {
     "separate": 'SELECT "user", query, results, clicks FROM used_impressions',
@@ -166,16 +165,12 @@ def _pieces(
 
 def _users(rows: pa.Table) -> pl.DataFrame:
     """How many impressions each user has; rows without a user are left out."""
-    users = rows["user"].drop_null().to_numpy()
-    ones = np.ones(len(users), dtype=np.int64)
-    return add_up(
-        dict(zip(USER, (users, np.zeros(len(users), dtype=np.uint64)), strict=True)),
-        {"impressions": ones},
-    )
+    users, impressions = np.unique(rows["user"].drop_null().to_numpy(), return_counts=True)
+    return pl.DataFrame({"user": users, "impressions": impressions.astype(np.uint32)})
 
 
 def _merged(
-    runs: Sequence[Run], keys: tuple[str, str], home: Path, limits: Limits
+    runs: Sequence[Run], keys: tuple[str, ...], home: Path, limits: Limits
 ) -> Iterator[Path]:
     """Write the sums of each range of keys; the parts in order."""
     room = int(limits.memory * PIECE_SHARE / limits.threads / BYTES_PER_PAIR)
@@ -190,7 +185,7 @@ def _merged(
 
 def _merge(
     runs: Sequence[Run],
-    keys: tuple[str, str],
+    keys: tuple[str, ...],
     home: Path,
     extent: tuple[int, int],
     limits: Limits,  # noqa: ARG001 - every task is given them

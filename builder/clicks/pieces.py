@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from builder.clicks.sums import Integers, Keys
+from builder.clicks.sums import Flags, Integers, Keys, order_of
 from builder.errors import DataError
-
-Flags = npt.NDArray[np.bool_]
 
 SEEDS = 8
 """Hash functions that are tried; that two pages collide under one of them happens once in 2^30
@@ -106,7 +104,7 @@ def distinct_pages(piece: Piece) -> Pages:
     places = np.arange(len(piece.results)) - np.repeat(piece.starts[:-1], lengths)
     for seed in range(SEEDS):
         hashes = _hashes(piece, lengths, places, seed)
-        order = np.argsort(hashes)
+        order = order_of(hashes)
         ordered = hashes[order]
         is_first = np.ones(len(order), dtype=np.bool_)
         is_first[1:] = ordered[1:] != ordered[:-1]

@@ -58,7 +58,7 @@ def ranges(runs: Sequence[Run], most_rows: int) -> list[tuple[int, int]]:
     return [*found, (start, BUCKETS)]
 
 
-def merge(runs: Iterable[Run], keys: tuple[str, str], start: int, stop: int) -> pl.DataFrame:
+def merge(runs: Iterable[Run], keys: tuple[str, ...], start: int, stop: int) -> pl.DataFrame:
     """The sums of every key in a range of buckets, in the order of keys."""
     slices = [rows for run in runs if (rows := _slice(run, start, stop)) is not None]
     if len(slices) < 2:
