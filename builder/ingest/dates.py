@@ -55,6 +55,11 @@ DATED_META = ",".join(
     for word in words
 )
 """Meta elements that may hold a date: the engine sorts out the others."""
+MARKS = {
+    "published": ("datepublished", "pubdate", "published"),
+    "modified": ("datemodified", "updated", "modified"),
+}
+"""What a label of a time element has in it, by kind of date."""
 NAMING = ("property", "name", "itemprop", "http-equiv")
 
 
@@ -62,8 +67,9 @@ def page_dates(page: DocumentNode, fetched_at: int) -> tuple[int | None, int | N
     """When a page was published and last modified, by its own account."""
     linked = _linked_data(page)
     meta = _meta(page)
-    published = (*linked["datepublished"], *_values(meta, PUBLISHED), *_times(page, "published"))
-    modified = (*linked["datemodified"], *_values(meta, MODIFIED), *_times(page, "modified"))
+    times = list(_times(page))
+    published = (*linked["datepublished"], *_values(meta, PUBLISHED), *_marked(times, "published"))
+    modified = (*linked["datemodified"], *_values(meta, MODIFIED), *_marked(times, "modified"))
     return _first(published, fetched_at), _first(modified, fetched_at)
 
 
@@ -106,14 +112,17 @@ def _meta(page: DocumentNode) -> dict[str, str]:
     return found
 
 
-def _times(page: DocumentNode, kind: str) -> Iterator[str]:
-    """`datetime` of the time elements marked as a date of this kind; unmarked ones tell nothing."""
-    marks = {"published": ("datepublished", "pubdate"), "modified": ("datemodified", "updated")}
+def _times(page: DocumentNode) -> Iterator[tuple[str, str]]:
+    """How each time element is marked, and its `datetime`."""
     for element in page.query_selector_all("time[datetime]"):
         label = f"{element.getattr('itemprop') or ''} {element.getattr('class') or ''}".lower()
-        pubdate = kind == "published" and element.hasattr("pubdate")
-        if pubdate or any(mark in label for mark in (*marks[kind], kind)):
-            yield element.getattr("datetime") or ""
+        pubdate = " pubdate" if element.hasattr("pubdate") else ""
+        yield label + pubdate, element.getattr("datetime") or ""
+
+
+def _marked(times: Iterable[tuple[str, str]], kind: str) -> Iterator[str]:
+    """The times that are marked as a date of this kind; unmarked ones tell nothing."""
+    return (time for label, time in times if any(mark in label for mark in MARKS[kind]))
 
 
 def _linked_data(page: DocumentNode) -> dict[str, list[str]]:

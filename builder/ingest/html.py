@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import bytes_to_str, detect_encoding
-from resiliparse.parse.html import DocumentNode, HTMLTree
+from resiliparse.parse.html import DocumentNode, ElementNode, HTMLTree
 
 from builder.ingest.dates import page_dates
 from builder.ingest.html_bounds import has_too_many_attributes, is_too_deep
@@ -60,7 +60,7 @@ def read_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
             raise ValueError("no document")
         published, modified = page_dates(page, fetched_at)
         text = visible_text(tree) if is_too_deep(html) else main_text(tree)
-        return HtmlPage(tree.title or "", text, _language(page), published, modified)
+        return HtmlPage(tree.title or "", text, _language(tree, page), published, modified)
     except RejectError:
         raise
     except (RuntimeError, ValueError):
@@ -89,10 +89,12 @@ def visible_text(tree: HTMLTree) -> str:
     return whole
 
 
-def _language(page: DocumentNode) -> str | None:
+def _language(tree: HTMLTree, page: DocumentNode) -> str | None:
     """The language that the page declares: the first subtag of `<html lang>`."""
-    root = page.query_selector("html")
-    declared = (root.getattr("lang") or root.getattr("xml:lang") or "") if root else ""
+    root = tree.body.parent if tree.body else page.query_selector("html")
+    if not isinstance(root, ElementNode):
+        return None
+    declared = root.getattr("lang") or root.getattr("xml:lang") or ""
     code = declared.replace("_", "-").partition("-")[0].strip().lower()
     return code if code.isascii() and code.isalpha() and len(code) in (2, 3) else None
 

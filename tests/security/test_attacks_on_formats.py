@@ -85,10 +85,16 @@ def test_deep_pages_end(tmp_path: Path, tag: bytes) -> None:
     assert ledger.rows_in == 1
 
 
-def test_a_page_of_attributes_ends(tmp_path: Path) -> None:
-    body = b"<p " + b" ".join(b"a%d=1" % n for n in range(200_000)) + b">Un texte."
+@pytest.mark.parametrize(
+    "attribute",
+    [b" a%d=1", b' a%d="<"', b" a%d='>'", b'a%d=""', b" =a%d", b"/a%d", b"\n<a%d", b'a%d="" b%d'],
+)
+def test_a_page_of_attributes_ends(tmp_path: Path, attribute: bytes) -> None:
+    count = attribute.count(b"%d")
+    attributes = b"".join(attribute % ((n,) * count) for n in range(100_000))
     with at_most(60):
-        assert read_crawl(tmp_path, _warc(body)).rows_in == 1
+        ledger = read_crawl(tmp_path, _warc(b"<p " + attributes + b">Un texte."))
+    assert ledger.rejected == {"too_many_attributes": 1}
 
 
 def test_a_cell_that_never_ends_is_a_reject(tmp_path: Path) -> None:
