@@ -39,10 +39,15 @@ SEMI JOIN candidates USING (query)
 SEMI JOIN left_out_users USING ("user")
 """
 
+COUNTED = """
+*, examined_in_clicked::BIGINT + shown_in_all - shown_in_clicked AS examined_in_all,
+NULL::BIGINT AS at_top
+"""
+
 NO_PAIRS = """
 CREATE VIEW counted AS
 SELECT NULL::UBIGINT AS query, NULL::UBIGINT AS doc, NULL::UINTEGER AS shown_in_all,
-       NULL::UINTEGER AS shown_in_clicked, NULL::UINTEGER AS examined_in_all,
+       NULL::UINTEGER AS shown_in_clicked, NULL::BIGINT AS examined_in_all,
        NULL::UINTEGER AS examined_in_clicked, NULL::UINTEGER AS clicks,
        NULL::UINTEGER AS last_clicks, NULL::BIGINT AS at_top
 WHERE false
@@ -140,7 +145,7 @@ def read_counts(
     set_variables(connection, skip=params.no_click == "skip")
     if parts:
         rows = connection.read_parquet([str(path) for path in parts])
-        rows.project("*, NULL::BIGINT AS at_top").create_view("counted")
+        rows.project(COUNTED).create_view("counted")
     else:
         connection.execute(NO_PAIRS)
     connection.execute(PAIR_TOTALS)

@@ -32,7 +32,7 @@ from builder.resources import Limits
 ENGINE_SHARE = 0.2
 PIECE_SHARE = 0.5
 """Parts of the memory for the database engine and for the pieces that are counted."""
-BYTES_PER_RESULT = 110
+BYTES_PER_RESULT = 90
 BYTES_PER_PAIR = 200
 """Peak of arrays while a piece is counted, per result, and while runs are merged, per row."""
 MOST_RESULTS = 8_000_000

@@ -2,10 +2,11 @@
 
 The log has ten results a page and text for queries and URLs, in Parquet. `times_reading` is ours
 over reading the same columns as Arrow batches, `times_maximum` over the engine's own scan for the
-maximum of each. PyClick is measured when
-the environment variable PYCLICK names its folder; its load and training are one number, and its
-counts must be ours. Growth is measured in processes of their own, under `--memory 1GiB`: first with
-the same queries in the longer log, then with five times as many, which is five times the output.
+maximum of each. The stage of the pipeline is measured on the same log in keys, as ingestion leaves
+it. PyClick is measured when the environment variable PYCLICK names its folder; its load and
+training are one number, and its counts must be ours. Growth is measured in processes of their own,
+under `--memory 1GiB`: first with the same queries in the longer log, then with five times as many,
+which is five times the output.
 
 Run it as `python -m tests.bench clicks`.
 """
@@ -25,8 +26,14 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder.clicks import model_log
-from builder.parameters import ClickParameters
+from builder.clicks import estimate, model_log
+from builder.ingest import ingest_log
+from builder.parameters import ClickParameters, LogParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.sources import Interval, Source
+from builder.tables import Table
+from schemas import Candidates, Impressions
 from tests.bench.click_log import write_log
 
 READ = "SELECT query, results, clicks FROM read_parquet(?)"
@@ -73,9 +80,13 @@ def _beside_peers(folder: Path, impressions: int) -> list[dict[str, object]]:
             "times_reading": seconds / reading,
             "times_maximum": seconds / maximum,
         }
-        if prior == "beta" and os.environ.get("PYCLICK"):
-            row |= _beside_pyclick(log, out, seconds)
         rows.append(row)
+    rows.append(_stage(folder, log, impressions))
+    if os.environ.get("PYCLICK"):
+        theirs = _alone(["-m", "tests.bench.pyclick_peer", str(log)])
+        model_log(log, "sdbn", out, params=ClickParameters(prior="beta"))
+        rows[0] |= _beside_pyclick(theirs, rows[0], _digest(pl.read_parquet(out)))
+        rows[2] |= _beside_pyclick(theirs, rows[2], _digest(_in_words(folder / "keys")))
     for model in ("pbm", "dbn"):
         seconds = _best(lambda: model_log(log, model, out), repeats=1)  # noqa: B023
         rows.append({"name": f"{model}, {impressions} impressions, 50 steps", "seconds": seconds})
@@ -88,26 +99,75 @@ def _read(connection: duckdb.DuckDBPyConnection, log: Path) -> int:
     return sum(len(batch) for batch in relation.to_arrow_reader(122_880))
 
 
-def _beside_pyclick(log: Path, out: Path, seconds: float) -> dict[str, object]:
-    theirs = _alone(["-m", "tests.bench.pyclick_peer", str(log)])
+def _stage(folder: Path, log: Path, impressions: int) -> dict[str, object]:
+    """The stage `clicks` on a log that the stage `log` has read, beside the engine's scan."""
+    keys = folder / "keys"
+    keys.mkdir()
+    source = keys / "log.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT 5 + rowid AS time, 'u' || rowid // 7 AS \"user\", query, results, clicks "
+            f"FROM (SELECT *, file_row_number AS rowid FROM read_parquet('{log}', "
+            f"file_row_number = true))) TO '{source}' (FORMAT parquet)"
+        )
+        limits = Limits(keys, threads=2, memory=2 * 2**30)
+        ingest_log(
+            keys,
+            files=[Source(source, source.name)],
+            interval=Interval(0, 2**40),
+            params=LogParameters(bots="keep"),
+            limits=limits,
+            progress=Silent(),
+        )
+        coded, chosen = keys / "impressions.parquet", keys / "candidates.parquet"
+        connection.execute(
+            f"COPY (SELECT DISTINCT query FROM '{coded}' ORDER BY query) TO '{chosen}'"
+        )
+        scan = _best(lambda: connection.execute(MAXIMUM, [str(coded)]).fetchall())
+    seconds = _best(
+        lambda: estimate(
+            keys,
+            impressions=Table((coded,), Impressions),
+            candidates=Table((chosen,), Candidates),
+            params=ClickParameters(prior="beta"),
+            limits=limits,
+            progress=Silent(),
+        )
+    )
+    return {
+        "name": f"the stage clicks, {impressions} impressions in keys",
+        "seconds": seconds,
+        "times_maximum": seconds / scan,
+    }
+
+
+def _in_words(keys: Path) -> pl.DataFrame:
+    """The estimates of the stage with the texts and addresses of the log."""
+    queries = pl.read_parquet(keys / "log_queries.parquet", columns=["query", "text"])
+    urls = pl.read_parquet(keys / "log_urls.parquet", columns=["doc", "url"])
+    found = pl.read_parquet(keys / "click_estimates.parquet")
+    found = found.join(queries, on="query").join(urls, on="doc").drop("query")
+    return found.rename({"text": "query"}).sort("query", "url")
+
+
+def _beside_pyclick(
+    theirs: dict[str, Any], ours: dict[str, object], digest: str
+) -> dict[str, object]:
     total = theirs["load"] + theirs["train"]
     return {
         "peer": "PyClick",
         "peer_seconds": total,
-        "ratio": total / seconds,
+        "ratio": total / float(str(ours["seconds"])),
         "peer_peak_mib": theirs["peak_mib"],
-        "note": "counts equal" if theirs["counts"] == _digest(out) else "COUNTS DIFFER",
+        "note": "counts equal" if theirs["counts"] == digest else "COUNTS DIFFER",
     }
 
 
-def _digest(out: Path) -> str:
+def _digest(estimates: pl.DataFrame) -> str:
     columns = ["query", "url", "examinations", "clicks", "last_clicks"]
     digest = hashlib.md5(usedforsecurity=False)
     digest.update(
-        pl.read_parquet(out, columns=columns)
-        .select(columns)
-        .write_csv(separator="\t", include_header=False)
-        .encode()
+        estimates.select(columns).write_csv(separator="\t", include_header=False).encode()
     )
     return digest.hexdigest()
 

@@ -20,7 +20,7 @@ from builder.clicks.pieces import distinct_pages, piece_of
 from builder.clicks.runs import merge, ranges, write_run
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import count_pairs
-from builder.clicks.sums import add_up
+from builder.clicks.sums import add_up, order_of
 from builder.errors import DataError
 from builder.parameters import ClickParameters
 from builder.progress import Silent
@@ -95,7 +95,9 @@ def test_pairs_are_those_of_the_database(
     assert list(counts) == sorted(counts) == [row[:2] for row in rows]
     for query, doc, shown, examined, clicks, last_clicks, other, _ in rows:
         found = dict(zip(COUNTS, counts[query, doc], strict=True))
-        assert (found["shown_in_all"], found["examined_in_all"]) == (shown, examined)
+        unclicked = found["shown_in_all"] - found["shown_in_clicked"]
+        assert found["shown_in_all"] == shown
+        assert found["examined_in_clicked"] + unclicked == examined
         assert (found["clicks"], found["last_clicks"]) == (clicks, last_clicks)
         assert found["examined_in_clicked"] == other
     skipping = slow(log, params.model_copy(update={"no_click": "skip"}))
@@ -163,8 +165,35 @@ def test_sums_are_in_the_order_of_both_keys(rows: list[tuple[int, int, int]]) ->
         for place, name in enumerate(("one", "other"))
     }
     values = np.array([row[2] for row in rows], dtype=np.int64)
-    found = add_up(keys, {"value": values})
-    assert list(found.iter_rows()) == [(*pair, expected[pair]) for pair in sorted(expected)]
+    found = add_up(keys, {"value": values, "double": 2 * values, "large": values * 2**28})
+    assert list(found.iter_rows()) == [
+        (*pair, expected[pair], 2 * expected[pair], expected[pair] * 2**28 % 2**32)
+        for pair in sorted(expected)
+    ]
+
+
+def test_sums_by_one_key() -> None:
+    keys = np.array([HIGH, 3, HIGH + 1, 3, 0], dtype=np.uint64)
+    found = add_up({"key": keys}, {"value": np.array([1, 2, 3, 4, 5])})
+    assert list(found.iter_rows()) == [(0, 5), (3, 6), (HIGH, 1), (HIGH + 1, 3)]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([0, 1, 2, 7, 8, HIGH, HIGH + 1, 2**64 - 1]),
+            st.integers(0, 2**64 - 1) | st.integers(0, 3),
+        ),
+        max_size=40,
+    )
+)
+def test_numbers_that_differ_in_their_last_bits_alone_are_in_order(
+    rows: list[tuple[int, int]],
+) -> None:
+    numbers = np.array([row[0] for row in rows], dtype=np.uint64)
+    then = np.array([row[1] for row in rows], dtype=np.uint64)
+    assert order_of(numbers).tolist() == sorted(range(len(rows)), key=lambda n: rows[n][0])
+    assert order_of(numbers, then).tolist() == sorted(range(len(rows)), key=rows.__getitem__)
 
 
 @settings(deadline=None)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from builder.simulation import sentence_pairs
+from workflows.train_translator import points
 from workflows.train_translator.card import write_card
 from workflows.train_translator.prepare import fault, ngrams, prepare
 from workflows.train_translator.vocabulary import encode, read, train_vocabulary, varied
@@ -95,7 +96,13 @@ def test_every_pair_is_in_pieces_without_unknown(work: Path) -> None:
     assert encoded.sources[0][-1] == encoded.targets[0][-1] == 2
 
 
-def test_the_card_has_every_test_set(work: Path, tmp_path: Path) -> None:
+def test_the_card_has_every_test_set(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    smaller = {"width": 128, "parameters": 2_750_000, "pairs": 18_027, "validation": 4.728}
+    smaller |= {"bleu": {"newstest2014": 2.26, "flores_devtest": 2.2}, "beam": {}}
+    (tmp_path / "learning.jsonl").write_text(json.dumps(smaller) + "\n")
+    monkeypatch.setattr(points, "CURVE", tmp_path / "learning.jsonl")
     scores = {"a": {"sentences": 2, "bleu": 1.5, "chrf": 20.0}}
     point = {"seconds": 60.0, "pairs": 7, "validation": 4.5}
     (work / "curve.jsonl").write_text(json.dumps(point) + "\n")
@@ -109,6 +116,8 @@ def test_the_card_has_every_test_set(work: Path, tmp_path: Path) -> None:
         "faithful": {"same": 199, "sentences": 200},
     }
     text = write_card(work, tmp_path, figures).read_text()
+    assert "| 128 | 2.8 M | 18,027 | 4.73 | 2.3 |  | 2.2 |  |" in text
+    assert "| 256 | 8.9 M | " in text
     assert "| a | 2 | 1.5 | 20.0 | 1.5 | 20.0 |" in text
     assert "at most\n0.25" in text or "at most 0.25" in text.replace("\n", " ")
     for name in ("Open Government Licence", "CC BY 2.0 FR", "BSD 3-Clause", "CC0"):
@@ -174,3 +183,14 @@ def _test_going_on(model: Any, shape: Any, vocabulary: Path, folder: Path) -> No
     )
     with pytest.raises(ValueError, match="more bytes"):
         read_weights(folder / "again-None" / "model.bin")
+
+
+def test_shares_of_pairs_are_nested() -> None:
+    pytest.importorskip("torch")
+    from workflows.train_translator.learning import sample
+
+    lines = [f"phrase {n}\tsentence {n}\n" for n in range(4000)]
+    eighth, quarter = (list(sample(iter(lines), one_in)) for one_in in (8, 4))
+    assert 400 < len(eighth) < 600
+    assert set(eighth) < set(quarter)
+    assert list(sample(iter(lines), 1)) == lines

@@ -1,13 +1,15 @@
 """The model card, from figures alone: what the model is, learned from, scores, and is not for.
 
-In: `prepared.json`, `curve.jsonl` and the evaluation of a model, and `sources.toml`. Out: the text
-of `README.md` in the model's folder.
+In: `prepared.json`, `curve.jsonl` and the evaluation of a model, `sources.toml`, and the models of
+`learning.jsonl` beside it. Out: the text of `README.md` in the model's folder.
 """
 
 import json
 import tomllib
 from pathlib import Path
 from typing import Any
+
+from workflows.train_translator.points import SETS, points
 
 HERE = Path(__file__).parent
 
@@ -49,10 +51,43 @@ def write_card(work: Path, folder: Path, figures: dict[str, Any]) -> Path:
         curve="\n".join(
             f"| {p['seconds'] / 60:.0f} | {p['pairs']:,} | {p['validation']:.3f} |" for p in curve
         ),
+        learning="\n".join(_learning([*points(), _point(figures, account, curve)])),
     )
     path = folder / "README.md"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def _point(
+    figures: dict[str, Any], account: dict[str, Any], curve: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The model of the card as a point of the learning curve."""
+    return {
+        "width": figures["shape"]["width"],
+        "parameters": figures["parameters"],
+        "pairs": sum(counts.get("taken", 0) for counts in account.values()),
+        "validation": curve[-1]["validation"],
+        **{
+            kind: {name: score["bleu"] for name, score in figures[of]["scores"].items()}
+            for kind, of in (("bleu", "int8"), ("beam", "beam"))
+        },
+    }
+
+
+def _learning(models: list[dict[str, Any]]) -> list[str]:
+    """Rows of the learning curve over data and size; sets without a score have none in a row."""
+    rows = []
+    for model in models:
+        scores = " | ".join(
+            f"{model[kind][name]:.1f}" if name in model[kind] else ""
+            for name in SETS
+            for kind in ("bleu", "beam")
+        )
+        rows.append(
+            f"| {model['width']} | {model['parameters'] / 1e6:.1f} M | {model['pairs']:,} "
+            f"| {model['validation']:.2f} | {scores} |"
+        )
+    return rows
 
 
 def _sources(account: dict[str, Any]) -> list[str]:

@@ -18,17 +18,14 @@ from workflows.train_translator.batches import epoch
 from workflows.train_translator.evaluate import BEAM, evaluate
 from workflows.train_translator.export import averaged, export
 from workflows.train_translator.model import Shape
+from workflows.train_translator.points import CURVE, SETS, points
 from workflows.train_translator.train import Settings, Trainer
 from workflows.train_translator.vocabulary import encode, read, varied
 
-HERE = Path(__file__).parent
-CURVE = HERE / "learning.jsonl"
 EPOCHS = 7.6
 """How often each pair is seen: as often as the embedded model saw its own."""
-GRID = ((128, 16), (256, 16), (128, 8), (256, 8), (128, 32), (256, 32), (128, 4), (256, 4))
+GRID = ((128, 16), (256, 16), (256, 8), (128, 8), (256, 4), (128, 4))
 """Widths of models, and of how many pairs they learn one."""
-SETS = ("newstest2014", "flores_devtest")
-"""Test sets that are translated: those with a goal."""
 
 Say = Callable[[str], None]
 
@@ -48,12 +45,6 @@ def learn(work: Path, tests: Path, say: Say) -> None:
             with CURVE.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(point) + "\n")
             say(json.dumps(point))
-
-
-def points() -> list[dict[str, Any]]:
-    """All points that are known, by width and by the number of pairs."""
-    lines = CURVE.read_text("utf-8").splitlines() if CURVE.exists() else []
-    return sorted((json.loads(line) for line in lines), key=lambda p: (p["width"], p["pairs"]))
 
 
 def sample(lines: Iterator[str], one_in: int) -> Iterator[str]:

@@ -1,0 +1,19 @@
+"""Known points of the learning curve over data and size."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+CURVE = Path(__file__).parent / "learning.jsonl"
+SETS = ("newstest2014", "flores_devtest")
+"""Test sets that are translated: those with a goal."""
+
+
+def points() -> list[dict[str, Any]]:
+    """Every model that was trained for the curve, by width and by the number of pairs.
+
+    Each has `width`, `parameters`, `one_in`, `pairs`, `steps`, `validation` (nats a piece), and
+    `bleu` (greedy) and `beam` by test set.
+    """
+    lines = CURVE.read_text("utf-8").splitlines() if CURVE.exists() else []
+    return sorted((json.loads(line) for line in lines), key=lambda p: (p["width"], p["pairs"]))
