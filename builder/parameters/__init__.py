@@ -1,0 +1,58 @@
+"""Every parameter of every stage, with its default: the one place where a default is written.
+
+Each class is one section of a workflow definition. A section is frozen, refuses unknown keys, and
+is recorded in the manifest of what was built with it.
+"""
+
+from builder.parameters.clicks import ClickParameters, QrelParameters
+from builder.parameters.documents import ChangeParameters, CrawlParameters, DocumentParameters
+from builder.parameters.export import ExportParameters
+from builder.parameters.logs import LOG_FORMATS, LOG_READERS, LogFields, LogParameters
+from builder.parameters.queries import (
+    SelectParameters,
+    SplitParameters,
+    VariantParameters,
+    VerdictFilter,
+    VerdictParameters,
+)
+from builder.parameters.section import Section
+from builder.parameters.translation import CTRANSLATE2, TranslateParameters
+
+__all__ = [
+    "CTRANSLATE2",
+    "LOG_FORMATS",
+    "LOG_READERS",
+    "ChangeParameters",
+    "ClickParameters",
+    "CrawlParameters",
+    "DocumentParameters",
+    "ExportParameters",
+    "LogFields",
+    "LogParameters",
+    "Parameters",
+    "QrelParameters",
+    "Section",
+    "SelectParameters",
+    "SplitParameters",
+    "TranslateParameters",
+    "VariantParameters",
+    "VerdictFilter",
+    "VerdictParameters",
+]
+
+
+class Parameters(Section):
+    """All sections of parameters, one for each stage."""
+
+    log: LogParameters = LogParameters()
+    crawl: CrawlParameters = CrawlParameters()
+    select: SelectParameters = SelectParameters()
+    verdicts: VerdictParameters = VerdictParameters()
+    variants: VariantParameters = VariantParameters()
+    clicks: ClickParameters = ClickParameters()
+    documents: DocumentParameters = DocumentParameters()
+    qrels: QrelParameters = QrelParameters()
+    split: SplitParameters = SplitParameters()
+    translate: TranslateParameters = TranslateParameters()
+    changes: ChangeParameters = ChangeParameters()
+    export: ExportParameters = ExportParameters()

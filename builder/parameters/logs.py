@@ -1,0 +1,96 @@
+"""`[log]`: how query logs are read."""
+
+from datetime import datetime
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, field_validator
+
+from builder.errors import meant
+from builder.parameters.section import Positive, Section
+from builder.plugins import installed
+
+LOG_FORMATS = ("auto", "jsonl", "parquet", "csv", "tsv")
+LOG_READERS = {
+    "yandex": "builder.ingest.yandex:read_actions",
+}
+"""Formats that are read record by record, each with its reader (`builder.ingest.Reader`)."""
+
+
+class LogFields(Section):
+    """`[log.fields]`: what the fields of an impression are called; dots lead into objects."""
+
+    time: str = Field(default="time", description="When the page was shown")
+    user: str = Field(default="user", description="Who searched: a user or a session")
+    query: str = Field(default="query", description="What was typed")
+    results: str = Field(default="results", description="URLs in rank order")
+    clicks: str = Field(default="clicks", description="1-based ranks, or objects with rank or url")
+    url: str = Field(default="url", description="Long form, one row a result: its URL")
+    rank: str = Field(default="rank", description="Long form: its rank; absent: order of rows")
+    clicked: str = Field(default="clicked", description="Long form: 1 or true where it was clicked")
+
+
+class LogParameters(Section):
+    """`[log]`: how query logs become impressions."""
+
+    format: str = Field(
+        default="auto",
+        description="Format of the files: jsonl, parquet, csv, tsv, yandex, or the name of a "
+        "plug-in; auto tells it by their first bytes",
+    )
+    fields: LogFields = LogFields()
+    time_zone: str = Field(
+        default="UTC", description="Zone of times without an offset, such as Europe/Paris"
+    )
+    time_unit: Literal["s", "ms"] = Field(
+        default="s", description="Unit of times that are numbers, since 1970"
+    )
+    list_separator: str = Field(
+        default=" ", min_length=1, description="Between URLs or ranks in a cell of CSV or TSV"
+    )
+    session_start: datetime | None = Field(
+        default=None,
+        description="yandex: the moment from which the times of sessions count; absent: the "
+        "snapshot's start",
+    )
+    repeats: Literal["drop", "keep"] = Field(
+        default="drop",
+        description="Impressions of one user, query and second after the first of them",
+    )
+    bots: Literal["drop", "keep"] = Field(
+        default="drop", description="Users whom the two rules below take for programs"
+    )
+    bot_rate: Positive = Field(
+        default=200, description="Impressions of one user within an hour that no person reaches"
+    )
+    bot_alike: int = Field(
+        default=15,
+        ge=2,
+        description="A user with so many impressions, all with the same two or more clicked ranks",
+    )
+    max_query_chars: Positive = Field(
+        default=500, description="Longer queries are rejected (a published one had 3,947)"
+    )
+    max_results: Positive = Field(default=1000, description="Longer result lists are rejected")
+    max_line_bytes: Positive = Field(
+        default=8 * 2**20, description="Longer lines are rejected unread"
+    )
+
+    @field_validator("format")
+    @classmethod
+    def _format_is_known(cls, value: str) -> str:
+        if value not in (*LOG_FORMATS, *LOG_READERS):
+            others = installed("log_readers")
+            if value not in others:
+                known = (*LOG_FORMATS, *LOG_READERS, *others)
+                raise ValueError(f"no such format; {meant(value, known)}")
+        return value
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone_exists(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ValueError, OSError, KeyError):
+            raise ValueError("expected a time zone such as Europe/Paris") from None
+        return value
