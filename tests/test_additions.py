@@ -70,7 +70,7 @@ def read_words(source, interval, params):
         record = {"time": int(when), "user": user, "query": query, "results": [url]}
         yield number, {**record, "clicks": []}
 ''',
-        "builder/parameters.py",
+        "builder/parameters/logs.py",
         {
             '    "yandex": "builder.ingest.yandex:read_actions",\n': (
                 '    "yandex": "builder.ingest.yandex:read_actions",\n'
