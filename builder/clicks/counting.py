@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from builder.clicks.pieces import Pages, Piece, distinct_pages
-from builder.clicks.sums import Flags, Integers, Keys, add_up
+from builder.clicks.sums import Flags, Integers, Keys, add_up, repeats
 
 COUNTS = ("shown_in_all", "shown_in_clicked", "examined_in_clicked", "clicks", "last_clicks")
 """What is counted of a pair; on pages without a click, what is shown is examined."""
@@ -80,8 +80,7 @@ def count_piece(piece: Piece, *, last_by_time: bool) -> tuple[pl.DataFrame, Tall
     shown = np.bincount(pages.page, minlength=len(lengths))
     shown_clicked = np.bincount(pages.page[piece.clicked], minlength=len(lengths))
     clicked = _clicked_ranks(piece)
-    again = np.zeros(len(clicked), dtype=np.bool_)
-    again[1:] = clicked[1:] == clicked[:-1]
+    again = repeats(clicked)
     clicker, rank = np.divmod(clicked[~again], RANKS)
     last = piece.latest if last_by_time else piece.deepest
     counts = {

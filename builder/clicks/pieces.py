@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from builder.clicks.sums import Flags, Integers, Keys, order_of
+from builder.clicks.sums import Flags, Integers, Keys, order_of, repeats
 from builder.errors import DataError
 
 SEEDS = 8
@@ -105,9 +105,7 @@ def distinct_pages(piece: Piece) -> Pages:
     for seed in range(SEEDS):
         hashes = _hashes(piece, lengths, places, seed)
         order = order_of(hashes)
-        ordered = hashes[order]
-        is_first = np.ones(len(order), dtype=np.bool_)
-        is_first[1:] = ordered[1:] != ordered[:-1]
+        is_first = ~repeats(hashes[order])
         page = np.empty(len(order), dtype=np.int64)
         page[order] = np.cumsum(is_first) - 1
         pages = Pages(page, order[is_first])

@@ -26,7 +26,7 @@ def add_up(keys: dict[str, Keys], counts: dict[str, Integers]) -> pl.DataFrame:
     """
     order = _order_of_keys(*keys.values())
     ordered = {name: values[order] for name, values in keys.items()}
-    first = ~np.logical_and.reduce([_repeats(values) for values in ordered.values()])
+    first = ~np.logical_and.reduce([repeats(values) for values in ordered.values()])
     starts = np.flatnonzero(first)
     columns = {name: values[starts] for name, values in ordered.items()}
     return pl.DataFrame(columns | _sums(counts, order, starts))
@@ -43,12 +43,12 @@ def order_of(numbers: Keys, then: Keys | None = None) -> Integers:
     packed = (numbers >> bits << bits) | np.arange(len(numbers), dtype=np.uint64)
     packed.sort()
     order = (packed & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
-    same = _repeats(packed >> bits)
+    same = repeats(packed >> bits)
     if not same.any():
         return order
-    differ = same & ~_repeats(numbers[order])
+    differ = same & ~repeats(numbers[order])
     if then is not None:
-        differ |= same & ~_repeats(then[order])
+        differ |= same & ~repeats(then[order])
     if differ.any():
         group = np.cumsum(~same)
         found = np.zeros(group[-1] + 1, dtype=np.bool_)
@@ -64,14 +64,14 @@ def _order_of_keys(one: Keys, other: Keys | None = None) -> Integers:
     """The order of rows by one key or by two."""
     if other is None:
         return order_of(one)
-    starts = np.flatnonzero(~_repeats(one))
+    starts = np.flatnonzero(~repeats(one))
     values, place = np.unique(one[starts], return_inverse=True)
     bits = np.uint64(min(len(values).bit_length(), WIDTH - 1))
     rank = np.repeat(place.astype(np.uint64), np.diff(np.append(starts, len(one))))
     return order_of((rank << (np.uint64(WIDTH) - bits)) | (other >> bits), other)
 
 
-def _repeats(values: Keys) -> Flags:
+def repeats(values: Keys | Integers) -> Flags:
     """Whether each value is the one before it."""
     found = np.zeros(len(values), dtype=np.bool_)
     found[1:] = values[1:] == values[:-1]
