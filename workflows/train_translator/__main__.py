@@ -77,6 +77,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _learn(arguments: argparse.Namespace) -> None:
+    if not (arguments.work / "pairs.tsv").exists():
+        raise SystemExit(f"{arguments.work}: no pairs.tsv; run the step prepare first")
     import torch
 
     from workflows.train_translator.learning import learn
