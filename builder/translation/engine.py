@@ -5,7 +5,9 @@ are decoded in batches of equal length (see `batches.py`) by as many workers as 
 and joined again. An output does not depend on other sentences, on their order, or on the threads.
 """
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,44 +17,26 @@ from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation.batches import equal_length_batches
 from builder.translation.cutting import copied_parts, halves
-from builder.translation.forms import like_source
 from builder.translation.model import ModelFolder, read_model
+from builder.translation.parts import Block, Divided, Output
 
 EOS = "</s>"
 CAREFUL = {"beam_size": 4, "no_repeat_ngram_size": 4}
 """The second decoding, of what went wrong in the first."""
 GROWTH, SLACK = 2, 32
 """An output may have this many pieces a source piece, and so many more."""
+BATCHES_AHEAD = 8
+"""Batches for each thread that wait while another is decoded."""
 PROBES, PIECES = 12, 16
 
 
 @dataclass(frozen=True)
-class Output:
-    """What the model gave for a sentence.
+class _Batch:
+    """Parts of one length of a block, being decoded."""
 
-    Args:
-        text: The output; may be empty.
-        pieces: Source pieces that were decoded.
-        split: Whether the sentence was too long and was decoded in parts.
-        truncated: Whether an output reached its longest length.
-        unknown: Whether a source piece is unknown to the model.
-        empty: Whether an output of it is empty.
-    """
-
-    text: str
-    pieces: int = 0
-    split: bool = False
-    truncated: bool = False
-    unknown: bool = False
-    empty: bool = False
-
-
-@dataclass(frozen=True)
-class Divided:
-    """A sentence in parts, each with whether it is copied as it is; `split` where too long."""
-
-    parts: tuple[tuple[str, bool], ...]
-    split: bool
+    block: Block
+    indices: list[int]
+    results: list[ctranslate2.AsyncTranslationResult]
 
 
 class Engine:
@@ -85,6 +69,7 @@ class Engine:
                 f"{params.compute_type!r} on {params.device}: {error}",
                 model.folder,
             ) from None
+        self._ahead = BATCHES_AHEAD * max(threads, 1)
         self.invariant = self._is_invariant()
 
     @classmethod
@@ -115,10 +100,37 @@ class Engine:
         Returns:
             One output a sentence, in order.
         """
-        divided = [self.divide(sentence) for sentence in sentences]
-        texts = sorted({text for d in divided for text, copied in d.parts if not copied})
-        known = dict(zip(texts, self._decode(texts, careful), strict=True))
-        return [_joined(sentence, known) for sentence in divided]
+        return next(self.translate_blocks([list(sentences)], careful=careful))
+
+    def translate_blocks(
+        self, blocks: Iterable[list[str]], *, careful: bool = False
+    ) -> Iterator[list[Output]]:
+        """Translate blocks of sentences; the next is under way before the last is done.
+
+        Args:
+            blocks: Sentences in single spaces.
+            careful: As of `translate`.
+
+        Yields:
+            One output a sentence, in order, for each block.
+        """
+        queue: deque[_Batch | Block] = deque()
+        for sentences in blocks:
+            block = self._block(sentences)
+            for indices in self._batches(block.pieces):
+                queue.append(self._submitted(block, indices, careful))
+                yield from self._finished(queue, self._ahead)
+            queue.append(block)
+        yield from self._finished(queue, 0)
+
+    def _finished(self, queue: "deque[_Batch | Block]", left: int) -> Iterator[list[Output]]:
+        """Collect batches until so many are left; the outputs of blocks that end."""
+        while len(queue) > left:
+            first = queue.popleft()
+            if isinstance(first, Block):
+                yield first.outputs()
+            else:
+                self._collect(first)
 
     def divide(self, sentence: str) -> Divided:
         """A sentence in parts: what is copied apart, and none longer than the model takes."""
@@ -130,27 +142,46 @@ class Engine:
             parts += [(part, copied) for part in cut]
         return Divided(tuple(parts), split)
 
-    def _decode(self, texts: list[str], careful: bool) -> list[Output]:
-        """Outputs of texts that need no cutting."""
+    def _block(self, sentences: Sequence[str]) -> Block:
+        """Sentences in parts that need no cutting, each part once, in pieces."""
+        divided = [self.divide(sentence) for sentence in sentences]
+        texts = sorted({text for d in divided for text, copied in d.parts if not copied})
         pieces = self._source.encode([text.strip() for text in texts], out_type=str)
+        return Block(divided, texts, pieces)
+
+    def _batches(self, pieces: Sequence[list[str]]) -> Iterator[list[int]]:
         together = self.invariant or self.params.batching == "fast"
         lengths = [len(p) for p in pieces]
-        batches = list(
-            equal_length_batches(lengths, self.params.batch_tokens, None if together else 1)
-        )
-        outputs = [Output("")] * len(texts)
+        return equal_length_batches(lengths, self.params.batch_tokens, None if together else 1)
+
+    def _submitted(self, block: Block, indices: list[int], careful: bool) -> _Batch:
+        with self._failing():
+            results = self._submit([block.pieces[i] for i in indices], careful)
+        return _Batch(block, indices, results)
+
+    def _collect(self, batch: _Batch) -> None:
+        """Wait for a batch and keep its outputs in its block."""
+        block = batch.block
+        with self._failing():
+            hypotheses = [result.result().hypotheses[0] for result in batch.results]
+        outputs = self._outputs([block.pieces[i] for i in batch.indices], hypotheses)
+        block.known.update(zip((block.texts[i] for i in batch.indices), outputs, strict=True))
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Errors of the engine as errors of its model.
+
+        Raises:
+            FormatError: the engine failed.
+        """
         try:
-            queued = [self._submit([pieces[i] for i in batch], careful) for batch in batches]
-            for batch, results in zip(batches, queued, strict=True):
-                for index, result in zip(batch, results, strict=True):
-                    outputs[index] = self._output(pieces[index], result.result().hypotheses[0])
+            yield
         except RuntimeError as error:
             raise FormatError(
                 f"CTranslate2 failed: {error}; where sentences are too long for the model, lower "
                 "translate.max_source_pieces and max_target_pieces",
                 self.model.folder,
             ) from None
-        return outputs
 
     def _submit(
         self, batch: list[list[str]], careful: bool
@@ -175,15 +206,21 @@ class Engine:
     def _longest(self, pieces: int) -> int:
         return min(self.params.max_target_pieces, GROWTH * pieces + SLACK)
 
-    def _output(self, pieces: list[str], hypothesis: list[str]) -> Output:
-        text = self._target.decode(hypothesis[bool(self.params.target_prefix) :]).strip()
-        return Output(
-            text,
-            len(pieces),
-            truncated=len(hypothesis) >= self._longest(len(pieces)),
-            unknown=any(piece not in self.model.vocabulary for piece in pieces),
-            empty=not text,
-        )
+    def _outputs(
+        self, pieces: Sequence[list[str]], hypotheses: Sequence[list[str]]
+    ) -> Iterator[Output]:
+        """What a batch gave."""
+        start = bool(self.params.target_prefix)
+        texts = self._target.decode([hypothesis[start:] for hypothesis in hypotheses])
+        for source, hypothesis, text in zip(pieces, hypotheses, texts, strict=True):
+            bare = text.strip()
+            yield Output(
+                bare,
+                len(source),
+                truncated=len(hypothesis) >= self._longest(len(source)),
+                unknown=not self.model.vocabulary.issuperset(source),
+                empty=not bare,
+            )
 
     def _is_invariant(self) -> bool:
         """Whether sentences of one length score the same together and alone, bit for bit."""
@@ -196,24 +233,3 @@ class Engine:
         together = self.translator.translate_batch(probes, **options)
         alone = [self.translator.translate_batch([probe], **options)[0] for probe in probes]
         return [r.scores for r in together] == [r.scores for r in alone]
-
-
-def _joined(sentence: Divided, known: dict[str, Output]) -> Output:
-    """The output of a sentence from those of its parts, with the spaces around them."""
-    if len(sentence.parts) == 1 and not sentence.parts[0][1]:
-        return known[sentence.parts[0][0]]
-    text = ""
-    for part, copied in sentence.parts:
-        bare = part.strip()
-        output = bare if copied else like_source(known[part].text, bare)
-        lead, trail = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
-        text += lead + output + trail
-    outputs = [known[part] for part, copied in sentence.parts if not copied]
-    return Output(
-        text.strip(),
-        sum(output.pieces for output in outputs),
-        sentence.split,
-        any(output.truncated for output in outputs),
-        any(output.unknown for output in outputs),
-        any(not output.text for output in outputs),
-    )

@@ -5,14 +5,15 @@ threads to an object that does what `TranslationEngine` says. What its outputs d
 `identity`: the memory keeps outputs under it, and never asks again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from builder.errors import UsageError
 from builder.parameters import CTRANSLATE2, TranslateParameters
 from builder.plugins import load
-from builder.translation.engine import Engine, Output
+from builder.translation.engine import Engine
+from builder.translation.parts import Output
 
 
 @runtime_checkable
@@ -28,6 +29,16 @@ class TranslationEngine(Protocol):
 
     def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
         """One output a sentence, in order; none may depend on the other sentences."""
+
+
+@runtime_checkable
+class StreamingEngine(TranslationEngine, Protocol):
+    """A loaded model that begins the next block before it ends the last."""
+
+    def translate_blocks(
+        self, blocks: Iterable[list[str]], *, careful: bool = False
+    ) -> Iterator[list[Output]]:
+        """The outputs of each block, in order."""
 
 
 Loader = Callable[[Path, TranslateParameters, int], TranslationEngine]
@@ -49,3 +60,12 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
             f"translators: {params.engine!r} gives no engine; it needs identity, size and translate"
         )
     return engine
+
+
+def translate_blocks(
+    engine: TranslationEngine, blocks: Iterable[list[str]], *, careful: bool = False
+) -> Iterator[list[Output]]:
+    """The outputs of each block, in order, as quickly as the engine can."""
+    if isinstance(engine, StreamingEngine):
+        return engine.translate_blocks(blocks, careful=careful)
+    return (engine.translate(block, careful=careful) for block in blocks)

@@ -8,9 +8,9 @@ characters) to 99 % (120 and more) of the English sides are taken for English.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from builder.documents.language import SHORTEST, detect_languages
+from builder.documents.language import SHORTEST, Guess, detect_languages
 
 FRENCH = frozenset(
     "le la les des du de un une et est dans pour que qui sur avec au aux ce cette ces ne pas "
@@ -34,11 +34,30 @@ def function_words(text: str) -> tuple[int, int]:
     return sum(word in FRENCH for word in words), sum(word in ENGLISH for word in words)
 
 
-def english_sentences(sentences: Sequence[str]) -> list[bool]:
-    """Whether each sentence of one text is English."""
-    counts = [function_words(sentence) for sentence in sentences]
-    asked = [i for i, (french, english) in enumerate(counts) if english >= RATIO * french]
-    found = dict(zip(asked, detect_languages([sentences[i] for i in asked]), strict=True))
+def english_sentences(texts: Sequence[Sequence[str]]) -> list[list[bool]]:
+    """Whether each sentence of each text is English.
+
+    Args:
+        texts: The sentences of each text.
+    """
+    counts = [[function_words(sentence) for sentence in sentences] for sentences in texts]
+    asked = [
+        (number, i)
+        for number, of_text in enumerate(counts)
+        for i, (french, english) in enumerate(of_text)
+        if english >= RATIO * french
+    ]
+    guesses: list[dict[int, Guess]] = [{} for _ in texts]
+    detected = detect_languages([texts[number][i] for number, i in asked])
+    for (number, i), guess in zip(asked, detected, strict=True):
+        guesses[number][i] = guess
+    return [_of_text(*text) for text in zip(texts, counts, guesses, strict=True)]
+
+
+def _of_text(
+    sentences: Sequence[str], counts: Sequence[tuple[int, int]], found: Mapping[int, Guess]
+) -> list[bool]:
+    """Which sentences of one text are English, by their function words and guessed languages."""
     decided = [
         i in found and _is_english(sentences[i], counts[i][1], *found[i])
         for i in range(len(sentences))

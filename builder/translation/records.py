@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from builder.tables import arrow_schema
-from builder.translation.translator import Sentence, Translation, ordered
+from builder.translation.sentences import Sentence, Translation, ordered
 from schemas import Sentences, Translations
 
 COPIED = frozenset({"untranslatable", "english"})

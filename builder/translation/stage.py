@@ -20,15 +20,19 @@ from builder.parameters import TranslateParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, TableWriter, write_frame
-from builder.translation.engine import Output
 from builder.translation.engines import load_engine
 from builder.translation.memory import Memory
+from builder.translation.pages import Fields, in_groups, translated
+from builder.translation.parts import Output
 from builder.translation.records import sentence_rows, translation_rows
-from builder.translation.translator import Decoder, Form, Translation, Translator
+from builder.translation.sentences import Form
+from builder.translation.texts import Texts
+from builder.translation.translator import Decoder, Translator
 from builder.translation.workers import decode_blocks
 from schemas import Contract, Documents, Queries, QueryCollisions, Sentences, Translations
 
-MEMORY = "memory.sqlite"
+MEMORY, TEXTS = "memory.sqlite", "texts.sqlite"
+"""Files of the memory: outputs of sentences, and translations of whole texts."""
 SAMPLED = 100
 """Documents from which the pieces of all are estimated, for the progress bar."""
 
@@ -67,10 +71,11 @@ def translate(
     else:
         engine = load_engine(params.model, params, limits.threads)
         folder = memory or limits.scratch
-        with Memory(folder / MEMORY) as kept:
+        with Memory(folder / MEMORY) as kept, Texts(folder / TEXTS) as texts:
             decoder = None if limits.executor.is_here else _workers(params, limits)
             translator = Translator(engine, kept, params, progress.advance, decoder)
-            ledger.rows_in = _translate(out, gathered, split_queries, translator, progress)
+            progress.start("translate", _estimate(gathered, engine.size), "source pieces")
+            ledger.rows_in = _translate(out, gathered, split_queries, translator, texts)
     ledger.rows_out = ledger.rows_in
     with RejectWriter(out, "translate", ledger):
         return ledger
@@ -87,12 +92,10 @@ def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
 
 
 def _translate(
-    out: Path, gathered: Table, split_queries: Table, translator: Translator, progress: Progress
+    out: Path, gathered: Table, split_queries: Table, translator: Translator, texts: Texts
 ) -> int:
     """Write all tables; returns the documents."""
     rows = 0
-    total = _estimate(gathered, translator.engine.size)
-    progress.start("translate", total, "source pieces")
     with TableWriter(out / "translations.parquet", Translations) as went:
         for number, path in enumerate(gathered.paths):
             sentences = out / "sentences" / f"part-{number:05d}.parquet"
@@ -100,21 +103,18 @@ def _translate(
                 TableWriter(out / "documents" / path.name, Documents) as documents,
                 TableWriter(sentences, Sentences) as table,
             ):
-                for group in _row_groups(path):
-                    texts = translator.translate(group["text"].to_list())
-                    titles = translator.translate(group["title"].to_list())
-                    documents.write(_arrow(with_english(group, titles, texts)))
-                    fields = {"text": texts, "title": titles}
-                    table.write(sentence_rows(group["doc_id"].to_list(), fields))
-                    went.write(translation_rows(group["doc_id"].to_list(), fields))
+                for pages, fields in translated(in_groups(_row_groups(path)), translator, texts):
+                    documents.write(_arrow(with_english(pages, fields)))
+                    table.write(sentence_rows(pages["doc_id"].to_list(), fields))
+                    went.write(translation_rows(pages["doc_id"].to_list(), fields))
             rows += documents.rows
         last = out / "sentences" / f"part-{len(gathered.paths):05d}.parquet"
         queries = split_queries.scan().collect()
         english = translator.translate(queries["text"].to_list(), Form.QUERY)
-        fields = {"query": english}
+        of_queries = {"query": english}
         with TableWriter(last, Sentences) as table:
-            table.write(sentence_rows(queries["query_id"].to_list(), fields))
-        went.write(translation_rows(queries["query_id"].to_list(), fields))
+            table.write(sentence_rows(queries["query_id"].to_list(), of_queries))
+        went.write(translation_rows(queries["query_id"].to_list(), of_queries))
     in_english = pl.Series("text_en", [t.text for t in english], dtype=pl.String)
     write_frame(queries.with_columns(in_english), out / "queries.parquet", Queries)
     found = collisions(queries.with_columns(in_english))
@@ -122,13 +122,11 @@ def _translate(
     return rows
 
 
-def with_english(
-    documents: pl.DataFrame, titles: Sequence[Translation], texts: Sequence[Translation]
-) -> pl.DataFrame:
+def with_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
     """Documents with `title_en` and `text_en`."""
     return documents.with_columns(
-        pl.Series("title_en", [title.text for title in titles], dtype=pl.String),
-        pl.Series("text_en", [text.text for text in texts], dtype=pl.String),
+        pl.Series(f"{name}_en", [made.text for made in found], dtype=pl.String)
+        for name, found in fields.items()
     )
 
 

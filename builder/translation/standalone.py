@@ -16,8 +16,9 @@ from builder.resources import Limits
 from builder.translation.engine import Engine
 from builder.translation.engines import load_engine
 from builder.translation.memory import Memory
+from builder.translation.sentences import Form, Translation
 from builder.translation.stage import MEMORY
-from builder.translation.translator import Form, Translation, Translator
+from builder.translation.translator import Translator
 
 EXAMPLES = (
     "Comment choisir un vélo pour la ville ?",

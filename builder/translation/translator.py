@@ -1,72 +1,53 @@
 """Texts in French in, texts in English and what is to be said of each sentence out.
 
 A sentence is copied (no word of a language, or English already) or decoded. What went wrong in
-decoding is found by `quality.py` and by what the engine says, decoded again with care where the
+decoding is found by `outcomes.py` and by what the engine says, decoded again with care where the
 parameters say so, and then stands as it is, gives way to its source, or is dropped, by the policy
 of each flag. Whatever happens, there is one entry for every sentence, with its flags.
+
+The three steps can be called apart (`prepare`, `decode`, `finish`): only the second keeps the
+engine busy, so that another thread may do the others meanwhile.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from enum import StrEnum
+from threading import Event
 
 from builder.parameters import TranslateParameters
 from builder.translation.cutting import is_untranslatable
-from builder.translation.engine import CAREFUL, Output
-from builder.translation.engines import TranslationEngine
+from builder.translation.engine import CAREFUL
+from builder.translation.engines import TranslationEngine, translate_blocks
 from builder.translation.forms import like_source, model_text
 from builder.translation.language import english_sentences
 from builder.translation.layout import Layout, Segment, one_segment, split_text
 from builder.translation.memory import Memory
-from builder.translation.quality import has_markup, output_flags
-from schemas import SENTENCE_FLAGS
+from builder.translation.outcomes import Outcome, better, outcome, stands
+from builder.translation.parts import Output
+from builder.translation.quality import has_markup
+from builder.translation.sentences import Form, Sentence, Translation, ordered
 
 Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[Output]]]
 
-BLOCK = 8192
+BLOCK = 2048
 """Sentences that are decoded and kept at once: what a kill can cost."""
-RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_source")
-"""Flags of an output that is decoded again, the worst first."""
-POLICIES = (
-    "empty_output",
-    "truncated",
-    "repetition",
-    "length_ratio",
-    "copied_source",
-    "numbers_differ",
-    "unknown_characters",
-)
-"""Flags whose policy is a parameter `on_<flag>`."""
-
-
-class Form(StrEnum):
-    """What a text is: any number of lines, or one sentence that a user typed."""
-
-    TEXT = "text"
-    QUERY = "query"
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """A sentence and what stands for it.
+class Prepared:
+    """Texts taken apart.
 
     Args:
-        source: The sentence, normalised.
-        english: What stands for it; may be empty.
-        flags: What is to be known about it, in the order of `SENTENCE_FLAGS`.
+        layouts: Their sentences.
+        copied: For each of them, the flag for which it is copied; None: it is decoded.
+        wanted: What is to be decoded, each once.
+        form: What the texts are.
     """
 
-    source: str
-    english: str
-    flags: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Translation:
-    """A text in English, in the lines of its source, and its sentences in order."""
-
-    text: str
-    sentences: tuple[Sentence, ...]
+    layouts: tuple[Layout, ...]
+    copied: tuple[list[str | None], ...]
+    wanted: frozenset[str]
+    form: Form
 
 
 @dataclass
@@ -98,10 +79,11 @@ class Translator:
         decoder: Decoder | None = None,
     ) -> None:
         self.engine = engine
-        self._decoder: Decoder = decoder or self._decode_here
         self.memory = memory
         self.params = params
         self.counts = Counts()
+        self.stopped = Event()
+        self._decoder: Decoder = decoder or self._decode_here
         self._advance = advance
 
     def translate(self, texts: Sequence[str], form: Form = Form.TEXT) -> list[Translation]:
@@ -111,51 +93,78 @@ class Translator:
             texts: Texts of any number of lines; under `Form.QUERY`, each is one sentence.
             form: Whether they are texts or queries.
         """
-        layouts = [split_text(text) if form is Form.TEXT else one_segment(text) for text in texts]
-        english = [self._english(layout, form) for layout in layouts]
-        wanted = {
+        prepared = self.prepare(texts, form)
+        return self.finish(prepared, self.decode(prepared))
+
+    def prepare(self, texts: Sequence[str], form: Form = Form.TEXT) -> Prepared:
+        """Take texts apart and tell which of their sentences are decoded."""
+        take_apart = split_text if form is Form.TEXT else one_segment
+        layouts = tuple(map(take_apart, texts))
+        copied = tuple(self._copied(layouts, form))
+        wanted = frozenset(
             model_text(segment.text)
-            for layout, copied in zip(layouts, english, strict=True)
-            for segment, is_copied in zip(layout.segments, copied, strict=True)
-            if not is_copied and not is_untranslatable(segment.text)
-        }
-        outputs = self._decode(wanted, careful=False)
-        first = {text: self._outcome(text, outputs[text]) for text in wanted}
-        bad = {text for text, flags in first.items() if not flags.isdisjoint(RETRIED)}
-        second = self._decode(bad, careful=True) if self.params.retry else {}
-        best = {text: self._better(text, outputs[text], second.get(text)) for text in wanted}
-        return [
-            self._assemble(layout, copied, best, form)
-            for layout, copied in zip(layouts, english, strict=True)
-        ]
+            for layout, flags in zip(layouts, copied, strict=True)
+            for segment, flag in zip(layout.segments, flags, strict=True)
+            if flag is None
+        )
+        return Prepared(layouts, copied, wanted, form)
 
-    def _english(self, layout: Layout, form: Form) -> list[bool]:
-        """Which sentences are English already and are copied for it."""
+    def decode(self, prepared: Prepared) -> dict[str, Outcome]:
+        """The best outcome of everything that texts want decoded."""
+        best = self._outcomes(prepared.wanted, careful=False)
+        bad = [text for text, found in best.items() if found.is_bad] if self.params.retry else []
+        for text, second in self._outcomes(frozenset(bad), careful=True).items():
+            best[text] = better(best[text], second)
+        return best
+
+    def finish(self, prepared: Prepared, best: Mapping[str, Outcome]) -> list[Translation]:
+        """Put what was decoded where it stood."""
+        found = []
+        for layout, flags in zip(prepared.layouts, prepared.copied, strict=True):
+            sentences = tuple(
+                self._sentence(segment, flag, best, prepared.form)
+                for segment, flag in zip(layout.segments, flags, strict=True)
+            )
+            found.append(Translation(layout.fill([s.english for s in sentences]), sentences))
+        return found
+
+    def _copied(self, layouts: Sequence[Layout], form: Form) -> Iterator[list[str | None]]:
+        """For each sentence of each text the flag for which it is copied, if any."""
+        sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or form is Form.QUERY:
-            return [False] * len(layout.segments)
-        return english_sentences([segment.text for segment in layout.segments])
+            english = [[False] * len(texts) for texts in sentences]
+        else:
+            english = english_sentences(sentences)
+        for texts, are_english in zip(sentences, english, strict=True):
+            yield [
+                "untranslatable" if is_untranslatable(text) else "english" if is_english else None
+                for text, is_english in zip(texts, are_english, strict=True)
+            ]
 
-    def _decode(self, texts: set[str], *, careful: bool) -> dict[str, Output]:
-        """Outputs of texts, from the memory or from the model."""
-        scope = self._scope(careful)
+    def _outcomes(self, texts: frozenset[str], *, careful: bool) -> dict[str, Outcome]:
+        """Outcomes of texts, from the memory or from the model."""
+        scope = self.scope(careful=careful)
         found = self.memory.known(scope, sorted(texts))
+        outcomes = {text: outcome(text, output) for text, output in found.items()}
         self.counts.asked += len(texts)
         missing = sorted(texts - found.keys(), key=lambda text: (-len(text), text))
         blocks = list(_blocks(missing))
         for block, decoded in zip(blocks, self._decoder(blocks, careful), strict=True):
             outputs = dict(zip(block, decoded, strict=True))
             self.memory.add(scope, outputs)
-            pieces = sum(output.pieces for output in outputs.values())
+            pieces = sum(output.pieces for output in decoded)
             self.counts.decoded += len(block)
             self.counts.pieces += pieces
             self._advance(pieces)
-            found |= outputs
-        return found
+            outcomes |= {text: outcome(text, output) for text, output in outputs.items()}
+            if self.stopped.is_set():
+                raise CancelledError
+        return outcomes
 
     def _decode_here(self, blocks: Sequence[list[str]], careful: bool) -> Iterator[list[Output]]:
-        return (self.engine.translate(block, careful=careful) for block in blocks)
+        return translate_blocks(self.engine, blocks, careful=careful)
 
-    def _scope(self, careful: bool) -> str:
+    def scope(self, *, careful: bool = False) -> str:
         """Everything that decides an output beside the sentence."""
         p = self.params
         options = {
@@ -169,84 +178,24 @@ class Translator:
         }
         return " ".join(f"{name}={value}" for name, value in options.items())
 
-    def _outcome(self, text: str, output: Output) -> set[str]:
-        """Flags of an output."""
-        shaped = like_source(output.text, text)
-        flags = output_flags(shaped, text)
-        if output.empty:
-            flags.add("empty_output")
-        if output.truncated:
-            flags.add("truncated")
-        if output.unknown:
-            flags.add("unknown_characters")
-        if output.split:
-            flags.add("split")
-        return flags
-
-    def _better(
-        self, text: str, first: Output, second: Output | None
-    ) -> tuple[Output, frozenset[str]]:
-        """The better of two outputs, and its flags."""
-        flags = self._outcome(text, first)
-        if second is None:
-            return first, frozenset(flags)
-        again = self._outcome(text, second)
-        if _badness(again) < _badness(flags):
-            return second, frozenset(again | {"retried"})
-        return first, frozenset(flags)
-
-    def _assemble(
-        self,
-        layout: Layout,
-        english: Sequence[bool],
-        outputs: dict[str, tuple[Output, frozenset[str]]],
-        form: Form,
-    ) -> Translation:
-        sentences = [
-            self._sentence(segment, is_english, outputs, form)
-            for segment, is_english in zip(layout.segments, english, strict=True)
-        ]
-        text = layout.fill([sentence.english for sentence in sentences])
-        return Translation(text, tuple(sentences))
-
     def _sentence(
-        self,
-        segment: Segment,
-        is_english: bool,
-        outputs: dict[str, tuple[Output, frozenset[str]]],
-        form: Form,
+        self, segment: Segment, copied: str | None, best: Mapping[str, Outcome], form: Form
     ) -> Sentence:
         source = segment.text
         flags = {"control_characters"} if segment.cleaned else set()
         if has_markup(source):
             flags.add("markup")
-        if is_untranslatable(source):
-            return Sentence(source, source, ordered(flags | {"untranslatable"}))
-        if is_english:
-            return Sentence(source, source, ordered(flags | {"english"}))
-        output, found = outputs[model_text(source)]
-        text = like_source(output.text, source, query=form is Form.QUERY)
-        outcome = self._policy(found)
-        if outcome == "source":
-            return Sentence(source, source, ordered(flags | found | {"source_kept"}))
-        if outcome == "drop":
-            return Sentence(source, "", ordered(flags | found | {"dropped"}))
-        return Sentence(source, text, ordered(flags | found))
-
-    def _policy(self, flags: frozenset[str]) -> str:
-        """The strictest of what the flags ask for."""
-        asked = {getattr(self.params, f"on_{flag}") for flag in POLICIES if flag in flags}
-        return next((o for o in ("drop", "source") if o in asked), "keep")
-
-
-def ordered(flags: set[str] | frozenset[str]) -> tuple[str, ...]:
-    """Flags in the order of `SENTENCE_FLAGS`."""
-    return tuple(flag for flag in SENTENCE_FLAGS if flag in flags)
-
-
-def _badness(flags: set[str]) -> tuple[bool, ...]:
-    """What is wrong, the worst first, so that less is better."""
-    return tuple(flag in flags for flag in (*RETRIED, "numbers_differ"))
+        if copied is not None:
+            return Sentence(source, source, ordered(flags | {copied}))
+        found = best[model_text(source)]
+        flags |= found.flags
+        answer = stands(found.flags, self.params)
+        if answer == "source":
+            return Sentence(source, source, ordered(flags | {"source_kept"}))
+        if answer == "drop":
+            return Sentence(source, "", ordered(flags | {"dropped"}))
+        text = like_source(found.output.text, source, query=form is Form.QUERY)
+        return Sentence(source, text, ordered(flags))
 
 
 def _blocks(texts: list[str]) -> Iterator[list[str]]:

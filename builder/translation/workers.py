@@ -11,8 +11,8 @@ from pathlib import Path
 from builder.executors import map_buckets
 from builder.parameters import TranslateParameters
 from builder.resources import Limits
-from builder.translation.engine import Output
 from builder.translation.engines import TranslationEngine, load_engine
+from builder.translation.parts import Output
 
 
 def decode_blocks(

@@ -17,6 +17,7 @@ from builder.parameters import TranslateParameters
 from builder.translation.engine import Engine
 from builder.translation.layout import split_text
 from builder.translation.memory import Memory
+from builder.translation.texts import Texts
 
 
 def load(folder: Path, **params: object) -> Engine:
@@ -144,7 +145,7 @@ def test_every_sentence_is_published_with_what_stands_for_it(
 
 
 def test_another_snapshot_translates_what_is_new(translated: BuildReport) -> None:
-    (memory,) = translated.root.glob(".work/kept/translate/*.sqlite")
+    (memory,) = translated.root.glob(".work/kept/translate/memory.sqlite")
     with Memory(memory) as kept:
         decoded = len(kept)
     folders = [
@@ -155,6 +156,27 @@ def test_another_snapshot_translates_what_is_new(translated: BuildReport) -> Non
     distinct = pl.concat(frames).unique().select(pl.len()).collect().item()
     rows = pl.concat(frames).select(pl.len()).collect().item()
     assert decoded <= 2 * distinct < rows
+
+
+def test_whole_texts_kept_change_nothing_but_time(
+    world: Path, model: Path, translated: BuildReport, tmp_path: Path
+) -> None:
+    shutil.copytree(translated.root, tmp_path / "out")
+    kept = tmp_path / "out/.work/kept/translate"
+    (kept / "texts.sqlite").write_bytes(b"no database")
+    shutil.rmtree(tmp_path / "out/.work/translate")
+    report = builder.build(define(world, model, tmp_path), tmp_path / "out", threads=1)
+    assert report.ran > 0
+    with Memory(kept / "memory.sqlite") as memory, Texts(kept / "texts.sqlite") as texts:
+        before = len(memory)
+        assert texts.known("another scope", ["Bonjour."]) == {}
+    shutil.rmtree(tmp_path / "out/.work/translate")
+    (kept / "memory.sqlite").unlink()
+    again = builder.build(define(world, model, tmp_path / "two"), tmp_path / "out", threads=2)
+    with Memory(kept / "memory.sqlite") as memory:
+        assert len(memory) < before  # only queries were decoded: every page was found whole
+    builds = (report, again, translated)
+    assert len({(r.version / "SHA256SUMS").read_bytes() for r in builds if r.version}) == 1
 
 
 KILLED = """
@@ -179,7 +201,7 @@ def test_a_killed_translation_resumes_to_the_same_bytes(
     definition = define(world, model, tmp_path)
     command = [sys.executable, "-c", KILLED, str(definition), str(tmp_path / "out")]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    (memory,) = (tmp_path / "out").glob(".work/kept/translate/*.sqlite")
+    (memory,) = (tmp_path / "out").glob(".work/kept/translate/memory.sqlite")
     with Memory(memory) as kept:
         before = len(kept)
     assert before == 3 * 64

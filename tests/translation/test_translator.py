@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from builder.parameters import TranslateParameters
-from builder.translation.engine import Output
 from builder.translation.memory import Memory, key
+from builder.translation.parts import Output
 from builder.translation.records import sentence_rows, translation_rows
-from builder.translation.translator import BLOCK, Form, Translator
+from builder.translation.sentences import Form
+from builder.translation.translator import BLOCK, Translator
 from schemas import SENTENCE_FLAGS
 
 LONG = "Le chat noir de la voisine dort dans le jardin."

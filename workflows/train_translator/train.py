@@ -26,6 +26,8 @@ WARM_UP = 400
 """Steps over which the learning rate rises."""
 FALL = 0.35
 """Share of the steps over which it falls."""
+IN_BFLOAT16 = bool(torch.cpu.get_capabilities().get("avx512_bf16"))
+"""Whether the processor computes in it; where it does not, a step takes twenty times as long."""
 KEPT = 6
 """Checkpoints that are kept, for averaging."""
 
@@ -133,7 +135,7 @@ class Trainer:
     def _step(self, source: torch.Tensor, target: torch.Tensor) -> float:
         self.model.train()
         rate = self._rate()
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
             loss = self.model.loss(source, target, PADDING, self.settings.smoothing)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)

@@ -1,0 +1,115 @@
+"""A SQLite file of rows by 128-bit keys: what outlives runs and only saves time.
+
+A row has a check sum; where that is wrong, the row counts as absent. A file that is no such file,
+or turns out to be damaged, is begun again. What is added at once is one transaction: after a kill
+or a power cut all of it is there or nothing. One thread at a time may use a file, not always the
+same.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+KEYS_A_QUERY = 500
+"""SQLite takes 999 parameters at least."""
+
+
+class KeptFile:
+    """Rows by key on disk.
+
+    Args:
+        path: The file; made where there is none.
+    """
+
+    TABLE: ClassVar[str]
+    """SQL that makes the table where there is none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._connection = self._open()
+        except sqlite3.DatabaseError:
+            self._connection = self._begin_again()
+
+    def _begin_again(self) -> sqlite3.Connection:
+        for end in ("", "-wal", "-shm"):
+            self._path.with_name(self._path.name + end).unlink(missing_ok=True)
+        return self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        connection.text_factory = _text
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(self.TABLE)
+        except sqlite3.DatabaseError:
+            connection.close()
+            raise
+        return connection
+
+    def _rows(self, select: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
+        """Rows of keys, by a SELECT that ends in `IN ({})`."""
+        for part in _parts(keys, KEYS_A_QUERY):
+            with self._mending():
+                asked = select.format(",".join("?" * len(part)))
+                yield from self._connection.execute(asked, part)
+
+    def _insert(self, insert: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows, all of them or none."""
+        with self._mending(), self._transaction():
+            self._connection.executemany(insert, rows)
+
+    @contextmanager
+    def _mending(self) -> Iterator[None]:
+        """Begin the file again where it is damaged; a full disk is an error all the same."""
+        try:
+            yield
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            self._connection.close()
+            self._connection = self._begin_again()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._connection.close()
+
+
+def key(scope: str, text: str) -> bytes:
+    """128 bits of a text under everything else that decides what is kept of it."""
+    return hashlib.sha256(f"{scope}\n{text}".encode()).digest()[:16]
+
+
+def _text(value: bytes) -> str:
+    """A text of a row; that it was damaged its check sum tells."""
+    return value.decode("utf-8", errors="replace")
+
+
+def _parts(items: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
+    rest = iter(items)
+    while part := list(islice(rest, size)):
+        yield part

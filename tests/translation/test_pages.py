@@ -1,0 +1,165 @@
+"""Pages through a translator in two threads: order, whole texts kept, errors and stops."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builder.errors import FormatError
+from builder.parameters import TranslateParameters
+from builder.translation import pages as pages_module
+from builder.translation.memory import Memory
+from builder.translation.pages import in_groups, translated
+from builder.translation.parts import Output
+from builder.translation.sentences import Sentence, Translation
+from builder.translation.texts import Texts
+from builder.translation.translator import Translator
+from tests.thorough import examples
+
+
+class UpperEngine:
+    """Answers in capitals, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.identity = {"model": "upper"}
+        self.asked: list[str] = []
+
+    def size(self, text: str) -> int:
+        return len(text.split())
+
+    def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
+        self.asked += sentences
+        return [Output(sentence.upper(), 3) for sentence in sentences]
+
+
+PARAMS = TranslateParameters(retry=False, on_copied_source="keep")
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[tuple[Memory, Texts]]:
+    with Memory(tmp_path / "memory.sqlite") as memory, Texts(tmp_path / "texts.sqlite") as texts:
+        yield memory, texts
+
+
+def frame(*numbers: int) -> pl.DataFrame:
+    """Pages; every third has the title of another."""
+    texts = [f"La page numéro {n} est ici.\n\nElle parle du chat {n}." for n in numbers]
+    return pl.DataFrame({"text": texts, "title": [f"Le titre de {n % 3}" for n in numbers]})
+
+
+def test_groups_come_back_in_order_with_all_their_fields(kept: tuple[Memory, Texts]) -> None:
+    memory, texts = kept
+    groups = [frame(*range(n, n + 4)) for n in range(0, 40, 4)]
+    engine = UpperEngine()
+    found = list(translated(groups, Translator(engine, memory, PARAMS), texts))
+    assert [pages.rows() for pages, _ in found] == [group.rows() for group in groups]
+    plain = Translator(UpperEngine(), memory, PARAMS)
+    for pages, fields in found:
+        for name in ("text", "title"):
+            assert fields[name] == plain.translate(pages[name].to_list())
+    assert sorted(engine.asked) == sorted(set(engine.asked))
+
+
+def test_a_text_seen_before_is_not_even_taken_apart(
+    kept: tuple[Memory, Texts], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, texts = kept
+    first = list(translated([frame(1, 2, 3)], Translator(UpperEngine(), memory, PARAMS), texts))
+    translator = Translator(UpperEngine(), memory, PARAMS)
+    prepared: list[str] = []
+    monkeypatch.setattr(
+        translator,
+        "prepare",
+        lambda texts: prepared.extend(texts) or Translator.prepare(translator, texts),
+    )
+    second = list(translated([frame(1, 2, 3, 4)], translator, texts))
+    assert {name: found[:3] for name, found in second[0][1].items()} == first[0][1]
+    assert prepared == [frame(4)["text"][0]]
+    other = PARAMS.model_copy(update={"on_numbers_differ": "source"})
+    translator = Translator(UpperEngine(), memory, other)
+    ((_, fields),) = translated([frame(1)], translator, texts)
+    assert "source_kept" not in fields["text"][0].sentences[0].flags
+    assert translator.counts.asked > 0
+
+
+def test_an_error_in_decoding_ends_the_work(kept: tuple[Memory, Texts]) -> None:
+    memory, texts = kept
+
+    class Failing(UpperEngine):
+        def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
+            if len(self.asked) > 6:
+                raise FormatError("broken", Path("model"))
+            return super().translate(sentences, careful=careful)
+
+    translator = Translator(Failing(), memory, PARAMS)
+    with pytest.raises(FormatError, match="broken"):
+        list(translated([frame(n) for n in range(9)], translator, texts))
+    assert "translate" not in {thread.name.split("_")[0] for thread in threading.enumerate()}
+
+
+def test_a_stop_leaves_no_thread_at_work(kept: tuple[Memory, Texts]) -> None:
+    memory, texts = kept
+    translator = Translator(UpperEngine(), memory, PARAMS)
+    work = translated([frame(n) for n in range(9)], translator, texts)
+    next(work)
+    work.close()
+    assert translator.stopped.is_set()
+    assert "translate" not in {thread.name.split("_")[0] for thread in threading.enumerate()}
+
+
+def test_a_damaged_row_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "texts.sqlite"
+    made = {t: Translation(t.upper(), (Sentence(t, t.upper(), ("markup",)),)) for t in ("a", "é\n")}
+    with Texts(path) as texts:
+        texts.add("scope", made)
+        assert texts.known("scope", ["a", "é\n", "b"]) == made
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE texts SET found = found || x'00'")
+    connection.commit()
+    connection.close()
+    with Texts(path) as texts:
+        assert texts.known("scope", ["a", "é\n"]) == {}
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.lists(st.text(alphabet="aé \n", max_size=30), max_size=8), max_size=4))
+def test_groups_hold_every_page_once(texts: list[list[str]]) -> None:
+    frames = [
+        pl.DataFrame(
+            {"text": of_frame, "title": ["t"] * len(of_frame)},
+            schema={"text": pl.String, "title": pl.String},
+        )
+        for of_frame in texts
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages_module, "GROUP_BYTES", 20)
+        groups = list(in_groups(frames))
+    assert [t for group in groups for t in group["text"]] == [t for of in texts for t in of]
+    for group in groups:
+        sizes = [len(text.encode()) + 1 for text in group["text"]]
+        assert sum(sizes[:-1]) < 20 + max(sizes)
+
+
+def test_a_file_damaged_inside_is_begun_again(tmp_path: Path) -> None:
+    path = tmp_path / "memory.sqlite"
+    outputs = {
+        f"Phrase {n} du texte.": Output(f"Sentence {n} of the text." * 9) for n in range(900)
+    }
+    with Memory(path) as memory:
+        memory.add("scope", outputs)
+    data = bytearray(path.read_bytes())
+    for page in range(2, len(data) // 4096):
+        data[page * 4096 : page * 4096 + 64] = b"\xff" * 64
+    path.write_bytes(data)
+    with Memory(path) as memory:
+        found = memory.known("scope", list(outputs))
+        assert all(outputs[sentence] == output for sentence, output in found.items())
+        assert len(found) < len(outputs)
+        memory.add("scope", outputs)
+        memory.add("scope", outputs)
+        assert memory.known("scope", list(outputs)) == outputs
