@@ -28,6 +28,8 @@ class KeptFile:
 
     TABLE: ClassVar[str]
     """SQL that makes the table where there is none."""
+    PAGE: ClassVar[int] = 4096
+    """Bytes of a page of the file; a longer row fills whole pages."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -44,6 +46,7 @@ class KeptFile:
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         connection.text_factory = _text
+        connection.execute(f"PRAGMA page_size = {self.PAGE}")
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")

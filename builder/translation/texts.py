@@ -34,6 +34,7 @@ class Texts(KeptFile):
         path: The file; made where there is none.
     """
 
+    PAGE = 1024
     TABLE = """
     CREATE TABLE IF NOT EXISTS texts (
         key BLOB PRIMARY KEY, found BLOB NOT NULL, checksum INTEGER NOT NULL
