@@ -140,11 +140,18 @@ class TableWriter:
                 self._flush()
 
     def _flush(self) -> None:
+        """Write what is pending as a row group, beside what comes next."""
+        rows = self._taken()
+        if rows:
+            self._writing = self._beside.submit(self._write_group, rows)
+
+    def _taken(self) -> list[pa.Table]:
+        """What is pending, once the row group before it is written; then nothing is."""
         self._wait()
-        if self._pending_size[0]:
-            self._writing = self._beside.submit(self._write_group, self._pending)
-            self.rows += self._pending_size[0]
+        rows, (count, _) = self._pending, self._pending_size
+        self.rows += count
         self._pending, self._pending_size = [], (0, 0)
+        return rows if count else []
 
     def _write_group(self, rows: list[pa.Table]) -> None:
         group = pa.concat_tables(rows).combine_chunks()
@@ -163,8 +170,8 @@ class TableWriter:
             OSError: there is no room.
         """
         try:
-            self._flush()
-            self._wait()
+            if rows := self._taken():
+                self._write_group(rows)
         finally:
             self._beside.shutdown()
             self._writer.close()
