@@ -8,7 +8,7 @@ the main thread. A page whose text was translated before is found again whole (s
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -18,86 +18,126 @@ from builder.translation.texts import Texts, code_digest
 from builder.translation.translator import Prepared, Translator
 
 FIELDS = ("text", "title")
-GROUP_BYTES = 1 << 20
-"""Text of a group: enough sentences of each length to fill batches."""
+CHUNK_BYTES = 1 << 17
+"""Text of the pages that are looked up at once."""
+NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
+"""New text of a group, enough for full batches of every length; and the most text of all."""
 
 Fields = dict[str, list[Translation]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Group:
-    """Pages under way: what was found, and what is being decoded."""
+    """Pages under way.
 
-    pages: pl.DataFrame
-    known: dict[str, Translation]
-    missing: list[str]
+    Args:
+        chunks: The pages, in order.
+        known: Translations of those texts that were found.
+        missing: The other texts, each once, in order.
+        new: Bytes of the missing texts.
+        held: Bytes of all texts.
+    """
+
+    chunks: list[pl.DataFrame] = field(default_factory=list)
+    known: dict[str, Translation] = field(default_factory=dict)
+    missing: dict[str, None] = field(default_factory=dict)
+    new: int = 0
+    held: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to translate."""
+        return self.new >= NEW_BYTES or self.held >= HELD_BYTES
+
+    def add(self, pages: pl.DataFrame, texts: Texts, scope: str) -> None:
+        """Append pages."""
+        wanted = {text: None for name in FIELDS for text in pages[name].to_list()}
+        asked = [t for t in wanted if t not in self.known and t not in self.missing]
+        self.known |= texts.known(scope, asked)
+        missing = {text: None for text in asked if text not in self.known}
+        self.chunks.append(pages)
+        self.missing |= missing
+        self.new += _bytes(missing)
+        self.held += _bytes(wanted)
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A group that is being decoded."""
+
+    group: _Group
     prepared: Prepared
     decoded: Future[dict[str, Outcome]]
 
 
 def translated(
-    groups: Iterable[pl.DataFrame], translator: Translator, texts: Texts
+    pages: Iterable[pl.DataFrame], translator: Translator, texts: Texts
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
     """Translate pages.
 
     Args:
-        groups: Pages with `text` and `title`.
+        pages: Frames with `text` and `title`.
         translator: Its memory is used in another thread until this ends.
         texts: What was translated before.
 
     Yields:
-        Each group with the translations of each field.
+        The pages in order, some at a time, with the translations of each field.
     """
     scope = _scope(translator)
-    waiting: deque[_Group] = deque()
+    waiting: deque[_Begun] = deque()
     with ThreadPoolExecutor(1, thread_name_prefix="translate") as beside:
         try:
-            for pages in groups:
-                waiting.append(_begun(pages, translator, texts, scope, beside))
+            for group in _groups(_chunks(pages), texts, scope):
+                prepared = translator.prepare(list(group.missing))
+                decoded = beside.submit(translator.decode, prepared)
+                waiting.append(_Begun(group, prepared, decoded))
                 if len(waiting) > 1:
-                    yield _ended(waiting.popleft(), translator, texts, scope)
+                    yield from _ended(waiting.popleft(), translator, texts, scope)
             while waiting:
-                yield _ended(waiting.popleft(), translator, texts, scope)
+                yield from _ended(waiting.popleft(), translator, texts, scope)
         except BaseException:
             translator.stopped.set()
             beside.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def in_groups(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Pages in groups of about `GROUP_BYTES` of text, in order."""
+def _chunks(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Pages in pieces of about `CHUNK_BYTES` of text."""
     size = pl.sum_horizontal(pl.col(name).str.len_bytes().cast(pl.Int64) for name in FIELDS)
     for frame in frames:
-        number = frame.select((size.cum_sum() - size) // GROUP_BYTES).to_series()
-        starts = number.rle_id().rle().struct.field("len")
+        number = frame.select((size.cum_sum() - size) // CHUNK_BYTES).to_series()
         place = 0
-        for rows in starts.to_list():
+        for rows in number.rle().struct.field("len").to_list():
             yield frame[place : place + rows]
             place += rows
 
 
-def _begun(
-    pages: pl.DataFrame,
-    translator: Translator,
-    texts: Texts,
-    scope: str,
-    beside: ThreadPoolExecutor,
-) -> _Group:
-    wanted = list(dict.fromkeys(text for name in FIELDS for text in pages[name].to_list()))
-    known = texts.known(scope, wanted)
-    missing = [text for text in wanted if text not in known]
-    prepared = translator.prepare(missing)
-    return _Group(pages, known, missing, prepared, beside.submit(translator.decode, prepared))
+def _groups(chunks: Iterable[pl.DataFrame], texts: Texts, scope: str) -> Iterator[_Group]:
+    """Pages in groups with enough to decode, in order."""
+    group = _Group()
+    for chunk in chunks:
+        group.add(chunk, texts, scope)
+        if group.is_full:
+            yield group
+            group = _Group()
+    if group.chunks:
+        yield group
 
 
 def _ended(
-    group: _Group, translator: Translator, texts: Texts, scope: str
-) -> tuple[pl.DataFrame, Fields]:
-    made = translator.finish(group.prepared, group.decoded.result())
-    new = dict(zip(group.missing, made, strict=True))
+    begun: _Begun, translator: Translator, texts: Texts, scope: str
+) -> Iterator[tuple[pl.DataFrame, Fields]]:
+    """The pages of a group once they are decoded."""
+    made = translator.finish(begun.prepared, begun.decoded.result())
+    new = dict(zip(begun.group.missing, made, strict=True))
     texts.add(scope, new)
-    found = group.known | new
-    return group.pages, {name: [found[t] for t in group.pages[name].to_list()] for name in FIELDS}
+    found = begun.group.known | new
+    for pages in begun.group.chunks:
+        yield pages, {name: [found[t] for t in pages[name].to_list()] for name in FIELDS}
+
+
+def _bytes(texts: Iterable[str]) -> int:
+    return sum(len(text.encode()) for text in texts)
 
 
 def _scope(translator: Translator) -> str:

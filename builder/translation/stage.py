@@ -22,7 +22,7 @@ from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, TableWriter, write_frame
 from builder.translation.engines import load_engine
 from builder.translation.memory import Memory
-from builder.translation.pages import Fields, in_groups, translated
+from builder.translation.pages import Fields, translated
 from builder.translation.parts import Output
 from builder.translation.records import sentence_rows, translation_rows
 from builder.translation.sentences import Form
@@ -103,7 +103,7 @@ def _translate(
                 TableWriter(out / "documents" / path.name, Documents) as documents,
                 TableWriter(sentences, Sentences) as table,
             ):
-                for pages, fields in translated(in_groups(_row_groups(path)), translator, texts):
+                for pages, fields in translated(_row_groups(path), translator, texts):
                     documents.write(_arrow(with_english(pages, fields)))
                     table.write(sentence_rows(pages["doc_id"].to_list(), fields))
                     went.write(translation_rows(pages["doc_id"].to_list(), fields))

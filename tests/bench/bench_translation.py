@@ -37,16 +37,16 @@ def run_bench(quick: bool = False) -> list[Row]:
 
 
 def _pages(count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The same pages on two dates: real ones where there are any, else simulated ones."""
+    """A site on two dates: some of its real pages where there are any, else simulated ones."""
     crawls = sorted((SHARED / "crawl").glob("*.jsonl.gz"))[:2]
     if len(crawls) < 2:
         texts = [f"La page {n} parle de la ville. Elle est ouverte." for n in range(count)]
         frame = _documents([f"https://a.example/{n}" for n in range(count)], texts)
         return frame, frame
-    first, second = (pl.read_ndjson(path, n_rows=20 * count) for path in crawls)
-    shared = first.join(second.select("url"), on="url", how="semi").unique("url").sort("url")
-    urls = shared["url"].head(count)
-    frames = [f.filter(pl.col("url").is_in(urls.implode())).unique("url") for f in (first, second)]
+    first, second = (pl.read_ndjson(path).unique("url").sort("url") for path in crawls)
+    every = max(first.height // count, 1)
+    urls = pl.concat([first["url"], second["url"]]).unique().sort().gather_every(every)
+    frames = [f.filter(pl.col("url").is_in(urls.implode())) for f in (first, second)]
     return tuple(_documents(f["url"].to_list(), f["text"].to_list()) for f in frames)  # type: ignore[return-value]
 
 

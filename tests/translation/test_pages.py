@@ -3,7 +3,9 @@
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
@@ -14,7 +16,7 @@ from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation import pages as pages_module
 from builder.translation.memory import Memory
-from builder.translation.pages import in_groups, translated
+from builder.translation.pages import translated
 from builder.translation.parts import Output
 from builder.translation.sentences import Sentence, Translation
 from builder.translation.texts import Texts
@@ -46,6 +48,13 @@ def kept(tmp_path: Path) -> Iterator[tuple[Memory, Texts]]:
         yield memory, texts
 
 
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every page is a group of its own."""
+    monkeypatch.setattr(pages_module, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(pages_module, "NEW_BYTES", 1)
+
+
 def frame(*numbers: int) -> pl.DataFrame:
     """Pages; every third has the title of another."""
     texts = [f"La page numéro {n} est ici.\n\nElle parle du chat {n}." for n in numbers]
@@ -54,10 +63,10 @@ def frame(*numbers: int) -> pl.DataFrame:
 
 def test_groups_come_back_in_order_with_all_their_fields(kept: tuple[Memory, Texts]) -> None:
     memory, texts = kept
-    groups = [frame(*range(n, n + 4)) for n in range(0, 40, 4)]
+    frames = [frame(*range(n, n + 4)) for n in range(0, 40, 4)]
     engine = UpperEngine()
-    found = list(translated(groups, Translator(engine, memory, PARAMS), texts))
-    assert [pages.rows() for pages, _ in found] == [group.rows() for group in groups]
+    found = list(translated(frames, Translator(engine, memory, PARAMS), texts))
+    assert [pages.rows() for pages, _ in found] == [[row] for f in frames for row in f.rows()]
     plain = Translator(UpperEngine(), memory, PARAMS)
     for pages, fields in found:
         for name in ("text", "title"):
@@ -126,23 +135,34 @@ def test_a_damaged_row_is_as_if_it_were_not_there(tmp_path: Path) -> None:
         assert texts.known("scope", ["a", "é\n"]) == {}
 
 
-@settings(max_examples=examples(100))
-@given(st.lists(st.lists(st.text(alphabet="aé \n", max_size=30), max_size=8), max_size=4))
-def test_groups_hold_every_page_once(texts: list[list[str]]) -> None:
-    frames = [
-        pl.DataFrame(
-            {"text": of_frame, "title": ["t"] * len(of_frame)},
-            schema={"text": pl.String, "title": pl.String},
-        )
-        for of_frame in texts
-    ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pages_module, "GROUP_BYTES", 20)
-        groups = list(in_groups(frames))
-    assert [t for group in groups for t in group["text"]] == [t for of in texts for t in of]
-    for group in groups:
-        sizes = [len(text.encode()) + 1 for text in group["text"]]
-        assert sum(sizes[:-1]) < 20 + max(sizes)
+@settings(max_examples=examples(60))
+@given(
+    st.lists(st.lists(st.text(alphabet="aé. \n", max_size=30), max_size=8), max_size=4),
+    st.integers(1, 40),
+    st.integers(1, 90),
+)
+def test_pages_are_those_translated_one_by_one(
+    texts: list[list[str]], chunk: int, most: int
+) -> None:
+    schema = {"text": pl.String, "title": pl.String}
+    frames = [pl.DataFrame({"text": of, "title": ["Le t"] * len(of)}, schema) for of in texts]
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        TemporaryDirectory() as folder,
+        Memory(Path(folder) / "memory.sqlite") as memory,
+        Texts(Path(folder) / "texts.sqlite") as kept,
+    ):
+        patch.setattr(pages_module, "CHUNK_BYTES", chunk)
+        patch.setattr(pages_module, "NEW_BYTES", most)
+        patch.setattr(pages_module, "HELD_BYTES", 2 * most)
+        for _ in range(2):
+            engine = UpperEngine()
+            found = list(translated(frames, Translator(engine, memory, PARAMS), kept))
+            assert [t for pages, _ in found for t in pages["text"]] == list(chain(*texts))
+            plain = Translator(UpperEngine(), memory, PARAMS)
+            made = [translation for _, fields in found for translation in fields["text"]]
+            assert made == plain.translate(list(chain(*texts)))
+        assert engine.asked == []
 
 
 def test_a_file_damaged_inside_is_begun_again(tmp_path: Path) -> None:

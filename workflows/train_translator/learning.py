@@ -24,7 +24,7 @@ from workflows.train_translator.vocabulary import encode, read, varied
 
 EPOCHS = 7.6
 """How often each pair is seen: as often as the embedded model saw its own."""
-GRID = ((128, 16), (256, 16), (256, 8), (128, 8), (128, 4), (256, 4))
+GRID = ((64, 16), (128, 16), (256, 16), (256, 8), (128, 8), (128, 4), (256, 4))
 """Widths of models, and of how many pairs they learn one."""
 
 Say = Callable[[str], None]
