@@ -7,6 +7,7 @@ whole visible text stands instead.
 """
 
 import codecs
+import re
 from typing import NamedTuple
 
 from resiliparse.extract.html2text import extract_plain_text
@@ -29,6 +30,14 @@ LEAST_SHARE = 0.1
 """Part of the visible text that a short main text must be."""
 
 
+_BEGINNING = re.compile(
+    rb"(?:\xef\xbb\xbf)?[\t\n\x0c\r ]*<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|"
+    rb"table|a|style|title|b|body|br|p)[\t\n\x0c\r >])",
+    re.IGNORECASE,
+)
+"""How a page begins whose type nobody gave (WHATWG MIME Sniffing, section 7.1)."""
+
+
 class HtmlPage(NamedTuple):
     """What an HTML page says."""
 
@@ -37,6 +46,11 @@ class HtmlPage(NamedTuple):
     language: str | None
     published_at: int | None
     modified_at: int | None
+
+
+def looks_like_html(body: bytes) -> bool:
+    """Whether bytes of no given type are taken for HTML, as browsers do."""
+    return _BEGINNING.match(body) is not None
 
 
 def read_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:

@@ -103,6 +103,43 @@ def test_other_responses_are_rejects_by_reason(tmp_path: Path) -> None:
     assert [number for number, _ in found] == [1, 2, 3, 4, 5, 6]
 
 
+def test_records_without_an_http_header_and_without_a_type(tmp_path: Path) -> None:
+    html = PAGE.format(head="").encode()
+    text = "La météo de la semaine.\nIl fera beau à Brest.".encode()
+    records = [
+        ("resource", "text/html; charset=UTF-8", html),
+        ("resource", "image/png", b"\x89PNG"),
+        ("conversion", "text/plain", text),
+        ("conversion", "application/json", b"{}"),
+        ("response", None, b"\n <!DOCTYPE html>" + html),
+        ("response", None, b"%PDF-1.4 <html>"),
+        ("response", None, b"<article>not a tag that tells</article>"),
+    ]
+    path = tmp_path / "w.warc.gz"
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=True)
+        for number, (record_type, kind, body) in enumerate(records):
+            is_response = record_type == "response"
+            http = StatusAndHeaders("200 OK", [], protocol="HTTP/1.1") if is_response else None
+            writer.write_record(
+                writer.create_warc_record(
+                    f"https://a.example/{number}",
+                    record_type,
+                    payload=io.BytesIO(body),
+                    http_headers=http,
+                    warc_content_type="" if is_response else kind,
+                    warc_headers_dict={"WARC-Date": "2022-06-15T12:00:00Z"},
+                )
+            )
+    found = dict(_read(path))
+    assert [found[n] for n in (2, 4, 6, 7)] == ["not_html"] * 4
+    for n in (1, 5):
+        assert found[n].title == "Les crêpes"
+        assert "trois œufs" in found[n].text
+    assert (found[3].title, found[3].text) == ("", text.decode())
+    assert {found[n].fetched_at for n in (1, 3, 5)} == {1655294400}
+
+
 def test_a_truncated_archive_keeps_what_came_before(tmp_path: Path) -> None:
     body = PAGE.format(head="").encode()
     records = [(f"https://a.example/{n}", "200 OK", "text/html", body) for n in range(20)]
