@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from builder.clicks.log_lines import Page, read_pages
 from builder.errors import DataError, FormatError, UsageError
-from builder.ingest.impression import RejectError
+from builder.ingest.rejects import RejectError
 from builder.progress import Progress
 from builder.sources import Source
 

@@ -8,8 +8,9 @@ here: queries and URLs are not folded, times and intervals not looked at.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from builder.ingest.impression import RejectError, parse_object, parse_time
+from builder.ingest.impression import parse_object, parse_time
 from builder.ingest.lines import read_blocks
+from builder.ingest.rejects import RejectError
 from builder.sources import Source
 
 LONGEST_LINE = 16 * 2**20

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from builder.ingest.impression import Impression, RejectError, clean_query
+from builder.ingest.impression import Impression, clean_query
+from builder.ingest.rejects import RejectError
 from builder.ingest.times import unix_seconds
 from builder.parameters import LogParameters
 from builder.sources import Interval

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import brotli  # type: ignore[import-untyped]
 import zstandard
 
-from builder.ingest.impression import RejectError
+from builder.ingest.rejects import RejectError
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"

@@ -16,7 +16,7 @@ from resiliparse.parse.html import DocumentNode, ElementNode, HTMLTree
 
 from builder.ingest.dates import page_dates
 from builder.ingest.html_bounds import has_too_many_attributes, is_too_deep
-from builder.ingest.impression import RejectError
+from builder.ingest.rejects import RejectError
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),

@@ -2,8 +2,8 @@
 
 Our format, one JSON object a line: `{"time": unix seconds or ISO 8601, "user": opaque or null,
 "query": text, "results": [url in rank order], "clicks": [1-based ranks in click order]}`. A click
-may also be an object `{"rank" or "url", "time"}`. Of a key that occurs twice the last one counts;
-null is the same as no key.
+may also be an object `{"rank" or "url", "time"}`, a result one `{"url", "rank", "clicked"}`. Of a
+key that occurs twice the last one counts; null is the same as no key.
 """
 
 import re
@@ -15,6 +15,8 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from builder.ingest.fields import rename
+from builder.ingest.rejects import RejectError
+from builder.ingest.results import read_page
 from builder.parameters import LogParameters
 from builder.sources import Interval
 
@@ -22,10 +24,6 @@ UTC_SECONDS = LogParameters()
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
 LATEST = 253_402_300_799
 """The last second of the year 9999; larger numbers are no unix seconds."""
-
-
-class RejectError(ValueError):
-    """A record is left out; the message is the reason."""
 
 
 class Impression(NamedTuple):
@@ -60,14 +58,9 @@ def make_impression(
     time = parse_time(record.get("time"), params)
     if time not in interval:
         raise RejectError("outside_interval")
-    results = _results(record.get("results"), params)
-    return Impression(
-        time,
-        _user(record.get("user")),
-        clean_query(record.get("query"), params),
-        results,
-        _clicks(record.get("clicks"), results),
-    )
+    results, clicks = read_page(record.get("results"), record.get("clicks"), params)
+    user, query = _user(record.get("user")), clean_query(record.get("query"), params)
+    return Impression(time, user, query, results, clicks)
 
 
 def parse_object(line: bytes) -> dict[str, Any]:
@@ -134,35 +127,3 @@ def clean_query(value: object, params: LogParameters) -> str:
     if len(text) > params.max_query_chars:
         raise RejectError("query_too_long")
     return text
-
-
-def _results(value: object, params: LogParameters) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(url, str) for url in value):
-        raise RejectError("bad_results")
-    if not value:
-        raise RejectError("no_results")
-    if len(value) > params.max_results:
-        raise RejectError("too_many_results")
-    return value
-
-
-def _clicks(value: object, results: list[str]) -> list[int]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise RejectError("bad_clicks")
-    ranks = [_rank(click, results) for click in value]
-    if any(not 1 <= rank <= len(results) for rank in ranks):
-        raise RejectError("click_not_shown")
-    return ranks
-
-
-def _rank(click: object, results: list[str]) -> int:
-    """The rank of a click given as a rank, or as an object with a rank or a URL."""
-    if isinstance(click, dict):
-        if isinstance(url := click.get("url"), str) and "rank" not in click:
-            return results.index(url) + 1 if url in results else 0
-        click = click.get("rank")
-    if not isinstance(click, int) or isinstance(click, bool):
-        raise RejectError("bad_clicks")
-    return click

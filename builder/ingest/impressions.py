@@ -19,12 +19,13 @@ from builder.executors import in_order
 from builder.ingest import yandex
 from builder.ingest.columns import Records, as_batch
 from builder.ingest.fields import rename
-from builder.ingest.impression import Impression, RejectError, make_impression
+from builder.ingest.impression import Impression, make_impression
 from builder.ingest.json_lines import read_lines
 from builder.ingest.lines import read_blocks, read_chunks
 from builder.ingest.long_form import is_long, join_rows
 from builder.ingest.parquet_bounds import BOMB, BombError
 from builder.ingest.parquet_rows import batches, check_columns, offered_rows, read_batch
+from builder.ingest.rejects import RejectError
 from builder.ingest.tabular import DELIMITERS, Offered, read_header, read_rows
 from builder.parameters import LOG_READERS, LogParameters
 from builder.plugins import load
@@ -98,8 +99,8 @@ def detect_format(source: Source) -> str:
         return "jsonl"
     if yandex.LINE.match(first):
         return "yandex"
-    for kind, delimiter in (("tsv", b"\t"), ("csv", b",")):
-        if delimiter in first:
+    for kind in ("tsv", "csv"):
+        if any(delimiter.encode() in first for delimiter in DELIMITERS[kind]):
             return kind
     return "jsonl"
 
@@ -126,8 +127,8 @@ def _checked(piece: list[Offered], interval: Interval, params: LogParameters) ->
 
 def _table_rows(source: Source, kind: str, params: LogParameters) -> Iterator[Offered]:
     header = read_header(source, kind, params)
-    rows = read_rows(source, kind, header, params)
-    if is_long(header, params.fields):
+    rows = read_rows(source, header, params)
+    if is_long(header.names, params.fields):
         rows = join_rows(rows, params.fields)
     for number, row in rows:
         yield number, row if isinstance(row, str) else rename(row, params.fields)

@@ -18,6 +18,7 @@ from builder.ingest.line_columns import Layout
 from builder.ingest.lines import Chunk
 from builder.parameters import LogFields
 
+LISTS = ("results", "clicks")
 LOOKED_AT = 64
 """Lines of a chunk that show its types."""
 
@@ -30,12 +31,12 @@ def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
         others |= record.keys() - {getattr(fields, name).partition(".")[0] for name in OWN}
         for name in OWN:
             value = pick(record, getattr(fields, name))
-            items = value if name == "clicks" and isinstance(value, list) else [value]
+            items = value if name in LISTS and isinstance(value, list) else [value]
             seen[name] |= {type(item) for item in items if item is not None}
     time = common_type(seen["time"], {int: pa.int64(), float: pa.float64(), str: pa.string()})
     user = common_type(seen["user"], {str: pa.string(), int: pa.int64()})
     click = common_type(seen["clicks"], {int: pa.int64(), dict: pa.struct({"rank": pa.int64()})})
-    if time is None or user is None or click is None:
+    if time is None or user is None or click is None or dict in seen["results"]:
         return None
     types = (time, user, pa.string(), pa.list_(pa.string()), pa.list_(click))
     schema = nested_schema(dict(zip(OWN, types, strict=True)), fields)

@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from builder.ingest.columns import Records, Rows, as_batch, examine
-from builder.ingest.impression import Impression, RejectError, parse_impression
+from builder.ingest.impression import Impression, parse_impression
 from builder.ingest.json_layout import layout_of, own_columns
 from builder.ingest.line_columns import parse_lines
 from builder.ingest.lines import Chunk
+from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 from builder.sources import Interval
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from builder.ingest.impression import RejectError, parse_object, parse_time
+from builder.ingest.impression import parse_object, parse_time
+from builder.ingest.rejects import RejectError
 
 TIMES = ("timestamp", "last_updated_at", "created_at")
 TEXTS = ("text", "content")

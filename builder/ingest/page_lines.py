@@ -10,11 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.columns import Mask, Rows
-from builder.ingest.impression import UTC_SECONDS, RejectError
+from builder.ingest.impression import UTC_SECONDS
 from builder.ingest.json_layout import common_type, first_records
 from builder.ingest.line_columns import Layout, parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.page import RAW, TEXTS, TIMES, parse_page
+from builder.ingest.rejects import RejectError
 from builder.ingest.times import unix_seconds
 
 NONE: Rows = np.zeros(0, dtype=np.int64)

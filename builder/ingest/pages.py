@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.executors import in_order
-from builder.ingest.impression import RejectError
 from builder.ingest.lines import Chunk, open_plain, read_chunks
 from builder.ingest.page import TEXTS, TIMES, RawPage, check_page
 from builder.ingest.page_lines import raw_frame, read_page_lines
 from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
+from builder.ingest.rejects import RejectError
 from builder.ingest.texts import normalise_texts, one_line, url_keys
 from builder.ingest.warc import Found, read_warc
 from builder.parameters import CrawlParameters

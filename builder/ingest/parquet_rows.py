@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from builder.errors import FormatError
 from builder.ingest.columns import Records, as_batch, examine, lengths, lists_of
 from builder.ingest.fields import OWN, rename
-from builder.ingest.impression import Impression, RejectError, make_impression
+from builder.ingest.impression import Impression, make_impression
 from builder.ingest.long_form import is_long
 from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
+from builder.ingest.rejects import RejectError
 from builder.ingest.tabular import Offered
 from builder.parameters import LogParameters
 from builder.sources import Interval, Source

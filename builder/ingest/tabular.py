@@ -8,24 +8,32 @@ the long form, which has a column for the URL and none for results, is put toget
 
 import csv
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from builder.errors import FormatError
-from builder.ingest.impression import RejectError
 from builder.ingest.lines import read_blocks
+from builder.ingest.rejects import RejectError
 from builder.parameters import LogParameters
 from builder.sources import Source
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
+DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
+"""What may stand between cells; the first that the header shows."""
 
 Offered = tuple[int, dict[str, Any] | str]
 """A record by its line, or the reason why there is none."""
 
 
-def read_header(source: Source, kind: str, params: LogParameters) -> list[str]:
-    """The names of the columns.
+class Header(NamedTuple):
+    """The names of the columns, and what stands between cells."""
+
+    names: list[str]
+    delimiter: str
+
+
+def read_header(source: Source, kind: str, params: LogParameters) -> Header:
+    """The first line of a file.
 
     Args:
         source: The file.
@@ -37,31 +45,29 @@ def read_header(source: Source, kind: str, params: LogParameters) -> list[str]:
     """
     for block in read_blocks(source, params.max_line_bytes):
         if block.lines:
-            return _header(_cells(block.lines[0], kind), source, params)
-    return _header("blank_line", source, params)
+            return _header(block.lines[0], kind, source, params)
+    return _header(None, kind, source, params)
 
 
-def read_rows(
-    source: Source, kind: str, header: list[str], params: LogParameters
-) -> Iterator[Offered]:
+def read_rows(source: Source, header: Header, params: LogParameters) -> Iterator[Offered]:
     """Every row of a file under the names of its header; see `read_header`."""
     csv.field_size_limit(params.max_line_bytes)
     for block in read_blocks(source, params.max_line_bytes):
         for number, line in enumerate(block.lines, block.first):
             if number == 1:
                 continue
-            cells = _cells(line, kind)
+            cells = _cells(line, header.delimiter)
             if isinstance(cells, str):
                 yield number, cells
-            elif len(cells) != len(header):
+            elif len(cells) != len(header.names):
                 yield number, "wrong_number_of_cells"
             else:
-                yield number, _record(dict(zip(header, cells, strict=True)), params)
+                yield number, _record(dict(zip(header.names, cells, strict=True)), params)
         if block.fault is not None:
             yield block.first + len(block.lines), block.fault
 
 
-def _cells(line: bytes | None, kind: str) -> list[str] | str:
+def _cells(line: bytes | None, delimiter: str) -> list[str] | str:
     """The cells of a line, or why it has none."""
     if line is None:
         return "line_too_long"
@@ -71,28 +77,30 @@ def _cells(line: bytes | None, kind: str) -> list[str] | str:
         text = line.decode("utf-8")
     except UnicodeDecodeError:
         return "not_utf8"
-    if kind == "tsv":
-        return text.split("\t")
+    if delimiter == "\t":
+        return text.split(delimiter)
     try:
-        return next(csv.reader([text], strict=True), [])
+        return next(csv.reader([text], strict=True, delimiter=delimiter), [])
     except csv.Error:
         return "bad_quotes"
 
 
-def _header(cells: list[str] | str, source: Source, params: LogParameters) -> list[str]:
+def _header(line: bytes | None, kind: str, source: Source, params: LogParameters) -> Header:
     fields = params.fields
-    names = [] if isinstance(cells, str) else [cell.strip() for cell in cells]
-    needed = [fields.time, fields.query]
-    missing = [name for name in needed if name not in names]
-    if missing or not {fields.results, fields.url} & set(names):
-        raise FormatError(
-            f"expected a header with {fields.time}, {fields.query} and {fields.results} or "
-            f"{fields.url}, found {', '.join(names)[:200] or 'none'}; name the columns in "
-            "[log.fields]",
-            source.name,
-            1,
-        )
-    return names
+    found: list[str] = []
+    for delimiter in DELIMITERS[kind]:
+        cells = _cells(line, delimiter)
+        names = [] if isinstance(cells, str) else [cell.strip() for cell in cells]
+        if {fields.time, fields.query} <= set(names) and {fields.results, fields.url} & set(names):
+            return Header(names, delimiter)
+        found = max(found, names, key=len)
+    raise FormatError(
+        f"expected a header with {fields.time}, {fields.query} and {fields.results} or "
+        f"{fields.url}, found {', '.join(found)[:200] or 'none'}; name the columns "
+        "in [log.fields]",
+        source.name,
+        1,
+    )
 
 
 def _record(row: dict[str, str], params: LogParameters) -> dict[str, Any] | str:

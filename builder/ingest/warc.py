@@ -16,8 +16,8 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from builder.ingest.encodings import decode_body
 from builder.ingest.html import HtmlPage, decode, looks_like_html, read_html
-from builder.ingest.impression import RejectError
 from builder.ingest.page import RawPage
+from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters
 from builder.sources import Source
 

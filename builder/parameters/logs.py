@@ -23,8 +23,12 @@ class LogFields(Section):
     time: str = Field(default="time", description="When the page was shown")
     user: str = Field(default="user", description="Who searched: a user or a session")
     query: str = Field(default="query", description="What was typed")
-    results: str = Field(default="results", description="URLs in rank order")
-    clicks: str = Field(default="clicks", description="1-based ranks, or objects with rank or url")
+    results: str = Field(
+        default="results", description="URLs in rank order, or objects with url, rank, clicked"
+    )
+    clicks: str = Field(
+        default="clicks", description="1-based ranks or URLs, or objects with rank or url"
+    )
     url: str = Field(default="url", description="Long form, one row a result: its URL")
     rank: str = Field(default="rank", description="Long form: its rank; absent: order of rows")
     clicked: str = Field(default="clicked", description="Long form: 1 or true where it was clicked")

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from builder.ingest import json_lines
 from builder.ingest.columns import Records
 from builder.ingest.fields import rename
-from builder.ingest.impression import RejectError, make_impression, parse_impression
+from builder.ingest.impression import make_impression, parse_impression
 from builder.ingest.json_lines import read_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.parquet_rows import read_batch, rows_of
+from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 from builder.sources import Interval
 from tests.fuzz.mutations import mutate

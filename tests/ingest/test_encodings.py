@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.ingest.encodings import DECODERS, decode_body
-from builder.ingest.impression import RejectError
+from builder.ingest.rejects import RejectError
 
 BODY = b"<html><body>" + b"Bonjour le monde. " * 200 + b"</body></html>"
 MOST = 10**6

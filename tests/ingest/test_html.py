@@ -7,7 +7,7 @@ import pytest
 
 from builder.ingest.dates import parse_date
 from builder.ingest.html import read_html
-from builder.ingest.impression import RejectError
+from builder.ingest.rejects import RejectError
 
 FETCHED = int(datetime(2022, 6, 15, tzinfo=UTC).timestamp())
 BODY = (

@@ -1,11 +1,15 @@
 """Logs in every format, under other names, in other zones; programs and repeats; nothing lost."""
 
 import gzip
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import orjson
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 from hypothesis import given, settings
@@ -61,7 +65,9 @@ WIDE = [
 EXPECTED: Rows = [("eau", [2]), ("loi", [])]
 
 
-@pytest.mark.parametrize(("name", "delimiter"), [("log.tsv", "\t"), ("log.csv", ",")])
+@pytest.mark.parametrize(
+    ("name", "delimiter"), [("log.tsv", "\t"), ("log.csv", ","), ("log.csv", ";"), ("log.csv", "|")]
+)
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
 def test_tables_of_text(tmp_path: Path, name: str, delimiter: str, pack: Any) -> None:
     lines = [("time", "user", "query", "results", "clicks"), *WIDE]
@@ -70,6 +76,55 @@ def test_tables_of_text(tmp_path: Path, name: str, delimiter: str, pack: Any) ->
     assert (ledger.rows_in, ledger.rows_out) == (2, 2)
     assert seen(found) == EXPECTED
     assert found["user"].is_null().to_list() == [False, True]
+
+
+def test_semicolons_with_commas_in_cells(tmp_path: Path) -> None:
+    text = 'query;time;user;url;clicked\n"eau";5;"a, b";https://a.example/1,2;1\n'
+    ledger, found = ingest(tmp_path, {"log.csv": text.encode()})
+    assert (ledger.rows_in, ledger.rows_out) == (1, 1)
+    assert seen(found) == [("eau", [1])]
+
+
+ONE, TWO = "https://a.example/1", "https://a.example/2"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("results", "clicks", "expected"),
+    [
+        ([{"url": ONE}, {"url": TWO}], [2], [2]),
+        ([{"url": TWO, "rank": 12}, {"url": ONE, "rank": 11}], [12], [2]),
+        ([{"url": TWO, "rank": 2}, {"url": ONE, "rank": 1}], [{"url": TWO}], [2]),
+        ([{"url": ONE, "clicked": False}, {"url": TWO, "clicked": True}], None, [2]),
+        ([{"url": TWO, "rank": 1, "clicked": 1}, {"url": ONE, "rank": 0, "clicked": 0}], None, [2]),
+        ([ONE, TWO], [TWO, ONE], [2, 1]),
+        ([ONE, TWO], ["https://a.example/3"], "click_not_shown"),
+        ([ONE, TWO], ["two"], "bad_clicks"),
+        ([{"url": ONE, "rank": 1}, {"url": TWO, "rank": 1}], [1], "bad_rank"),
+        ([{"url": ONE, "rank": 1}, {"url": TWO}], [1], "bad_rank"),
+        ([{"url": ONE}, {"link": TWO}], [1], "bad_results"),
+        ([{"url": ONE, "clicked": 3}], None, "bad_clicks"),
+        ([{"url": ONE, "rank": 5}], [1], "click_not_shown"),
+    ],
+)
+def test_results_that_are_objects(
+    tmp_path: Path, form: str, results: Any, clicks: Any, expected: Any
+) -> None:
+    record = {"time": 5, "user": "ada", "query": "eau", "results": results, "clicks": clicks}
+    if form == "jsonl":
+        data = b"".join(orjson.dumps(line) + b"\n" for line in (record, record | {"time": 7}))
+    else:
+        file = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist([record, record | {"time": 7}]), file)
+        data = file.getvalue()
+    ledger, found = ingest(tmp_path, {f"log.{form}": data})
+    if isinstance(expected, str):
+        assert ledger.rejected == {expected: 2}
+    else:
+        assert seen(found) == [("eau", expected)] * 2
+        urls = pl.read_parquet(tmp_path / "out/log_urls.parquet")
+        names = dict(urls.select("doc", "url").iter_rows())
+        assert [[names[doc] for doc in row] for row in found["results"]] == [[ONE, TWO]] * 2
 
 
 def test_lists_as_json_quotes_and_faulty_rows(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builder.ingest import page_lines
-from builder.ingest.impression import RejectError
 from builder.ingest.lines import Chunk
 from builder.ingest.page import RawPage, parse_page
 from builder.ingest.page_lines import read_page_lines
+from builder.ingest.rejects import RejectError
 from tests.ingest.test_columns import BROKEN, TIMES, damaged, line_of
 from tests.thorough import examples
 

@@ -1,0 +1,93 @@
+"""The page of one record of a log: which results it shows, and which of them were clicked.
+
+In: results as addresses in rank order or as objects, and clicks as ranks or as objects. Out:
+addresses in rank order and ranks of clicks in click order, or the reason why they are no page.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from builder.ingest.rejects import RejectError
+from builder.parameters import LogParameters
+
+
+def read_page(
+    results: object, clicks: object, params: LogParameters
+) -> tuple[list[str], list[int]]:
+    """Addresses in rank order, and the ranks that were clicked, from 1.
+
+    Args:
+        results: Addresses, or objects with `url`, and `rank` and `clicked` where they have them.
+        clicks: Ranks or URLs, or objects with `rank` or `url`; None: what results say themselves.
+        params: `[log]`.
+
+    Raises:
+        RejectError: they are not of these forms, too many, or a click is on none of the results.
+    """
+    if not isinstance(results, list):
+        raise RejectError("bad_results")
+    if len(results) > params.max_results:
+        raise RejectError("too_many_results")
+    if any(isinstance(result, dict) for result in results):
+        return _read_objects(results, clicks)
+    if not all(isinstance(url, str) for url in results):
+        raise RejectError("bad_results")
+    if not results:
+        raise RejectError("no_results")
+    return results, _clicks(clicks, results)
+
+
+def _read_objects(results: list[Any], clicks: object) -> tuple[list[str], list[int]]:
+    """As `read_page`; clicks by rank mean the ranks that the objects have."""
+    if not all(isinstance(r, dict) and isinstance(r.get("url"), str) for r in results):
+        raise RejectError("bad_results")
+    ranks = [result.get("rank") for result in results]
+    if all(rank is None for rank in ranks):
+        ranks = list(range(1, len(results) + 1))
+    if not all(map(_is_integer, ranks)) or len(set(ranks)) < len(ranks):
+        raise RejectError("bad_rank")
+    ordered = [result for _, result in sorted(zip(ranks, results, strict=True), key=_first)]
+    urls = [result["url"] for result in ordered]
+    if clicks is None:
+        return urls, [place for place, result in enumerate(ordered, 1) if _is_clicked(result)]
+    return urls, _clicks(clicks, urls, {r: place for place, r in enumerate(sorted(ranks), 1)})
+
+
+def _first(pair: tuple[int, object]) -> int:
+    return pair[0]
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_clicked(result: dict[str, Any]) -> bool:
+    clicked = result.get("clicked")
+    if clicked is None or clicked in (0, 1):
+        return bool(clicked)
+    raise RejectError("bad_clicks")
+
+
+def _clicks(value: object, urls: list[str], places: Mapping[int, int] | None = None) -> list[int]:
+    """Places of clicks; `places` has those of ranks where these are not the places themselves."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise RejectError("bad_clicks")
+    found = [_place(click, urls, places) for click in value]
+    if 0 in found:
+        raise RejectError("click_not_shown")
+    return found
+
+
+def _place(click: object, urls: list[str], places: Mapping[int, int] | None) -> int:
+    """The place of a click given as a rank, a URL, or an object with one of them; 0: none."""
+    if isinstance(click, dict):
+        click = click["rank"] if "rank" in click else click.get("url")
+    if isinstance(click, str) and (click in urls or "://" in click):
+        return urls.index(click) + 1 if click in urls else 0
+    if not isinstance(click, int) or isinstance(click, bool):
+        raise RejectError("bad_clicks")
+    if places is not None:
+        return places.get(click, 0)
+    return click if 1 <= click <= len(urls) else 0
