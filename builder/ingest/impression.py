@@ -79,15 +79,17 @@ def parse_object(line: bytes) -> dict[str, Any]:
 
 
 def parse_time(value: object, params: LogParameters = UTC_SECONDS) -> int:
-    """Unix seconds of a number, a moment or an ISO 8601 text.
+    """Unix seconds of a number, a moment or a text of the form that the parameters say.
 
     Args:
         value: What stands in the log; a number may also be written as text.
-        params: `[log]`: the unit of numbers, the zone of texts without an offset.
+        params: `[log]`: the unit of numbers, the form of texts, the zone of those without one.
 
     Raises:
         RejectError: neither.
     """
+    if isinstance(value, str) and params.time_format is not None:
+        value = _moment(value, params.time_format)
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value) if "." in value else int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -103,6 +105,13 @@ def parse_time(value: object, params: LogParameters = UTC_SECONDS) -> int:
     except (ValueError, OverflowError):
         pass
     raise RejectError("bad_time")
+
+
+def _moment(text: str, form: str) -> datetime:
+    try:
+        return datetime.strptime(text.strip(), form)  # noqa: DTZ007 - the zone is a parameter
+    except ValueError:
+        raise RejectError("bad_time") from None
 
 
 def _user(value: object) -> str | None:

@@ -38,7 +38,8 @@ def unix_seconds(times: pa.Array, params: LogParameters) -> pa.Array:
         params: `[log]`: the unit of numbers, the zone of times without an offset.
     """
     if pa.types.is_string(times.type):
-        return _of_texts(times, params)
+        is_iso = params.time_format is None
+        return _of_texts(times, params) if is_iso else pa.nulls(len(times), pa.int64())
     if pa.types.is_timestamp(times.type):
         return _of_moments(times, params)
     if pa.types.is_floating(times.type):

@@ -1,6 +1,6 @@
 """`[log]`: how query logs are read."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -15,6 +15,9 @@ LOG_READERS = {
     "yandex": "builder.ingest.yandex:read_actions",
 }
 """Formats that are read record by record, each with its reader (`builder.ingest.Reader`)."""
+
+
+SOME_TIME = datetime(2022, 6, 30, 23, 59, 58, tzinfo=UTC)
 
 
 class LogFields(Section):
@@ -48,6 +51,11 @@ class LogParameters(Section):
     )
     time_unit: Literal["s", "ms"] = Field(
         default="s", description="Unit of times that are numbers, since 1970"
+    )
+    time_format: str | None = Field(
+        default=None,
+        description="Form of times that are texts, in the codes of strptime, such as "
+        "%d/%m/%Y %H:%M:%S; absent: ISO 8601, or seconds written as text",
     )
     list_separator: str = Field(
         default=" ", min_length=1, description="Between URLs or ranks in a cell of CSV or TSV"
@@ -88,6 +96,16 @@ class LogParameters(Section):
             if value not in others:
                 known = (*LOG_FORMATS, *LOG_READERS, *others)
                 raise ValueError(f"no such format; {meant(value, known)}")
+        return value
+
+    @field_validator("time_format")
+    @classmethod
+    def _form_is_one(cls, value: str | None) -> str | None:
+        try:
+            if value is not None:
+                datetime.strptime(SOME_TIME.strftime(value), value)  # noqa: DTZ007 - a trial
+        except ValueError:
+            raise ValueError("expected codes of strptime such as %d/%m/%Y %H:%M:%S") from None
         return value
 
     @field_validator("time_zone")

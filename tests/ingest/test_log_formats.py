@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from builder.errors import FormatError
 from builder.ingest import ingest_log
-from builder.ingest.impressions import detect_format
+from builder.ingest.impressions import detect_format, read_impressions
 from builder.keys import key64
 from builder.parameters import LogParameters
 from builder.progress import Silent
@@ -83,6 +83,43 @@ def test_semicolons_with_commas_in_cells(tmp_path: Path) -> None:
     ledger, found = ingest(tmp_path, {"log.csv": text.encode()})
     assert (ledger.rows_in, ledger.rows_out) == (1, 1)
     assert seen(found) == [("eau", [1])]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("time", "time_format", "second"),
+    [
+        ("02/01/1970 01:00:05", "%d/%m/%Y %H:%M:%S", 86_405),
+        ("19700102000005", "%Y%m%d%H%M%S", 86_405 - 3600),
+        ("Jan 2 1970 12:00:05 AM +0000", "%b %d %Y %I:%M:%S %p %z", 86_405),
+        ("1970-01-02T01:00:05", "%d/%m/%Y %H:%M:%S", None),
+        ("31/02/1970 01:00:05", "%d/%m/%Y %H:%M:%S", None),
+    ],
+)
+def test_times_in_a_given_form(
+    tmp_path: Path, form: str, time: str, time_format: str, second: int | None
+) -> None:
+    record = {"time": time, "user": "ada", "query": "eau", "results": [ONE], "clicks": [1]}
+    if form == "csv":
+        data = f"time,user,query,results,clicks\n{time},ada,eau,{ONE},1\n".encode()
+    else:
+        data = orjson.dumps(record)
+    params = {"time_format": time_format, "time_zone": "Europe/Paris"}
+    ledger, found = ingest(tmp_path, {f"log.{form}": data}, **params)
+    assert ledger.rejected == ({"bad_time": 1} if second is None else {})
+    source = Source(tmp_path / f"log.{form}", "log")
+    records = read_impressions(source, INTERVAL, LogParameters.model_validate(params), 1)
+    times = [
+        t for piece in records for batch in piece.impressions for t in batch["time"].to_pylist()
+    ]
+    assert times == ([] if second is None else [second])
+    assert found.height == len(times)
+
+
+@pytest.mark.parametrize("time_format", ["%", "%Q", "%d/%m %"])
+def test_forms_of_times_that_are_none(time_format: str) -> None:
+    with pytest.raises(ValidationError, match="strptime"):
+        LogParameters(time_format=time_format)
 
 
 ONE, TWO = "https://a.example/1", "https://a.example/2"
