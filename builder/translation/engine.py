@@ -7,9 +7,11 @@ and joined again. An output does not depend on other sentences, on their order, 
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 import ctranslate2
 
@@ -70,6 +72,7 @@ class Engine:
                 model.folder,
             ) from None
         self._ahead = BATCHES_AHEAD * max(threads, 1)
+        self._stopped = Event()
         self.invariant = self._is_invariant()
 
     @classmethod
@@ -113,6 +116,9 @@ class Engine:
 
         Yields:
             One output a sentence, in order, for each block.
+
+        Raises:
+            CancelledError: it was stopped.
         """
         queue: deque[_Batch | Block] = deque()
         for sentences in blocks:
@@ -126,11 +132,17 @@ class Engine:
     def _finished(self, queue: "deque[_Batch | Block]", left: int) -> Iterator[list[Output]]:
         """Collect batches until so many are left; the outputs of blocks that end."""
         while len(queue) > left:
+            if self._stopped.is_set():
+                raise CancelledError
             first = queue.popleft()
             if isinstance(first, Block):
                 yield first.outputs()
             else:
                 self._collect(first)
+
+    def stop(self) -> None:
+        """Give up what is being translated in another thread, at the next batch."""
+        self._stopped.set()
 
     def divide(self, sentence: str) -> Divided:
         """A sentence in parts: what is copied apart, and none longer than the model takes."""

@@ -40,6 +40,9 @@ class StreamingEngine(TranslationEngine, Protocol):
     ) -> Iterator[list[Output]]:
         """The outputs of each block, in order."""
 
+    def stop(self) -> None:
+        """Give up what is being translated in another thread."""
+
 
 Loader = Callable[[Path, TranslateParameters, int], TranslationEngine]
 

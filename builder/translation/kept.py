@@ -35,6 +35,8 @@ class KeptFile:
         self._path = path
         try:
             self._connection = self._open()
+        except sqlite3.OperationalError:
+            raise
         except sqlite3.DatabaseError:
             self._connection = self._begin_again()
 

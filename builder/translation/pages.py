@@ -96,7 +96,7 @@ def translated(
             while waiting:
                 yield from _ended(waiting.popleft(), translator, texts, scope)
         except BaseException:
-            translator.stopped.set()
+            translator.stop()
             beside.shutdown(wait=False, cancel_futures=True)
             raise
 

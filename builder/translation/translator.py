@@ -17,7 +17,7 @@ from threading import Event
 from builder.parameters import TranslateParameters
 from builder.translation.cutting import is_untranslatable
 from builder.translation.engine import CAREFUL
-from builder.translation.engines import TranslationEngine, translate_blocks
+from builder.translation.engines import StreamingEngine, TranslationEngine, translate_blocks
 from builder.translation.forms import like_source, model_text
 from builder.translation.language import english_sentences
 from builder.translation.layout import Layout, Segment, one_segment, split_text
@@ -82,7 +82,7 @@ class Translator:
         self.memory = memory
         self.params = params
         self.counts = Counts()
-        self.stopped = Event()
+        self._stopped = Event()
         self._decoder: Decoder = decoder or self._decode_here
         self._advance = advance
 
@@ -128,6 +128,12 @@ class Translator:
             found.append(Translation(layout.fill([s.english for s in sentences]), sentences))
         return found
 
+    def stop(self) -> None:
+        """Give up what is being decoded in another thread; what was decoded is kept."""
+        self._stopped.set()
+        if isinstance(self.engine, StreamingEngine):
+            self.engine.stop()
+
     def _copied(self, layouts: Sequence[Layout], form: Form) -> Iterator[list[str | None]]:
         """For each sentence of each text the flag for which it is copied, if any."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
@@ -157,7 +163,7 @@ class Translator:
             self.counts.pieces += pieces
             self._advance(pieces)
             outcomes |= {text: outcome(text, output) for text, output in outputs.items()}
-            if self.stopped.is_set():
+            if self._stopped.is_set():
                 raise CancelledError
         return outcomes
 

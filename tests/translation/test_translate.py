@@ -4,6 +4,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures import CancelledError
 from pathlib import Path
 from types import ModuleType
 
@@ -55,6 +56,15 @@ def test_order_batches_and_threads_do_not_matter(model: Path) -> None:
     assert load(model, batch_tokens=7).translate(texts) == expected
     two = Engine.load(model, TranslateParameters(compute_type="float32", model=model), threads=2)
     assert two.translate(texts[::-1]) == expected[::-1]
+
+
+def test_an_engine_that_is_stopped_gives_up(model: Path) -> None:
+    engine = load(model)
+    blocks = engine.translate_blocks([["le chat dort"], ["un chien"]] * 40)
+    assert next(blocks)[0].text == "the cat sleeps"
+    engine.stop()
+    with pytest.raises(CancelledError):
+        next(blocks)
 
 
 def test_long_sentences_are_cut_and_never_truncated(model: Path) -> None:
