@@ -17,10 +17,10 @@ import orjson
 from builder.ingest.fields import rename
 from builder.ingest.rejects import RejectError
 from builder.ingest.results import read_page
-from builder.parameters import LogParameters
+from builder.parameters import LogParameters, TimeParameters
 from builder.sources import Interval
 
-UTC_SECONDS = LogParameters()
+UTC_SECONDS = TimeParameters()
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
 LATEST = 253_402_300_799
 """The last second of the year 9999; larger numbers are no unix seconds."""
@@ -78,12 +78,12 @@ def parse_object(line: bytes) -> dict[str, Any]:
     return record
 
 
-def parse_time(value: object, params: LogParameters = UTC_SECONDS) -> int:
+def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
     """Unix seconds of a number, a moment or a text of the form that the parameters say.
 
     Args:
         value: What stands in the log; a number may also be written as text.
-        params: `[log]`: the unit of numbers, the form of texts, the zone of those without one.
+        params: The unit of numbers, the form of texts, the zone of those without one.
 
     Raises:
         RejectError: neither.

@@ -1,7 +1,8 @@
 """One record of a crawl -> its raw fields, or the reason why it is no page.
 
 Two shapes, one JSON object a line: `{"url", "timestamp", "title", "text"}` and, as Qwant delivers
-them, `{"url", "content", "created_at", "last_updated_at"}`. Times are unix seconds or ISO 8601.
+them, `{"url", "content", "created_at", "last_updated_at"}`; others by `[crawl.fields]`. Times are
+unix seconds or ISO 8601, or what the parameters say.
 What is checked here needs one record alone; texts and addresses are checked by the block.
 """
 
@@ -9,9 +10,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from builder.ingest.fields import pick
 from builder.ingest.impression import parse_object, parse_time
 from builder.ingest.rejects import RejectError
+from builder.parameters import CrawlParameters, PageFields
 
+AS_OURS = CrawlParameters()
 TIMES = ("timestamp", "last_updated_at", "created_at")
 TEXTS = ("text", "content")
 """Fields that say the same; the first that has a value counts."""
@@ -40,7 +44,28 @@ class RawPage(NamedTuple):
     modified_at: int | None = None
 
 
-def parse_page(line: bytes) -> RawPage:
+class Names(NamedTuple):
+    """What the fields of a page are called; of several the first that has a value counts."""
+
+    url: str
+    times: tuple[str, ...]
+    title: str
+    texts: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every name."""
+        return (self.url, *self.times, self.title, *self.texts)
+
+
+def names_of(fields: PageFields) -> Names:
+    """The names that a definition gives, with those that it leaves open."""
+    times = TIMES if fields.time is None else (fields.time,)
+    texts = TEXTS if fields.text is None else (fields.text,)
+    return Names(fields.url, times, fields.title, texts)
+
+
+def parse_page(line: bytes, params: CrawlParameters = AS_OURS) -> RawPage:
     """Parse one line.
 
     Raises:
@@ -49,11 +74,14 @@ def parse_page(line: bytes) -> RawPage:
     if not line.strip():
         raise RejectError("blank_line")
     record = parse_object(line)
-    time, text = _first(record, *TIMES), _first(record, *TEXTS)
-    return check_page(record.get("url"), time, record.get("title"), text)
+    names = names_of(params.fields)
+    time, text = _first(record, *names.times), _first(record, *names.texts)
+    return check_page(pick(record, names.url), time, pick(record, names.title), text, params)
 
 
-def check_page(url: object, time: object, title: object, text: object) -> RawPage:
+def check_page(
+    url: object, time: object, title: object, text: object, params: CrawlParameters = AS_OURS
+) -> RawPage:
     """A page from its raw fields.
 
     Raises:
@@ -61,7 +89,7 @@ def check_page(url: object, time: object, title: object, text: object) -> RawPag
     """
     if not isinstance(url, str):
         raise RejectError("bad_url")
-    fetched_at = parse_time(time)
+    fetched_at = parse_time(time, params)
     title = "" if title is None else title
     if not isinstance(title, str) or not isinstance(text, str):
         raise RejectError("bad_text")
@@ -71,7 +99,7 @@ def check_page(url: object, time: object, title: object, text: object) -> RawPag
 def _first(record: dict[str, Any], *names: str) -> object:
     """The first of these keys that has a value."""
     for name in names:
-        value = record.get(name)
+        value = pick(record, name)
         if value is not None:
             return value
     return None

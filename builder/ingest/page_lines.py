@@ -10,30 +10,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.columns import Mask, Rows
-from builder.ingest.impression import UTC_SECONDS
 from builder.ingest.json_layout import common_type, first_records
 from builder.ingest.line_columns import Layout, parse_lines
 from builder.ingest.lines import Chunk
-from builder.ingest.page import RAW, TEXTS, TIMES, parse_page
+from builder.ingest.page import AS_OURS, RAW, Names, names_of, parse_page
 from builder.ingest.rejects import RejectError
 from builder.ingest.times import unix_seconds
+from builder.parameters import CrawlParameters
 
 NONE: Rows = np.zeros(0, dtype=np.int64)
 KINDS = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 TOO_LARGE = "record_too_large"
 
 
-def read_page_lines(chunk: Chunk) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+def read_page_lines(
+    chunk: Chunk, params: CrawlParameters = AS_OURS
+) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Every line of a chunk as a raw page (`page.RAW`, in order of line) or as a reject."""
-    layout = layout_of(chunk)
+    names = names_of(params.fields)
+    layout = layout_of(chunk, names)
     columns, places = (None, NONE) if layout is None else parse_lines(chunk, layout)
     others = np.ones(len(chunk), dtype=bool)
     frames = []
     if columns is not None:
-        pages, sure = _pages(columns, (chunk.first + places).astype(np.uint64))
+        pages, sure = _pages(columns, (chunk.first + places).astype(np.uint64), names, params)
         frames.append(pages)
         others[places[sure]] = False
-    singly, rejects = _singly(chunk, np.flatnonzero(others))
+    singly, rejects = _singly(chunk, np.flatnonzero(others), params)
     frames = [frame for frame in (*frames, singly) if frame.height]
     if chunk.fault is not None:
         rejects.append((chunk.first + len(chunk), chunk.fault))
@@ -42,17 +45,19 @@ def read_page_lines(chunk: Chunk) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     return (pl.concat(frames).sort("line") if frames else pl.DataFrame(schema=RAW)), rejects
 
 
-def layout_of(chunk: Chunk) -> Layout | None:
-    """The columns that the first lines show; None where a time has no one type."""
-    types = {"url": pa.string(), "title": pa.string(), **dict.fromkeys(TEXTS, pa.string())}
-    seen: dict[str, set[type]] = {name: set() for name in TIMES}
+def layout_of(chunk: Chunk, names: Names) -> Layout | None:
+    """The columns that the first lines show; None where a time has no one type, or names nest."""
+    if "." in "".join(names.all) or len(set(names.all)) < len(names.all):
+        return None
+    types = dict.fromkeys((names.url, names.title, *names.texts), pa.string())
+    seen: dict[str, set[type]] = {name: set() for name in names.times}
     others: set[str] = set()
     for record in first_records(chunk):
         others |= record.keys() - types.keys() - seen.keys()
-        for name in TIMES:
+        for name in names.times:
             if record.get(name) is not None:
                 seen[name].add(type(record[name]))
-    for name in TIMES:
+    for name in names.times:
         kind = common_type(seen[name], KINDS)
         if kind is None:
             return None
@@ -60,17 +65,19 @@ def layout_of(chunk: Chunk) -> Layout | None:
     return Layout(pa.schema(types), bool(others))
 
 
-def _pages(columns: pa.RecordBatch, numbers: np.ndarray) -> tuple[pl.DataFrame, Mask]:
+def _pages(
+    columns: pa.RecordBatch, numbers: np.ndarray, names: Names, params: CrawlParameters
+) -> tuple[pl.DataFrame, Mask]:
     """The pages of the rows that are plainly right, and which rows they are."""
-    seconds, dated = _first_time(columns)
-    text = _first_text(columns)
-    sure: Mask = dated & _given(columns["url"]) & _given(text)
+    seconds, dated = _first_time(columns, names, params)
+    url, text = columns[names.url], _first_text(columns, names)
+    sure: Mask = dated & _given(url) & _given(text)
     raw = pa.table(
         {
             "line": pa.array(numbers),
-            "url": columns["url"],
+            "url": url,
             "fetched_at": pa.array(seconds),
-            "title": columns["title"].fill_null(""),
+            "title": columns[names.title].fill_null(""),
             "text": text,
         }
     )
@@ -84,27 +91,31 @@ def _given(column: pa.Array) -> Mask:
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _first_time(columns: pa.RecordBatch) -> tuple[np.ndarray, Mask]:
+def _first_time(
+    columns: pa.RecordBatch, names: Names, params: CrawlParameters
+) -> tuple[np.ndarray, Mask]:
     """Seconds of the first time that each row has, and where there is no doubt about it."""
     seconds = np.zeros(len(columns), dtype=np.int64)
     decided = np.zeros(len(columns), dtype=bool)
     sure = decided.copy()
-    for name in TIMES:
+    for name in names.times:
         here = _given(columns[name]) & ~decided
         if here.any():
-            found = unix_seconds(columns[name], UTC_SECONDS)
+            found = unix_seconds(columns[name], params)
             seconds[here] = found.fill_null(0).to_numpy()[here]
             sure[here] = _given(found)[here]
             decided |= here
     return seconds, sure
 
 
-def _first_text(columns: pa.RecordBatch) -> pa.Array:
-    first, second = (columns[name] for name in TEXTS)
-    return first if not first.null_count else pc.coalesce(first, second)
+def _first_text(columns: pa.RecordBatch, names: Names) -> pa.Array:
+    first, *others = (columns[name] for name in names.texts)
+    return first if not first.null_count else pc.coalesce(first, *others)
 
 
-def _singly(chunk: Chunk, places: Rows) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+def _singly(
+    chunk: Chunk, places: Rows, params: CrawlParameters
+) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     rows: list[tuple[object, ...]] = []
     rejects = []
     for place in places.tolist():
@@ -112,7 +123,7 @@ def _singly(chunk: Chunk, places: Rows) -> tuple[pl.DataFrame, list[tuple[int, s
         try:
             if line is None:
                 raise RejectError(TOO_LARGE)
-            rows.append((number, *parse_page(line)))
+            rows.append((number, *parse_page(line, params)))
         except RejectError as reject:
             rejects.append((number, str(reject)))
     return raw_frame(rows), rejects

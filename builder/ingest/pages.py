@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from builder.errors import FormatError
 from builder.executors import in_order
 from builder.ingest.lines import Chunk, open_plain, read_chunks
-from builder.ingest.page import TEXTS, TIMES, RawPage, check_page
+from builder.ingest.page import Names, RawPage, check_page, names_of
 from builder.ingest.page_lines import raw_frame, read_page_lines
 from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
 from builder.ingest.rejects import RejectError
@@ -60,7 +60,7 @@ def read_pages(
     """
     head = _head(source)
     if head.startswith(PARQUET):
-        yield from _one_by_one(_read_parquet(source), interval, params)
+        yield from _one_by_one(_read_parquet(source, params), interval, params)
     elif head == WARC:
         yield from _one_by_one(read_warc(source, params), interval, params)
     else:
@@ -69,7 +69,7 @@ def read_pages(
 
 
 def _lines(chunk: Chunk, interval: Interval, params: CrawlParameters) -> PageBlock:
-    raw, rejects = read_page_lines(chunk)
+    raw, rejects = read_page_lines(chunk, params)
     return _block(raw, rejects, interval, params)
 
 
@@ -148,10 +148,10 @@ def _head(source: Source) -> bytes:
         return b""
 
 
-def _read_parquet(source: Source) -> Iterator[Found]:
+def _read_parquet(source: Source, params: CrawlParameters) -> Iterator[Found]:
     try:
         with pq.ParquetFile(source.path) as file:
-            names = _columns(file.schema_arrow.names, source)
+            names = _columns(file.schema_arrow.names, source, names_of(params.fields))
             number, size = 0, source.path.stat().st_size
             wanted = [n for n in names if n]
             try:
@@ -159,28 +159,31 @@ def _read_parquet(source: Source) -> Iterator[Found]:
                     columns = [batch[n].to_pylist() if n else [None] * len(batch) for n in names]
                     for url, time, title, text in zip(*columns, strict=True):
                         number += 1
-                        yield number, _checked(url, time, title, text)
+                        yield number, _checked(url, time, title, text, params)
             except BombError:
                 yield number + 1, BOMB
     except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
 
 
-def _checked(url: object, time: object, title: object, text: object) -> RawPage | str:
+def _checked(
+    url: object, time: object, title: object, text: object, params: CrawlParameters
+) -> RawPage | str:
     try:
-        return check_page(url, time, title, text)
+        return check_page(url, time, title, text, params)
     except RejectError as reject:
         return str(reject)
 
 
-def _columns(names: list[str], source: Source) -> tuple[str, str, str | None, str]:
+def _columns(found: list[str], source: Source, names: Names) -> tuple[str, str, str | None, str]:
     """The columns of address, time, title (None where absent) and text."""
-    time = next((name for name in TIMES if name in names), None)
-    text = next((name for name in TEXTS if name in names), None)
-    if "url" not in names or time is None or text is None:
+    time = next((name for name in names.times if name in found), None)
+    text = next((name for name in names.texts if name in found), None)
+    if names.url not in found or time is None or text is None:
         raise FormatError(
-            f"expected the columns url, timestamp (or last_updated_at), text (or content) and "
-            f"perhaps title, found {', '.join(names)}",
+            f"expected the columns {names.url}, {' or '.join(names.times)}, "
+            f"{' or '.join(names.texts)} and perhaps {names.title}, found {', '.join(found)}; "
+            "name them in [crawl.fields]",
             source.name,
         )
-    return "url", time, "title" if "title" in names else None, text
+    return names.url, time, names.title if names.title in found else None, text

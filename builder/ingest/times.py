@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from builder.ingest.impression import LATEST
-from builder.parameters import LogParameters
+from builder.parameters import TimeParameters
 
 Seconds = NDArray[np.int64]
 
@@ -30,12 +30,12 @@ EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - local times are counted from it
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def unix_seconds(times: pa.Array, params: LogParameters) -> pa.Array:
+def unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
     """Unix seconds (int64) of times; null where there is doubt.
 
     Args:
         times: Integers, floats, timestamps or texts.
-        params: `[log]`: the unit of numbers, the zone of times without an offset.
+        params: The unit of numbers, the zone of times without an offset.
     """
     if pa.types.is_string(times.type):
         is_iso = params.time_format is None
@@ -47,7 +47,9 @@ def unix_seconds(times: pa.Array, params: LogParameters) -> pa.Array:
     return _of_numbers(times.cast(pa.int64()).fill_null(LATEST * 10_000).to_numpy(), params)
 
 
-def _of_numbers(values: NDArray[np.int64] | NDArray[np.float64], params: LogParameters) -> pa.Array:
+def _of_numbers(
+    values: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
+) -> pa.Array:
     with np.errstate(invalid="ignore"):
         seconds = values // 1000 if params.time_unit == "ms" else values
         sure = np.abs(seconds) <= LATEST
@@ -55,7 +57,7 @@ def _of_numbers(values: NDArray[np.int64] | NDArray[np.float64], params: LogPara
     return pa.array(whole, mask=~sure)
 
 
-def _of_moments(times: pa.Array, params: LogParameters) -> pa.Array:
+def _of_moments(times: pa.Array, params: TimeParameters) -> pa.Array:
     counts = times.cast(pa.int64())
     unknown = counts.is_null().to_numpy(zero_copy_only=False)
     values = counts.fill_null(0).to_numpy()
@@ -67,7 +69,7 @@ def _of_moments(times: pa.Array, params: LogParameters) -> pa.Array:
     return pa.array(seconds, mask=unknown | (values < 0) | (seconds > LATEST))
 
 
-def _of_texts(times: pa.Array, params: LogParameters) -> pa.Array:
+def _of_texts(times: pa.Array, params: TimeParameters) -> pa.Array:
     text = pl.col("text")
     local = text.str.replace(" ", "T", literal=True).str.slice(0, 19)
     parts = pl.DataFrame({"text": pl.Series(pl.from_arrow(times), dtype=pl.String)}).select(
@@ -99,7 +101,7 @@ def _offset_in(text: pl.Expr) -> pl.Expr:
     return pl.when(text.str.extract(OFFSET, 1) == "-").then(-size).otherwise(size)
 
 
-def _offsets(local: Seconds, params: LogParameters) -> tuple[Seconds, NDArray[np.bool_]]:
+def _offsets(local: Seconds, params: TimeParameters) -> tuple[Seconds, NDArray[np.bool_]]:
     """Offset of the zone from UTC at local times, and whether it is the same all around them."""
     if params.time_zone == "UTC":
         return np.zeros_like(local), np.ones(len(local), dtype=bool)

@@ -5,7 +5,12 @@ is recorded in the manifest of what was built with it.
 """
 
 from builder.parameters.clicks import ClickParameters, QrelParameters
-from builder.parameters.documents import ChangeParameters, CrawlParameters, DocumentParameters
+from builder.parameters.documents import (
+    ChangeParameters,
+    CrawlParameters,
+    DocumentParameters,
+    PageFields,
+)
 from builder.parameters.export import ExportParameters
 from builder.parameters.logs import LOG_FORMATS, LOG_READERS, LogFields, LogParameters
 from builder.parameters.queries import (
@@ -16,6 +21,7 @@ from builder.parameters.queries import (
     VerdictParameters,
 )
 from builder.parameters.section import Section
+from builder.parameters.times import TimeParameters
 from builder.parameters.translation import CTRANSLATE2, TranslateParameters
 
 __all__ = [
@@ -29,11 +35,13 @@ __all__ = [
     "ExportParameters",
     "LogFields",
     "LogParameters",
+    "PageFields",
     "Parameters",
     "QrelParameters",
     "Section",
     "SelectParameters",
     "SplitParameters",
+    "TimeParameters",
     "TranslateParameters",
     "VariantParameters",
     "VerdictFilter",

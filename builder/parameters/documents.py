@@ -5,10 +5,27 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from builder.parameters.section import Positive, Section, Share
+from builder.parameters.times import TimeParameters
 
 
-class CrawlParameters(Section):
+class PageFields(Section):
+    """`[crawl.fields]`: what the fields of a page are called; dots lead into objects."""
+
+    url: str = Field(default="url", description="Where the page was fetched")
+    time: str | None = Field(
+        default=None,
+        description="When; absent: the first of timestamp, last_updated_at, created_at",
+    )
+    title: str = Field(default="title", description="Its title; may be missing")
+    text: str | None = Field(
+        default=None, description="Its text; absent: the first of text, content"
+    )
+
+
+class CrawlParameters(TimeParameters):
     """`[crawl]`: how crawls become pages."""
+
+    fields: PageFields = PageFields()
 
     interval: Literal["enforce", "ignore"] = Field(
         default="enforce", description="Reject pages fetched outside the snapshot's interval"

@@ -1,13 +1,13 @@
 """`[log]`: how query logs are read."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal
-from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 
 from builder.errors import meant
 from builder.parameters.section import Positive, Section
+from builder.parameters.times import TimeParameters
 from builder.plugins import installed
 
 LOG_FORMATS = ("auto", "jsonl", "parquet", "csv", "tsv")
@@ -15,9 +15,6 @@ LOG_READERS = {
     "yandex": "builder.ingest.yandex:read_actions",
 }
 """Formats that are read record by record, each with its reader (`builder.ingest.Reader`)."""
-
-
-SOME_TIME = datetime(2022, 6, 30, 23, 59, 58, tzinfo=UTC)
 
 
 class LogFields(Section):
@@ -37,7 +34,7 @@ class LogFields(Section):
     clicked: str = Field(default="clicked", description="Long form: 1 or true where it was clicked")
 
 
-class LogParameters(Section):
+class LogParameters(TimeParameters):
     """`[log]`: how query logs become impressions."""
 
     format: str = Field(
@@ -46,17 +43,6 @@ class LogParameters(Section):
         "plug-in; auto tells it by their first bytes",
     )
     fields: LogFields = LogFields()
-    time_zone: str = Field(
-        default="UTC", description="Zone of times without an offset, such as Europe/Paris"
-    )
-    time_unit: Literal["s", "ms"] = Field(
-        default="s", description="Unit of times that are numbers, since 1970"
-    )
-    time_format: str | None = Field(
-        default=None,
-        description="Form of times that are texts, in the codes of strptime, such as "
-        "%d/%m/%Y %H:%M:%S; absent: ISO 8601, or seconds written as text",
-    )
     list_separator: str = Field(
         default=" ", min_length=1, description="Between URLs or ranks in a cell of CSV or TSV"
     )
@@ -96,23 +82,4 @@ class LogParameters(Section):
             if value not in others:
                 known = (*LOG_FORMATS, *LOG_READERS, *others)
                 raise ValueError(f"no such format; {meant(value, known)}")
-        return value
-
-    @field_validator("time_format")
-    @classmethod
-    def _form_is_one(cls, value: str | None) -> str | None:
-        try:
-            if value is not None:
-                datetime.strptime(SOME_TIME.strftime(value), value)  # noqa: DTZ007 - a trial
-        except ValueError:
-            raise ValueError("expected codes of strptime such as %d/%m/%Y %H:%M:%S") from None
-        return value
-
-    @field_validator("time_zone")
-    @classmethod
-    def _zone_exists(cls, value: str) -> str:
-        try:
-            ZoneInfo(value)
-        except (ValueError, OSError, KeyError):
-            raise ValueError("expected a time zone such as Europe/Paris") from None
         return value

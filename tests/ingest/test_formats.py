@@ -1,6 +1,7 @@
 """Crawls as WARC and as Parquet."""
 
 import io
+import json
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -172,6 +173,43 @@ def test_a_simulated_archive_is_the_simulated_crawl(tmp_path: Path) -> None:
         rows = pl.read_parquet(sorted((out / "pages").glob("*"))).sort("doc_id")
         texts[kind] = rows.select("doc_id", "url", "title", "fetched_at")
     assert texts["jsonl"].equals(texts["warc"])
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_crawls_under_other_names(tmp_path: Path, form: str) -> None:
+    record = {
+        "page_url": "https://a.example/1",
+        "crawl_date": "15/06/2022 14:00:00",
+        "headline": "Un",
+        "body": "Texte un",
+        "text": "not this one",
+    }
+    path = tmp_path / "crawl"
+    if form == "jsonl":
+        path.write_text("".join(json.dumps(record) + "\n" for _ in range(3)))
+    else:
+        pl.DataFrame([record] * 3).write_parquet(path)
+    fields = {"url": "page_url", "time": "crawl_date", "title": "headline", "text": "body"}
+    options = {"time_format": "%d/%m/%Y %H:%M:%S", "time_zone": "Europe/Paris"}
+    params = CrawlParameters.model_validate({"fields": fields, **options})
+    blocks = list(read_pages(Source(path, "crawl"), Interval(0, 2**40), params))
+    rows = pl.concat([block.pages for block in blocks]).select("title", "text", "fetched_at")
+    assert rows.rows() == [("Un", "Texte un", 1655294400)] * 3
+    assert not any(block.rejects for block in blocks)
+
+
+def test_crawls_of_nested_fields_and_milliseconds(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.jsonl"
+    lines = [
+        {"doc": {"uri": f"https://a.example/{n}", "ts": 1655294400123 + n}, "content": "Un"}
+        for n in range(3)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    fields = {"url": "doc.uri", "time": "doc.ts"}
+    params = CrawlParameters.model_validate({"fields": fields, "time_unit": "ms"})
+    (block,) = read_pages(Source(path, "crawl"), Interval(0, 2**40), params)
+    assert block.pages["fetched_at"].to_list() == [1655294400] * 3
+    assert block.pages["url"].to_list() == [page["uri"] for page in pages]
 
 
 def test_parquet_crawls(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from builder.ingest import page_lines
 from builder.ingest.lines import Chunk
-from builder.ingest.page import RawPage, parse_page
+from builder.ingest.page import AS_OURS, RawPage, parse_page
 from builder.ingest.page_lines import read_page_lines
 from builder.ingest.rejects import RejectError
+from builder.parameters import CrawlParameters
 from tests.ingest.test_columns import BROKEN, TIMES, damaged, line_of
 from tests.thorough import examples
 
@@ -61,13 +62,13 @@ LINES = st.lists(
 )
 
 
-def one_by_one(lines: list[bytes]) -> list[tuple[int, Any]]:
+def one_by_one(lines: list[bytes], params: CrawlParameters = AS_OURS) -> list[tuple[int, Any]]:
     found: list[tuple[int, Any]] = []
     for number, line in enumerate(lines, FIRST):
         try:
             if len(line) > LONGEST:
                 raise RejectError("record_too_large")
-            found.append((number, parse_page(line.removesuffix(b"\r"))))
+            found.append((number, parse_page(line.removesuffix(b"\r"), params)))
         except RejectError as reject:
             found.append((number, str(reject)))
     return found
@@ -89,15 +90,40 @@ def test_lines_together_are_lines_one_by_one(lines: list[bytes], seed: int | Non
     assert sorted([*found, *rejects], key=lambda entry: entry[0]) == one_by_one(lines)
 
 
+NAMES = ("url", "timestamp", "text", "content", "a.b", "x")
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    LINES,
+    st.fixed_dictionaries({name: st.sampled_from(NAMES) for name in ("url", "time", "text")}),
+    st.fixed_dictionaries(
+        {
+            "time_unit": st.sampled_from(["s", "ms"]),
+            "time_zone": st.sampled_from(["UTC", "Europe/Paris"]),
+            "time_format": st.sampled_from([None, "%Y-%m-%d"]),
+        }
+    ),
+)
+def test_under_any_names_and_forms_of_times(
+    lines: list[bytes], names: dict[str, str], times: dict[str, str | None]
+) -> None:
+    params = CrawlParameters.model_validate({"fields": names, **times})
+    chunk = Chunk(FIRST, b"\n".join(lines) if lines else None, LONGEST)
+    pages, rejects = read_page_lines(chunk, params)
+    found = [(row[0], RawPage(*row[1:])) for row in pages.rows()]
+    assert sorted([*found, *rejects], key=lambda entry: entry[0]) == one_by_one(lines, params)
+
+
 def test_most_lines_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     good = {"url": "https://a.example/1", "timestamp": 5, "title": "t", "text": "eau"}
     lines = [line_of(good)] * 3000
     lines[17], lines[2000], lines[2999] = b"{", line_of(good | {"text": 5}), line_of({"url": "x"})
     singly = []
 
-    def counted(line: bytes) -> RawPage:
+    def counted(line: bytes, params: CrawlParameters) -> RawPage:
         singly.append(line)
-        return parse_page(line)
+        return parse_page(line, params)
 
     monkeypatch.setattr(page_lines, "parse_page", counted)
     pages, rejects = read_page_lines(Chunk(1, b"\n".join(lines), LONGEST))
