@@ -200,10 +200,8 @@ def test_crawls_under_other_names(tmp_path: Path, form: str) -> None:
 
 def test_crawls_of_nested_fields_and_milliseconds(tmp_path: Path) -> None:
     path = tmp_path / "crawl.jsonl"
-    lines = [
-        {"doc": {"uri": f"https://a.example/{n}", "ts": 1655294400123 + n}, "content": "Un"}
-        for n in range(3)
-    ]
+    pages = [{"uri": f"https://a.example/{n}", "ts": 1655294400123 + n} for n in range(3)]
+    lines = [{"doc": page, "content": "Un"} for page in pages]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     fields = {"url": "doc.uri", "time": "doc.ts"}
     params = CrawlParameters.model_validate({"fields": fields, "time_unit": "ms"})
