@@ -8,17 +8,20 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
+import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.columns import lengths, lists_of
+from builder.ingest.columns import Mask, lengths, lists_of
 from builder.ingest.fields import OWN, pick
 from builder.ingest.line_columns import Layout
 from builder.ingest.lines import Chunk
 from builder.parameters import LogFields
 
 LISTS = ("results", "clicks")
+RESULT = pa.struct({"url": pa.string(), "rank": pa.int64(), "clicked": pa.bool_()})
+"""A result that is an object; where `clicked` is a number, lines are read one by one."""
 LOOKED_AT = 64
 """Lines of a chunk that show its types."""
 
@@ -36,12 +39,17 @@ def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
     time = common_type(seen["time"], {int: pa.int64(), float: pa.float64(), str: pa.string()})
     user = common_type(seen["user"], {str: pa.string(), int: pa.int64()})
     click = common_type(seen["clicks"], {int: pa.int64(), dict: pa.struct({"rank": pa.int64()})})
-    if time is None or user is None or click is None or dict in seen["results"]:
+    result = common_type(seen["results"], {str: pa.string(), dict: RESULT})
+    if time is None or user is None or click is None or result is None:
         return None
-    types = (time, user, pa.string(), pa.list_(pa.string()), pa.list_(click))
+    types = (time, user, pa.string(), pa.list_(result), pa.list_(click))
     schema = nested_schema(dict(zip(OWN, types, strict=True)), fields)
     has_others = (
-        bool(others) or click != pa.int64() or schema is None or "." in "".join(schema.names)
+        bool(others)
+        or click != pa.int64()
+        or result != pa.string()
+        or schema is None
+        or "." in "".join(schema.names)
     )
     return None if schema is None else Layout(schema, has_others)
 
@@ -100,8 +108,11 @@ def own_columns(batch: pa.RecordBatch, fields: LogFields) -> pa.RecordBatch | No
             return None
         columns.append(direct if is_direct else nested)
     time, user, query, results, clicks = columns
+    told = clicks.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_struct(clicks.type.value_type):
         clicks = _ranks(clicks)
+    if pa.types.is_struct(results.type.value_type):
+        results, clicks = _of_objects(results, clicks, told)
     return pa.record_batch([time, user.cast(pa.string()), query, results, clicks], names=OWN)
 
 
@@ -113,3 +124,29 @@ def _ranks(clicks: pa.Array) -> pa.Array:
     """The ranks of clicks that are objects; 0, which no result has, where one has none."""
     ranks = pc.struct_field(pc.list_flatten(clicks), "rank").fill_null(0)
     return lists_of(lengths(clicks), ranks)
+
+
+def _of_objects(results: pa.Array, clicks: pa.Array, told: Mask) -> tuple[pa.Array, pa.Array]:
+    """Addresses of results that are objects, and clicks, which they tell where no others are told.
+
+    An address is null, so that its row is looked at, unless the ranks are 1, 2, 3 and so on or none
+    has one.
+    """
+    sizes, items = lengths(results), pc.list_flatten(results)
+    rows = np.repeat(np.arange(len(results)), sizes)
+    places = np.arange(len(items)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    ranks = pc.struct_field(items, "rank")
+    ranked = ranks.is_valid().to_numpy(zero_copy_only=False)
+    have = np.bincount(rows[ranked], minlength=len(results))
+    odd = (have[rows] != 0) & (ranks.fill_null(0).to_numpy() != places)
+    urls = pc.if_else(pa.array(~odd), pc.struct_field(items, "url"), None)
+    clicked = pc.struct_field(items, "clicked").fill_null(False).to_numpy(zero_copy_only=False)
+    if told.all() or not clicked.any():
+        return lists_of(sizes, urls), clicks
+    own = clicked & ~told[rows]
+    given = pc.list_flatten(clicks).fill_null(0).to_numpy()
+    counts = np.where(told, lengths(clicks), np.bincount(rows[own], minlength=len(results)))
+    ends = np.repeat(told, counts)
+    found = np.empty(len(ends), dtype=np.int64)
+    found[ends], found[~ends] = given, places[own]
+    return lists_of(sizes, urls), lists_of(counts, pa.array(found))

@@ -67,6 +67,30 @@ CLICKS = st.lists(
     ),
     max_size=3,
 )
+OBJECTS = st.lists(
+    st.fixed_dictionaries(
+        {"url": st.sampled_from(["https://a.example/1", "https://a.example/2", "x", None, 5])},
+        optional={
+            "rank": st.sampled_from([1, 1, 2, 2, 3, None, "1", True, 1.0, 2**70]),
+            "clicked": st.sampled_from([True, True, False, None, 1, 0, "x", 2]),
+            "more": st.just({"a": 1}),
+        },
+    ),
+    max_size=3,
+)
+SHOWN = st.fixed_dictionaries(
+    {
+        "time": st.just(1_655_294_400),
+        "query": st.just("eau"),
+        "results": st.lists(st.booleans(), min_size=1, max_size=4).map(
+            lambda clicked: [
+                {"url": f"https://a.example/{n}", "rank": n, "clicked": c}
+                for n, c in enumerate(clicked, 1)
+            ]
+        ),
+    },
+    optional={"clicks": st.sampled_from([None, [], [1], [{"rank": 1}], [None], [9]])},
+)
 RECORD = st.fixed_dictionaries(
     {},
     optional={
@@ -78,7 +102,9 @@ RECORD = st.fixed_dictionaries(
             st.just("eau"), st.fixed_dictionaries({"text": QUERIES}, optional={"clicks": CLICKS})
         ),
         "q.text": QUERIES,
-        "results": st.one_of(st.just(["https://a.example/1"]), URLS, st.none(), st.just("x")),
+        "results": st.one_of(
+            *(st.just(["https://a.example/1"]), URLS, OBJECTS, st.none(), st.just("x"))
+        ),
         "clicks": st.one_of(st.just([]), st.just([1]), CLICKS, st.none(), st.just(1)),
         "more": st.sampled_from([1, "x", {"a": [1, None]}, float(10**300), None]),
     },
@@ -100,6 +126,8 @@ BROKEN = st.sampled_from(
             b'{"more": ' + b"[" * 1200 + b"]" * 1200 + b"}",
             b"\xef\xbb\xbf{}",
         ),
+        b'{"time":1655294400,"query":"eau","results":[{"url":"x","url":"y"}]}',
+        b'{"time":1655294400,"query":"eau","results":[{"url":"x","rank":2,"rank":1}]}',
         *(b'{"more": "\xff"}', b'{"query": "\\ud800"}', b'{"query": "a", "query": "b"}'),
         *(
             b'{"time": 01}',
@@ -155,6 +183,19 @@ def line_by_line(lines: list[bytes], params: LogParameters) -> Found:
 def test_lines_by_columns_are_lines_one_by_one(
     lines: list[bytes], params: LogParameters, seed: int | None
 ) -> None:
+    if seed is not None:
+        lines = damaged(lines, seed)
+    chunk = Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
+    assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(
+    st.lists(st.one_of(*[SHOWN.map(line_of)] * 3, RECORD.map(line_of), BROKEN)),
+    st.none() | st.integers(0, 2**20),
+)
+def test_results_that_are_objects_by_columns(lines: list[bytes], seed: int | None) -> None:
+    params = LogParameters()
     if seed is not None:
         lines = damaged(lines, seed)
     chunk = Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
