@@ -139,14 +139,14 @@ def _sure_lists(columns: pa.RecordBatch, params: LogParameters) -> Mask:
     sure = (shown >= 1) & (shown <= params.max_results)
     urls = pc.list_flatten(columns["results"])
     if urls.null_count:
-        sure[_parents(columns["results"])[urls.is_null().to_numpy(zero_copy_only=False)]] = False
+        sure[parents(columns["results"])[urls.is_null().to_numpy(zero_copy_only=False)]] = False
     ranks = pc.list_flatten(columns["clicks"]).fill_null(0).to_numpy()
-    parents = _parents(columns["clicks"])
-    sure[parents[(ranks < 1) | (ranks > shown[parents])]] = False
+    rows = parents(columns["clicks"])
+    sure[rows[(ranks < 1) | (ranks > shown[rows])]] = False
     return sure
 
 
-def _parents(lists: pa.Array) -> Rows:
+def parents(lists: pa.Array) -> Rows:
     """The row of each item."""
     return np.repeat(np.arange(len(lists)), lengths(lists))
 

@@ -83,7 +83,7 @@ def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
 
     Args:
         value: What stands in the log; a number may also be written as text.
-        params: The unit of numbers, the form of texts, the zone of those without one.
+        params: The unit of numbers, the form of texts, the zone of those without an offset.
 
     Raises:
         RejectError: neither.

@@ -13,7 +13,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.columns import Mask, lengths, lists_of
+from builder.ingest.columns import Mask, lengths, lists_of, parents
 from builder.ingest.fields import OWN, pick
 from builder.ingest.line_columns import Layout
 from builder.ingest.lines import Chunk
@@ -133,7 +133,7 @@ def _of_objects(results: pa.Array, clicks: pa.Array, told: Mask) -> tuple[pa.Arr
     has one.
     """
     sizes, items = lengths(results), pc.list_flatten(results)
-    rows = np.repeat(np.arange(len(results)), sizes)
+    rows = parents(results)
     places = np.arange(len(items)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
     ranks = pc.struct_field(items, "rank")
     ranked = ranks.is_valid().to_numpy(zero_copy_only=False)
@@ -146,7 +146,7 @@ def _of_objects(results: pa.Array, clicks: pa.Array, told: Mask) -> tuple[pa.Arr
     own = clicked & ~told[rows]
     given = pc.list_flatten(clicks).fill_null(0).to_numpy()
     counts = np.where(told, lengths(clicks), np.bincount(rows[own], minlength=len(results)))
-    ends = np.repeat(told, counts)
-    found = np.empty(len(ends), dtype=np.int64)
-    found[ends], found[~ends] = given, places[own]
+    is_given = np.repeat(told, counts)
+    found = np.empty(len(is_given), dtype=np.int64)
+    found[is_given], found[~is_given] = given, places[own]
     return lists_of(sizes, urls), lists_of(counts, pa.array(found))

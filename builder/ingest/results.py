@@ -5,7 +5,7 @@ addresses in rank order and ranks of clicks in click order, or the reason why th
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogParameters
@@ -46,18 +46,15 @@ def _read_objects(results: list[Any], clicks: object) -> tuple[list[str], list[i
         ranks = list(range(1, len(results) + 1))
     if not all(map(_is_integer, ranks)) or len(set(ranks)) < len(ranks):
         raise RejectError("bad_rank")
-    ordered = [result for _, result in sorted(zip(ranks, results, strict=True), key=_first)]
-    urls = [result["url"] for result in ordered]
+    by_rank = dict(sorted(zip(ranks, results, strict=True), key=lambda pair: pair[0]))
+    urls = [result["url"] for result in by_rank.values()]
     if clicks is None:
-        return urls, [place for place, result in enumerate(ordered, 1) if _is_clicked(result)]
-    return urls, _clicks(clicks, urls, {r: place for place, r in enumerate(sorted(ranks), 1)})
+        clicked = map(_is_clicked, by_rank.values())
+        return urls, [place for place, is_clicked in enumerate(clicked, 1) if is_clicked]
+    return urls, _clicks(clicks, urls, {rank: place for place, rank in enumerate(by_rank, 1)})
 
 
-def _first(pair: tuple[int, object]) -> int:
-    return pair[0]
-
-
-def _is_integer(value: object) -> bool:
+def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -86,7 +83,7 @@ def _place(click: object, urls: list[str], places: Mapping[int, int] | None) -> 
         click = click["rank"] if "rank" in click else click.get("url")
     if isinstance(click, str) and (click in urls or "://" in click):
         return urls.index(click) + 1 if click in urls else 0
-    if not isinstance(click, int) or isinstance(click, bool):
+    if not _is_integer(click):
         raise RejectError("bad_clicks")
     if places is not None:
         return places.get(click, 0)

@@ -33,30 +33,20 @@ class KeptFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
-            self._connection = self._open()
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:
-            self._connection = self._begin_again()
+        self._connection = self._connected()
+        with self._mending():
+            self._prepare()
 
-    def _begin_again(self) -> sqlite3.Connection:
-        for end in ("", "-wal", "-shm"):
-            self._path.with_name(self._path.name + end).unlink(missing_ok=True)
-        return self._open()
-
-    def _open(self) -> sqlite3.Connection:
+    def _connected(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         connection.text_factory = _text
-        connection.execute(f"PRAGMA page_size = {self.PAGE}")
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute(self.TABLE)
-        except sqlite3.DatabaseError:
-            connection.close()
-            raise
         return connection
+
+    def _prepare(self) -> None:
+        self._connection.execute(f"PRAGMA page_size = {self.PAGE}")
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute(self.TABLE)
 
     def _rows(self, select: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
         """Rows of keys, by a SELECT that ends in `IN ({})`."""
@@ -79,7 +69,10 @@ class KeptFile:
             raise
         except sqlite3.DatabaseError:
             self._connection.close()
-            self._connection = self._begin_again()
+            for end in ("", "-wal", "-shm"):
+                self._path.with_name(self._path.name + end).unlink(missing_ok=True)
+            self._connection = self._connected()
+            self._prepare()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -9,15 +9,7 @@ from builder.translation.quality import output_flags
 
 RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_source")
 """Flags of an output that is decoded again, the worst first."""
-POLICIES = (
-    "empty_output",
-    "truncated",
-    "repetition",
-    "length_ratio",
-    "copied_source",
-    "numbers_differ",
-    "unknown_characters",
-)
+POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 """Flags whose policy is a parameter `on_<flag>`."""
 
 

@@ -1,6 +1,6 @@
 """Pages through a translator: a group is decoded while others are taken apart and written.
 
-In: documents in groups. Out: the same groups with the translations of their fields. Decoding keeps
+In: documents. Out: the same documents with the translations of their fields. Decoding keeps
 the machine busy and runs in a thread of its own; what comes before and after it is Python and takes
 the main thread. A page whose text was translated before is found again whole (see `texts.py`).
 """

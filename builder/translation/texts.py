@@ -49,8 +49,9 @@ class Texts(KeptFile):
             texts: Texts as they stand in documents.
         """
         keys = {key(scope, text): text for text in texts}
+        unpack = zstandard.ZstdDecompressor().decompress
         return {
-            keys[row_key]: _translation(found)
+            keys[row_key]: _translation(unpack(found, max_output_size=LARGEST))
             for row_key, found, checksum in self._rows(_SELECT, keys)
             if checksum == zlib.crc32(row_key + found)
         }
@@ -79,7 +80,5 @@ def _bytes(made: Translation) -> bytes:
 
 
 def _translation(found: bytes) -> Translation:
-    text, sentences = orjson.loads(
-        zstandard.ZstdDecompressor().decompress(found, max_output_size=LARGEST)
-    )
+    text, sentences = orjson.loads(found)
     return Translation(text, tuple(Sentence(fr, en, tuple(flags)) for fr, en, flags in sentences))
