@@ -82,7 +82,7 @@ STAGES = (
     ),
     Stage(
         "log",
-        "3",
+        "4",
         Scope.SNAPSHOT,
         ingest_log,
         reads=(raw("files", lambda w, key: w.snapshot(key).log),),

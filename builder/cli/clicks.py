@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from builder.clicks import Comparison
     from builder.parameters import ClickParameters
 
-LogFile = Annotated[Path, typer.Argument(help="Query log: JSON lines or Parquet.")]
+LogFile = Annotated[Path, typer.Argument(help="Query log of any format that [log] reads.")]
 Iterations = Annotated[int, typer.Option(min=1, help="Steps of EM models.")]
 
 

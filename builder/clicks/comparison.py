@@ -186,7 +186,7 @@ def _add(
     progress: Progress,
 ) -> LogAccount:
     """Add a log to the table `logged`; what lies beyond the share is to be tested on."""
-    account = open_log(connection, log, limits.scratch, progress)
+    account = open_log(connection, log, limits.scratch, limits.threads, progress)
     set_variables(connection, first_test=int(train_share * account.used))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
     account_for_rejects(connection, account, used)

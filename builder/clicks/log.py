@@ -1,7 +1,8 @@
-"""A query log on its own: a JSON-lines or Parquet file in, a view of checked result pages out.
+"""A query log on its own: a file of any format of `ingest` in, a view of checked result pages out.
 
-Queries and URLs are taken as they stand: nothing is folded or made canonical. Rows that are no
-result page are counted by the rule they break, never kept.
+Queries and URLs are taken as they stand, but that a query is NFC with single spaces: nothing is
+folded or made canonical. Times are not looked at. Records that are no result page are counted by
+the rule they break, never kept.
 """
 
 from collections import Counter
@@ -12,24 +13,29 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.clicks.log_lines import Page, read_pages
 from builder.errors import DataError, FormatError, UsageError
-from builder.ingest.rejects import RejectError
+from builder.ingest.columns import LOGGED, Records
+from builder.ingest.impressions import detect_format, read_impressions
+from builder.parameters import LogParameters
 from builder.progress import Progress
 from builder.sources import Source
 
-LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".json.gz", ".json.zst")
-ROWS_PER_BATCH = 50_000
 SHOWN_EXAMPLES = 3
+MOST_RESULTS = 2**16 - 1
+AS_THEY_STAND = LogParameters(
+    max_query_chars=2**16, max_results=MOST_RESULTS, max_line_bytes=16 * 2**20
+)
+"""Rules of `[log]` that leave out no page for its size."""
 
 PAGES = pa.schema(
-    [
-        ("user", pa.string()),
-        ("query", pa.string()),
-        ("results", pa.list_(pa.string())),
-        ("clicks", pa.list_(pa.uint16())),
-    ]
+    {
+        "user": pa.string(),
+        "query": pa.string(),
+        "results": pa.list_(pa.string()),
+        "clicks": pa.list_(pa.uint16()),
+    }
 )
+NEEDED = {name: PAGES.field(name).type for name in ("query", "results", "clicks")}
 
 RULES = """
 CREATE VIEW ruled AS
@@ -65,7 +71,7 @@ class LogAccount:
         file: The log.
         impressions: Records offered.
         rejected: Records that are no result page, by the rule they break.
-        lines: First lines at fault for each rule; only lines of JSON have a number.
+        lines: First records at fault for each rule; of a Parquet file that is read as it is, none.
     """
 
     file: str
@@ -87,33 +93,41 @@ class LogAccount:
 
 
 def open_log(
-    connection: duckdb.DuckDBPyConnection, log: Path, scratch: Path, progress: Progress
+    connection: duckdb.DuckDBPyConnection,
+    log: Path,
+    scratch: Path,
+    threads: int,
+    progress: Progress,
 ) -> LogAccount:
     """Make a log the view `used_impressions` of a connection.
+
+    A Parquet file whose columns are those of the view is read where it lies, any other log is
+    decoded first.
 
     Args:
         connection: Receives the views `offered`, `ruled` and `used_impressions` (impression,
             user, query, results, clicks), the latter with valid rows only.
-        log: `.jsonl` or `.json`, plain, `.gz` or `.zst`, or `.parquet` with the columns query,
-            results (list of text), clicks (list of 1-based ranks) and, optionally, user (text).
+        log: JSON lines, Parquet, CSV or TSV, or the actions of Yandex's challenge, plain, gzip or
+            zstd; told by its first bytes, see `read_impressions`.
         scratch: Existing folder for the decoded lines.
-        progress: Told how many lines were read.
+        threads: Pieces that are decoded beside each other.
+        progress: Told how many records were read.
 
     Raises:
-        UsageError: no such file, or a kind of file that is not known.
-        FormatError: the file is not what its name says.
+        UsageError: no such file.
+        FormatError: the file lacks what a log must have, or cannot be read.
     """
     if not log.is_file():
-        raise UsageError(f"{log}: no such log; give a file of JSON lines or Parquet")
+        raise UsageError(f"{log}: no such log; give a file of JSON lines, Parquet, CSV or TSV")
     account = LogAccount(str(log))
-    if log.suffix == ".parquet":
-        _offer_parquet(connection, log, account)
-    elif log.name.endswith(LINES):
-        decoded = scratch / f"{log.name}.parquet"
-        _decode(log, decoded, account, progress)
-        _offer(connection, decoded)
+    rows = _rows_as_they_are(log)
+    if rows is not None:
+        account.impressions = rows
+        _offer(connection, log)
     else:
-        raise UsageError(f"{log}: expected a log named *.parquet, {', *'.join(LINES)}")
+        decoded = scratch / "decoded.parquet"
+        _decode(log, decoded, account, threads, progress)
+        _offer(connection, decoded)
     connection.execute(RULES)
     connection.execute(KEPT)
     return account
@@ -142,15 +156,18 @@ def account_for_rejects(
         )
 
 
-def _offer_parquet(connection: duckdb.DuckDBPyConnection, log: Path, account: LogAccount) -> None:
+def _rows_as_they_are(log: Path) -> int | None:
+    """Rows of a Parquet file that needs no decoding; None for any other file."""
+    if detect_format(Source(log, str(log))) != "parquet":
+        return None
     try:
         with pq.ParquetFile(log) as file:
-            account.impressions = file.metadata.num_rows
-            schema = file.schema_arrow
+            schema, rows = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"expected a Parquet file: {error}", log) from None
-    _check_columns(log, schema)
-    _offer(connection, log)
+    kinds = [schema.field(name).type for name in NEEDED if name in schema.names]
+    fits = len(kinds) == len(NEEDED) and all(map(_fits, kinds, NEEDED.values()))
+    return int(rows) if fits else None
 
 
 def _offer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -160,58 +177,35 @@ def _offer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     rows.create_view("offered")
 
 
-def _check_columns(log: Path, schema: pa.Schema) -> None:
-    expected = {
-        "query": ("text", _is_text),
-        "results": ("a list of text", lambda kind: _is_list(kind) and _is_text(kind.value_type)),
-        "clicks": (
-            "a list of integers",
-            lambda kind: _is_list(kind) and pa.types.is_integer(kind.value_type),
-        ),
-    }
-    for name, (what, fits) in expected.items():
-        found = schema.field(name).type if name in schema.names else None
-        if found is None or not fits(found):
-            raise FormatError(
-                f"expected a column {name} that is {what}, found {found or 'none of that name'} "
-                f"(columns: {', '.join(schema.names)})",
-                log,
-            )
-
-
-def _is_text(kind: pa.DataType) -> bool:
+def _fits(kind: pa.DataType, needed: pa.DataType) -> bool:
+    """Whether a column can be taken for one of texts, of lists of texts or of lists of ranks."""
+    if pa.types.is_list(needed):
+        is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+        return is_list and _fits(kind.value_type, needed.value_type)
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return any(
-        test(kind)
-        for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    )
+    if pa.types.is_integer(needed):
+        return bool(pa.types.is_integer(kind))
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(is_text(kind) for is_text in texts)
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
-
-
-def _decode(log: Path, out: Path, account: LogAccount, progress: Progress) -> None:
-    """Write the pages of a JSON-lines log as Parquet, and account for the lines that are none."""
-    progress.start(f"read {log.name}", None, "lines")
-    pages: list[Page] = []
+def _decode(log: Path, out: Path, account: LogAccount, threads: int, progress: Progress) -> None:
+    """Write the pages of a log as Parquet, and account for the records that are none."""
+    progress.start(f"read {log.name}", None, "records")
+    pieces = read_impressions(Source(log, str(log)), None, AS_THEY_STAND, threads)
     with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:
-        for line, page in read_pages(Source(log, str(log))):
-            account.impressions += 1
-            if isinstance(page, RejectError):
-                account.reject(str(page), line)
-                continue
-            pages.append(page)
-            if len(pages) == ROWS_PER_BATCH:
-                writer.write_batch(_batch(pages))
-                progress.advance(len(pages))
-                pages.clear()
-        writer.write_batch(_batch(pages))
+        for records in pieces:
+            account.impressions += len(records)
+            for number, reason in sorted(records.rejects):
+                account.reject(reason, number)
+            writer.write_table(_pages(records))
+            progress.advance(len(records))
     progress.finish()
 
 
-def _batch(pages: list[Page]) -> pa.RecordBatch:
-    columns = list(zip(*pages, strict=True)) or [()] * len(PAGES)
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, PAGES.types, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=PAGES)
+def _pages(records: Records) -> pa.Table:
+    """The pages among some records, in their order."""
+    plain = PAGES.append(LOGGED.field("record"))
+    table = pa.Table.from_batches(records.impressions, LOGGED).select(plain.names).cast(plain)
+    return table.sort_by("record").select(PAGES.names)

@@ -74,7 +74,7 @@ def model_log(
     """Run a click model on a log and write what it says of every query and URL.
 
     Args:
-        log: JSON lines (plain, .gz, .zst) or Parquet; see `open_log`.
+        log: A file of any format of logs; see `open_log`.
         model: A name of `MODELS`.
         out: `.parquet` or `.tsv`; replaced whole when the model is done.
         params: No-click rule, last click, votes, pages and prior.
@@ -83,15 +83,15 @@ def model_log(
         progress: Told how many lines were read.
 
     Raises:
-        UsageError: unknown model, unknown kind of file, or a log too large for the model.
-        FormatError: the log is not what its name says.
+        UsageError: unknown model, no such file, or a log too large for the model.
+        FormatError: the log lacks what one must have, or cannot be read.
     """
     check_model(model)
     if out.suffix not in {".parquet", ".tsv"}:
         raise UsageError(f"--out: expected a name that ends in .parquet or .tsv, found {out}")
     params = params or ClickParameters()
     with working(limits) as allowed, allowed.connect(ENGINE_SHARE) as connection:
-        account = open_log(connection, log, allowed.scratch, progress or Silent())
+        account = open_log(connection, log, allowed.scratch, allowed.threads, progress or Silent())
         count_pairs(connection, params, both_rules=False)
         account_for_rejects(connection, account, count_used(connection, params))
         priors = None

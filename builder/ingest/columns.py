@@ -76,7 +76,7 @@ def _encoded(lists: pa.Array) -> pa.Array:
 def examine(
     columns: pa.RecordBatch,
     numbers: NDArray[np.uint64],
-    interval: Interval,
+    interval: Interval | None,
     params: LogParameters,
 ) -> tuple[Records, Rows]:
     """Plain impressions and plain rejects of a batch, and the places of all other rows.
@@ -85,13 +85,10 @@ def examine(
         columns: `time` (a number, a moment or a text), `user` (string), `query` (string),
             `results` (lists of strings), `clicks` (lists of int64 ranks).
         numbers: Number of the record of each row.
-        interval: Where times must lie.
+        interval: Where times must lie; None: they are not looked at, and are 0.
         params: `[log]`.
     """
-    seconds = unix_seconds(columns["time"], params)
-    dated = seconds.is_valid().to_numpy(zero_copy_only=False)
-    times = seconds.fill_null(0).to_numpy()
-    inside = (times >= interval.start) & (times < interval.stop)
+    times, dated, inside = _times(columns["time"], interval, params)
     queries, worded = _queries(columns["query"], params)
     sure = dated & inside & worded & _sure_lists(columns, params)
     arrays = {
@@ -108,6 +105,19 @@ def examine(
         Records([_kept(batch, sure)], [(number, "outside_interval") for number in outside]),
         np.flatnonzero(~sure & ~(dated & ~inside)),
     )
+
+
+def _times(
+    column: pa.Array, interval: Interval | None, params: LogParameters
+) -> tuple[Rows, Mask, Mask]:
+    """Unix seconds, where there is no doubt about them, and where they are inside."""
+    if interval is None:
+        anywhere = np.ones(len(column), dtype=bool)
+        return np.zeros(len(column), dtype=np.int64), anywhere, anywhere
+    seconds = unix_seconds(column, params)
+    times = seconds.fill_null(0).to_numpy()
+    inside = (times >= interval.start) & (times < interval.stop)
+    return times, seconds.is_valid().to_numpy(zero_copy_only=False), inside
 
 
 def _kept(batch: pa.RecordBatch, sure: Mask) -> pa.RecordBatch:
@@ -138,8 +148,9 @@ def _sure_lists(columns: pa.RecordBatch, params: LogParameters) -> Mask:
     shown = lengths(columns["results"])
     sure = (shown >= 1) & (shown <= params.max_results)
     urls = pc.list_flatten(columns["results"])
-    if urls.null_count:
-        sure[parents(columns["results"])[urls.is_null().to_numpy(zero_copy_only=False)]] = False
+    absent = pc.binary_length(urls).fill_null(0).to_numpy() == 0
+    if absent.any():
+        sure[parents(columns["results"])[absent]] = False
     ranks = pc.list_flatten(columns["clicks"]).fill_null(0).to_numpy()
     rows = parents(columns["clicks"])
     sure[rows[(ranks < 1) | (ranks > shown[rows])]] = False

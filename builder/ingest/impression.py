@@ -2,28 +2,22 @@
 
 Our format, one JSON object a line: `{"time": unix seconds or ISO 8601, "user": opaque or null,
 "query": text, "results": [url in rank order], "clicks": [1-based ranks in click order]}`. A click
-may also be an object `{"rank" or "url", "time"}`, a result one `{"url", "rank", "clicked"}`. Of a
-key that occurs twice the last one counts; null is the same as no key.
+may also be an object `{"rank" or "url", "time"}`, a result one `{"url", "rank", "clicked"}`. Clicks
+that all have a time are in the order of their times, others in that of the log. Of a key that
+occurs twice the last one counts; null is the same as no key.
 """
 
-import re
 import unicodedata
-from datetime import datetime
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 import orjson
 
 from builder.ingest.fields import rename
+from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
 from builder.ingest.results import read_page
-from builder.parameters import LogParameters, TimeParameters
+from builder.parameters import LogParameters
 from builder.sources import Interval
-
-UTC_SECONDS = TimeParameters()
-_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
-LATEST = 253_402_300_799
-"""The last second of the year 9999; larger numbers are no unix seconds."""
 
 
 class Impression(NamedTuple):
@@ -36,8 +30,8 @@ class Impression(NamedTuple):
     clicks: list[int]
 
 
-def parse_impression(line: bytes, interval: Interval, params: LogParameters) -> Impression:
-    """Parse and check one line.
+def parse_impression(line: bytes, interval: Interval | None, params: LogParameters) -> Impression:
+    """Parse and check one line; see `make_impression`.
 
     Raises:
         RejectError: the line is not an impression of the interval; the message is the reason.
@@ -48,16 +42,23 @@ def parse_impression(line: bytes, interval: Interval, params: LogParameters) -> 
 
 
 def make_impression(
-    record: dict[str, Any], interval: Interval, params: LogParameters
+    record: dict[str, Any], interval: Interval | None, params: LogParameters
 ) -> Impression:
     """Check the fields of one impression, under their own names (see `fields.rename`).
+
+    Args:
+        record: The fields.
+        interval: Where its time must lie; None: times are not looked at, and are 0.
+        params: `[log]`.
 
     Raises:
         RejectError: a field is missing or wrong, or the time is outside the interval.
     """
-    time = parse_time(record.get("time"), params)
-    if time not in interval:
-        raise RejectError("outside_interval")
+    time = 0
+    if interval is not None:
+        time = parse_time(record.get("time"), params)
+        if time not in interval:
+            raise RejectError("outside_interval")
     results, clicks = read_page(record.get("results"), record.get("clicks"), params)
     user, query = _user(record.get("user")), clean_query(record.get("query"), params)
     return Impression(time, user, query, results, clicks)
@@ -76,42 +77,6 @@ def parse_object(line: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise RejectError("not_an_object")
     return record
-
-
-def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
-    """Unix seconds of a number, a moment or a text of the form that the parameters say.
-
-    Args:
-        value: What stands in the log; a number may also be written as text.
-        params: The unit of numbers, the form of texts, the zone of those without an offset.
-
-    Raises:
-        RejectError: neither.
-    """
-    if isinstance(value, str) and params.time_format is not None:
-        value = _moment(value, params.time_format)
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        value = float(value) if "." in value else int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        seconds = value // 1000 if params.time_unit == "ms" else value
-        if abs(seconds) <= LATEST:
-            return int(seconds)
-        raise RejectError("bad_time")
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-        if isinstance(moment, datetime):
-            zone = moment.tzinfo or ZoneInfo(params.time_zone)
-            return int(moment.replace(tzinfo=zone).timestamp())
-    except (ValueError, OverflowError):
-        pass
-    raise RejectError("bad_time")
-
-
-def _moment(text: str, form: str) -> datetime:
-    try:
-        return datetime.strptime(text.strip(), form)  # noqa: DTZ007 - the zone is a parameter
-    except ValueError:
-        raise RejectError("bad_time") from None
 
 
 def _user(value: object) -> str | None:

@@ -23,6 +23,7 @@ from builder.ingest.impression import Impression, make_impression
 from builder.ingest.json_lines import read_lines
 from builder.ingest.lines import read_blocks, read_chunks
 from builder.ingest.long_form import is_long, join_rows
+from builder.ingest.moments import LATEST
 from builder.ingest.parquet_bounds import BOMB, BombError
 from builder.ingest.parquet_rows import batches, check_columns, offered_rows, read_batch
 from builder.ingest.rejects import RejectError
@@ -35,6 +36,9 @@ Reader = Callable[[Source, Interval, LogParameters], Iterator[Offered]]
 """What reads a format record by record: each with its number in the file, as a mapping with the
 fields of `make_impression`, or as the reason for which it is rejected."""
 
+ALL_TIME = Interval(0, LATEST)
+"""What a reader is told where times are not looked at."""
+
 PARQUET = b"PAR1"
 JSON_START = re.compile(rb"\s*[\[{\"]")
 CHUNK = 16 * 2**20
@@ -44,9 +48,15 @@ RECORDS = 4096
 
 
 def read_impressions(
-    source: Source, interval: Interval, params: LogParameters, threads: int = 1
+    source: Source, interval: Interval | None, params: LogParameters, threads: int = 1
 ) -> Iterator[Records]:
     """Every record of a log file, in pieces.
+
+    Args:
+        source: The file.
+        interval: Where times must lie; None: they are not looked at, need not be there, and are 0.
+        params: `[log]`.
+        threads: Pieces that are read beside each other.
 
     Raises:
         FormatError: the file cannot be opened, or lacks columns that are needed.
@@ -59,9 +69,10 @@ def read_impressions(
     elif kind == "parquet":
         yield from _parquet(source, interval, params, threads)
     elif kind in DELIMITERS:
-        yield from _one_by_one(_table_rows(source, kind, params), interval, params)
+        yield from _one_by_one(_table_rows(source, kind, interval, params), interval, params)
     else:
-        yield from _one_by_one(reader_of(kind)(source, interval, params), interval, params)
+        offered = reader_of(kind)(source, interval or ALL_TIME, params)
+        yield from _one_by_one(offered, interval, params)
 
 
 def reader_of(name: str) -> Reader:
@@ -106,13 +117,13 @@ def detect_format(source: Source) -> str:
 
 
 def _one_by_one(
-    offered: Iterator[Offered], interval: Interval, params: LogParameters
+    offered: Iterator[Offered], interval: Interval | None, params: LogParameters
 ) -> Iterator[Records]:
     while piece := list(islice(offered, RECORDS)):
         yield _checked(piece, interval, params)
 
 
-def _checked(piece: list[Offered], interval: Interval, params: LogParameters) -> Records:
+def _checked(piece: list[Offered], interval: Interval | None, params: LogParameters) -> Records:
     impressions: list[tuple[int, Impression]] = []
     rejects = []
     for number, record in piece:
@@ -125,8 +136,10 @@ def _checked(piece: list[Offered], interval: Interval, params: LogParameters) ->
     return Records([as_batch(impressions)], rejects)
 
 
-def _table_rows(source: Source, kind: str, params: LogParameters) -> Iterator[Offered]:
-    header = read_header(source, kind, params)
+def _table_rows(
+    source: Source, kind: str, interval: Interval | None, params: LogParameters
+) -> Iterator[Offered]:
+    header = read_header(source, kind, params, timed=interval is not None)
     rows = read_rows(source, header, params)
     if is_long(header.names, params.fields):
         rows = join_rows(rows, params.fields)
@@ -135,13 +148,13 @@ def _table_rows(source: Source, kind: str, params: LogParameters) -> Iterator[Of
 
 
 def _parquet(
-    source: Source, interval: Interval, params: LogParameters, threads: int
+    source: Source, interval: Interval | None, params: LogParameters, threads: int
 ) -> Iterator[Records]:
     try:
         size = source.path.stat().st_size
         with pq.ParquetFile(source.path) as file:
             names = file.schema_arrow.names
-            check_columns(names, source, params)
+            check_columns(names, source, params, timed=interval is not None)
             if is_long(names, params.fields):
                 yield from _one_by_one(_joined(file, size, params), interval, params)
             else:

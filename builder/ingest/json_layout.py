@@ -13,15 +13,17 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from builder.ingest.click_columns import ranks_of
 from builder.ingest.columns import Mask, lengths, lists_of, parents
 from builder.ingest.fields import OWN, pick
 from builder.ingest.line_columns import Layout
 from builder.ingest.lines import Chunk
-from builder.parameters import LogFields
+from builder.parameters import LogFields, LogParameters
 
 LISTS = ("results", "clicks")
 RESULT = pa.struct({"url": pa.string(), "rank": pa.int64(), "clicked": pa.bool_()})
 """A result that is an object; where `clicked` is a number, lines are read one by one."""
+TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 LOOKED_AT = 64
 """Lines of a chunk that show its types."""
 
@@ -30,17 +32,22 @@ def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
     """The columns that the first lines show; None where they are not those of columns."""
     seen: dict[str, set[type]] = {name: set() for name in OWN}
     others: set[str] = set()
+    moments: set[type] = set()
     for record in first_records(chunk):
         others |= record.keys() - {getattr(fields, name).partition(".")[0] for name in OWN}
         for name in OWN:
             value = pick(record, getattr(fields, name))
             items = value if name in LISTS and isinstance(value, list) else [value]
             seen[name] |= {type(item) for item in items if item is not None}
-    time = common_type(seen["time"], {int: pa.int64(), float: pa.float64(), str: pa.string()})
+            if name == "clicks":
+                times = [item.get("time") for item in items if isinstance(item, dict)]
+                moments |= {type(time) for time in times if time is not None}
+    time, moment = common_type(seen["time"], TIMES), common_type(moments, TIMES)
     user = common_type(seen["user"], {str: pa.string(), int: pa.int64()})
-    click = common_type(seen["clicks"], {int: pa.int64(), dict: pa.struct({"rank": pa.int64()})})
+    objects = pa.struct({"rank": pa.int64(), "time": moment or pa.null()})
+    click = common_type(seen["clicks"], {int: pa.int64(), dict: objects})
     result = common_type(seen["results"], {str: pa.string(), dict: RESULT})
-    if time is None or user is None or click is None or result is None:
+    if time is None or user is None or click is None or result is None or moment is None:
         return None
     types = (time, user, pa.string(), pa.list_(result), pa.list_(click))
     schema = nested_schema(dict(zip(OWN, types, strict=True)), fields)
@@ -97,11 +104,11 @@ def _struct(tree: dict[str, Any]) -> pa.StructType:
     )
 
 
-def own_columns(batch: pa.RecordBatch, fields: LogFields) -> pa.RecordBatch | None:
+def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch | None:
     """The columns under our own names; None where a name leads to two columns with values."""
     columns = []
     for name in OWN:
-        path = getattr(fields, name)
+        path = getattr(params.fields, name)
         direct, nested = batch[path], _inner(batch, path.split("."))
         is_direct = direct.null_count < len(direct)
         if "." in path and is_direct and nested.null_count < len(nested):
@@ -110,7 +117,7 @@ def own_columns(batch: pa.RecordBatch, fields: LogFields) -> pa.RecordBatch | No
     time, user, query, results, clicks = columns
     told = clicks.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_struct(clicks.type.value_type):
-        clicks = _ranks(clicks)
+        clicks = ranks_of(clicks, pc.struct_field(pc.list_flatten(clicks), "time"), params)
     if pa.types.is_struct(results.type.value_type):
         results, clicks = _of_objects(results, clicks, told)
     return pa.record_batch([time, user.cast(pa.string()), query, results, clicks], names=OWN)
@@ -118,12 +125,6 @@ def own_columns(batch: pa.RecordBatch, fields: LogFields) -> pa.RecordBatch | No
 
 def _inner(batch: pa.RecordBatch, path: list[str]) -> pa.Array:
     return reduce(pc.struct_field, path[1:], batch[path[0]])
-
-
-def _ranks(clicks: pa.Array) -> pa.Array:
-    """The ranks of clicks that are objects; 0, which no result has, where one has none."""
-    ranks = pc.struct_field(pc.list_flatten(clicks), "rank").fill_null(0)
-    return lists_of(lengths(clicks), ranks)
 
 
 def _of_objects(results: pa.Array, clicks: pa.Array, told: Mask) -> tuple[pa.Array, pa.Array]:

@@ -14,15 +14,15 @@ from builder.ingest.json_layout import layout_of, own_columns
 from builder.ingest.line_columns import parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.rejects import RejectError
-from builder.parameters import LogFields, LogParameters
+from builder.parameters import LogParameters
 from builder.sources import Interval
 
 NONE: Rows = np.zeros(0, dtype=np.int64)
 
 
-def read_lines(chunk: Chunk, interval: Interval, params: LogParameters) -> Records:
+def read_lines(chunk: Chunk, interval: Interval | None, params: LogParameters) -> Records:
     """Every line of a chunk as an impression or a reject."""
-    columns, places = _columns_of(chunk, params.fields)
+    columns, places = _columns_of(chunk, params)
     records, unsure = Records(), places[:0]
     if columns is not None:
         numbers = (chunk.first + places).astype(np.uint64)
@@ -36,16 +36,16 @@ def read_lines(chunk: Chunk, interval: Interval, params: LogParameters) -> Recor
     return records
 
 
-def _columns_of(chunk: Chunk, fields: LogFields) -> tuple[pa.RecordBatch | None, Rows]:
+def _columns_of(chunk: Chunk, params: LogParameters) -> tuple[pa.RecordBatch | None, Rows]:
     """The columns of the lines that can be parsed together, under our names, and their places."""
-    layout = layout_of(chunk, fields)
+    layout = layout_of(chunk, params.fields)
     parsed, places = (None, NONE) if layout is None else parse_lines(chunk, layout)
-    columns = None if parsed is None else own_columns(parsed, fields)
+    columns = None if parsed is None else own_columns(parsed, params)
     return columns, NONE if columns is None else places
 
 
 def _add_singly(
-    records: Records, chunk: Chunk, places: Rows, interval: Interval, params: LogParameters
+    records: Records, chunk: Chunk, places: Rows, interval: Interval | None, params: LogParameters
 ) -> None:
     impressions: list[tuple[int, Impression]] = []
     for place in places.tolist():

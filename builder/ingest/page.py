@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from builder.ingest.fields import pick
-from builder.ingest.impression import parse_object, parse_time
+from builder.ingest.impression import parse_object
+from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters, PageFields
 

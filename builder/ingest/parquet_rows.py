@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from builder.errors import FormatError
-from builder.ingest.columns import Records, as_batch, examine, lengths, lists_of
+from builder.ingest.click_columns import ranks_of
+from builder.ingest.columns import Records, as_batch, examine
 from builder.ingest.fields import OWN, rename
 from builder.ingest.impression import Impression, make_impression
 from builder.ingest.long_form import is_long
@@ -30,15 +31,17 @@ AT_ONCE = 256
 """Rows that are unpacked together."""
 
 
-def check_columns(names: list[str], source: Source, params: LogParameters) -> None:
-    """Compare the columns of a file with those that are needed.
+def check_columns(
+    names: list[str], source: Source, params: LogParameters, *, timed: bool = True
+) -> None:
+    """Compare the columns of a file with those that are needed; `timed`: whether one of times is.
 
     Raises:
         FormatError: one is missing.
     """
     fields = params.fields
     shown = fields.url if is_long(names, fields) else fields.results
-    wanted = {fields.time, fields.query, shown}
+    wanted = {fields.query, shown, *([fields.time] if timed else [])}
     missing = sorted(n for n in wanted if n not in names and n.partition(".")[0] not in names)
     if missing:
         raise FormatError(
@@ -73,7 +76,7 @@ def _coarser(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def read_batch(
-    piece: tuple[int, pa.RecordBatch], interval: Interval, params: LogParameters
+    piece: tuple[int, pa.RecordBatch], interval: Interval | None, params: LogParameters
 ) -> Records:
     """Every row of a batch as an impression or a reject."""
     first, batch = piece
@@ -92,7 +95,7 @@ def _add_singly(
     records: Records,
     batch: pa.RecordBatch,
     numbers: NDArray[np.uint64],
-    interval: Interval,
+    interval: Interval | None,
     params: LogParameters,
 ) -> None:
     impressions: list[tuple[int, Impression]] = []
@@ -137,7 +140,7 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
         found = [_column(batch, getattr(params.fields, name)) for name in OWN]
         time, user, query, results, clicks = found
         columns = [_times(time), _texts(user), _texts(query, numbers=False)]
-        columns += [_urls(results), _ranks(clicks)]
+        columns += [_urls(results), _ranks(clicks, params)]
     except (pa.ArrowException, TypeError, KeyError):
         return None
     return pa.record_batch(columns, names=OWN)
@@ -214,8 +217,8 @@ def _item(kind: pa.DataType) -> pa.DataType:
     raise TypeError(kind)
 
 
-def _ranks(clicks: pa.Array) -> pa.Array:
-    """Clicks as lists of ranks; 0, which no result has, where an object has none.
+def _ranks(clicks: pa.Array, params: LogParameters) -> pa.Array:
+    """Clicks as lists of ranks; 0, which no result has, where one must be looked at.
 
     Raises:
         TypeError: they are no ranks.
@@ -227,5 +230,6 @@ def _ranks(clicks: pa.Array) -> pa.Array:
         return clicks.cast(pa.list_(pa.int64()))
     if not (pa.types.is_struct(kind) and pa.types.is_integer(kind.field("rank").type)):
         raise TypeError(kind)
-    ranks = pc.struct_field(pc.list_flatten(clicks), "rank").cast(pa.int64()).fill_null(0)
-    return lists_of(lengths(clicks), ranks)
+    timed = kind.get_field_index("time") >= 0
+    times = _times(pc.struct_field(pc.list_flatten(clicks), "time")) if timed else None
+    return ranks_of(clicks, times, params)

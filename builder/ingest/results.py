@@ -2,11 +2,14 @@
 
 In: results as addresses in rank order or as objects, and clicks as ranks or as objects. Out:
 addresses in rank order and ranks of clicks in click order, or the reason why they are no page.
+Clicks that all have a time are in the order of their times.
 """
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, TypeGuard
 
+from builder.ingest.moments import parse_moment
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogParameters
 
@@ -29,17 +32,19 @@ def read_page(
     if len(results) > params.max_results:
         raise RejectError("too_many_results")
     if any(isinstance(result, dict) for result in results):
-        return _read_objects(results, clicks)
-    if not all(isinstance(url, str) for url in results):
+        return _read_objects(results, clicks, params)
+    if not all(map(_is_address, results)):
         raise RejectError("bad_results")
     if not results:
         raise RejectError("no_results")
-    return results, _clicks(clicks, results)
+    return results, _clicks(clicks, results, params)
 
 
-def _read_objects(results: list[Any], clicks: object) -> tuple[list[str], list[int]]:
+def _read_objects(
+    results: list[Any], clicks: object, params: LogParameters
+) -> tuple[list[str], list[int]]:
     """As `read_page`; clicks by rank mean the ranks that the objects have."""
-    if not all(isinstance(r, dict) and isinstance(r.get("url"), str) for r in results):
+    if not all(isinstance(r, dict) and _is_address(r.get("url")) for r in results):
         raise RejectError("bad_results")
     ranks = [result.get("rank") for result in results]
     if all(rank is None for rank in ranks):
@@ -51,7 +56,12 @@ def _read_objects(results: list[Any], clicks: object) -> tuple[list[str], list[i
     if clicks is None:
         clicked = map(_is_clicked, by_rank.values())
         return urls, [place for place, is_clicked in enumerate(clicked, 1) if is_clicked]
-    return urls, _clicks(clicks, urls, {rank: place for place, rank in enumerate(by_rank, 1)})
+    places = {rank: place for place, rank in enumerate(by_rank, 1)}
+    return urls, _clicks(clicks, urls, params, places)
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _is_integer(value: object) -> TypeGuard[int]:
@@ -65,7 +75,12 @@ def _is_clicked(result: dict[str, Any]) -> bool:
     raise RejectError("bad_clicks")
 
 
-def _clicks(value: object, urls: list[str], places: Mapping[int, int] | None = None) -> list[int]:
+def _clicks(
+    value: object,
+    urls: list[str],
+    params: LogParameters,
+    places: Mapping[int, int] | None = None,
+) -> list[int]:
     """Places of clicks; `places` has those of ranks where these are not the places themselves."""
     if value is None:
         return []
@@ -74,7 +89,11 @@ def _clicks(value: object, urls: list[str], places: Mapping[int, int] | None = N
     found = [_place(click, urls, places) for click in value]
     if 0 in found:
         raise RejectError("click_not_shown")
-    return found
+    times = [click.get("time") if isinstance(click, dict) else None for click in value]
+    moments = [parse_moment(time, params) for time in times if time is not None]
+    if not moments or len(moments) < len(found):
+        return found
+    return [place for _, place in sorted(zip(moments, found, strict=True), key=itemgetter(0))]
 
 
 def _place(click: object, urls: list[str], places: Mapping[int, int] | None) -> int:

@@ -32,21 +32,22 @@ class Header(NamedTuple):
     delimiter: str
 
 
-def read_header(source: Source, kind: str, params: LogParameters) -> Header:
+def read_header(source: Source, kind: str, params: LogParameters, *, timed: bool = True) -> Header:
     """The first line of a file.
 
     Args:
         source: The file.
         kind: `csv`, with quotes, or `tsv`, without.
         params: `[log]`.
+        timed: Whether a column of times is needed.
 
     Raises:
         FormatError: the header lacks a column that is needed.
     """
     for block in read_blocks(source, params.max_line_bytes):
         if block.lines:
-            return _header(block.lines[0], kind, source, params)
-    return _header(None, kind, source, params)
+            return _header(block.lines[0], kind, source, params, timed)
+    return _header(None, kind, source, params, timed)
 
 
 def read_rows(source: Source, header: Header, params: LogParameters) -> Iterator[Offered]:
@@ -85,13 +86,16 @@ def _cells(line: bytes | None, delimiter: str) -> list[str] | str:
         return "bad_quotes"
 
 
-def _header(line: bytes | None, kind: str, source: Source, params: LogParameters) -> Header:
+def _header(
+    line: bytes | None, kind: str, source: Source, params: LogParameters, timed: bool
+) -> Header:
     fields = params.fields
+    needed = {fields.query, *([fields.time] if timed else [])}
     found: list[str] = []
     for delimiter in DELIMITERS[kind]:
         cells = _cells(line, delimiter)
         names = [] if isinstance(cells, str) else [cell.strip() for cell in cells]
-        if {fields.time, fields.query} <= set(names) and {fields.results, fields.url} & set(names):
+        if needed <= set(names) and {fields.results, fields.url} & set(names):
             return Header(names, delimiter)
         found = max(found, names, key=len)
     raise FormatError(

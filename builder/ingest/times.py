@@ -1,7 +1,7 @@
 """Columns of times as a log has them -> unix seconds, where there is no doubt.
 
 Numbers, moments and ISO 8601 texts. What is null afterwards must be looked at one by one, with
-`impression.parse_time`, whose rules these are.
+`moments.parse_time`, whose rules these are.
 """
 
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from builder.ingest.impression import LATEST
+from builder.ingest.moments import LATEST
 from builder.parameters import TimeParameters
 
 Seconds = NDArray[np.int64]
@@ -51,7 +51,7 @@ def _of_numbers(
     values: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
 ) -> pa.Array:
     with np.errstate(invalid="ignore"):
-        seconds = values // 1000 if params.time_unit == "ms" else values
+        seconds = values // (1000 if params.time_unit == "ms" else 1)
         sure = np.abs(seconds) <= LATEST
     whole = np.where(sure, seconds, 0).astype(np.int64)
     return pa.array(whole, mask=~sure)

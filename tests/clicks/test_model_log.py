@@ -74,13 +74,61 @@ def test_estimates_of_raw_strings(tmp_path: Path, name: str) -> None:
     )
 
 
+def written_otherwise(tmp_path: Path, form: str) -> Path:
+    """The log of `RECORDS` in another format."""
+    path = tmp_path / f"log.{form}"
+    objects = [
+        {
+            **record,
+            "results": [{"url": url} for url in record["results"]],
+            "clicks": [{"rank": rank, "time": 9} for rank in record["clicks"]],
+        }
+        for record in RECORDS
+    ]
+    if form == "jsonl":
+        path.write_bytes(lines(objects))
+    elif form == "parquet":
+        pl.DataFrame(objects).write_parquet(path)
+    elif form == "csv":
+        cells = [
+            f"{r['query']};{' '.join(r['results'])};{' '.join(map(str, r['clicks']))}"
+            for r in RECORDS
+        ]
+        path.write_text("query;results;clicks\n" + "\n".join(cells), "utf-8")
+    elif form == "tsv":
+        rows = [
+            f"{r['time']}\t{r['query']}\t{url}\t{rank}\t{int(rank in r['clicks'])}\n"
+            for r in RECORDS
+            for rank, url in enumerate(r["results"], 1)
+        ]
+        path.write_text("time\tquery\turl\trank\tclicked\n" + "".join(rows), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet", "csv", "tsv"])
+def test_every_format_gives_the_same(tmp_path: Path, form: str) -> None:
+    out = tmp_path / "out.parquet"
+    report = model_log(written_otherwise(tmp_path, form), "sdbn", out, params=UNIFORM)
+    assert pl.read_parquet(out).rows() == EXPECTED
+    assert (report.log.impressions, report.log.used) == (3, 3)
+
+
+def test_the_actions_of_a_challenge(tmp_path: Path) -> None:
+    log, out = tmp_path / "train", tmp_path / "out.tsv"
+    log.write_bytes(b"0\t0\tQ\t17\t0\t101\t102\n0\t5\tC\t102\n1\t0\tQ\t17\t0\t102\n")
+    model_log(log, "sdbn", out, params=UNIFORM)
+    rows = pl.read_csv(out, separator="\t").select(COLUMNS[:6]).rows()
+    one, two = (f"https://yandex.invalid/{n}" for n in (101, 102))
+    assert rows == [(17, one, 1, 1, 0, 0), (17, two, 2, 2, 1, 1)]
+
+
 def test_tsv_has_the_same_rows(tmp_path: Path) -> None:
-    records = [{**RECORDS[0], "query": 'tab\t"quote"', "results": ["http://B/", "http://b"]}]
+    records = [{**RECORDS[0], "query": ' a "quote" ', "results": ["http://B/\t", "http://b"]}]
     out = tmp_path / "out.tsv"
     model_log(written(tmp_path, records), "sdbn", out, params=UNIFORM)
     found = pl.read_csv(out, separator="\t")
     assert found.columns == COLUMNS
-    assert found.row(0) == ('tab\t"quote"', "http://B/", 1, 1, 0, 0, 1 / 3, 1 / 2, 1 / 6)
+    assert found.row(0) == ('a "quote"', "http://B/\t", 1, 1, 0, 0, 1 / 3, 1 / 2, 1 / 6)
     model_log(written(tmp_path, RECORDS), "sdbn", out, params=UNIFORM)
     assert out.read_text("utf-8").splitlines()[5] == "Été\thttp://c\t1\t0\t0\t0\t\t\t"
 
@@ -104,12 +152,12 @@ BAD: list[tuple[Any, str]] = [
     ({"query": "", "results": ["u"], "clicks": []}, "empty_query"),
     ({"query": "q", "results": [], "clicks": []}, "no_results"),
     ({"query": "q", "results": ["u", ""], "clicks": []}, "bad_results"),
-    ({"query": "q", "results": ["u"], "clicks": None}, "bad_clicks"),
+    ({"query": "q", "results": ["u"], "clicks": 1}, "bad_clicks"),
     ({"query": "q", "results": ["u"], "clicks": ["1"]}, "bad_clicks"),
     ({"query": "q", "results": ["u"], "clicks": [True]}, "bad_clicks"),
     ({"query": "q", "results": ["u"], "clicks": [0]}, "click_not_shown"),
     ({"query": "q", "results": ["u"], "clicks": [2]}, "click_not_shown"),
-    ({"query": "q", "results": ["u"], "clicks": [{"url": "v"}]}, "click_not_shown"),
+    ({"query": "q", "results": ["u"], "clicks": [{"url": "http://v"}]}, "click_not_shown"),
     ({"query": "q", "results": ["u"], "clicks": [{"rank": 1, "time": "noon"}]}, "bad_time"),
     ({"query": "q", "user": [], "results": ["u"], "clicks": [1]}, "bad_user"),
 ]
@@ -128,8 +176,8 @@ def test_broken_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_bytes(b"\xef\xbb\xbf" + lines(RECORDS[:1]) + b"{\n\n\xff\xfe\n" + lines(RECORDS[1:]))
     report = model_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
-    assert report.log.rejected == {"not_json": 2}
-    assert report.log.lines == {"not_json": [2, 4]}
+    assert report.log.rejected == {"not_json": 2, "blank_line": 1}
+    assert report.log.lines == {"not_json": [2, 4], "blank_line": [3]}
     assert pl.read_parquet(tmp_path / "out.parquet").rows() == EXPECTED
 
 
@@ -231,15 +279,18 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
         model_log(log, "sdbn", tmp_path / "out.csv")
     with pytest.raises(UsageError, match="no such log"):
         model_log(tmp_path / "none.jsonl", "sdbn", out)
-    (tmp_path / "log.txt").write_bytes(b"")
-    with pytest.raises(UsageError, match="expected a log named"):
+    (tmp_path / "log.txt").write_bytes(b"no log")
+    with pytest.raises(DataError, match="expected impressions, found 1 records and none"):
         model_log(tmp_path / "log.txt", "sdbn", out)
-    (tmp_path / "bad.parquet").write_bytes(b"no parquet")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(FormatError, match="expected a Parquet file"):
         model_log(tmp_path / "bad.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "results": ["u"]}).write_parquet(tmp_path / "long.parquet")
-    with pytest.raises(FormatError, match="a column results that is a list of text, found"):
+    with pytest.raises(DataError, match=r"none that can be used \(bad_results 1\)"):
         model_log(tmp_path / "long.parquet", "sdbn", out)
+    pl.DataFrame({"query": ["q"], "links": ["u"]}).write_parquet(tmp_path / "other.parquet")
+    with pytest.raises(FormatError, match=r"columns time, query, results .* is missing"):
+        model_log(tmp_path / "other.parquet", "sdbn", out)
     assert not out.exists()
 
 

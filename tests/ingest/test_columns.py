@@ -62,7 +62,11 @@ CLICKS = st.lists(
         [
             *(0, 1, 2, 3, -1, 2**16 + 1, 2**40, 1.0, True, None, "1", {}, {"rank": 1}),
             *({"rank": None}, {"rank": 2, "time": 5}, {"url": "https://a.example/1"}),
-            {"rank": 1, "url": "x"},
+            *({"rank": 1, "url": "x"}, {"rank": 1, "time": 4}, {"rank": 1, "time": "noon"}),
+            *(
+                {"rank": 1, "time": "2022-06-15T12:00:00.5Z"},
+                {"rank": 2, "time": "2022-06-15T12:00:00Z"},
+            ),
         ]
     ),
     max_size=3,
@@ -118,6 +122,23 @@ PLAIN = st.fixed_dictionaries(
         "clicks": st.sampled_from([[], [1], [2, 1]]),
     }
 )
+CLICK_TIMES: list[list[Any]] = [
+    [2, 2.5],
+    [1, 2, 2.5],
+    ["2022-06-15T12:00:00Z", "2022-06-15T14:00:00+02:00", "2022-06-15T12:00:00.5Z"],
+    [1, 2, None, True, 2**70, "noon", "2022-06-15T12:00:00Z"],
+]
+
+
+def timed(times: list[Any]) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Impressions whose clicks are objects, most of them with one of these times."""
+    click = st.fixed_dictionaries(
+        {"rank": st.sampled_from([1, 1, 2, 2, None])}, optional={"time": st.sampled_from(times)}
+    )
+    clicks = st.lists(click, max_size=3)
+    return st.lists(st.tuples(PLAIN, clicks).map(lambda pair: pair[0] | {"clicks": pair[1]}))
+
+
 BROKEN = st.sampled_from(
     [
         *(b"", b" ", b"{}", b"[]", b"null", b'{"time": NaN}', b'{"more": Infinity}', b"{" * 1500),
@@ -202,6 +223,25 @@ def test_results_that_are_objects_by_columns(lines: list[bytes], seed: int | Non
     assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
 
 
+@settings(max_examples=examples(400), deadline=None)
+@given(st.sampled_from(CLICK_TIMES).flatmap(timed), PARAMS)
+@example(
+    [
+        {
+            "time": 5,
+            "query": "eau",
+            "results": ["x", "y"],
+            "clicks": [{"rank": 1, "time": 2.5}, {"rank": 2, "time": 2}],
+        }
+    ],
+    LogParameters(),
+)
+def test_clicks_with_times_by_columns(records: list[dict[str, Any]], params: LogParameters) -> None:
+    lines = list(map(line_of, records))
+    chunk = Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
+    assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
+
+
 def test_most_lines_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     good = {"time": 5, "user": "u", "query": "eau", "results": ["x"], "clicks": [1]}
     lines = [line_of(good)] * 5000
@@ -256,8 +296,10 @@ COLUMNS: dict[str, list[tuple[Any, pa.DataType]]] = {
         (st.lists(st.floats(), max_size=1), pa.list_(pa.float64())),
         (
             st.lists(
-                st.fixed_dictionaries({"rank": st.none() | st.integers(0, 3), "time": st.just(1)}),
-                max_size=2,
+                st.fixed_dictionaries(
+                    {"rank": st.none() | st.integers(0, 3), "time": st.none() | st.integers(0, 3)}
+                ),
+                max_size=3,
             ),
             pa.list_(pa.struct({"rank": pa.int16(), "time": pa.int64()})),
         ),

@@ -1,0 +1,42 @@
+"""Clicks that are objects, in columns -> ranks in click order.
+
+In: lists of structs with `rank`, and their times. Out: lists of ranks.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from builder.ingest.columns import Mask, lengths, lists_of, parents
+from builder.ingest.times import unix_seconds
+from builder.parameters import TimeParameters
+
+
+def ranks_of(clicks: pa.Array, times: pa.Array | None, params: TimeParameters) -> pa.Array:
+    """Ranks of clicks, int64; 0, which no result has, where a row must be looked at singly.
+
+    That is where a click has no rank, and where times do not rise from each click to the next.
+
+    Args:
+        clicks: Lists of structs with `rank`, an integer.
+        times: Of all their items, see `unix_seconds`; None: they have none.
+        params: How times are written.
+    """
+    ranks = pc.struct_field(pc.list_flatten(clicks), "rank").cast(pa.int64()).fill_null(0)
+    if times is not None:
+        doubtful = _not_rising(times, unix_seconds(times, params), clicks)
+        ranks = pa.array(np.where(doubtful[parents(clicks)], 0, ranks.to_numpy()))
+    return lists_of(lengths(clicks), ranks)
+
+
+def _not_rising(times: pa.Array, seconds: pa.Array, clicks: pa.Array) -> Mask:
+    """Rows with times that are not all told, not all sure, or do not rise by whole seconds."""
+    rows, told = parents(clicks), times.is_valid().to_numpy(zero_copy_only=False)
+    sure = seconds.is_valid().to_numpy(zero_copy_only=False)
+    some = np.bincount(rows[told], minlength=len(clicks)) > 0
+    known = seconds.fill_null(0).to_numpy()
+    doubtful = np.zeros(len(clicks), dtype=bool)
+    doubtful[rows[~sure]] = True
+    falling = (rows[1:] == rows[:-1]) & (known[1:] <= known[:-1])
+    doubtful[rows[1:][falling]] = True
+    return doubtful & some
