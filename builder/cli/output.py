@@ -67,5 +67,7 @@ def say_step(step: "Step") -> None:
         account += f" + {rejected:,} rejected ({dropped})"
     if ledger.rows_in and not ledger.rows_out:
         account += "; NO ROW WAS KEPT"
+    if not ledger.rows_in and step.unit.stage.name in {"log", "crawl"}:
+        account += "; THERE WAS NOTHING TO READ"
     reason = "" if step.reasons == ("not built yet",) else f"  [{because(step)}]"
     typer.echo(f"{step.unit!s:<24} {account}  {step.seconds:.1f} s{reason}")

@@ -1,5 +1,6 @@
 """The command as people and scripts use it: output, exit codes, messages."""
 
+import gzip
 import json
 import os
 import shutil
@@ -145,6 +146,27 @@ def test_simulate_and_build_and_build_again(tmp_path: Path, capsys: Captured) ->
     assert "nothing to do" in capsys.readouterr().out
     assert run("build", world / "workflow.toml", "--out", tmp_path / "c", "--quiet") == 0
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [(b"", "THERE WAS NOTHING TO READ"), (b"no log\n" * 7, "(not_json 7); NO ROW WAS KEPT")],
+)
+def test_a_log_of_which_nothing_is_kept(
+    log: bytes, told: str, tmp_path: Path, capsys: Captured
+) -> None:
+    world = tmp_path / "world"
+    size = ("--snapshots", 1, "--documents", 40, "--queries", 5, "--impressions", 50)
+    assert run("simulate", world, *size) == 0
+    (world / "logs/2022-06.jsonl.gz").write_bytes(gzip.compress(log))
+    capsys.readouterr()
+    assert run("build", world / "workflow.toml", "--out", tmp_path / "out") == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("log "))
+    assert told in line
+    assert run("validate", tmp_path / "out", "--select", "LB224") == 0
+    shown = capsys.readouterr().out
+    assert "there are no queries" in shown
+    assert "there are no qrels" in shown
 
 
 def test_interrupted_builds_exit_130_and_resume(

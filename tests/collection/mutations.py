@@ -360,6 +360,10 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
         "LB222",
         in_table(f"{FIRST}/queries", where(0, text="eau site:example.org")),
     ),
+    "a snapshot without judgements": (
+        "LB224",
+        in_table(f"{LAST}/qrels", lambda rows: rows.head(0)),
+    ),
     "queries that are one in English": (
         "LB223",
         in_table(f"{FIRST}/queries", every(text_en="water")),

@@ -138,6 +138,17 @@ def _collisions(reading: Reading) -> Iterator[Found]:
             )
 
 
+def _empty(reading: Reading) -> Iterator[Found]:
+    """Tables without a row that a snapshot needs; a release may hold its labels back."""
+    needed = {"queries", "documents"} if reading.has_documents else {"queries"}
+    needed |= set() if reading.is_imported else {"qrels"}
+    for where, facts in reading.facts.items():
+        room, _, name = where.rpartition("/")
+        is_needed = room.startswith("snapshots/") and name in needed
+        if is_needed and facts.is_readable and not facts.rows:
+            yield where, f"there are no {name}", 1, ()
+
+
 CHECKS = (
     Check(
         "LB211",
@@ -195,5 +206,13 @@ CHECKS = (
         "several French queries that are one English text",
         "list them, so that they can be left out",
         _collisions,
+    ),
+    Check(
+        "LB224",
+        "a snapshot has documents, queries and judgements",
+        "warning",
+        "a month that nobody could search, since every line of its log was of another format",
+        "look at the rejects of the stages log, crawl and select",
+        _empty,
     ),
 )
