@@ -26,6 +26,7 @@ FOUNDATION = {
     "errors",
     "executors",
     "keys",
+    "sorting",
     "models",
     "notebook",
     "parameters",

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from builder.clicks.pieces import Pages, Piece, distinct_pages
-from builder.clicks.sums import Flags, Integers, Keys, add_up, repeats
+from builder.clicks.sums import add_up
+from builder.sorting import Flags, Integers, Keys, ascending, repeats
 
 COUNTS = ("shown_in_all", "shown_in_clicked", "examined_in_clicked", "clicks", "last_clicks")
 """What is counted of a pair; on pages without a click, what is shown is examined."""
@@ -123,7 +124,7 @@ def _at(page: Integers, rank: Integers, lengths: Integers, starts: Integers) -> 
 def _clicked_ranks(piece: Piece) -> Integers:
     """Impression and rank of every click in one number, in order."""
     clicker = np.repeat(np.arange(len(piece.query)), np.diff(piece.click_starts))
-    return np.sort(clicker * RANKS + piece.clicks)
+    return ascending((clicker * RANKS + piece.clicks).astype(np.uint64)).astype(np.int64)
 
 
 def _tally(piece: Piece, distinct_ranks: Integers) -> Tally:

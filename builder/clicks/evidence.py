@@ -28,6 +28,7 @@ from builder.executors import in_order, map_buckets
 from builder.parameters import ClickParameters
 from builder.progress import Progress
 from builder.resources import Limits
+from builder.sorting import tallied
 
 ENGINE_SHARE = 0.2
 PIECE_SHARE = 0.5
@@ -165,7 +166,7 @@ def _pieces(
 
 def _users(rows: pa.Table) -> pl.DataFrame:
     """How many impressions each user has; rows without a user are left out."""
-    users, impressions = np.unique(rows["user"].drop_null().to_numpy(), return_counts=True)
+    users, impressions = tallied(rows["user"].drop_null().to_numpy())
     return pl.DataFrame({"user": users, "impressions": impressions.astype(np.uint32)})
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from builder.clicks.sums import Flags, Integers, Keys, order_of, repeats
 from builder.errors import DataError
+from builder.sorting import Flags, Integers, Keys, order_of, repeats
 
 SEEDS = 8
 """Hash functions that are tried; that two pages collide under one of them happens once in 2^30

@@ -20,11 +20,12 @@ from builder.clicks.pieces import distinct_pages, piece_of
 from builder.clicks.runs import merge, ranges, write_run
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import count_pairs
-from builder.clicks.sums import add_up, order_of
+from builder.clicks.sums import add_up
 from builder.errors import DataError
 from builder.parameters import ClickParameters
 from builder.progress import Silent
 from builder.resources import Limits
+from builder.sorting import order_of
 from builder.tables import Table, write_frame
 from schemas import Candidates, Impressions
 from tests.clicks.conftest import Impression

@@ -1,0 +1,60 @@
+"""Sorting numbers, their order, and which of them repeat.
+
+Polars sorts, on one thread: on some processors NumPy takes four times as long (80 ns a number, with
+AVX-512 on Zen 4), on none is it faster by more than a few nanoseconds. Sorting is several times as
+quick as finding an order, so an order is sorted out of numbers whose last bits give way to places.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Integers = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
+
+
+def ascending(numbers: Keys) -> Keys:
+    """The numbers in their order."""
+    return np.asarray(pl.Series(numbers).sort(multithreaded=False).to_numpy())
+
+
+def order_of(numbers: Keys, then: Keys | None = None) -> Integers:
+    """The places of numbers that are spread evenly, in the order of numbers.
+
+    Args:
+        numbers: The numbers.
+        then: What orders equal numbers; without it their order is that of their places.
+    """
+    bits = np.uint64(max(len(numbers) - 1, 1).bit_length())
+    packed = ascending((numbers >> bits << bits) | np.arange(len(numbers), dtype=np.uint64))
+    order = (packed & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
+    same = repeats(packed >> bits)
+    if not same.any():
+        return order
+    differ = same & ~repeats(numbers[order])
+    if then is not None:
+        differ |= same & ~repeats(then[order])
+    if differ.any():
+        group = np.cumsum(~same)
+        found = np.zeros(group[-1] + 1, dtype=np.bool_)
+        found[group[differ]] = True
+        places = np.flatnonzero(found[group])
+        rows = order[places]
+        by = [numbers[rows], group[places]]
+        order[places] = rows[np.lexsort(by if then is None else [then[rows], *by])]
+    return order
+
+
+def repeats(values: Keys | Integers) -> Flags:
+    """Whether each value is the one before it."""
+    found = np.zeros(len(values), dtype=np.bool_)
+    found[1:] = values[1:] == values[:-1]
+    return found
+
+
+def tallied(numbers: Keys) -> tuple[Keys, Integers]:
+    """The different numbers in their order, and how often each occurs."""
+    ordered = ascending(numbers)
+    starts = np.flatnonzero(~repeats(ordered))
+    return ordered[starts], np.diff(np.append(starts, len(ordered)))
