@@ -60,6 +60,7 @@ def simulate(
     documents: Annotated[int, typer.Option(min=1, help="Pages in the index of a snapshot.")] = 1500,
     queries: Annotated[int, typer.Option(min=1, help="Distinct needs.")] = 150,
     impressions: Annotated[int, typer.Option(min=1, help="Impressions of a snapshot.")] = 15_000,
+    sentences: Annotated[int, typer.Option(min=1, help="Sentences of a page, about.")] = 12,
     seed: Annotated[int, typer.Option(help="Another seed, another world.")] = 1,
     over: Annotated[
         list[Path] | None,
@@ -69,6 +70,7 @@ def simulate(
         CrawlFormat, typer.Option(help="Format of the crawl.")
     ] = CrawlFormat.JSONL,
     log_format: Annotated[LogFormat, typer.Option(help="Format of logs.")] = LogFormat.JSONL,
+    threads: Annotated[int, typer.Option(min=1, help="Processes that write pages.")] = 1,
     quiet: Quiet = False,
 ) -> None:
     """Write raw logs and crawls of a synthetic search engine, with their truth.
@@ -83,6 +85,7 @@ def simulate(
         documents=documents,
         queries=queries,
         impressions=impressions,
+        sentences=sentences,
         seed=seed,
         crawl_format=crawl_format.value,
         log_format=log_format.value,
@@ -90,7 +93,7 @@ def simulate(
     if over:
         simulate_over(folder, over, params)
     else:
-        write_world(folder, params)
+        write_world(folder, params, threads=threads)
     if not quiet:
         typer.echo(f"wrote {folder}; build it with: longeval build {folder / 'workflow.toml'}")
 

@@ -60,8 +60,11 @@ class Draw:
 
     def below(self, limit: int) -> int:
         """The next integer in [0, limit)."""
-        self._state = mix(self._state)
-        return self._state % limit
+        state = (self._state + GAMMA) & MASK  # `mix` of the state, written out: pages draw a lot
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK
+        self._state = state = state ^ (state >> 31)
+        return state % limit
 
     def choose(self, items: Sequence[Item]) -> Item:
         """The next choice of one item."""

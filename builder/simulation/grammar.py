@@ -5,9 +5,11 @@ French template agrees in gender and elides through the articles of the noun; En
 """
 
 from collections.abc import Iterator
+from functools import cache
+from string import Formatter
 
 from builder.simulation.draw import Draw
-from builder.simulation.lexicon import Subject, subjects
+from builder.simulation.lexicon import Subject, related_to, subjects
 
 Pair = tuple[str, str]
 
@@ -116,19 +118,35 @@ NUMBERS: tuple[Pair, ...] = (
 def fill(template: Pair, subject: Subject, draw: Draw) -> Pair:
     """A template with its slots filled, both sides alike; the first letter is a capital."""
     month, season, number = draw.choose(MONTHS), draw.choose(SEASONS), draw.choose(NUMBERS)
-    slots = {
-        **subject.forms(),
-        "mois": month[0],
-        "month": month[1],
-        "saison": season[0],
-        "season": season[1],
-        "nombre": number[0],
-        "number": number[1],
-        "annee": str(2015 + draw.below(8)),
-        "prix": str(10 * (1 + draw.below(90))),
-    }
-    french, english = (side.format(**slots) for side in template)
+    year, price = 2015 + draw.below(8), 10 * (1 + draw.below(90))
+    slots = _forms_of(subject)
+    slots["mois"], slots["month"] = month
+    slots["saison"], slots["season"] = season
+    slots["nombre"], slots["number"] = number
+    slots["annee"], slots["prix"] = str(year), str(price)
+    french, english = (_filled(_parts(side), slots) for side in template)
     return french[0].upper() + french[1:], english[0].upper() + english[1:]
+
+
+def _forms_of(subject: Subject) -> dict[str, str]:
+    """The slots of a subject, made once; subjects live as long as the program."""
+    found = _FORMS.get(id(subject))
+    if found is None:
+        found = _FORMS[id(subject)] = subject.forms()
+    return found
+
+
+_FORMS: dict[int, dict[str, str]] = {}
+
+
+@cache
+def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
+    """Literal texts of a template, each with the name of the slot after it."""
+    return tuple((text, name) for text, name, _, _ in Formatter().parse(template))
+
+
+def _filled(parts: tuple[tuple[str, str | None], ...], slots: dict[str, str]) -> str:
+    return "".join([text if name is None else text + slots[name] for text, name in parts])
 
 
 def sentence(subject: Subject, draw: Draw) -> Pair:
@@ -139,12 +157,29 @@ def sentence(subject: Subject, draw: Draw) -> Pair:
 
 
 def sentences(subject: Subject, count: int, draw: Draw) -> list[Pair]:
-    """Different sentences about a subject, at most as many as there are templates."""
+    """Different sentences about a subject; where templates run out, about related ones too."""
+    found = [fill(template, subject, draw) for template in _shuffled(subject, draw)[:count]]
+    if len(found) < count:
+        seen, related = set(found), related_to(subject)
+        for _ in range(count):  # rounds; each finds some as long as there are any
+            about = draw.choose(related)
+            for template in _shuffled(about, draw):
+                pair = fill(template, about, draw)
+                if pair not in seen and len(found) < count:
+                    seen.add(pair)
+                    found.append(pair)
+            if len(found) == count:
+                break
+    return found
+
+
+def _shuffled(subject: Subject, draw: Draw) -> list[Pair]:
+    """The templates of a subject in some order."""
     templates = [*subject.domain.facts, *GENERAL]
     for last in range(len(templates) - 1, 0, -1):
         other = draw.below(last + 1)
         templates[last], templates[other] = templates[other], templates[last]
-    return [fill(template, subject, draw) for template in templates[:count]]
+    return templates
 
 
 def items(draw: Draw) -> list[Pair]:

@@ -113,3 +113,13 @@ def subjects() -> tuple[Subject, ...]:
         for noun in domain.nouns
         for qualifier in domain.qualifiers
     )
+
+
+def related_to(subject: Subject) -> tuple[Subject, ...]:
+    """The subjects of its domain."""
+    return _by_domain()[subject.domain.name]
+
+
+@cache
+def _by_domain() -> dict[str, tuple[Subject, ...]]:
+    return {domain.name: tuple(s for s in subjects() if s.domain is domain) for domain in domains()}

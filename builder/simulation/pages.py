@@ -5,6 +5,7 @@ written anew and how often it was edited; an edit replaces one sentence.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from builder.simulation.draw import Draw, mix
 from builder.simulation.grammar import HEADINGS, TITLES, Pair, fill, items, sentence, sentences
@@ -14,6 +15,8 @@ from builder.simulation.words import plain
 
 STRIDE = 7919
 """Coprime to the number of subjects: neighbours in the index are about different subjects."""
+SECTION = 9
+"""Sentences under a heading of a long page; the first section has none."""
 SITES = (
     "lejournal",
     "guide-pratique",
@@ -82,10 +85,12 @@ def write_page(params: Simulation, page: int, version: int, edits: int) -> PageT
     for edit in range(1, edits + 1):
         edited = Draw(params.seed, page, version, edit)
         body[edited.below(len(body))] = sentence(subject, edited)
-    half = len(body) // 2
-    lines = [_paragraph(body[:half])]
-    lines.append(fill(draw.choose(HEADINGS), subject, draw))
-    lines.append(_paragraph(body[half:]))
+    sections = max(2, len(body) // SECTION)
+    bounds = [len(body) * number // sections for number in range(sections + 1)]
+    lines = [_paragraph(body[: bounds[1]])]
+    for start, stop in pairwise(bounds[1:]):
+        lines.append(fill(draw.choose(HEADINGS), subject, draw))
+        lines.append(_paragraph(body[start:stop]))
     lines += [(f"- {french}", f"- {english}") for french, english in items(draw)]
     return PageText(title, lines)
 

@@ -3,12 +3,15 @@
 In: parameters. Out: a folder with logs, crawls, topics, a definition ready to build, and `truth/`.
 """
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from builder.executors import executor_of
+from builder.resources import Limits
 from builder.simulation import truth
 from builder.simulation.calendar import months
 from builder.simulation.definition import write_definition, write_topics
@@ -27,16 +30,32 @@ FIRST_OTHER = 2**32
 PERSONAL_QUERIES = 30
 
 
-def simulate(out: Path | str, params: Simulation, progress: Progress | None = None) -> None:
+def simulate(
+    out: Path | str,
+    params: Simulation,
+    progress: Progress | None = None,
+    *,
+    threads: int = 1,
+) -> None:
     """Write a world.
 
     Args:
         out: Folder; created, and files of a former world in it replaced.
         params: The world. The same parameters give the same bytes.
         progress: Told what is written, how much of it is done, and of how much.
+        threads: Processes that write pages beside each other; the bytes are the same.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
+    executor = executor_of("local" if threads == 1 else "processes")
+    try:
+        with tempfile.TemporaryDirectory(prefix="longeval-simulate-") as scratch:
+            _simulate(out, params, progress, Limits(Path(scratch), threads, executor=executor))
+    finally:
+        executor.close()
+
+
+def _simulate(out: Path, params: Simulation, progress: Progress | None, limits: Limits) -> None:
     noted: list[Fault] = []
     attraction: list[tuple[object, ...]] = []
     asked: list[tuple[object, ...]] = []
@@ -45,9 +64,8 @@ def simulate(out: Path | str, params: Simulation, progress: Progress | None = No
         queries = [*needs(params, snapshot), *others(params, snapshot)]
         popularity = popularities(params, queries, snapshot)
         tell = _teller(progress)
-        write_crawl(
-            out, params, snapshot, month, noted, tell(f"crawl {month.name}", params.documents)
-        )
+        crawl_done = tell(f"crawl {month.name}", params.documents)
+        write_crawl(out, params, snapshot, month, noted, crawl_done, limits)
         log_done = tell(f"log {month.name}", params.impressions)
         write_log(out, params, queries, popularity, month, noted, log_done)
         truth.write_pages(out, params, snapshot, month)

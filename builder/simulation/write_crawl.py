@@ -4,12 +4,15 @@ import gzip
 import html
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import orjson
 
+from builder.executors import map_buckets
+from builder.resources import Limits
 from builder.simulation.calendar import Month
 from builder.simulation.draw import mix, unit
 from builder.simulation.evolution import pages_until, states
@@ -18,7 +21,7 @@ from builder.simulation.files import gzip_file
 from builder.simulation.pages import url_of, write_page
 from builder.simulation.parameters import Simulation
 
-BLOCK = 10_000
+BLOCK = 2000
 EXTENSIONS = {"jsonl": "jsonl.gz", "qwant": "jsonl.gz", "warc": "warc.gz"}
 Done = Callable[[int], None]
 
@@ -39,11 +42,17 @@ def crawl_name(params: Simulation, month: Month) -> str:
 
 
 def write_crawl(
-    out: Path, params: Simulation, snapshot: int, month: Month, noted: list[Fault], done: Done
+    out: Path,
+    params: Simulation,
+    snapshot: int,
+    month: Month,
+    noted: list[Fault],
+    done: Done,
+    limits: Limits,
 ) -> None:
-    """Write the crawl of a snapshot; faulty lines are noted."""
+    """Write the crawl of a snapshot; faulty lines are noted. Executors write pages by blocks."""
     name = crawl_name(params, month)
-    fetches = _fetches(params, snapshot, month, done)
+    fetches = _fetches(params, snapshot, month, done, limits)
     if params.crawl_format == "warc":
         _write_warc(out / name, fetches)
         return
@@ -55,20 +64,38 @@ def write_crawl(
             file.write(line + b"\n")
 
 
-def _fetches(params: Simulation, snapshot: int, month: Month, done: Done) -> Iterator[Fetch]:
+def _fetches(
+    params: Simulation, snapshot: int, month: Month, done: Done, limits: Limits
+) -> Iterator[Fetch]:
     last = pages_until(params, snapshot)
-    for start in range(0, last, BLOCK):
-        pages = np.arange(start, min(start + BLOCK, last), dtype=np.uint64)
-        state = states(params, pages, snapshot)
-        for index in np.flatnonzero(state.alive).tolist():
-            page = start + index
-            url = url_of(params, page, int(state.moves[index]))
-            text = write_page(params, page, int(state.versions[index]), int(state.edits[index]))
-            time = month.start + 86_400 + mix(params.seed, page, snapshot, 22) % (20 * 86_400)
-            if unit(params.seed, page, snapshot, 23) < params.refetched:
-                yield Fetch(page, url, time - 3600, text.title[0], text.text + "\nPage en travaux.")
-            yield Fetch(page, url, time, text.title[0], text.text)
-        done(len(pages))
+    blocks = [(start, min(start + BLOCK, last)) for start in range(0, last, BLOCK)]
+    task = partial(_fetch_block, params, snapshot, month)
+    for (start, stop), fetches in zip(blocks, map_buckets(task, blocks, limits), strict=True):
+        yield from fetches
+        done(stop - start)
+
+
+def _fetch_block(
+    params: Simulation,
+    snapshot: int,
+    month: Month,
+    block: tuple[int, int],
+    limits: Limits,  # noqa: ARG001 - every task is given them
+) -> list[Fetch]:
+    """What is fetched of the pages of a block, in their order."""
+    pages = np.arange(*block, dtype=np.uint64)
+    state = states(params, pages, snapshot)
+    found = []
+    for index in np.flatnonzero(state.alive).tolist():
+        page = block[0] + index
+        url = url_of(params, page, int(state.moves[index]))
+        text = write_page(params, page, int(state.versions[index]), int(state.edits[index]))
+        time = month.start + 86_400 + mix(params.seed, page, snapshot, 22) % (20 * 86_400)
+        if unit(params.seed, page, snapshot, 23) < params.refetched:
+            early = text.text + "\nPage en travaux."
+            found.append(Fetch(page, url, time - 3600, text.title[0], early))
+        found.append(Fetch(page, url, time, text.title[0], text.text))
+    return found
 
 
 def _plain(fetch: Fetch) -> dict[str, object]:

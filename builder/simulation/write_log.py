@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import orjson
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.simulation.behaviour import click
@@ -15,31 +14,16 @@ from builder.simulation.calendar import Month
 from builder.simulation.draw import Floats, mix
 from builder.simulation.faults import LOG_KINDS, Fault, with_faults
 from builder.simulation.files import gzip_file
+from builder.simulation.log_columns import COLUMNS, TRACKER, Draws, Texts, columns_of
 from builder.simulation.needs import Query
 from builder.simulation.parameters import Simulation
 
 BLOCK = 50_000
 BOT_SHARE_OF_USERS = 500
-TRACKER = "?utm_source=lettre"
 FORM_WEIGHTS = (0.35, 0.3, 0.1, 0.15, 0.1)
 """How often the second, third ... form of a query is typed, among variants."""
 
 Integers = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Draws:
-    """What is drawn for a block of impressions; arrays of one length, or impressions x ranks."""
-
-    query: Integers
-    form: Integers
-    user: Integers
-    time: Integers
-    bot: npt.NDArray[np.bool_]
-    anonymous: npt.NDArray[np.bool_]
-    tracked: npt.NDArray[np.bool_]
-    order: Integers
-    clicks: npt.NDArray[np.bool_]
 
 
 def log_name(params: Simulation, month: Month) -> str:
@@ -69,31 +53,33 @@ def write_log(
         done: Told the impressions written.
     """
     name = log_name(params, month)
-    lines = _impressions(params, queries, popularity, month, done)
+    blocks = _blocks(params, queries, popularity, month, done)
     if params.log_format == "parquet":
-        _write_parquet(out / name, lines)
+        _write_parquet(out / name, queries, blocks)
         return
     seed = mix(params.seed, month.start, 31)
-    encoded = (orjson.dumps(line) for line in lines)
+    encoded = (
+        orjson.dumps(_line(queries, drawn, index))
+        for drawn in blocks
+        for index in range(len(drawn.query))
+    )
     with gzip_file(out / name) as file:
         for line in with_faults(encoded, name, seed, params.malformed_rate, LOG_KINDS, noted):
             file.write(line + b"\n")
 
 
-def _impressions(
+def _blocks(
     params: Simulation,
     queries: Sequence[Query],
     popularity: Floats,
     month: Month,
     done: Callable[[int], None],
-) -> Iterator[dict[str, object]]:
+) -> Iterator[Draws]:
     page = _result_table(queries, params.results_per_page)
     for number, start in enumerate(range(0, params.impressions, BLOCK)):
         size = min(BLOCK, params.impressions - start)
         rng = np.random.Generator(np.random.Philox(key=mix(params.seed, month.start, number)))
-        drawn = _draw(params, queries, popularity, page, month, rng, start, size)
-        for index in range(size):
-            yield _line(queries, drawn, index)
+        yield _draw(params, queries, popularity, page, month, rng, start, size)
         done(size)
 
 
@@ -186,25 +172,10 @@ def _line(queries: Sequence[Query], drawn: Draws, index: int) -> dict[str, objec
     }
 
 
-def _write_parquet(path: Path, lines: Iterator[dict[str, object]]) -> None:
+def _write_parquet(path: Path, queries: Sequence[Query], blocks: Iterator[Draws]) -> None:
     """Parquet in row groups of one block."""
-    text = pa.string()
-    columns = pa.schema(
-        {
-            "time": pa.int64(),
-            "user": text,
-            "query": text,
-            "results": pa.list_(text),
-            "clicks": pa.list_(pa.uint16()),
-        }
-    )
+    texts = Texts(queries)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(path, columns, compression="zstd") as writer:
-        block: list[dict[str, object]] = []
-        for line in lines:
-            block.append(line)
-            if len(block) == BLOCK:
-                writer.write_table(pa.Table.from_pylist(block, columns))
-                block = []
-        if block:
-            writer.write_table(pa.Table.from_pylist(block, columns))
+    with pq.ParquetWriter(path, COLUMNS, compression="zstd") as writer:
+        for drawn in blocks:
+            writer.write_table(columns_of(texts, drawn))

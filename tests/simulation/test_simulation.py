@@ -19,7 +19,7 @@ from builder.simulation import sentence_pairs
 from builder.simulation.behaviour import click
 from builder.simulation.draw import Draw, mix, mix_arrays, unit, units
 from builder.simulation.lexicon import Noun, domains, subjects
-from builder.simulation.pages import page_about, subject_of
+from builder.simulation.pages import page_about, subject_of, write_page
 from builder.simulation.personal import KINDS, personal_query
 from builder.simulation.words import plain, plural, slip
 
@@ -54,6 +54,33 @@ def test_same_arguments_same_bytes(tmp_path: Path, crawl_format: str, log_format
     same = {name for name in first if first[name] == other[name]}
     assert same <= {"topics.tsv", "workflow.toml", "truth/bots.parquet", "truth/malformed.parquet"}
     assert len(same) < len(first) / 2
+
+
+def test_processes_write_the_same_bytes(tmp_path: Path) -> None:
+    params = SMALL.model_copy(update={"documents": 2500, "refetched": 0.1})
+    simulate(tmp_path / "one", params)
+    simulate(tmp_path / "two", params, threads=2)
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+
+
+def test_logs_are_the_same_in_both_formats(tmp_path: Path) -> None:
+    params = SMALL.model_copy(update={"malformed_rate": 0, "bot_rate": 0.1, "tracked": 0.2})
+    simulate(tmp_path / "lines", params)
+    simulate(tmp_path / "columns", params.model_copy(update={"log_format": "parquet"}))
+    for month in ("2022-06", "2022-07"):
+        lines = list(map(json.loads, read_lines(tmp_path / f"lines/logs/{month}.jsonl.gz")))
+        columns = pl.read_parquet(tmp_path / f"columns/logs/{month}.parquet")
+        assert columns.to_dicts() == lines
+        assert len(lines) == SMALL.impressions
+
+
+def test_pages_are_as_long_as_they_are_asked_for() -> None:
+    params = SMALL.model_copy(update={"sentences": 72})
+    pages = [write_page(params, number, 0, 0) for number in range(60)]
+    assert 4500 < np.mean([len(page.text) for page in pages]) < 5500
+    for page in pages:
+        sentences = re.findall(r"[^.?!]+[.?!]", " ".join(page.text.split("\n")[::2]))
+        assert len(set(sentences)) == len(sentences) > 30
 
 
 def test_truth_of_pages_is_that_of_the_texts(tmp_path: Path) -> None:
