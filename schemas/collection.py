@@ -115,7 +115,9 @@ class Documents(Contract):
     tokens = count("Tokens of title and text")
     text_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="md5 of the text as stored")
     token_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="md5 of the lower-cased tokens")
-    truncated = dy.Bool(nullable=True, description="The text was cut at `crawl.max_text_chars`")
+    truncated = dy.Bool(
+        nullable=True, description="Cut at `crawl.max_text_chars`, or by who fetched the page"
+    )
     duplicate_group = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,

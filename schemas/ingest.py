@@ -44,7 +44,9 @@ class Pages(Contract):
     fetched_at = dy.Int64(description="Unix seconds of the fetch")
     title = dy.String(description="Title; empty where the crawl has none")
     text = dy.String(min_length=1, description="Main text: NFC, no control characters")
-    truncated = dy.Bool(nullable=True, description="The text was cut at `crawl.max_text_chars`")
+    truncated = dy.Bool(
+        nullable=True, description="Cut at `crawl.max_text_chars`, or by who fetched the page"
+    )
     language_hint = dy.String(nullable=True, description="Language that the page declares")
     published_at = dy.Int64(nullable=True, description="Unix seconds, as the page says")
     modified_at = dy.Int64(nullable=True, description="Unix seconds, as the page or server says")

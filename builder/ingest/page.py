@@ -30,11 +30,15 @@ RAW = {
     "language_hint": pl.String(),
     "published_at": pl.Int64(),
     "modified_at": pl.Int64(),
+    "is_part": pl.Boolean(),
 }
 
 
 class RawPage(NamedTuple):
-    """A fetched page as the crawl has it; times in unix seconds."""
+    """A fetched page as the crawl has it; times in unix seconds.
+
+    `is_part`: the archive says that it holds the beginning alone.
+    """
 
     url: str
     fetched_at: int
@@ -43,6 +47,7 @@ class RawPage(NamedTuple):
     language_hint: str | None = None
     published_at: int | None = None
     modified_at: int | None = None
+    is_part: bool | None = None
 
 
 class Names(NamedTuple):

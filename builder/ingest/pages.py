@@ -115,17 +115,17 @@ def check_pages(
         The pages, and number and reason of each other record.
     """
     text = normalise_texts(raw["text"])
-    truncated = text.str.len_chars() > params.max_text_chars
-    if truncated.any():
+    long = text.str.len_chars() > params.max_text_chars
+    if long.any():
         cut = text.str.slice(0, params.max_text_chars).str.strip_chars_end()
-        text = pl.select(pl.when(truncated).then(cut).otherwise(text)).to_series()
+        text = pl.select(pl.when(long).then(cut).otherwise(text)).to_series()
     outside = ~pl.col("fetched_at").is_between(interval.start, interval.stop, closed="left")
     checked = raw.with_columns(
         one_line(raw["url"]).alias("url"),
         url_keys(raw["url"]).alias("url_key"),
         one_line(raw["title"]).alias("title"),
         text.alias("text"),
-        truncated.alias("truncated"),
+        (long | raw["is_part"].fill_null(value=False)).alias("truncated"),
     ).with_columns(
         pl.when(pl.col("url_key").is_null())
         .then(pl.lit("bad_url"))
@@ -136,7 +136,7 @@ def check_pages(
         .alias("reason")
     )
     refused = checked.filter(pl.col("reason").is_not_null()).select("line", "reason").rows()
-    return checked.filter(pl.col("reason").is_null()).drop("reason"), refused
+    return checked.filter(pl.col("reason").is_null()).drop("reason", "is_part"), refused
 
 
 def _head(source: Source) -> bytes:

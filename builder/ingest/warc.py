@@ -5,7 +5,7 @@ revisits, resources and conversions are records here; requests, metadata and the
 offered to anything. A revisit has no body: the fetch that it refers to stands for it. A resource is
 a page without an HTTP header, a conversion the text that somebody took from a page (WET files).
 Transfer and content encodings are undone; what unpacks to more than the limit is a reject and is
-never held.
+never held. A record that the archive calls truncated is a page that is flagged so.
 """
 
 import zlib
@@ -59,7 +59,8 @@ def _page(record: WarcRecord, params: CrawlParameters) -> RawPage:
         page = read_html(record.reader.read(), charset, fetched_at)
         return _raw(record, fetched_at, page)
     if record.record_type == WarcRecordType.conversion and kind == TEXT:
-        return RawPage(_url(record), fetched_at, "", decode(record.reader.read(), charset))
+        text = decode(record.reader.read(), charset)
+        return RawPage(_url(record), fetched_at, "", text, is_part=_is_part(record))
     raise RejectError("not_html")
 
 
@@ -92,7 +93,13 @@ def _raw(record: WarcRecord, fetched_at: int, page: HtmlPage) -> RawPage:
         page.language,
         page.published_at,
         page.modified_at,
+        _is_part(record),
     )
+
+
+def _is_part(record: WarcRecord) -> bool:
+    """Whether the archive kept the beginning of what it fetched, as `WARC-Truncated` says."""
+    return bool(record.headers.get("WARC-Truncated"))
 
 
 def _url(record: WarcRecord) -> str:

@@ -141,6 +141,31 @@ def test_records_without_an_http_header_and_without_a_type(tmp_path: Path) -> No
     assert {found[n].fetched_at for n in (1, 3, 5)} == {1655294400}
 
 
+def test_pages_of_which_an_archive_has_a_part_are_flagged(tmp_path: Path) -> None:
+    payloads = {"long": PAGE.format(head=""), "whole": PAGE.format(head="")}
+    path = tmp_path / "w.warc"
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=False)
+        for name, html in payloads.items():
+            headers = {"WARC-Date": "2022-06-15T12:00:00Z"}
+            if name == "long":
+                headers["WARC-Truncated"] = "length"
+            writer.write_record(
+                writer.create_warc_record(
+                    f"https://a.example/{name}",
+                    "resource",
+                    payload=io.BytesIO(html.encode()),
+                    warc_content_type="text/html",
+                    warc_headers_dict=headers,
+                )
+            )
+    (block,) = read_pages(Source(path, "w"), INTERVAL, CrawlParameters())
+    assert block.pages.select("url", "truncated").rows() == [
+        ("https://a.example/long", True),
+        ("https://a.example/whole", False),
+    ]
+
+
 def test_a_truncated_archive_keeps_what_came_before(tmp_path: Path) -> None:
     body = PAGE.format(head="").encode()
     records = [(f"https://a.example/{n}", "200 OK", "text/html", body) for n in range(20)]
