@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from builder.simulation import sentence_pairs
 from workflows.train_translator import points
+from workflows.train_translator.__main__ import main
 from workflows.train_translator.card import write_card
 from workflows.train_translator.prepare import fault, ngrams, prepare
 from workflows.train_translator.vocabulary import encode, read, train_vocabulary, varied
@@ -127,7 +129,8 @@ def test_the_card_has_every_test_set(
 def test_training_stops_resumes_and_is_exported_faithfully(work: Path, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from workflows.train_translator.export import averaged, export
-    from workflows.train_translator.model import Shape, Transformer, greedy
+    from workflows.train_translator.model import Transformer, greedy
+    from workflows.train_translator.shape import Shape
     from workflows.train_translator.train import Settings, Trainer, checkpoints
 
     torch.set_num_threads(1)
@@ -194,3 +197,21 @@ def test_shares_of_pairs_are_nested() -> None:
     assert 400 < len(eighth) < 600
     assert set(eighth) < set(quarter)
     assert list(sample(iter(lines), 1)) == lines
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        ("train", "no pairs.tsv; run the step prepare first"),
+        ("export", "no checkpoints/*.pt; run the step train first"),
+        ("evaluate", "no checkpoints/*.pt; run the step train first"),
+        ("learn", "no pairs.tsv; run the step prepare first"),
+    ],
+)
+def test_a_step_says_which_comes_before_it(
+    step: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train_translator", step, "--work", str(tmp_path)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert str(end.value) == f"{tmp_path}: {told}"

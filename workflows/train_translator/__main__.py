@@ -5,7 +5,7 @@ import json
 import shutil
 from pathlib import Path
 
-from workflows.train_translator.model import Shape
+from workflows.train_translator.shape import Shape
 
 
 def main() -> None:
@@ -20,7 +20,15 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="an exported model to go on from")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
-    STEPS[arguments.step](arguments)
+    try:
+        STEPS[arguments.step](arguments)
+    except ModuleNotFoundError as error:
+        if error.name not in {"torch", "sacrebleu"}:
+            raise
+        raise SystemExit(f"training needs {error.name}; see its README.md") from None
+
+
+CHECKPOINTS = "checkpoints/*.pt"
 
 
 def _prepare(arguments: argparse.Namespace) -> None:
@@ -32,7 +40,14 @@ def _prepare(arguments: argparse.Namespace) -> None:
     print(train_vocabulary(arguments.work, Shape().vocabulary))
 
 
+def _expect(work: Path, name: str, step: str) -> None:
+    """End where a file of an earlier step is not there."""
+    if not any(work.glob(name)):
+        raise SystemExit(f"{work}: no {name}; run the step {step} first")
+
+
 def _train(arguments: argparse.Namespace) -> None:
+    _expect(arguments.work, "pairs.tsv", "prepare")
     import torch
 
     from workflows.train_translator.train import Settings, Trainer
@@ -45,6 +60,7 @@ def _train(arguments: argparse.Namespace) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> None:
+    _expect(arguments.work, CHECKPOINTS, "train")
     from workflows.train_translator.export import averaged, export
 
     model = averaged(arguments.work)
@@ -54,6 +70,7 @@ def _export(arguments: argparse.Namespace) -> None:
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
+    _expect(arguments.work, CHECKPOINTS, "train")
     from dataclasses import asdict
 
     from workflows.train_translator.card import write_card
@@ -77,8 +94,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _learn(arguments: argparse.Namespace) -> None:
-    if not (arguments.work / "pairs.tsv").exists():
-        raise SystemExit(f"{arguments.work}: no pairs.tsv; run the step prepare first")
+    _expect(arguments.work, "pairs.tsv", "prepare")
     import torch
 
     from workflows.train_translator.learning import learn

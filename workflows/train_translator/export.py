@@ -14,7 +14,8 @@ import torch
 from ctranslate2.specs import TransformerSpec
 from torch import Tensor, nn
 
-from workflows.train_translator.model import Attention, FeedForward, Shape, Transformer
+from workflows.train_translator.model import Attention, FeedForward, Transformer
+from workflows.train_translator.shape import Shape
 from workflows.train_translator.train import checkpoints, load
 from workflows.train_translator.vocabulary import START
 

@@ -17,8 +17,8 @@ from typing import Any
 from workflows.train_translator.batches import epoch
 from workflows.train_translator.evaluate import BEAM, evaluate
 from workflows.train_translator.export import averaged, export
-from workflows.train_translator.model import Shape
 from workflows.train_translator.points import CURVE, SETS, points
+from workflows.train_translator.shape import Shape
 from workflows.train_translator.train import Settings, Trainer
 from workflows.train_translator.vocabulary import encode, read, varied
 

@@ -18,7 +18,8 @@ from typing import Any
 import torch
 
 from workflows.train_translator.batches import epoch
-from workflows.train_translator.model import Shape, Transformer
+from workflows.train_translator.model import Transformer
+from workflows.train_translator.shape import Shape
 from workflows.train_translator.vocabulary import PADDING, Encoded, encode, read, varied
 from workflows.train_translator.warm import fill, read_weights
 
