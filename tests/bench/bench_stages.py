@@ -6,7 +6,8 @@ to read the tables and files that the stage reads once, and to write the bytes t
 with nothing between; `times_limit` is ours over that. `exponent` is that with which time grows
 from the smallest world to the largest.
 
-Run it as `python -m tests.bench stages`; `STAGES_SCALE=4` makes every world four times as large.
+Run it as `python -m tests.bench stages`; `STAGES_SCALE=4` makes every world four times as large,
+and `STAGES_WORLD=FOLDER` takes one world that is there, under `STAGES_MEMORY` (1GiB).
 """
 
 import json
@@ -19,18 +20,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 import builder
 from builder import Simulation
 from builder.pipeline import STAGES
 
+BLOCK = 2**22
 ROOT = Path(__file__).parents[2]
 SIZES = (1, 3, 10)
 LEAST_SECONDS = 0.05
 """A stage that is faster in the smallest world is not compared: it measures its own start."""
-MEMORY = "1GiB"
+MEMORY = os.environ.get("STAGES_MEMORY", "1GiB")
 RUN_ALONE = """
 import json, sys
 import builder
@@ -46,15 +47,20 @@ print(json.dumps({"seconds": seconds, "rows": rows, "peak_mib": peak}))
 
 def run_bench(quick: bool = False) -> list[dict[str, object]]:
     """One row for each stage and size; `quick` takes small worlds, of two sizes."""
+    if world := os.environ.get("STAGES_WORLD"):
+        with tempfile.TemporaryDirectory(prefix="bench-stages-", dir=world) as name:
+            return _stages(Path(world), Path(name), 1)
     scale = float(os.environ.get("STAGES_SCALE", "0.2" if quick else "1"))
     rows: list[dict[str, object]] = []
     for size in SIZES[: 2 if quick else 3]:
         with tempfile.TemporaryDirectory(prefix="bench-stages-") as name:
-            rows += _stages(Path(name), size, scale)
+            world = Path(name) / "world"
+            _simulate(world, size, scale)
+            rows += _stages(world, Path(name), size)
     return _with_growth(rows)
 
 
-def _world(folder: Path, size: int, scale: float) -> Path:
+def _simulate(folder: Path, size: int, scale: float) -> None:
     params = Simulation(
         snapshots=2,
         documents=int(3000 * size * scale),
@@ -63,15 +69,20 @@ def _world(folder: Path, size: int, scale: float) -> Path:
         seed=5,
     )
     builder.simulate(folder, params)
-    text = (folder / "workflow.toml").read_text("utf-8")
-    path = folder / "workflow.toml"
+
+
+def _without_translation(world: Path) -> Path:
+    """The definition of a world, in French alone."""
+    text = (world / "workflow.toml").read_text("utf-8")
+    path = world / "french.toml"
     path.write_text(text.replace('languages = ["fr", "en"]\n', 'languages = ["fr"]\n'), "utf-8")
     return path
 
 
-def _stages(folder: Path, size: int, scale: float) -> list[dict[str, object]]:
-    workflow, out = _world(folder / "world", size, scale), folder / "out"
-    raw = sum(p.stat().st_size for p in (folder / "world").glob("[lc]*/*"))
+def _stages(world: Path, folder: Path, size: int) -> list[dict[str, object]]:
+    """Build a world into a folder, and measure every stage."""
+    workflow, out = _without_translation(world), folder / "out"
+    raw = sum(p.stat().st_size for p in world.glob("[lc]*/*"))
     rows: list[dict[str, object]] = []
     for stage in STAGES:
         arguments = [str(workflow), str(out), stage.name, MEMORY]
@@ -83,10 +94,11 @@ def _stages(folder: Path, size: int, scale: float) -> list[dict[str, object]]:
             text=True,
         )
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        limit = _limit(folder, stage.name, out)
+        limit = _limit(world, stage.name, out)
         row: dict[str, object] = {"name": stage.name, "size": size, **found}
         row |= {"limit_seconds": limit, "times_limit": found["seconds"] / limit}
         rows.append(row)
+        print(json.dumps(row), file=sys.stderr, flush=True)  # noqa: T201 - it may take hours
     total = sum(float(str(row["seconds"])) for row in rows)
     most = max(int(str(row["peak_mib"])) for row in rows)
     limits = sum(float(str(row["limit_seconds"])) for row in rows)
@@ -94,25 +106,29 @@ def _stages(folder: Path, size: int, scale: float) -> list[dict[str, object]]:
     return [*rows, {**whole, "peak_mib": most, "times_limit": total / limits}]
 
 
-def _limit(folder: Path, stage: str, out: Path) -> float:
+def _limit(world: Path, stage: str, out: Path) -> float:
     """Seconds to read what a stage reads once, and to write what it writes once."""
     records = [json.loads(p.read_text()) for p in (out / ".work" / stage).rglob("record.json")]
     begun = time.perf_counter()
     for record in records:
         for argument, places in record["identity"]["inputs"].items():
             for name, digest in places.items():
-                _read(folder, out, argument, name, digest)
-    written = folder / "limit.bin"
+                _read(world, out, argument, name, digest)
+    seconds = time.perf_counter() - begun
+    written = out / "limit.bin"
     for path in (out / ".work" / stage).rglob("*.parquet"):
-        _rewrite(path, written)
-    return max(time.perf_counter() - begun, 1e-3)
+        seconds += _rewrite(path, written)
+    written.unlink(missing_ok=True)
+    return max(seconds, 1e-3)
 
 
-def _read(folder: Path, out: Path, argument: str, name: str, digest: str | None) -> None:
+def _read(world: Path, out: Path, argument: str, name: str, digest: str | None) -> None:
     """Read a raw file, or the table of another stage, which its identity names by its hash."""
-    raw = folder / "world" / name
+    raw = world / name
     if raw.is_file():
-        raw.read_bytes()
+        with raw.open("rb") as file:
+            while file.read(BLOCK):
+                pass
         return
     for stage in STAGES:
         if argument.removesuffix("_from").removesuffix("_to") in stage.writes:
@@ -124,14 +140,21 @@ def _read(folder: Path, out: Path, argument: str, name: str, digest: str | None)
             return
 
 
-def _rewrite(path: Path, target: Path) -> None:
-    """Write the rows of a file again, compressed as ours are; reading them is not charged twice."""
-    with pq.ParquetFile(path) as file:
-        tables = [file.read_row_group(number) for number in range(file.num_row_groups)]
-        schema = file.schema_arrow
-    with pq.ParquetWriter(target, schema, compression="zstd", compression_level=3) as writer:
-        for table in tables or [pa.table([[]] * len(schema), schema=schema)]:
+def _rewrite(path: Path, target: Path) -> float:
+    """Seconds to write the rows of a file again, compressed as ours are, without reading them."""
+    seconds = 0.0
+    with (
+        pq.ParquetFile(path) as file,
+        pq.ParquetWriter(
+            target, file.schema_arrow, compression="zstd", compression_level=3
+        ) as writer,
+    ):
+        for number in range(file.num_row_groups):
+            table = file.read_row_group(number)
+            begun = time.perf_counter()
             writer.write_table(table)
+            seconds += time.perf_counter() - begun
+    return seconds
 
 
 def _with_growth(rows: list[dict[str, object]]) -> list[dict[str, object]]:
