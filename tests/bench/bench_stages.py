@@ -3,8 +3,8 @@
 Worlds of one, three and ten times the size are simulated and built stage by stage, each stage in a
 process of its own (`--until STAGE`), so that its peak is its own. `limit_seconds` is what it takes
 to read the tables and files that the stage reads once (unpacked, JSON not parsed), and to write the
-bytes that it writes once, with nothing between, on one thread; `times_limit` is ours over that. `exponent` is that with which time grows
-from the smallest world to the largest.
+bytes that it writes once, with nothing between; `times_limit` is ours over that. `exponent` is that
+with which time grows from the smallest world to the largest.
 
 Run it as `python -m tests.bench stages`; `STAGES_SCALE=4` makes every world four times as large,
 and `STAGES_WORLD=FOLDER` takes one world that is there, under `STAGES_MEMORY` (1GiB).
