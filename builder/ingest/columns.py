@@ -83,7 +83,8 @@ def examine(
 
     Args:
         columns: `time` (a number, a moment or a text), `user` (string), `query` (string),
-            `results` (lists of strings), `clicks` (lists of int64 ranks).
+            `results` (lists of strings), `clicks` (lists of int64 ranks); strings may be
+            dictionaries, of strings that occur.
         numbers: Number of the record of each row.
         interval: Where times must lie; None: they are not looked at, and are 0.
         params: `[log]`.
@@ -148,13 +149,37 @@ def _sure_lists(columns: pa.RecordBatch, params: LogParameters) -> Mask:
     shown = lengths(columns["results"])
     sure = (shown >= 1) & (shown <= params.max_results)
     urls = pc.list_flatten(columns["results"])
-    absent = pc.binary_length(urls).fill_null(0).to_numpy() == 0
+    absent = text_lengths(urls) == 0
     if absent.any():
         sure[parents(columns["results"])[absent]] = False
     ranks = pc.list_flatten(columns["clicks"]).fill_null(0).to_numpy()
     rows = parents(columns["clicks"])
     sure[rows[(ranks < 1) | (ranks > shown[rows])]] = False
     return sure
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values are texts of any width."""
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(test(kind) for test in kinds)
+
+
+def text_lengths(texts: pa.Array) -> NDArray[np.int64]:
+    """Bytes of each text; 0 where there is none."""
+    if not pa.types.is_dictionary(texts.type):
+        return np.asarray(pc.binary_length(texts).fill_null(0).to_numpy(), dtype=np.int64)
+    lengths = np.append(pc.binary_length(texts.dictionary).fill_null(0).to_numpy(), 0)
+    places = texts.indices.fill_null(len(lengths) - 1).to_numpy()
+    return np.asarray(lengths[places], dtype=np.int64)
+
+
+def compacted(texts: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same texts, with a dictionary of those that occur."""
+    occurs = np.zeros(len(texts.dictionary) + 1, dtype=bool)
+    occurs[texts.indices.fill_null(len(texts.dictionary)).to_numpy()] = True
+    numbers = pa.array((np.cumsum(occurs) - 1).astype(np.int32))
+    known = texts.dictionary.filter(pa.array(occurs[:-1]))
+    return pa.DictionaryArray.from_arrays(numbers.take(texts.indices), known)
 
 
 def parents(lists: pa.Array) -> Rows:

@@ -79,12 +79,14 @@ class Looked(NamedTuple):
         keys: The keys of those that were seen before.
         new: Which of them were not.
         texts: These.
+        made: What keys they would have, where that is known without writing them down.
     """
 
     halves: Halves
     keys: Keys
     new: Flags
     texts: pa.Array
+    made: Keys | None = None
 
 
 class Dictionary:
@@ -105,7 +107,10 @@ class Dictionary:
 
     def look_up_users(self, distinct: pa.Array) -> Looked:
         """What `users` needs of some identifiers; may be called from any thread."""
-        return self._look_up(distinct, self._users)
+        looked = self._look_up(distinct, self._users)
+        with self._engine.cursor() as cursor:
+            made = pseudonyms(looked.texts, self._secret, cursor)
+        return looked._replace(made=made)
 
     def look_up_queries(self, distinct: pa.Array) -> Looked:
         """What `queries` needs of some texts; may be called from any thread."""
@@ -127,7 +132,8 @@ class Dictionary:
         Raises:
             DataError: two identifiers have one md5.
         """
-        return self._resolved(looked, self._users, self._pseudonyms)
+        made = np.zeros(0, dtype=np.uint64) if looked.made is None else looked.made
+        return self._resolved(looked, self._users, lambda new, *_: made[new])
 
     def queries(self, looked: Looked) -> tuple[Keys, Keys]:
         """Surface keys and query keys of texts; 0 where folding leaves nothing.
@@ -146,22 +152,19 @@ class Dictionary:
         return self._resolved(looked, self._urls, self._add_urls)
 
     def _resolved(
-        self, looked: Looked, seen: Seen, add: Callable[[pa.Array, Halves], Keys]
+        self, looked: Looked, seen: Seen, add: Callable[[Flags, pa.Array, Halves], Keys]
     ) -> Keys:
         """The keys of texts, of which those that nobody saw meanwhile are added."""
         if len(looked.texts):
             halves = looked.halves.take(looked.new)
             new, keys = seen.find(halves)
             fresh = halves.take(new)
-            keys[new] = add(looked.texts.filter(pa.array(new)), fresh)
+            keys[new] = add(new, looked.texts.filter(pa.array(new)), fresh)
             seen.remember(fresh, keys[new])
             looked.keys[looked.new] = keys
         return looked.keys
 
-    def _pseudonyms(self, texts: pa.Array, _: Halves) -> Keys:
-        return pseudonyms(texts, self._secret, self._engine)
-
-    def _add_queries(self, texts: pa.Array, halves: Halves) -> Keys:
+    def _add_queries(self, _: Flags, texts: pa.Array, halves: Halves) -> Keys:
         """Write down texts of queries; their query keys."""
         folded = pl.Series(fold_texts(texts.to_pylist()), dtype=pl.String)
         keys = np.array([key64(text) if text else 0 for text in folded], dtype=np.uint64)
@@ -169,7 +172,7 @@ class Dictionary:
         self._query_spill.add(columns, keys != 0)
         return keys
 
-    def _add_urls(self, texts: pa.Array, halves: Halves) -> Keys:
+    def _add_urls(self, _: Flags, texts: pa.Array, halves: Halves) -> Keys:
         """Write down URLs; their document keys."""
         urls = pl.Series(pl.from_arrow(texts), dtype=pl.String)
         keys = halves.keys.copy()

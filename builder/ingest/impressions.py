@@ -25,7 +25,13 @@ from builder.ingest.lines import read_blocks, read_chunks
 from builder.ingest.long_form import is_long, join_rows
 from builder.ingest.moments import LATEST
 from builder.ingest.parquet_bounds import BOMB, BombError
-from builder.ingest.parquet_rows import batches, check_columns, offered_rows, read_batch
+from builder.ingest.parquet_rows import (
+    Piece,
+    check_columns,
+    coded_pieces,
+    offered_rows,
+    read_batch,
+)
 from builder.ingest.rejects import RejectError
 from builder.ingest.tabular import DELIMITERS, Offered, read_header, read_rows
 from builder.parameters import LOG_READERS, LogParameters
@@ -160,7 +166,8 @@ def _parquet(
             else:
                 work = partial(read_batch, interval=interval, params=params)
                 seen, faults = 0, list[str]()
-                for records in in_order(work, _believed(batches(file, size), faults), threads):
+                pieces = _believed(coded_pieces(source.path, params), faults)
+                for records in in_order(work, pieces, threads):
                     seen += len(records)
                     yield records
                 if faults:
@@ -169,9 +176,7 @@ def _parquet(
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
 
 
-def _believed(
-    pieces: Iterator[tuple[int, pa.RecordBatch]], faults: list[str]
-) -> Iterator[tuple[int, pa.RecordBatch]]:
+def _believed(pieces: Iterator[Piece], faults: list[str]) -> Iterator[Piece]:
     """Pieces up to that which is not believed; why it is not is put into `faults`."""
     try:
         yield from pieces

@@ -5,6 +5,7 @@ One row is an impression, or a result in the long form (see `long_form`).
 
 from collections.abc import Iterator
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from numpy.typing import NDArray
 
 from builder.errors import FormatError
 from builder.ingest.click_columns import ranks_of
-from builder.ingest.columns import Records, as_batch, examine
+from builder.ingest.columns import Records, as_batch, compacted, examine, is_text, lengths, lists_of
 from builder.ingest.fields import OWN, rename
 from builder.ingest.impression import Impression, make_impression
 from builder.ingest.long_form import is_long
 from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
+from builder.ingest.parquet_codes import coded_batches
 from builder.ingest.rejects import RejectError
 from builder.ingest.tabular import Offered
 from builder.parameters import LogParameters
@@ -29,6 +31,10 @@ ROWS = 32_768
 """Most rows of a batch: some 20 MB of result lists."""
 AT_ONCE = 256
 """Rows that are unpacked together."""
+
+
+Piece = tuple[int, pa.RecordBatch]
+"""Consecutive rows of a file, and the number of the first of them."""
 
 
 def check_columns(
@@ -52,7 +58,34 @@ def check_columns(
         )
 
 
-def batches(file: pq.ParquetFile, size: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+def coded_pieces(path: Path, params: LogParameters) -> Iterator[Piece]:
+    """Rows of a file with the number of the first; texts as dictionaries.
+
+    Raises:
+        BombError: it unpacks to more than is believed.
+    """
+    with pq.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        size = path.stat().st_size
+        wanted = {part for own in OWN for part in _roots(getattr(params.fields, own))}
+        number = 1
+        try:
+            for batch in coded_batches(path, [n for n in names if n in wanted], 2 * ROWS):
+                yield number, _coarser(batch)
+                number += batch.num_rows
+        except pa.ArrowNotImplementedError:
+            for first, batch in batches(file, size):
+                if first + len(batch) > number:
+                    rest = batch.slice(max(0, number - first))
+                    yield max(first, number), rest
+
+
+def _roots(name: str) -> tuple[str, str]:
+    """The columns in which a name can be found."""
+    return name, name.partition(".")[0]
+
+
+def batches(file: pq.ParquetFile, size: int) -> Iterator[Piece]:
     """Rows of a file of some bytes with the number of the first; moments in microseconds at most.
 
     Raises:
@@ -75,9 +108,7 @@ def _coarser(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def read_batch(
-    piece: tuple[int, pa.RecordBatch], interval: Interval | None, params: LogParameters
-) -> Records:
+def read_batch(piece: Piece, interval: Interval | None, params: LogParameters) -> Records:
     """Every row of a batch as an impression or a reject."""
     first, batch = piece
     numbers = np.arange(first, first + batch.num_rows, dtype=np.uint64)
@@ -157,12 +188,10 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     if name in names and parts and first in names:
         raise KeyError(name)
     if name in names:
-        found = batch[name]
-    elif parts and first in names:
-        found = reduce(pc.struct_field, parts, batch[first])
-    else:
-        return pa.nulls(batch.num_rows)
-    return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+        return batch[name]
+    if parts and first in names:
+        return reduce(pc.struct_field, parts, batch[first])
+    return pa.nulls(batch.num_rows)
 
 
 def _times(times: pa.Array) -> pa.Array:
@@ -171,6 +200,8 @@ def _times(times: pa.Array) -> pa.Array:
     Raises:
         TypeError: they are something else.
     """
+    if pa.types.is_dictionary(times.type):
+        times = times.dictionary_decode()
     kind = times.type
     if pa.types.is_integer(kind):
         return times.cast(pa.int64())
@@ -185,14 +216,15 @@ def _texts(values: pa.Array, *, numbers: bool = True) -> pa.Array:
     Raises:
         TypeError: they are no texts, and no integers where those may be.
     """
-    if not (_is_text(values.type) or (numbers and pa.types.is_integer(values.type))):
-        raise TypeError(values.type)
+    if pa.types.is_dictionary(values.type):
+        if is_text(values.type.value_type):
+            known = values.dictionary.cast(pa.string())
+            return compacted(pa.DictionaryArray.from_arrays(values.indices, known))
+        values = values.dictionary_decode()
+    kind = values.type
+    if not (is_text(kind) or pa.types.is_null(kind) or (numbers and pa.types.is_integer(kind))):
+        raise TypeError(kind)
     return values.cast(pa.string())
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    known = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)
-    return kind == pa.string_view() or any(is_kind(kind) for is_kind in known)
 
 
 def _urls(results: pa.Array) -> pa.Array:
@@ -201,9 +233,8 @@ def _urls(results: pa.Array) -> pa.Array:
     Raises:
         TypeError: they are no such lists.
     """
-    if not _is_text(_item(results.type)):
-        raise TypeError(results.type)
-    return results.cast(pa.list_(pa.string()))
+    _item(results.type)
+    return lists_of(lengths(results), _texts(pc.list_flatten(results), numbers=False))
 
 
 def _item(kind: pa.DataType) -> pa.DataType:

@@ -1,0 +1,92 @@
+"""Batches of a Parquet log with its texts as the file has them: each once, and numbers for it.
+
+Text that is named ten times on every page is neither copied nor hashed for each of them. What rows
+would unpack to is bounded all the same, since it is what rows that are looked at singly become.
+"""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builder.ingest.columns import is_text, text_lengths
+from builder.ingest.lines import LARGEST_RATIO, RATIO_APPLIES_FROM
+from builder.ingest.parquet_bounds import BATCH_BYTES, BombError
+
+PART_BYTES = 2 * BATCH_BYTES
+VALUES = 2**20
+"""Values of a column of lists, about, that are read together."""
+
+
+def coded_batches(path: Path, columns: Collection[str], rows: int) -> Iterator[pa.RecordBatch]:
+    """Batches of at most so many rows, of about `PART_BYTES` if unpacked; texts are dictionaries.
+
+    Args:
+        path: The file.
+        columns: Those that are read, of the columns that it has.
+        rows: Most rows of a batch.
+
+    Raises:
+        BombError: it unpacks to more than `LARGEST_RATIO` times its size; batches before are given.
+        pa.ArrowException: it cannot be read so, or not at all.
+    """
+    size = path.stat().st_size
+    most, seen = max(LARGEST_RATIO * size, RATIO_APPLIES_FROM), 0
+    with pq.ParquetFile(path) as file:
+        texts = _text_paths(file, columns)
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for group in range(file.num_row_groups):
+            at_once = min(rows, _rows_at_once(file.metadata.row_group(group)))
+            groups = {"row_groups": [group], "columns": list(columns), "use_threads": False}
+            for batch in file.iter_batches(at_once, **groups):
+                for part in _parts(batch):
+                    seen += unpacked_bytes(part)
+                    if seen > most:
+                        raise BombError
+                    yield part
+
+
+def _text_paths(file: pq.ParquetFile, columns: Collection[str]) -> list[str]:
+    """The columns of texts, and of lists of texts, as the file names them."""
+    schema = file.schema_arrow
+    found = []
+    for place in range(len(file.schema)):
+        path = file.schema.column(place).path
+        name, _, inside = path.partition(".")
+        if name in columns:
+            kind = schema.field(name).type
+            is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+            value = kind.value_type if is_list else kind
+            if (is_list or not inside) and is_text(value):
+                found.append(path)
+    return found
+
+
+def _rows_at_once(group: pq.RowGroupMetaData) -> int:
+    """Rows with about `VALUES` values in the column that has most."""
+    values = max((group.column(n).num_values for n in range(group.num_columns)), default=0)
+    return max(1, VALUES * int(group.num_rows) // max(values, 1))
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """A batch in parts that are not too large unpacked, or are single rows."""
+    if len(batch) < 2 or unpacked_bytes(batch) <= PART_BYTES:
+        yield batch
+        return
+    half = len(batch) // 2
+    yield from _parts(batch.slice(0, half))
+    yield from _parts(batch.slice(half))
+
+
+def unpacked_bytes(batch: pa.RecordBatch) -> int:
+    """The bytes of a batch with every text where it is named."""
+    return sum(map(_unpacked, batch.columns))
+
+
+def _unpacked(column: pa.Array) -> int:
+    if pa.types.is_dictionary(column.type):
+        return int(column.indices.nbytes + text_lengths(column).sum())
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return _unpacked(column.flatten()) + 4 * len(column)
+    return int(column.nbytes)
