@@ -9,10 +9,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
+WORD = r"\w+"
+
 
 def tokens(text: pl.Expr) -> pl.Expr:
     """Tokens of a text column, as lists."""
-    return text.str.to_lowercase().str.extract_all(r"\w+")
+    return text.str.to_lowercase().str.extract_all(WORD)
 
 
 def token_text(text: pl.Expr) -> pl.Expr:
@@ -23,6 +25,19 @@ def token_text(text: pl.Expr) -> pl.Expr:
 def document_tokens() -> pl.Expr:
     """Tokens of the columns `title` and `text`."""
     return tokens(pl.col("title") + "\n" + pl.col("text"))
+
+
+def document_chunks() -> pl.Expr:
+    """What stands between spaces in the columns `title` and `text`, in lower case.
+
+    No token goes over a space, so tokens can be counted by those of each different chunk.
+    """
+    return (pl.col("title") + "\n" + pl.col("text")).str.to_lowercase().str.split(" ")
+
+
+def tokens_of_chunk() -> pl.Expr:
+    """Tokens of the column `chunk`, see `document_chunks`."""
+    return pl.col("chunk").str.extract_all(WORD)
 
 
 def digest(texts: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder.documents.tokens import document_tokens
+from builder.documents.tokens import document_chunks, tokens_of_chunk
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, view_together, write_query
@@ -129,16 +129,22 @@ def word_counts(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
     if documents.is_empty():
         return _nothing()
     near = _near(core, documents["doc_id"])
-    return (
+    chunks = (
         documents.lazy()
         .select(
-            document_tokens().alias("token"),
+            document_chunks().alias("chunk"),
             pl.col("doc_id").is_in(near.implode()).cast(pl.Int64).alias("core"),
         )
+        .explode("chunk")
+        .group_by("chunk")
+        .agg(pl.len().cast(pl.Int64).alias("n"), pl.col("core").sum())
+    )
+    return (
+        chunks.select(tokens_of_chunk().alias("token"), "n", "core")
         .explode("token")
         .drop_nulls("token")
         .group_by("token")
-        .agg(pl.len().cast(pl.Int64).alias("n"), pl.col("core").sum())
+        .agg(pl.col("n", "core").sum())
         .collect()
     )
 
