@@ -13,22 +13,16 @@ from builder.tables import Table
 
 SELECTED = """
 CREATE VIEW used_impressions AS
-SELECT impression, "user", query, results, clicks
+SELECT impression, "user", {query} AS query, results, clicks
 FROM impressions
 SEMI JOIN candidates USING (query)
-ANTI JOIN left_out_users USING ("user")
+{users}
+{variants}
 WHERE impression >= getvariable('first') AND impression < getvariable('last')
 """
-
-SELECTED_VARIANTS = """
-CREATE VIEW used_impressions AS
-SELECT impression, "user", coalesce(representative, query) AS query, results, clicks
-FROM impressions
-SEMI JOIN candidates USING (query)
-ANTI JOIN left_out_users USING ("user")
-LEFT JOIN (SELECT query, representative FROM variants) USING (query)
-WHERE impression >= getvariable('first') AND impression < getvariable('last')
-"""
+WITHOUT_USERS = 'ANTI JOIN left_out_users USING ("user")'
+STANDS_FOR = "coalesce(representative, query)"
+VARIANTS = "LEFT JOIN (SELECT query, representative FROM variants) USING (query)"
 
 
 @dataclass(frozen=True)
@@ -56,7 +50,13 @@ class Selection:
         connection.register("left_out_users", self.left_out.to_frame("user").to_arrow())
         connection.execute("SET VARIABLE first = ?", [first])
         connection.execute("SET VARIABLE last = ?", [last])
-        connection.execute(SELECTED if self.variants is None else SELECTED_VARIANTS)
+        has_variants = self.variants is not None
+        sql = SELECTED.format(
+            query=STANDS_FOR if has_variants else "query",
+            users=WITHOUT_USERS if len(self.left_out) else "",
+            variants=VARIANTS if has_variants else "",
+        )
+        connection.execute(sql)
 
     def extent(self) -> tuple[int, int]:
         """The number of the first impression, and that after the last."""
