@@ -47,11 +47,12 @@ def check_columns(
     """
     fields = params.fields
     shown = fields.url if is_long(names, fields) else fields.results
-    wanted = {fields.query, shown, *([fields.time] if timed else [])}
+    told = [*([fields.time] if timed else []), fields.query]
+    wanted = {*told, shown}
     missing = sorted(n for n in wanted if n not in names and n.partition(".")[0] not in names)
     if missing:
         raise FormatError(
-            f"expected the columns {fields.time}, {fields.query}, {fields.results} (or "
+            f"expected the columns {', '.join(told)}, {fields.results} (or "
             f"{fields.url}), {fields.user}, {fields.clicks}; {', '.join(missing)} is missing, "
             f"found {', '.join(names)}",
             source.name,

@@ -90,16 +90,16 @@ def _header(
     line: bytes | None, kind: str, source: Source, params: LogParameters, timed: bool
 ) -> Header:
     fields = params.fields
-    needed = {fields.query, *([fields.time] if timed else [])}
+    needed = [*([fields.time] if timed else []), fields.query]
     found: list[str] = []
     for delimiter in DELIMITERS[kind]:
         cells = _cells(line, delimiter)
         names = [] if isinstance(cells, str) else [cell.strip() for cell in cells]
-        if needed <= set(names) and {fields.results, fields.url} & set(names):
+        if set(needed) <= set(names) and {fields.results, fields.url} & set(names):
             return Header(names, delimiter)
         found = max(found, names, key=len)
     raise FormatError(
-        f"expected a header with {fields.time}, {fields.query} and {fields.results} or "
+        f"expected a header with {', '.join(needed)} and {fields.results} or "
         f"{fields.url}, found {', '.join(found)[:200] or 'none'}; name the columns "
         "in [log.fields]",
         source.name,

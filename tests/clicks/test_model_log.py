@@ -289,8 +289,11 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none that can be used \(bad_results 1\)"):
         model_log(tmp_path / "long.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "links": ["u"]}).write_parquet(tmp_path / "other.parquet")
-    with pytest.raises(FormatError, match=r"columns time, query, results .* is missing"):
+    with pytest.raises(FormatError, match=r"the columns query, results .* is missing"):
         model_log(tmp_path / "other.parquet", "sdbn", out)
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(FormatError, match="expected a header with query and results or url"):
+        model_log(tmp_path / "other.csv", "sdbn", out)
     assert not out.exists()
 
 
