@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import DataError, FormatError, UsageError
-from builder.ingest.columns import LOGGED, Records
+from builder.ingest.columns import LOGGED, Records, is_text
 from builder.ingest.impressions import detect_format, read_impressions
 from builder.parameters import LogParameters
 from builder.progress import Progress
@@ -186,8 +186,7 @@ def _fits(kind: pa.DataType, needed: pa.DataType) -> bool:
         kind = kind.value_type
     if pa.types.is_integer(needed):
         return bool(pa.types.is_integer(kind))
-    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(is_text(kind) for is_text in texts)
+    return is_text(kind)
 
 
 def _decode(log: Path, out: Path, account: LogAccount, threads: int, progress: Progress) -> None:

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import DataError
-from builder.ingest.seen import Flags, Halves, Keys, Seen, md5_halves, pseudonyms
+from builder.ingest.seen import Halves, Seen, md5_halves, pseudonyms
 from builder.ingest.texts import url_keys
 from builder.keys import fold_texts, key64
 from builder.resources import Limits
+from builder.sorting import Flags, Keys
 from builder.tables import write_query
 from schemas import LogQueries, LogUrls
 

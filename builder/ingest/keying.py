@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.columns import Mask, Records, Rows, lengths, lists_of
+from builder.ingest.columns import Mask, Records, Rows, compacted, lengths, lists_of
 from builder.ingest.dictionary import Dictionary, Looked
 
 Rejects = list[tuple[int, str]]
@@ -117,10 +117,8 @@ def _keyed(
 
 def occurring(values: pa.DictionaryArray) -> Occurring:
     """The texts of a column that occur in it."""
-    occurs = np.zeros(len(values.dictionary), dtype=bool)
-    occurs[values.indices.drop_null().to_numpy()] = True
-    places = pa.array(np.where(occurs, np.cumsum(occurs) - 1, 0)).take(values.indices)
-    return Occurring(values.dictionary.filter(pa.array(occurs)), places)
+    known = compacted(values)
+    return Occurring(known.dictionary, known.indices)
 
 
 def _without(keyed: pa.RecordBatch, wordless: Mask, misled: Mask) -> tuple[pa.RecordBatch, Rejects]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from builder.errors import DataError
+from builder.sorting import Flags, Keys, repeats
 
 MD5 = "SELECT unhex(md5(text)) AS digest FROM texts"
 KEYED = "SELECT unhex(substr(sha256($secret || text), 1, 32)) AS digest FROM texts"
@@ -21,8 +22,6 @@ DIGEST = pa.binary(16)
 MOST_RECENT = 2**18
 """Keys that are held apart before they go to the others."""
 
-Keys = npt.NDArray[np.uint64]
-Flags = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]
 
 
@@ -94,8 +93,7 @@ class Seen:
         old, recent = self._known
         known, numbers = old.find(ordered)
         known_here, recent_numbers = recent.find(ordered)
-        again = np.zeros(len(order), dtype=np.bool_)
-        again[1:] = ordered.keys[1:] == ordered.keys[:-1]
+        again = repeats(ordered.keys)
         _check(ordered.others[1:][again[1:]], ordered.others[:-1][again[1:]])
         new = np.empty(len(order), dtype=np.bool_)
         found = np.empty(len(order), dtype=np.uint64)

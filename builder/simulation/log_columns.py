@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from builder.ingest.columns import lists_of
 from builder.simulation.draw import mix_arrays
 from builder.simulation.needs import Query
 
@@ -74,8 +75,8 @@ def columns_of(texts: Texts, drawn: Draws) -> pa.Table:
             pa.array(drawn.time),
             _users(drawn),
             texts.forms.take(pa.array(forms)),
-            _lists(shown.sum(axis=1), texts.urls.take(pa.array(places[shown]))),
-            _lists(drawn.clicks.sum(axis=1), ranks),
+            lists_of(shown.sum(axis=1), texts.urls.take(pa.array(places[shown]))),
+            lists_of(drawn.clicks.sum(axis=1), ranks),
         ],
         schema=COLUMNS,
     )
@@ -88,8 +89,3 @@ def _users(drawn: Draws) -> pa.Array:
     return pc.if_else(
         pa.array(drawn.anonymous), None, pc.binary_join_element_wise(kind, digits, "-")
     )
-
-
-def _lists(sizes: Integers, items: pa.Array) -> pa.Array:
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), items)

@@ -5,9 +5,9 @@ over reading the same columns as Arrow batches, `times_maximum` over the engine'
 maximum of each. The stage of the pipeline is measured on the same log in keys, as ingestion leaves
 it. PyClick is measured when the environment variable PYCLICK names its folder; its load and
 training are one number, and its counts must be ours; four million impressions take it three to
-four minutes and 10 GiB. Growth is measured in processes of their own,
-under `--memory 1GiB`: first with the same queries in the longer log, then with five times as many,
-which is five times the output.
+four minutes and 10 GiB. Growth is measured in processes of their own, under `--memory 1GiB`: first
+with the same queries in the longer log, then with five times as many, which is five times the
+output.
 
 Run it as `python -m tests.bench clicks`.
 """

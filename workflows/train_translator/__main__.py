@@ -7,6 +7,8 @@ from pathlib import Path
 
 from workflows.train_translator.shape import Shape
 
+CHECKPOINTS = "checkpoints/*.pt"
+
 
 def main() -> None:
     """Run one step."""
@@ -26,9 +28,6 @@ def main() -> None:
         if error.name not in {"torch", "sacrebleu"}:
             raise
         raise SystemExit(f"training needs {error.name}; see its README.md") from None
-
-
-CHECKPOINTS = "checkpoints/*.pt"
 
 
 def _prepare(arguments: argparse.Namespace) -> None:
