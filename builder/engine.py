@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 import duckdb
+import polars as pl
 
 FIXED = {
     "autoinstall_known_extensions": "false",
@@ -50,6 +51,13 @@ def engine(settings: Mapping[str, str], spills: Path) -> Iterator[duckdb.DuckDBP
     finally:
         connection.close()
         _release(base, is_clean=is_clean)
+
+
+def append_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
+    """Add rows to a table, whose name is ours, column by column in order."""
+    connection.register("appended", rows.to_arrow())
+    connection.execute(f"INSERT INTO {table} FROM appended")
+    connection.unregister("appended")
 
 
 def _open(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:

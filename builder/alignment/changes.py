@@ -96,6 +96,7 @@ def changes(
             earlier,
             pair,
             params,
+            limits,
             progress,
         )
         _views(connection, "queries", queries_from, queries_to)

@@ -5,11 +5,15 @@ connection: Dice of word sets and Jaccard of shingle sets. Only updated texts ar
 of bounded size.
 """
 
+from functools import partial
+
 import duckdb
 import polars as pl
 
 from builder.alignment.overlap import Versions
 from builder.alignment.texts import batches_by_size, read_tokens
+from builder.engine import append_rows
+from builder.executors import in_order
 from builder.progress import Progress
 from builder.tables import Table
 
@@ -31,6 +35,7 @@ def measure_degrees(
     documents_from: Table,
     documents_to: Table,
     shingle: int,
+    threads: int,
     progress: Progress,
 ) -> None:
     """Create `degrees`: one row for each updated document.
@@ -40,17 +45,17 @@ def measure_degrees(
         documents_from: Documents of the earlier snapshot.
         documents_to: Documents of the later snapshot.
         shingle: Words in a shingle.
+        threads: Pieces of text that are compared at the same time.
         progress: Told of every document.
     """
     connection.execute(DEGREES)
     updated = connection.sql(UPDATED).pl()
     progress.start("degree of change", updated.height, "documents")
-    for piece in batches_by_size(updated, "tokens"):
-        measured = compare_texts(documents_from, documents_to, piece["doc_id"], shingle)
-        connection.register("measured", measured.to_arrow())
-        connection.execute("INSERT INTO degrees SELECT * FROM measured")
-        connection.unregister("measured")
-        progress.advance(piece.height)
+    work = partial(compare_texts, documents_from, documents_to, shingle=shingle)
+    pieces = (piece["doc_id"] for piece in batches_by_size(updated, "tokens"))
+    for measured in in_order(work, pieces, threads):
+        append_rows(connection, "degrees", measured)
+        progress.advance(measured.height)
     progress.finish()
 
 

@@ -14,6 +14,7 @@ from builder.alignment.moved import match_moved
 from builder.alignment.pairing import pair_documents
 from builder.parameters import ChangeParameters
 from builder.progress import Progress
+from builder.resources import Limits
 from builder.tables import Table, write_query
 from schemas import DocumentChanges
 
@@ -61,6 +62,7 @@ def align_documents(
     earlier: tuple[Table, ...],
     pair: tuple[str, str],
     params: ChangeParameters,
+    limits: Limits,
     progress: Progress,
 ) -> tuple[int, int]:
     """Write `document_changes` of one pair of snapshots.
@@ -73,6 +75,7 @@ def align_documents(
         earlier: Documents of the snapshots before the earlier one.
         pair: Names of both snapshots.
         params: Shingle size, bands, what counts as moved.
+        limits: Threads, scratch space.
         progress: Told of the documents whose text is read.
 
     Returns:
@@ -91,8 +94,10 @@ def align_documents(
     _earlier(connection, earlier)
     ids = int(connection.execute(IDS_IN_EITHER).fetchall()[0][0])
     pair_documents(connection)
-    match_moved(connection, documents_from, documents_to, params, progress)
-    measure_degrees(connection, documents_from, documents_to, params.shingle, progress)
+    match_moved(connection, documents_from, documents_to, params, limits, progress)
+    measure_degrees(
+        connection, documents_from, documents_to, params.shingle, limits.threads, progress
+    )
     return ids, write_query(connection, DOCUMENT_CHANGES, target, DocumentChanges)
 
 

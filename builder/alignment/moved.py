@@ -5,24 +5,25 @@ of `matches`.
 
 A text identifies a page only when it has `moved_tokens` tokens and no other page of its snapshot
 has it: a notice that many pages share is nobody's. First the removed and added pages with the same
-tokens are matched; the others are sketched, candidates compared in full, and two pages are one
-when each is the other's nearest and their shingle Jaccard is at least `moved`.
+tokens are matched; of the others candidates (`builder.alignment.candidates`) are compared in full,
+and two pages are one when each is the other's nearest and their shingle Jaccard is at least
+`moved`.
 """
 
+from functools import partial
+
 import duckdb
-import numpy as np
 import polars as pl
 
+from builder.alignment.candidates import propose
 from builder.alignment.overlap import Versions
-from builder.alignment.texts import batches_by_size, read_tokens
-from builder.documents.sketch import sketch
 from builder.documents.tokens import tokens
+from builder.engine import append_rows
+from builder.executors import in_order
 from builder.parameters import ChangeParameters
 from builder.progress import Progress
+from builder.resources import Limits
 from builder.tables import Table
-
-PAGES_PER_BAND = 20
-"""A band that more pages of a side share is boilerplate and proposes nothing."""
 
 PAIRS_PER_BATCH = 256
 
@@ -47,31 +48,9 @@ SELECT g.doc_id, c.doc_id, 'moved', g.text_hash <> c.text_hash
 FROM gone_texts AS g JOIN came_texts AS c USING (token_hash)
 """
 
-TO_SKETCH = """
-SELECT doc_id, tokens FROM {side}_texts
-ANTI JOIN (SELECT {side}_id AS doc_id FROM matches) USING (doc_id)
-WHERE tokens >= {shingle:d}
-ORDER BY doc_id
-"""
-
 SIMILARITIES = (
     "CREATE TEMP TABLE similarities (gone_id VARCHAR, came_id VARCHAR, similarity DOUBLE)"
 )
-
-BANDS = "CREATE TEMP TABLE {side}_bands (doc_id VARCHAR, band BIGINT, value UBIGINT)"
-
-CANDIDATES = """
-CREATE TEMP TABLE candidates AS
-WITH
-gone_pages AS (
-    SELECT * FROM gone_bands QUALIFY count(*) OVER (PARTITION BY band, value) <= {most:d}
-),
-came_pages AS (
-    SELECT * FROM came_bands QUALIFY count(*) OVER (PARTITION BY band, value) <= {most:d}
-)
-SELECT DISTINCT g.doc_id AS gone_id, c.doc_id AS came_id
-FROM gone_pages AS g JOIN came_pages AS c USING (band, value)
-"""
 
 CANDIDATE_TEXTS = """
 SELECT
@@ -106,6 +85,7 @@ def match_moved(
     documents_from: Table,
     documents_to: Table,
     params: ChangeParameters,
+    limits: Limits,
     progress: Progress,
 ) -> None:
     """Add moved pages to `matches`."""
@@ -114,53 +94,13 @@ def match_moved(
             IDENTIFYING.format(side=side, documents=view, moved_tokens=params.moved_tokens)
         )
     connection.execute(SAME_TOKENS)
-    for side, documents in (("gone", documents_from), ("came", documents_to)):
-        _sketch_side(connection, side, documents, params.shingle, progress)
-    connection.execute(CANDIDATES.format(most=PAGES_PER_BAND))
-    texts = connection.sql(CANDIDATE_TEXTS).to_arrow_reader(PAIRS_PER_BATCH)
-    similar = [near_pairs(pl.DataFrame(batch), params) for batch in texts]
+    propose(connection, documents_from, documents_to, params, limits, progress)
+    texts = map(pl.DataFrame, connection.sql(CANDIDATE_TEXTS).to_arrow_reader(PAIRS_PER_BATCH))
+    similar = list(in_order(partial(near_pairs, params=params), texts, limits.threads))
     connection.execute(SIMILARITIES)
     for rows in similar:
-        _append(connection, "similarities", rows)
+        append_rows(connection, "similarities", rows)
     connection.execute(NEAREST)
-
-
-def _sketch_side(
-    connection: duckdb.DuckDBPyConnection,
-    side: str,
-    documents: Table,
-    shingle: int,
-    progress: Progress,
-) -> None:
-    connection.execute(BANDS.format(side=side))
-    wanted = connection.sql(TO_SKETCH.format(side=side, shingle=shingle)).pl()
-    progress.start("moved pages", wanted.height, "documents")
-    for piece in batches_by_size(wanted, "tokens"):
-        read = read_tokens(documents, piece["doc_id"])
-        _append(connection, f"{side}_bands", bands(read, shingle))
-        progress.advance(piece.height)
-    progress.finish()
-
-
-def bands(documents: pl.DataFrame, shingle: int) -> pl.DataFrame:
-    """Bands of texts: two texts of which none agrees are hardly near (`builder.documents.sketch`).
-
-    Args:
-        documents: `doc_id` and `tokens` (list of strings).
-        shingle: Words in a shingle.
-
-    Returns:
-        `doc_id`, `band` (its number) and `value`; bands without any shingle are left out.
-    """
-    sketches = sketch(documents["tokens"].list.join(" "), shingle)
-    row, band = np.nonzero(sketches.filled)
-    return pl.DataFrame(
-        {
-            "doc_id": documents["doc_id"].gather(row),
-            "band": band,
-            "value": sketches.bands[row, band],
-        }
-    )
 
 
 def near_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
@@ -176,9 +116,3 @@ def near_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFra
     return candidates.select("gone_id", "came_id", similarity).filter(
         pl.col("similarity") >= params.moved
     )
-
-
-def _append(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
-    connection.register("appended", rows.to_arrow())
-    connection.execute(f"INSERT INTO {table} SELECT * FROM appended")  # noqa: S608
-    connection.unregister("appended")

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.sketch import BINS, Signatures, similarity
+from builder.documents.sketch import similarity, stored_signatures
 
 PAIRS_PER_BATCH = 65_536
 
@@ -86,9 +86,7 @@ def _near_pairs(
     connection: duckdb.DuckDBPyConnection, signatures: Path, threshold: float
 ) -> Numbers:
     """Pairs of numbers whose pages are alike; an n x 2 array."""
-    if not signatures.stat().st_size:
-        return np.zeros((0, 2), dtype=np.int64)
-    stored: Signatures = np.memmap(signatures, dtype=np.uint32, mode="r").reshape(-1, BINS)
+    stored = stored_signatures(signatures)
     alike = []
     for batch in connection.sql(LINKS).to_arrow_reader(PAIRS_PER_BATCH):
         pairs = np.column_stack([batch["first"].to_numpy(), batch["number"].to_numpy()])

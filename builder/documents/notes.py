@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from builder.documents.duplicates import GROUPS, find_groups
 from builder.documents.fingerprints import describe
 from builder.documents.rules import PageRules
-from builder.documents.sketch import Sketches, sketch
+from builder.documents.sketch import BAND_ROWS, Sketches, band_rows, sketch
 from builder.executors import in_order, map_buckets
 from builder.parameters import DocumentParameters
 from builder.progress import Progress
@@ -139,10 +139,7 @@ def _describe(
 
 
 def _write_bands(path: Path, sketches: Sketches | None, first: int) -> None:
-    columns = {"number": pl.Int64, "band": pl.UInt8, "value": pl.UInt64}
-    bands = pl.DataFrame(schema=columns)
+    bands = pl.DataFrame(schema=BAND_ROWS)
     if sketches is not None:
-        number, band = np.nonzero(sketches.filled)
-        values = sketches.bands[number, band]
-        bands = pl.DataFrame({"number": number + first, "band": band, "value": values}, columns)
+        bands = band_rows(sketches, np.arange(first, first + len(sketches.signatures)))
     bands.write_parquet(path, compression="lz4")

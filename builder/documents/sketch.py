@@ -11,6 +11,7 @@ texts that share none of the 16 bands are hardly compared: 99.99 % are at J = 0.
 
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ CHUNK_BYTES = 15 * 2**16
 """Of texts that are hashed together: with one more, hardly ever more than 2^20 bytes."""
 SPACE = ord(" ")
 TOKEN_BASE = np.uint64(0x9E3779B97F4A7C15)
+BAND_ROWS = {"number": pl.Int64, "band": pl.UInt8, "value": pl.UInt64}
 INVERSE_BASE = pow(int(TOKEN_BASE), -1, 2**64)
 SHINGLE_BASE = np.uint64(0xD1B54A32D192ED03)
 
@@ -58,6 +60,25 @@ def sketch(words: pl.Series, shingle: int) -> Sketches:
     chunks = pairwise(cuts)
     signatures = [_signatures(words[start:stop], shingle) for start, stop in chunks]
     return _banded(np.concatenate(signatures))
+
+
+def band_rows(sketches: Sketches, numbers: npt.NDArray[np.int64]) -> pl.DataFrame:
+    """Bands as rows `number`, `band` and `value`; those without any shingle are left out.
+
+    Args:
+        sketches: Of n texts.
+        numbers: n; what each text is called.
+    """
+    row, band = np.nonzero(sketches.filled)
+    values = sketches.bands[row, band]
+    return pl.DataFrame({"number": numbers[row], "band": band, "value": values}, BAND_ROWS)
+
+
+def stored_signatures(path: Path) -> Signatures:
+    """Signatures as a file has them, n x 64, read where they are looked at."""
+    if not path.stat().st_size:
+        return np.zeros((0, BINS), dtype=np.uint32)
+    return np.memmap(path, dtype=np.uint32, mode="r").reshape(-1, BINS)
 
 
 def similarity(left: Signatures, right: Signatures) -> npt.NDArray[np.float64]:

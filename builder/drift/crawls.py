@@ -59,7 +59,7 @@ def compare_crawls(
     for label, path in ((OLD, old), (NEW, new)):
         tables[label], ledgers[label] = _read(path, label, limits, progress)
     with limits.connect(share=0.5) as connection:
-        result = _compare(connection, tables, params, limits.scratch, progress)
+        result = _compare(connection, tables, params, limits, progress)
     return result | {
         "crawls": {label: _account(ledger) for label, ledger in ledgers.items()},
         "parameters": params.model_dump(mode="json"),
@@ -70,11 +70,12 @@ def _compare(
     connection: duckdb.DuckDBPyConnection,
     tables: dict[str, Table],
     params: ChangeParameters,
-    scratch: Path,
+    limits: Limits,
     progress: Progress,
 ) -> dict[str, Any]:
-    changes = scratch / "document_changes.parquet"
-    align_documents(connection, changes, tables[OLD], tables[NEW], (), (OLD, NEW), params, progress)
+    scratch, pair = limits.scratch, (OLD, NEW)
+    changes, of_both = scratch / "document_changes.parquet", (tables[OLD], tables[NEW])
+    align_documents(connection, changes, *of_both, (), pair, params, limits, progress)
     connection.read_parquet(str(changes)).create_view("document_changes")
     connection.execute(document_drift.ADDRESSES)
     counts = document_drift.between(connection)
@@ -84,7 +85,7 @@ def _compare(
     words = {}
     for label, table in tables.items():
         path = scratch / f"words-{label}.parquet"
-        count_words(connection, row_groups(table), nothing, path)
+        count_words(connection, row_groups(table), nothing, path, limits.threads)
         words[label] = Table((path,), WordCounts)
     beside = scratch / "words.parquet"
     put_beside(connection, words, (), beside)

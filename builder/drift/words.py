@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builder.documents.tokens import document_chunks, tokens_of_chunk
+from builder.executors import in_order
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table, view_together, write_query
@@ -59,7 +60,8 @@ def count_snapshot(
     with limits.connect(share=0.5) as connection:
         _write_ids(connection, (documents, *earlier), None, core)
         rows = _told(row_groups(documents), ledger, progress)
-        count_words(connection, rows, pl.scan_parquet(core), out / "word_counts.parquet")
+        target = out / "word_counts.parquet"
+        count_words(connection, rows, pl.scan_parquet(core), target, limits.threads)
     with RejectWriter(out, "words", ledger):
         return ledger
 
@@ -92,7 +94,7 @@ def count_lost(
         for place, documents in enumerate(earlier.values()):
             folder = limits.scratch / f"lost-{place}"
             rows = _told(row_groups(documents, pl.scan_parquet(lost)), ledger, progress)
-            _write_partial(rows, pl.scan_parquet(lost), folder)
+            _write_partial(rows, pl.scan_parquet(lost), folder, limits.threads)
             counts = connection.read_parquet(str(folder / "*.parquet"))
             parts.append(counts.select(f"{place} AS place, token, n"))
         view_together(parts, "partial")
@@ -107,6 +109,7 @@ def count_words(
     rows: Iterable[pl.DataFrame],
     core: pl.LazyFrame,
     target: Path,
+    threads: int,
 ) -> None:
     """Write word counts as `schemas.WordCounts` has them.
 
@@ -115,9 +118,10 @@ def count_words(
         rows: `doc_id`, `title`, `text`, some documents at a time.
         core: `doc_id` of the documents of the core, sorted.
         target: The file to write; partial counts are kept in a folder beside it for the while.
+        threads: Groups of documents that are counted at the same time.
     """
     partial = target.with_suffix("")
-    _write_partial(rows, core, partial)
+    _write_partial(rows, core, partial, threads)
     connection.read_parquet(str(partial / "*.parquet")).create_view("partial")
     write_query(connection, MERGE, target, WordCounts)
     connection.execute("DROP VIEW partial")
@@ -200,13 +204,15 @@ def _near(ids: pl.LazyFrame, documents: pl.Series) -> pl.Series:
     return ids.filter(pl.col("doc_id").is_between(pl.lit(low), pl.lit(high))).collect()["doc_id"]
 
 
-def _write_partial(rows: Iterable[pl.DataFrame], core: pl.LazyFrame, folder: Path) -> None:
+def _write_partial(
+    rows: Iterable[pl.DataFrame], core: pl.LazyFrame, folder: Path, threads: int
+) -> None:
     """Write word counts of some documents after others: a token may be in several files."""
     folder.mkdir()
     pending: list[pl.DataFrame] = []
     part = 0
-    for group in rows:
-        pending.append(word_counts(group, core))
+    for counts in in_order(lambda group: word_counts(group, core), rows, threads):
+        pending.append(counts)
         if sum(frame.height for frame in pending) >= ROWS_BEFORE_FLUSH:
             _flush(pending, folder / f"{part:05d}.parquet")
             part += 1

@@ -2,20 +2,19 @@
 
 import random
 
+import numpy as np
 import polars as pl
 
-from builder.alignment.moved import bands as bands_of
-from builder.documents.sketch import BANDS
+from builder.documents.sketch import BANDS, band_rows, sketch
 
 WORDS = [f"mot{number}" for number in range(400)]
 
 
 def bands(*texts: list[str]) -> list[set[tuple[str, int]]]:
-    rows = bands_of(
-        pl.DataFrame({"doc_id": [f"d{n}" for n in range(len(texts))], "tokens": list(texts)}), 5
-    )
+    sketches = sketch(pl.Series([" ".join(text) for text in texts]), 5)
+    rows = band_rows(sketches, np.arange(len(texts)))
     return [
-        set(rows.filter(pl.col("doc_id") == f"d{n}").select("band", "value").iter_rows())
+        set(rows.filter(pl.col("number") == n).select("band", "value").iter_rows())
         for n in range(len(texts))
     ]
 

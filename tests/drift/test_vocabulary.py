@@ -28,7 +28,7 @@ def counted(folder: Path, name: str, texts: list[str], core: list[int]) -> Path:
     )
     target = folder / f"{name}.parquet"
     with duckdb.connect() as connection:
-        count_words(connection, row_groups(Table((path,), Documents)), ids, target)
+        count_words(connection, row_groups(Table((path,), Documents)), ids, target, 2)
     return target
 
 
