@@ -15,6 +15,7 @@ from builder import Simulation
 from builder.ingest.html import read_html
 from builder.ingest.pages import read_pages
 from builder.parameters import CrawlParameters
+from builder.resources import Limits
 from builder.sources import Interval, Source
 from tests.bench.main_text import overlap
 
@@ -25,7 +26,7 @@ SITES = 42
 
 def read(path: Path) -> tuple[pl.DataFrame, Counter[str]]:
     """Pages of an archive, and the other records by reason."""
-    blocks = list(read_pages(Source(path, path.name), EVER, ANY))
+    blocks = list(read_pages(Source(path, path.name), EVER, ANY, Limits(path.parent, threads=1)))
     pages = pl.concat(block.pages for block in blocks)
     reasons = Counter(reason for block in blocks for _, reason in block.rejects)
     assert sum(block.records for block in blocks) == pages.height + reasons.total()

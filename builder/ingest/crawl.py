@@ -59,7 +59,7 @@ def ingest_crawl(
     buckets = Buckets(limits.scratch, limits.memory // 8)
     with RejectWriter(out, "crawl", ledger) as rejects:
         for number, file in enumerate(files):
-            for block in read_pages(file, interval, params, limits.threads):
+            for block in read_pages(file, interval, params, limits):
                 ledger.rows_in += block.records
                 for line, reason in block.rejects:
                     rejects.add(reason, file=file.name, line=line)

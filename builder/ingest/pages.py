@@ -16,14 +16,16 @@ import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.executors import in_order
+from builder.ingest.fetches import Found
 from builder.ingest.lines import Chunk, open_plain, read_chunks
 from builder.ingest.page import Names, RawPage, check_page, names_of
 from builder.ingest.page_lines import raw_frame, read_page_lines
 from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
 from builder.ingest.rejects import RejectError
 from builder.ingest.texts import normalise_texts, one_line, url_keys
-from builder.ingest.warc import Found, read_warc
+from builder.ingest.warc import read_warc
 from builder.parameters import CrawlParameters
+from builder.resources import Limits
 from builder.sources import Interval, Source
 
 PARQUET = b"PAR1"
@@ -51,9 +53,9 @@ class PageBlock(NamedTuple):
 
 
 def read_pages(
-    source: Source, interval: Interval, params: CrawlParameters, threads: int = 1
+    source: Source, interval: Interval, params: CrawlParameters, limits: Limits
 ) -> Iterator[PageBlock]:
-    """Every record of a crawl file, in order.
+    """Every record of a crawl file, in order; pages of archives are read by the executor.
 
     Raises:
         FormatError: the file cannot be opened, or is a Parquet file without the columns.
@@ -62,10 +64,10 @@ def read_pages(
     if head.startswith(PARQUET):
         yield from _one_by_one(_read_parquet(source, params), interval, params)
     elif head == WARC:
-        yield from _one_by_one(read_warc(source, params), interval, params)
+        yield from _one_by_one(read_warc(source, params, limits), interval, params)
     else:
         work = partial(_lines, interval=interval, params=params)
-        yield from in_order(work, read_chunks(source, params.max_record_bytes), threads)
+        yield from in_order(work, read_chunks(source, params.max_record_bytes), limits.threads)
 
 
 def _lines(chunk: Chunk, interval: Interval, params: CrawlParameters) -> PageBlock:

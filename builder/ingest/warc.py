@@ -4,24 +4,28 @@ In: a WARC file, plain or compressed by record. Out: numbered raw pages and reje
 revisits, resources and conversions are records here; requests, metadata and the like are not
 offered to anything. A revisit has no body: the fetch that it refers to stands for it. A resource is
 a page without an HTTP header, a conversion the text that somebody took from a page (WET files).
-Transfer and content encodings are undone; what unpacks to more than the limit is a reject and is
-never held. A record that the archive calls truncated is a page that is flagged so.
+Records are read here one after the other; what their bodies say is found by the executor
+(see `fetches`), some records at a time. A record that the archive calls truncated is a page that is
+flagged so.
 """
 
 import zlib
 from collections.abc import Iterator
 from email.message import Message
+from functools import partial
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from builder.ingest.encodings import decode_body
-from builder.ingest.html import HtmlPage, decode, looks_like_html, read_html
-from builder.ingest.page import RawPage
+from builder.executors import map_buckets
+from builder.ingest.fetches import Batch, Body, Fetch, Found, Offered, read_batch
 from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters
+from builder.resources import Limits
 from builder.sources import Source
 
 HTML, TEXT = ("text/html", "application/xhtml+xml"), "text/plain"
+BATCH_BYTES = 4 * 2**20
+BATCH_RECORDS = 512
 KINDS = (
     WarcRecordType.response
     | WarcRecordType.revisit
@@ -29,26 +33,44 @@ KINDS = (
     | WarcRecordType.conversion
 )
 """Kinds of records that are counted."""
-Found = tuple[int, RawPage | str]
-"""Number of a record, and its page or the reason why it is none."""
 
 
-def read_warc(source: Source, params: CrawlParameters) -> Iterator[Found]:
+def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[Found]:
     """The pages of a WARC file; a damaged end is one more reject."""
+    task = partial(read_batch, params=params)
+    for found in map_buckets(task, _batches(source, params), limits):
+        yield from found
+
+
+def _batches(source: Source, params: CrawlParameters) -> Iterator[Batch]:
+    """The records of an archive, some at a time."""
+    offered: list[Offered] = []
+    held = 0
+    for number, fetch in _fetches(source, params):
+        offered.append((number, fetch))
+        held += 0 if isinstance(fetch, str) else len(fetch.body)
+        if held >= BATCH_BYTES or len(offered) == BATCH_RECORDS:
+            yield Batch(source.name, tuple(offered))
+            offered, held = [], 0
+    if offered:
+        yield Batch(source.name, tuple(offered))
+
+
+def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:
     number = 0
     with source.path.open("rb") as file:
         try:
             records = ArchiveIterator(file, record_types=KINDS)
             for number, record in enumerate(records, 1):
                 try:
-                    yield number, _page(record, params)
+                    yield number, _fetch(record, params)
                 except RejectError as reject:
                     yield number, str(reject)
         except (OSError, EOFError, RuntimeError, ValueError, zlib.error):
             yield number + 1, "file_damaged"
 
 
-def _page(record: WarcRecord, params: CrawlParameters) -> RawPage:
+def _fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
     if record.record_type == WarcRecordType.revisit:
         raise RejectError("revisit")
     if record.record_type == WarcRecordType.response:
@@ -56,15 +78,17 @@ def _page(record: WarcRecord, params: CrawlParameters) -> RawPage:
     kind, charset = _media_type(record)
     fetched_at = _fetched_at(record, params)
     if record.record_type == WarcRecordType.resource and kind in HTML:
-        page = read_html(record.reader.read(), charset, fetched_at)
-        return _raw(record, fetched_at, page)
-    if record.record_type == WarcRecordType.conversion and kind == TEXT:
-        text = decode(record.reader.read(), charset)
-        return RawPage(_url(record), fetched_at, "", text, is_part=_is_part(record))
-    raise RejectError("not_html")
+        body = Body.HTML
+    elif record.record_type == WarcRecordType.conversion and kind == TEXT:
+        body = Body.TEXT
+    else:
+        raise RejectError("not_html")
+    return Fetch(
+        _url(record), fetched_at, body, record.reader.read(), charset, is_part=_is_part(record)
+    )
 
 
-def _response(record: WarcRecord, params: CrawlParameters) -> RawPage:
+def _response(record: WarcRecord, params: CrawlParameters) -> Fetch:
     if record.http_headers is None:
         raise RejectError("not_http")
     status = record.http_headers.status_code
@@ -74,26 +98,18 @@ def _response(record: WarcRecord, params: CrawlParameters) -> RawPage:
     if kind and kind not in HTML:
         raise RejectError("not_html")
     fetched_at = _fetched_at(record, params)
-    body = _body(record, params)
-    if not kind and not looks_like_html(body):
-        raise RejectError("not_html")
-    page = read_html(body, record.http_charset, fetched_at)
-    modified = page.modified_at
-    if modified is None and record.http_last_modified is not None:
-        modified = min(int(record.http_last_modified.timestamp()), fetched_at)
-    return _raw(record, fetched_at, page._replace(modified_at=modified))
-
-
-def _raw(record: WarcRecord, fetched_at: int, page: HtmlPage) -> RawPage:
-    return RawPage(
+    modified = record.http_last_modified
+    headers = {name.lower(): value for name, value in record.http_headers.items()}
+    return Fetch(
         _url(record),
         fetched_at,
-        page.title,
-        page.text,
-        page.language,
-        page.published_at,
-        page.modified_at,
-        _is_part(record),
+        Body.HTML if kind else Body.UNKNOWN,
+        record.reader.read(),
+        record.http_charset,
+        transfer=headers.get("transfer-encoding", ""),
+        content=headers.get("content-encoding", ""),
+        modified_at=None if modified is None else min(int(modified.timestamp()), fetched_at),
+        is_part=_is_part(record),
     )
 
 
@@ -125,18 +141,3 @@ def _media_type(record: WarcRecord) -> tuple[str, str | None]:
     header = Message()
     header["Content-Type"] = str(record.headers.get("Content-Type") or "")
     return header.get_content_type(), header.get_content_charset()
-
-
-def _body(record: WarcRecord, params: CrawlParameters) -> bytes:
-    """The decoded body of a response.
-
-    Raises:
-        RejectError: it cannot be decoded, or is too large.
-    """
-    headers = {name.lower(): value for name, value in record.http_headers.items()}
-    return decode_body(
-        record.reader.read(),
-        headers.get("transfer-encoding", ""),
-        headers.get("content-encoding", ""),
-        params.max_record_bytes,
-    )

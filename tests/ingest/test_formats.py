@@ -24,6 +24,7 @@ from builder.sources import Interval, Source
 
 ANY = CrawlParameters(interval="ignore")
 INTERVAL = Interval(0, 2**40)
+HERE = Limits(Path(), threads=1)
 PAGE = (
     "<html><head>{head}<title>Les crêpes</title></head><body><nav>Menu Accueil Contact</nav>"
     "<main><article><h1>Les crêpes</h1><p>Il faut de la farine, du lait et trois œufs pour "
@@ -53,7 +54,7 @@ def _archive(path: Path, records: list[tuple[str, str, str, bytes]], *, gzip: bo
 def _read(path: Path) -> list[tuple[int, Any]]:
     """Number of each record, and its page (columns as attributes) or why it is none."""
     found: list[tuple[int, Any]] = []
-    for block in read_pages(Source(path, path.name), INTERVAL, ANY):
+    for block in read_pages(Source(path, path.name), INTERVAL, ANY, HERE):
         found += [(row["line"], SimpleNamespace(**row)) for row in block.pages.to_dicts()]
         found += block.rejects
         assert block.records == block.pages.height + len(block.rejects)
@@ -159,7 +160,7 @@ def test_pages_of_which_an_archive_has_a_part_are_flagged(tmp_path: Path) -> Non
                     warc_headers_dict=headers,
                 )
             )
-    (block,) = read_pages(Source(path, "w"), INTERVAL, CrawlParameters())
+    (block,) = read_pages(Source(path, "w"), INTERVAL, CrawlParameters(), HERE)
     assert block.pages.select("url", "truncated").rows() == [
         ("https://a.example/long", True),
         ("https://a.example/whole", False),
@@ -217,7 +218,7 @@ def test_crawls_under_other_names(tmp_path: Path, form: str) -> None:
     fields = {"url": "page_url", "time": "crawl_date", "title": "headline", "text": "body"}
     options = {"time_format": "%d/%m/%Y %H:%M:%S", "time_zone": "Europe/Paris"}
     params = CrawlParameters.model_validate({"fields": fields, **options})
-    blocks = list(read_pages(Source(path, "crawl"), Interval(0, 2**40), params))
+    blocks = list(read_pages(Source(path, "crawl"), Interval(0, 2**40), params, HERE))
     rows = pl.concat([block.pages for block in blocks]).select("title", "text", "fetched_at")
     assert rows.rows() == [("Un", "Texte un", 1655294400)] * 3
     assert not any(block.rejects for block in blocks)
@@ -230,7 +231,7 @@ def test_crawls_of_nested_fields_and_milliseconds(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     fields = {"url": "doc.uri", "time": "doc.ts"}
     params = CrawlParameters.model_validate({"fields": fields, "time_unit": "ms"})
-    (block,) = read_pages(Source(path, "crawl"), Interval(0, 2**40), params)
+    (block,) = read_pages(Source(path, "crawl"), Interval(0, 2**40), params, HERE)
     assert block.pages["fetched_at"].to_list() == [1655294400] * 3
     assert block.pages["url"].to_list() == [page["uri"] for page in pages]
 

@@ -35,6 +35,24 @@ def test_a_byte_order_mark_beats_the_header(mark: bytes, encoding: str) -> None:
     assert "trois œufs pour préparer" in found.text
 
 
+@pytest.mark.parametrize("end", [b"</p></body></html>", "é".encode()[:1]])
+@pytest.mark.parametrize("charset", [None, "utf-8"])
+def test_utf8_may_be_short_or_cut(charset: str | None, end: bytes) -> None:
+    html = "<html><body><p>Le numéro 1 de l’été".encode() + end
+    assert read_html(html, charset, FETCHED).text == "Le numéro 1 de l’été"
+
+
+@pytest.mark.parametrize("charset", [None, "utf-8"])
+def test_bytes_of_another_charset_within_utf8_are_windows_1252(charset: str | None) -> None:
+    html = page(body="<p>Les œufs, l’été, la pâte à crêpes.</p><p># 12 €</p>").encode()
+    mixed = html.replace(b"#", "Déjà vendus\x81\x96".encode("latin-1"))
+    assert read_html(mixed, charset, FETCHED).text.split("\n") == [
+        "Les œufs, l’été, la pâte à crêpes.",
+        "",
+        "Déjà vendus\x81– 12 €",
+    ]
+
+
 @pytest.mark.parametrize(("charset", "encoding"), [(None, "cp1252"), ("utf-8", "cp1252")])
 def test_a_wrong_or_absent_charset_costs_no_character(charset: str | None, encoding: str) -> None:
     found = read_html(page().encode(encoding), charset, FETCHED)
