@@ -73,10 +73,18 @@ def parse_object(line: bytes) -> dict[str, Any]:
     try:
         record = orjson.loads(line)
     except orjson.JSONDecodeError:
-        raise RejectError("not_json") from None
+        raise RejectError("not_json" if _is_utf8(line) else "not_utf8") from None
     if not isinstance(record, dict):
         raise RejectError("not_an_object")
     return record
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _user(value: object) -> str | None:

@@ -27,6 +27,7 @@ GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 LF = 10
 BOM = b"\xef\xbb\xbf"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 LARGEST_RATIO = 200
 """Decompressed bytes per compressed byte beyond which a file is a bomb; real logs stay below 50."""
 RATIO_APPLIES_FROM = 64 * 2**20
@@ -101,7 +102,7 @@ def open_plain(source: Source) -> IO[bytes]:
     """A file's decompressed bytes.
 
     Raises:
-        FormatError: the file cannot be opened.
+        FormatError: the file cannot be opened, or is UTF-16.
     """
     try:
         with source.path.open("rb") as file:
@@ -110,6 +111,11 @@ def open_plain(source: Source) -> IO[bytes]:
             return cast("IO[bytes]", gzip.open(source.path, "rb"))
         if head == ZSTD:
             return cast("IO[bytes]", ZstdFrames(source.path))
+        if head.startswith(UTF16):
+            raise FormatError(
+                "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
+                source.name,
+            )
         return source.path.open("rb")
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None

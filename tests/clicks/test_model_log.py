@@ -1,33 +1,24 @@
 """A click model on a log alone: formats, raw strings, rejects, and equality of both engines."""
 
 import gzip
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-import zstandard
 
-from builder.clicks import MODELS, compare_models, encoding, model_log
-from builder.clicks.comparison import evaluate
-from builder.clicks.models import Pages
+from builder.clicks import MODELS, encoding, model_log
 from builder.errors import DataError, FormatError, UsageError
 from builder.parameters import ClickParameters
 from builder.resources import Limits
 from schemas import PairStatistics
+from tests.clicks.log_files import RECORDS, lines, random_records, written
 
 COLUMNS = [
     "query", "url", "impressions", "examinations", "clicks", "last_clicks",
     "attractiveness", "satisfaction", "relevance",
 ]  # fmt: skip
 UNIFORM = ClickParameters(prior="beta")
-RECORDS: list[dict[str, Any]] = [
-    {"time": 1, "user": "u", "query": "Été", "results": ["http://B/", "http://b"], "clicks": [2]},
-    {"time": 2, "user": None, "query": "ete", "results": ["http://b", "http://c"], "clicks": []},
-    {"time": 3, "user": "u", "query": "Été", "results": ["http://b", "http://c"], "clicks": [1]},
-]
 EXPECTED = [
     ("ete", "http://b", 1, 1, 0, 0, 1 / 3, 1 / 2, 1 / 6),
     ("ete", "http://c", 1, 1, 0, 0, 1 / 3, 1 / 2, 1 / 6),
@@ -35,27 +26,6 @@ EXPECTED = [
     ("Été", "http://b", 2, 2, 2, 2, 3 / 4, 3 / 4, 9 / 16),
     ("Été", "http://c", 1, 0, 0, 0, None, None, None),
 ]
-
-
-def lines(records: list[Any]) -> bytes:
-    """Records as JSON lines."""
-    return "".join(json.dumps(record) + "\n" for record in records).encode()
-
-
-def written(tmp_path: Path, records: list[Any], name: str = "log.jsonl") -> Path:
-    """A log file of records, by the kind of its name."""
-    path = tmp_path / name
-    data = lines(records)
-    if name.endswith(".gz"):
-        data = gzip.compress(data)
-    if name.endswith(".zst"):
-        data = zstandard.compress(data)
-    if name.endswith(".parquet"):
-        schema = {"query": pl.String, "results": pl.List(pl.String), "clicks": pl.List(pl.Int64)}
-        pl.DataFrame([{k: r[k] for k in schema} for r in records], schema).write_parquet(path)
-    else:
-        path.write_bytes(data)
-    return path
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.json.zst", "a.parquet"])
@@ -219,18 +189,6 @@ def test_bad_parquet_rows_are_rejected_by_rule(tmp_path: Path, votes: Any, no_cl
     }  # fmt: skip
 
 
-def random_records(pages: int) -> list[dict[str, Any]]:
-    """Pages of few queries with a fixed pattern of clicks."""
-    return [
-        {
-            "query": f"q{n % 5}",
-            "results": [f"http://{n % 5}/{(n * k) % 13}" for k in range(1, 8)],
-            "clicks": [k for k in range(1, 8) if (n * n + k) % 6 == 0],
-        }
-        for n in range(pages)
-    ]
-
-
 @pytest.mark.parametrize("prior", ["beta", "empirical_bayes"])
 @pytest.mark.parametrize("no_click", ["all_examined", "skip"])
 def test_arrays_and_database_agree_on_sdbn(
@@ -319,59 +277,3 @@ def test_an_empty_log_gives_an_empty_table(tmp_path: Path) -> None:
         report = model_log(written(tmp_path, []), model, tmp_path / "out.parquet")
         assert (report.pairs, report.log.impressions) == (0, 0)
         assert pl.read_parquet(tmp_path / "out.parquet").columns == COLUMNS
-
-
-class Fixed:
-    """A prediction that is given."""
-
-    def __init__(self, pages: Any, click: list[float]) -> None:
-        self._click = pl.Series(click).to_numpy()
-
-    def marginal(self, pages: Any) -> Any:
-        return self._click
-
-    def conditional(self, pages: Any) -> Any:
-        return self._click
-
-
-def test_measures_by_both_conventions() -> None:
-    pages = Pages(
-        pair=np.zeros(3, dtype=np.int64),
-        clicked=np.array([True, False, True]),
-        start=np.array([0, 2, 3]),
-        weight=np.array([1, 3]),
-        latest=np.array([1, 1]),
-        pairs=1,
-    )
-    pyclick, per_rank = evaluate(Fixed(pages, [0.5, 0.25, 0.8]), pages)
-    log = np.log
-    # observed: .5, .75 marginally (.25 as it stands conditionally), .8 three times
-    assert pyclick.log_likelihood == pytest.approx(((log(0.5) + log(0.25)) / 2 + 3 * log(0.8)) / 4)
-    assert per_rank.log_likelihood == pytest.approx((log(0.5) + log(0.25) + 3 * log(0.8)) / 4)
-    first = np.exp(-(log(0.5) + 3 * log(0.8)) / 4)
-    assert per_rank.by_rank == pytest.approx((first, 1 / 0.75))
-    assert pyclick.by_rank == pytest.approx((first, np.exp(-log(0.75) / 4), *[1.0] * 8))
-    assert pyclick.perplexity == pytest.approx((first + np.exp(-log(0.75) / 4) + 8) / 10)
-    assert per_rank.conditional_by_rank == pytest.approx((first, 4.0))
-
-
-def test_comparison_holds_out_the_end_of_the_log(tmp_path: Path) -> None:
-    records = random_records(80)
-    records[70]["query"] = "never seen before"
-    log = written(tmp_path, records)
-    compared = compare_models(log, ["sdbn", "rank-ctr", "pbm"], held_out=0.25)
-    assert (compared.train, compared.test, compared.unseen) == (60, 19, 1)
-    assert [scores.model for scores in compared.scores] == ["sdbn", "pbm", "rank-ctr"]
-    baseline = compared.scores[-1].per_rank.log_likelihood
-    assert compared.losers() == tuple(
-        s.model for s in compared.scores if s.per_rank.log_likelihood < baseline
-    )
-
-
-def test_comparison_needs_something_to_test_on(tmp_path: Path) -> None:
-    other = [{**record, "query": "other"} for record in RECORDS]
-    log, test = written(tmp_path, RECORDS, "a.jsonl"), written(tmp_path, other, "b.jsonl")
-    with pytest.raises(DataError, match="test pages whose query occurs in training"):
-        compare_models(log, test=test)
-    with pytest.raises(UsageError, match="between 0 and 1"):
-        compare_models(log, held_out=1.0)

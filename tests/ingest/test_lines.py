@@ -105,6 +105,14 @@ def test_a_missing_file(tmp_path: Path) -> None:
         read(tmp_path / "none")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_another_encoding_is_told(tmp_path: Path, encoding: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "f").write_bytes((mark + '{"query": "été"}\n').encode(encoding))
+    with pytest.raises(FormatError, match="expected text in UTF-8, found UTF-16; convert it"):
+        read(tmp_path / "f")
+
+
 @settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"").rstrip(b"\r"))))
 def test_no_line_is_lost(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
