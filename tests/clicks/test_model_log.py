@@ -146,8 +146,8 @@ def test_broken_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_bytes(b"\xef\xbb\xbf" + lines(RECORDS[:1]) + b"{\n\n\xff\xfe\n" + lines(RECORDS[1:]))
     report = model_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
-    assert report.log.rejected == {"not_json": 2, "blank_line": 1}
-    assert report.log.lines == {"not_json": [2, 4], "blank_line": [3]}
+    assert report.log.rejected == {"not_json": 1, "not_utf8": 1, "blank_line": 1}
+    assert report.log.lines == {"not_json": [2], "not_utf8": [4], "blank_line": [3]}
     assert pl.read_parquet(tmp_path / "out.parquet").rows() == EXPECTED
 
 
