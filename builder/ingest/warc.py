@@ -18,6 +18,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from builder.executors import map_buckets
 from builder.ingest.fetches import Batch, Body, Fetch, Found, Offered, read_batch
+from builder.ingest.lines import open_plain
 from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
@@ -31,8 +32,10 @@ KINDS = (
     | WarcRecordType.revisit
     | WarcRecordType.resource
     | WarcRecordType.conversion
+    | WarcRecordType.unknown
 )
-"""Kinds of records that are counted."""
+"""Kinds of records that are looked at; unknown ones count where their header is damaged."""
+FIRST_LINE = 16
 
 
 def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[Found]:
@@ -60,8 +63,12 @@ def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:
     number = 0
     with source.path.open("rb") as file:
         try:
-            records = ArchiveIterator(file, record_types=KINDS)
-            for number, record in enumerate(records, 1):
+            for record in ArchiveIterator(
+                file, record_types=KINDS, parse_http=False, quirks_mode=_has_bare_ends(source)
+            ):
+                if record.record_type == WarcRecordType.unknown and _is_well_formed(record):
+                    continue
+                number += 1
                 try:
                     yield number, _fetch(record, params)
                 except RejectError as reject:
@@ -70,7 +77,20 @@ def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:
             yield number + 1, "file_damaged"
 
 
+def _has_bare_ends(source: Source) -> bool:
+    """Whether lines of headers end with LF alone, as those of archives made by hand."""
+    with open_plain(source) as file:
+        line, end, _ = file.read(FIRST_LINE).partition(b"\n")
+    return bool(end) and not line.endswith(b"\r")
+
+
+def _is_well_formed(record: WarcRecord) -> bool:
+    return record.headers.get("Content-Length") is not None
+
+
 def _fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
+    if record.record_type == WarcRecordType.unknown:
+        raise RejectError("bad_header")
     if record.record_type == WarcRecordType.revisit:
         raise RejectError("revisit")
     if record.record_type == WarcRecordType.response:
@@ -89,6 +109,8 @@ def _fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
 
 
 def _response(record: WarcRecord, params: CrawlParameters) -> Fetch:
+    if record.is_http:
+        record.parse_http(quirks_mode=True)  # servers that end lines with LF alone
     if record.http_headers is None:
         raise RejectError("not_http")
     status = record.http_headers.status_code

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,6 +50,47 @@ def _archive(path: Path, records: list[tuple[str, str, str, bytes]], *, gzip: bo
             writer.write_record(record)
             writer.write_record(writer.create_warc_record(url, "metadata", io.BytesIO(b"x")))
     return path
+
+
+def _by_hand(path: Path, ends: tuple[bytes, bytes], kind: bytes = b"response") -> Path:
+    """An archive of two records; line ends of its own headers, and of those of HTTP."""
+    records = []
+    for number in range(2):
+        http = ends[1].join([b"HTTP/1.1 200 OK", b"Content-Type: text/html", b"", b""])
+        http += PAGE.format(head="").encode()
+        head = [
+            b"WARC/1.0",
+            b"WARC-Type: " + kind,
+            b"WARC-Date: 2022-06-15T12:00:00Z",
+            b"WARC-Target-URI: https://a.example/%d" % number,
+            b"Content-Type: application/http; msgtype=response",
+            b"Content-Length: %d" % len(http),
+            b"",
+            http,
+            b"",
+            b"",
+        ]
+        records.append(ends[0].join(head))
+    path.write_bytes(b"".join(records))
+    return path
+
+
+@pytest.mark.parametrize("ends", [(b"\r\n", b"\r\n"), (b"\r\n", b"\n"), (b"\n", b"\n")])
+def test_lines_of_headers_may_end_with_lf_alone(tmp_path: Path, ends: tuple[bytes, bytes]) -> None:
+    found = _read(_by_hand(tmp_path / "a.warc", ends))
+    assert [(number, page.url) for number, page in found] == [
+        (1, "https://a.example/0"),
+        (2, "https://a.example/1"),
+    ]
+    assert found[0][1].text.startswith("Les crêpes")
+
+
+def test_records_of_other_kinds_are_none_unless_their_header_is_damaged(tmp_path: Path) -> None:
+    ends = (b"\r\n", b"\r\n")
+    assert _read(_by_hand(tmp_path / "a.warc", ends, b"screenshot")) == []
+    archive = _by_hand(tmp_path / "b.warc", ends, b"screenshot")
+    archive.write_bytes(re.sub(rb"Content-Length: \d+\r\n", b"", archive.read_bytes(), count=1))
+    assert _read(archive) == [(1, "bad_header"), (2, "file_damaged")]
 
 
 def _read(path: Path) -> list[tuple[int, Any]]:
