@@ -1,12 +1,13 @@
 """Times as they stand in logs and crawls -> unix seconds, one at a time.
 
-A time is a number, a text with one in it, a moment, a text of ISO 8601 or of a given form. Columns
-of them are read by `times`, whose doubtful ones come here.
+A time is a number, a text with one in it, a moment, a day (its midnight), a text of ISO 8601 or of
+a given form. Columns of them are read by `times`, whose doubtful ones come here.
 """
 
 import math
 import re
-from datetime import datetime
+from datetime import date, datetime, time
+from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from builder.ingest.rejects import RejectError
@@ -37,6 +38,8 @@ def parse_moment(value: object, params: TimeParameters = UTC_SECONDS) -> float:
         value = _formed(value, params.time_format)
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value) if "." in value else int(value)
+    if isinstance(value, Decimal):
+        value = float(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         seconds = value / 1000 if params.time_unit == "ms" else value
         if -LATEST <= seconds < LATEST + 1:
@@ -44,6 +47,8 @@ def parse_moment(value: object, params: TimeParameters = UTC_SECONDS) -> float:
         raise RejectError("bad_time")
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(moment, date) and not isinstance(moment, datetime):
+            moment = datetime.combine(moment, time())
         if isinstance(moment, datetime):
             zone = moment.tzinfo or ZoneInfo(params.time_zone)
             return moment.replace(tzinfo=zone).timestamp()

@@ -6,6 +6,7 @@ up, as text files are (`lines.py`).
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -44,7 +45,7 @@ def bounded_batches(
     seen = held = count = 0
     pieces: list[pa.RecordBatch] = []
     for batch in file.iter_batches(at_once, columns=columns, use_threads=False):
-        piece = batch.cast(_plain_schema(batch.schema))
+        piece = _with_texts(batch.cast(_plain_schema(batch.schema)))
         seen, held, count = seen + piece.nbytes, held + piece.nbytes, count + len(piece)
         pieces.append(piece)
         if count >= rows or held >= BATCH_BYTES or seen > most:
@@ -69,6 +70,44 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_large_list(kind):
         return pa.large_list(_plain(kind.value_type))
     return kind
+
+
+def holds_bytes(kind: pa.DataType) -> bool:
+    """Whether a column is of bytes or of lists of them: texts that their writer did not call so."""
+    return _is_bytes(kind.value_type if _is_list(kind) else kind)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _with_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with bytes as texts; null where they are no UTF-8."""
+    if not any(holds_bytes(kind) for kind in batch.schema.types):
+        return batch
+    columns = [_as_text(c) if holds_bytes(c.type) else c for c in batch.columns]
+    return pa.record_batch(columns, names=batch.schema.names)
+
+
+def _as_text(column: pa.Array) -> pa.Array:
+    kind = pa.list_(pa.string()) if _is_list(column.type) else pa.string()
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        return pa.array([_decoded(value) for value in column.to_pylist()], kind)
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded(item) for item in value]
+    try:
+        return value.decode() if isinstance(value, bytes) else None
+    except UnicodeDecodeError:
+        return None
 
 
 def _joined(pieces: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from builder.ingest.columns import is_text, text_lengths
 from builder.ingest.lines import LARGEST_RATIO, RATIO_APPLIES_FROM
-from builder.ingest.parquet_bounds import BATCH_BYTES, BombError
+from builder.ingest.parquet_bounds import BATCH_BYTES, BombError, holds_bytes
 
 PART_BYTES = 2 * BATCH_BYTES
 VALUES = 2**20
@@ -29,11 +29,13 @@ def coded_batches(path: Path, columns: Collection[str], rows: int) -> Iterator[p
 
     Raises:
         BombError: it unpacks to more than `LARGEST_RATIO` times its size; batches before are given.
-        pa.ArrowException: it cannot be read so, or not at all.
+        pa.ArrowException: it cannot be read so, as where texts are bytes, or not at all.
     """
     size = path.stat().st_size
     most, seen = max(LARGEST_RATIO * size, RATIO_APPLIES_FROM), 0
     with pq.ParquetFile(path) as file:
+        if any(holds_bytes(field.type) for field in file.schema_arrow if field.name in columns):
+            raise pa.ArrowNotImplementedError
         texts = _text_paths(file, columns)
     with pq.ParquetFile(path, read_dictionary=texts) as file:
         for group in range(file.num_row_groups):
