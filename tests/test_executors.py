@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from contextlib import closing
 from functools import partial
@@ -49,6 +51,36 @@ def test_results_are_in_order_and_scratch_is_private(executor: Executor, tmp_pat
     is_local = type(executor).__name__ == "Local"
     assert shares == {"2 1000\n" if is_local else "1 500\n"}
     assert is_local or list(scratch.iterdir()) == []
+
+
+SCRIPT = """
+from functools import partial
+from pathlib import Path
+from builder.executors import Processes, map_buckets
+from builder.resources import Limits
+from tests.test_executors import squared
+print("begun")
+home = Path({home!r})
+limits = Limits(home / "scratch", threads=2, memory=1000, executor=Processes())
+print(list(map_buckets(partial(squared, home=home), range(3), limits)))
+limits.executor.close()
+"""
+
+
+@pytest.mark.parametrize("is_piped", [True, False])
+def test_scripts_need_no_guard(tmp_path: Path, is_piped: bool) -> None:
+    (tmp_path / "scratch").mkdir()
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(home=str(tmp_path)), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-" if is_piped else str(script)],
+        input=script.read_text() if is_piped else None,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert done.stdout == "begun\n[0, 1, 4]\n"
 
 
 def dies_once(number: int, limits: Limits, home: Path) -> int:

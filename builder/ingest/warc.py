@@ -5,18 +5,21 @@ revisits, resources and conversions are records here; requests, metadata and the
 offered to anything. A revisit has no body: the fetch that it refers to stands for it. A resource is
 a page without an HTTP header, a conversion the text that somebody took from a page (WET files).
 Records are read here one after the other; what their bodies say is found by the executor
-(see `fetches`), some records at a time. A record that the archive calls truncated is a page that is
+(see `fetches`), some records at a time; those of large archives by other processes in any case. A
+record that the archive calls truncated is a page that is
 flagged so.
 """
 
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from email.message import Message
 from functools import partial
+from itertools import chain
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from builder.executors import map_buckets
+from builder.executors import Processes, map_buckets
 from builder.ingest.fetches import Batch, Body, Fetch, Found, Offered, read_batch
 from builder.ingest.lines import open_plain
 from builder.ingest.rejects import RejectError
@@ -25,6 +28,8 @@ from builder.resources import Limits
 from builder.sources import Source
 
 HTML, TEXT = ("text/html", "application/xhtml+xml"), "text/plain"
+LARGE = 32 * 2**20
+"""Bytes of an archive from which it pays to start processes that read its pages."""
 BATCH_BYTES = 4 * 2**20
 BATCH_RECORDS = 512
 KINDS = (
@@ -40,9 +45,12 @@ FIRST_LINE = 16
 
 def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[Found]:
     """The pages of a WARC file; a damaged end is one more reject."""
-    task = partial(read_batch, params=params)
-    for found in map_buckets(task, _batches(source, params), limits):
-        yield from found
+    task, batches = partial(read_batch, params=params), _batches(source, params)
+    if limits.executor.is_here and limits.threads > 1 and source.path.stat().st_size >= LARGE:
+        with closing(Processes()) as workers:  # one thread alone parses HTML at a time
+            yield from chain.from_iterable(workers.map(task, batches, limits))
+    else:
+        yield from chain.from_iterable(map_buckets(task, batches, limits))
 
 
 def _batches(source: Source, params: CrawlParameters) -> Iterator[Batch]:

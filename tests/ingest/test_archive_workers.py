@@ -66,6 +66,16 @@ def test_other_processes_read_the_same_pages(archive: Source, elsewhere: Limits)
             assert f"numéro {number}." in found.text
 
 
+def test_large_archives_are_read_by_processes_in_any_case(
+    archive: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params, limits = CrawlParameters(), Limits(tmp_path, threads=2)
+    here = list(read_warc(archive, params, limits))
+    monkeypatch.setattr(warc, "LARGE", 1000)
+    monkeypatch.setattr(warc, "map_buckets", None)
+    assert list(read_warc(archive, params, limits)) == here
+
+
 def test_batches_are_bounded(archive: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[Batch] = []
 

@@ -1,0 +1,74 @@
+"""Parts are worked on by Ray, on this machine or on many (extra `cluster`)."""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from builder.errors import DataError, MissingExtraError
+from builder.executors.base import ATTEMPTS, Item, Result, Task, alone, worker_limits
+
+if TYPE_CHECKING:
+    from builder.resources import Limits
+
+
+class Ray:
+    """Core tasks of Ray, on this machine or on the cluster that `RAY_ADDRESS` names.
+
+    Workers need the collection's folder at the same path, and this package.
+    """
+
+    is_here = False
+
+    def __init__(self) -> None:
+        try:
+            ray = import_module("ray")
+        except ImportError:
+            raise MissingExtraError("--executor ray", "cluster") from None
+        self._ray: Any = ray
+        self._started = False
+
+    def map(
+        self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
+    ) -> Iterator[Result]:
+        """See `map_buckets`."""
+        workers = self._start(limits.threads)
+        share = worker_limits(limits, limits.threads)
+        call = self._ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(_given)
+        given = self._ray.put((task, share))
+        waiting: deque[tuple[Item, Any]] = deque()
+        for item in items:
+            waiting.append((item, call.remote(given, item)))
+            if len(waiting) > workers:
+                yield self._result(*waiting.popleft())
+        while waiting:
+            yield self._result(*waiting.popleft())
+
+    def _result(self, item: Any, reference: Any) -> Any:
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+        except self._ray.exceptions.RayError as error:
+            raise DataError(f"ray gave up on {item}: {error}") from None
+
+    def _start(self, threads: int) -> int:
+        """Join the cluster, or start workers here; returns how many there are."""
+        if not self._started and not self._ray.is_initialized():
+            here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
+            self._ray.init(
+                **here, log_to_driver=False, include_dashboard=False, configure_logging=False
+            )
+        self._started = True
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started here ends."""
+        if self._started:
+            self._ray.shutdown()
+            self._started = False
+
+
+def _given(given: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
+    return alone(*given, item)
