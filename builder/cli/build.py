@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from builder.cli.options import Format, PlainFormat, Quiet, Threads, progress_bar
-from builder.cli.output import because, say_step, table
+from builder.cli.output import because, say_step, table, warn_step
 from builder.cli.shapes import build_shape, say_json, verified_shape
 from builder.resources import DEFAULT_MEMORY
 
@@ -43,7 +43,7 @@ def demo(
     """
     from builder._demo import demo as run_demo
 
-    say = (lambda _: None) if quiet else say_step
+    say = warn_step if quiet else say_step
     report = run_demo(folder, threads=threads, progress=progress_bar(quiet), say=say)
     if not quiet:
         _print_summary(report.build)
@@ -139,7 +139,7 @@ def build(
             memory=memory,
             executor=executor,
             progress=progress_bar(quiet),
-            say=(lambda _: None) if quiet else say_step,
+            say=warn_step if quiet else say_step,
         )
         _say_verified(verify, differing, for_machines)
         return
@@ -153,7 +153,7 @@ def build(
         memory=memory,
         executor=executor,
         progress=progress_bar(quiet),
-        say=(lambda _: None) if quiet else say_step,
+        say=warn_step if quiet else say_step,
     )
     if for_machines:
         say_json(build_shape(report))

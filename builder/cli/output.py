@@ -65,9 +65,23 @@ def say_step(step: "Step") -> None:
     rejected = sum(ledger.rejected.values())
     if rejected:
         account += f" + {rejected:,} rejected ({dropped})"
-    if ledger.rows_in and not ledger.rows_out:
-        account += "; NO ROW WAS KEPT"
-    if not ledger.rows_in and step.unit.stage.name in {"log", "crawl"}:
-        account += "; THERE WAS NOTHING TO READ"
+    if alarm := _alarm(step):
+        account += f"; {alarm}"
     reason = "" if step.reasons == ("not built yet",) else f"  [{because(step)}]"
     typer.echo(f"{step.unit!s:<24} {account}  {step.seconds:.1f} s{reason}")
+
+
+def warn_step(step: "Step") -> None:
+    """That a unit which ran kept nothing, on the error stream: `--quiet` leaves this."""
+    if step.ran and (alarm := _alarm(step)):
+        typer.echo(f"{step.unit!s:<24} {alarm}", err=True)
+
+
+def _alarm(step: "Step") -> str | None:
+    """What must not go unnoticed about a unit."""
+    ledger = step.ledger
+    if ledger is None or ledger.rows_out:
+        return None
+    if ledger.rows_in:
+        return "NO ROW WAS KEPT"
+    return "THERE WAS NOTHING TO READ" if step.unit.stage.name in {"log", "crawl"} else None

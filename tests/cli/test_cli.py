@@ -163,6 +163,10 @@ def test_a_log_of_which_nothing_is_kept(
     assert run("build", world / "workflow.toml", "--out", tmp_path / "out") == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("log "))
     assert told in line
+    assert run("build", world / "workflow.toml", "--out", tmp_path / "quiet", "--quiet") == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"log 2022-06              {told.rpartition('; ')[2]}\n" in said.err
     assert run("validate", tmp_path / "out", "--select", "LB224") == 0
     shown = capsys.readouterr().out
     assert "there are no queries" in shown
