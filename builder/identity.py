@@ -17,6 +17,8 @@ from builder.store import Store, canonical_json
 from builder.workflow import Definition, Workflow
 
 Identity = dict[str, Any]
+LONGEST = 60
+"""Characters of a value in a reason."""
 
 
 def identity(
@@ -108,12 +110,19 @@ def differences(before: Identity | None, now: Identity) -> tuple[str, ...]:
 
 
 def _changed(prefix: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    absent = "absent"
-    return [
-        f"{prefix}{name} {before.get(name, absent)} -> {now.get(name, absent)}"
-        for name in sorted({*before, *now})
-        if before.get(name, absent) != now.get(name, absent)
-    ]
+    reasons = []
+    for name in sorted({*before, *now}):
+        old, new = before.get(name, "absent"), now.get(name, "absent")
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            reasons += _changed(f"{prefix}{name} ", old, new)
+        elif old != new:
+            reasons.append(f"{prefix}{name} {_short(old)} -> {_short(new)}")
+    return reasons
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def _changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -21,6 +21,7 @@ from builder.wording import explained
 from schemas import SNAPSHOT_PATTERN
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
+FRENCH, ENGLISH = "fr", "en"
 VERSION_PATTERN = r"^\d+\.\d+\.\d+([a-z0-9.+-]*)$"
 
 
@@ -34,7 +35,10 @@ class CollectionDefinition(Section):
         "any other version is immutable once published",
     )
     languages: tuple[str, ...] = Field(
-        default=("fr", "en"), min_length=1, description="Source language, then its translation"
+        default=(),
+        max_length=2,
+        description="Source language, then `en` for a translation; absent: French, and English "
+        "where `translate.model` is given",
     )
     topics: str = Field(description="Topic table: TSV, relative to this file")
     train: tuple[str, ...] = Field(
@@ -125,7 +129,7 @@ class Definition(BaseModel):
                 a missing input, or its snapshots overlap.
         """
         path = Path(file)
-        definition = cls(file=path, workflow=_parse(path))
+        definition = cls(file=path, workflow=_settled(_parse(path), path))
         definition._check_snapshots()
         definition._check_files()
         return definition
@@ -236,6 +240,33 @@ def _glob(folder: Path, pattern: str) -> Iterable[Path]:
         (Path(path.anchor), path.relative_to(path.anchor)) if path.anchor else (folder, path)
     )
     return (p for p in base.glob(str(relative)) if p.is_file())
+
+
+def _settled(workflow: Workflow, file: Path) -> Workflow:
+    """The definition with what its languages and its translation leave open.
+
+    Raises:
+        DefinitionError: they contradict each other.
+    """
+    languages, model = workflow.collection.languages, workflow.translate.model
+    if not languages:
+        languages = (FRENCH,) if model is None else (FRENCH, ENGLISH)
+    if languages[1:] not in ((), (ENGLISH,)):
+        message = f"expected {ENGLISH!r} as the language to translate to, found {languages[1]!r}"
+        raise DefinitionError(message, file, "collection.languages")
+    if model is not None and ENGLISH not in languages[1:]:
+        message = (
+            "expected two languages, since translate.model is given; add 'en', or leave it out"
+        )
+        raise DefinitionError(message, file, "collection.languages")
+    if model is None and languages[1:]:
+        if languages[0] != FRENCH:
+            message = f"expected a model: the one that is shipped does not know {languages[0]!r}"
+            raise DefinitionError(message, file, "translate.model")
+        model = Path(EMBEDDED)
+    collection = workflow.collection.model_copy(update={"languages": languages})
+    translate = workflow.translate.model_copy(update={"model": model})
+    return workflow.model_copy(update={"collection": collection, "translate": translate})
 
 
 def _parse(path: Path) -> Workflow:

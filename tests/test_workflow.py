@@ -150,3 +150,43 @@ def test_moments_and_offsets(folder: Path) -> None:
     assert _load(folder, text).workflow.snapshots[0].interval.start == 1654041600
     text = GOOD.replace("start = 2022-06-01", "start = 2022-06-01T06:00:00")
     assert _load(folder, text).workflow.snapshots[0].interval.start == 1654041600 + 6 * 3600
+
+
+LANGUAGES = 'version = "1.0.0"\nlanguages = [{}]\n'
+MODEL = '\n[translate]\nmodel = "embedded"\n'
+
+
+@pytest.mark.parametrize(
+    ("languages", "model", "settled", "translates"),
+    [
+        (None, "", ("fr",), False),
+        (None, MODEL, ("fr", "en"), True),
+        ('"fr"', "", ("fr",), False),
+        ('"fr", "en"', "", ("fr", "en"), True),
+        ('"fr", "en"', MODEL, ("fr", "en"), True),
+        ('"de", "en"', MODEL, ("de", "en"), True),
+    ],
+)
+def test_languages_and_translation_say_the_same(
+    folder: Path, languages: str | None, model: str, settled: tuple[str, ...], translates: bool
+) -> None:
+    line = 'version = "1.0.0"\n' if languages is None else LANGUAGES.format(languages)
+    workflow = _load(folder, GOOD.replace('version = "1.0.0"\n', line) + model).workflow
+    assert workflow.collection.languages == settled
+    assert workflow.translate.model == (Path("embedded") if translates else None)
+
+
+@pytest.mark.parametrize(
+    ("languages", "model", "message"),
+    [
+        ('"fr"', MODEL, "collection.languages: expected two languages, since translate.model"),
+        ('"fr", "de"', MODEL, "collection.languages: expected 'en' as the language to translate"),
+        ('"de", "en"', "", "translate.model: expected a model: the one that is shipped does not"),
+    ],
+)
+def test_languages_that_contradict_the_translation(
+    folder: Path, languages: str, model: str, message: str
+) -> None:
+    text = GOOD.replace('version = "1.0.0"\n', LANGUAGES.format(languages)) + model
+    with pytest.raises(DefinitionError, match=message):
+        _load(folder, text)

@@ -18,7 +18,7 @@ class TranslateParameters(Section):
     model: Path | None = Field(
         default=None,
         description="CTranslate2 model folder, or `embedded` for the one that is shipped; absent: "
-        "translation is off",
+        "that one where `collection.languages` has `en`, else translation is off",
     )
     engine: str = Field(
         default=CTRANSLATE2,

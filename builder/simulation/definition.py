@@ -34,10 +34,11 @@ def write_definition(
         any_page_time: Whether pages may have been fetched outside their month.
         translation: `embedded` for English by the model that is shipped.
     """
+    languages = 'languages = ["fr", "en"]\n' if translation == "embedded" else ""
     head = (
         "# Written by `longeval simulate`; every key is explained in docs/reference/definition.md\n"
         f'[collection]\nname = "{name}"\nversion = "0.1.0"\n'
-        'languages = ["fr", "en"]\ntopics = "topics.tsv"\nlicence = "CC0-1.0"\n'
+        f'{languages}topics = "topics.tsv"\nlicence = "CC0-1.0"\n'
     )
     parts = [head]
     if any_page_time:

@@ -28,7 +28,6 @@ def run_bench(quick: bool = False) -> list[Row]:
         folder = Path(name)
         builder.simulate(folder / "world", params)
         head, *entries = (folder / "world/workflow.toml").read_text("utf-8").split(ENTRY)
-        head = head.replace('languages = ["fr", "en"]\n', 'languages = ["fr"]\n')
 
         def build(chosen: list[str], out: str) -> builder.BuildReport:
             definition = folder / "world" / f"{out}-{len(chosen)}.toml"

@@ -72,17 +72,9 @@ def _simulate(folder: Path, size: int, scale: float) -> None:
     builder.simulate(folder, params)
 
 
-def _without_translation(world: Path) -> Path:
-    """The definition of a world, in French alone."""
-    text = (world / "workflow.toml").read_text("utf-8")
-    path = world / "french.toml"
-    path.write_text(text.replace('languages = ["fr", "en"]\n', 'languages = ["fr"]\n'), "utf-8")
-    return path
-
-
 def _stages(world: Path, folder: Path, size: int) -> list[dict[str, object]]:
     """Build a world into a folder, and measure every stage."""
-    workflow, out = _without_translation(world), folder / "out"
+    workflow, out = world / "workflow.toml", folder / "out"
     raw = sum(p.stat().st_size for p in world.glob("[lc]*/*"))
     rows: list[dict[str, object]] = []
     for stage in STAGES:

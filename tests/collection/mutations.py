@@ -186,6 +186,10 @@ def _overlap(manifest: dict[str, Any]) -> None:
     manifest["definition"]["snapshots"][1]["start"] = "2022-06-15"
 
 
+def _claim_english(manifest: dict[str, Any]) -> None:
+    manifest["definition"]["collection"]["languages"] = ["fr", "en"]
+
+
 def _other_parameters(manifest: dict[str, Any]) -> None:
     manifest["units"]["select 2022-07"]["parameters"]["min_users"] = 99
 
@@ -364,6 +368,7 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
         "LB224",
         in_table(f"{LAST}/qrels", lambda rows: rows.head(0)),
     ),
+    "a language that nobody made": ("LB225", in_manifest(_claim_english)),
     "queries that are one in English": (
         "LB223",
         in_table(f"{FIRST}/queries", every(text_en="water")),

@@ -119,6 +119,17 @@ def _personal(reading: Reading) -> Iterator[Found]:
             )
 
 
+def _languages(reading: Reading) -> Iterator[Found]:
+    """Snapshots without any English text in a collection that is said to be in English too."""
+    if "en" not in reading.manifest["definition"].get("collection", {}).get("languages", ()):
+        return
+    english = pl.col("text_en").is_not_null().any()
+    for name, queries in reading.snapshots("queries"):
+        counts = queries.select(pl.len(), english=english).collect()
+        if counts["len"][0] and not counts["english"][0]:
+            yield f"snapshots/{name}/queries", "no query has an English text", counts["len"][0], ()
+
+
 def _collisions(reading: Reading) -> Iterator[Found]:
     """French queries that are one English text, and are not listed as such."""
     for name, queries in reading.snapshots("queries"):
@@ -214,5 +225,13 @@ CHECKS = (
         "a month that nobody could search, since every line of its log was of another format",
         "look at the rejects of the stages log, crawl and select",
         _empty,
+    ),
+    Check(
+        "LB225",
+        "texts are in the languages that the collection names",
+        "error",
+        "a collection of two languages whose English was never made",
+        "name a model in [translate], or leave `en` out of collection.languages",
+        _languages,
     ),
 )

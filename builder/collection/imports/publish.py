@@ -40,7 +40,15 @@ def publish_release(
     _compare(folder, names, limits, progress)
     write_frame(pl.DataFrame(schema=Topics.dtypes()), folder / "topics.parquet", Topics)
     has_documents = any(snapshot.documents for snapshot in snapshots)
-    defined = _define(name, version, layout, snapshots, root, has_documents=has_documents)
+    defined = _define(
+        name,
+        version,
+        layout,
+        snapshots,
+        root,
+        languages=["fr", "en"] if _has_english(folder, names) else ["fr"],
+        has_documents=has_documents,
+    )
     tables = _describe_tables(folder, names, limits)
     write_release_card(folder, defined, tables)
     main = {
@@ -56,6 +64,12 @@ def publish_release(
 
 def _table(folder: Path, snapshot: str, name: str) -> Table:
     return table_at(places.snapshot_folder(folder, snapshot), name, TABLES[name])
+
+
+def _has_english(folder: Path, snapshots: list[str]) -> bool:
+    tables = [_table(folder, snapshot, kind) for snapshot in snapshots for kind in MAIN[:2]]
+    english = pl.col("text_en").is_not_null().any()
+    return any(table.scan().select(english).collect().item() for table in tables if table.paths)
 
 
 def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
@@ -87,6 +101,7 @@ def _define(
     snapshots: list[ReleasedSnapshot],
     root: Path,
     *,
+    languages: list[str],
     has_documents: bool,
 ) -> dict[str, Any]:
     """What the version is made from, in the form that a build's manifest has."""
@@ -94,7 +109,7 @@ def _define(
         "collection": {
             "name": name,
             "version": version,
-            "languages": ["fr", "en"],
+            "languages": languages,
             "licence": "as stated by the release",
             "citation": "",
             "url": "",
