@@ -13,6 +13,7 @@ flagged so.
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from email.message import Message
 from functools import partial
 from itertools import chain
@@ -30,6 +31,8 @@ from builder.sources import Source
 HTML, TEXT = ("text/html", "application/xhtml+xml"), "text/plain"
 LARGE = 32 * 2**20
 """Bytes of an archive from which it pays to start processes that read its pages."""
+WORKER_BYTES = 256 * 2**20
+"""Memory that such a process takes."""
 BATCH_BYTES = 4 * 2**20
 BATCH_RECORDS = 512
 KINDS = (
@@ -46,9 +49,11 @@ FIRST_LINE = 16
 def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[Found]:
     """The pages of a WARC file; a damaged end is one more reject."""
     task, batches = partial(read_batch, params=params), _batches(source, params)
-    if limits.executor.is_here and limits.threads > 1 and source.path.stat().st_size >= LARGE:
+    count = min(limits.threads, limits.memory // WORKER_BYTES)
+    if limits.executor.is_here and count > 1 and source.path.stat().st_size >= LARGE:
         with closing(Processes()) as workers:  # one thread alone parses HTML at a time
-            yield from chain.from_iterable(workers.map(task, batches, limits))
+            some = replace(limits, threads=count)
+            yield from chain.from_iterable(workers.map(task, batches, some))
     else:
         yield from chain.from_iterable(map_buckets(task, batches, limits))
 
