@@ -4,10 +4,10 @@ In: a WARC file, plain or compressed by record. Out: numbered raw pages and reje
 revisits, resources and conversions are records here; requests, metadata and the like are not
 offered to anything. A revisit has no body: the fetch that it refers to stands for it. A resource is
 a page without an HTTP header, a conversion the text that somebody took from a page (WET files).
-Records are read here one after the other; what their bodies say is found by the executor
-(see `fetches`), some records at a time; those of large archives by other processes in any case. A
-record that the archive calls truncated is a page that is
-flagged so.
+A record that the archive calls truncated is a page that is flagged so.
+
+Records are read here one after the other; what their bodies say (see `fetches`) is found by the
+executor, some records at a time, and for large archives by other processes in any case.
 """
 
 import zlib
