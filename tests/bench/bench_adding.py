@@ -16,10 +16,10 @@ Row = dict[str, object]
 
 def run_bench(quick: bool = False) -> list[Row]:
     """One row for each part of the work: name, seconds, peer, peer_seconds, ratio."""
-    count = 4 if quick else 11
+    count = 2 if quick else 11
     params = Simulation(
         snapshots=count,
-        documents=1000 if quick else 40_000,
+        documents=300 if quick else 40_000,
         queries=100,
         impressions=10_000 if quick else 400_000,
         seed=5,

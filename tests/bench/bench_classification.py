@@ -36,8 +36,9 @@ long = {start = 2018-01-01, end = 2022-01-01}
 """
 
 
-def run_bench(posts: int = POSTS) -> list[dict[str, Any]]:
+def run_bench(quick: bool = False) -> list[dict[str, Any]]:
     """Time build and validation; one row per piece of work: name, seconds, and what was found."""
+    posts = POSTS // 20 if quick else POSTS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         world = simulate_posts(PostWorld(posts=posts, authors=posts // 5))

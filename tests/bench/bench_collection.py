@@ -38,7 +38,7 @@ Row = dict[str, object]
 def run_bench(quick: bool = False) -> list[Row]:
     """One row per piece of work: name, seconds, peer, peer_seconds, ratio, note."""
     with tempfile.TemporaryDirectory() as name:
-        version = write_version(Path(name), 20_000 if quick else 300_000)
+        version = write_version(Path(name), 5000 if quick else 300_000)
         return [bench_validate(version), bench_export(version)]
 
 

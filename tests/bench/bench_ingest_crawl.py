@@ -55,21 +55,22 @@ Row = dict[str, object]
 
 def run_bench(quick: bool = False) -> list[Row]:
     """One row per piece of work: name, seconds, peer, peer_seconds, ratio, note."""
-    rows = [bench_sampling(100_000 if quick else 1_000_000)]
+    rows = [bench_sampling(50_000 if quick else 1_000_000)]
     if SHARED.is_dir():
         rows.append(bench_main_text())
     with tempfile.TemporaryDirectory() as folder:
         if SHARED.is_dir():
             rows += bench_archive(write_archive(Path(folder), 1 if quick else 8))
-        crawl = write_crawl(Path(folder), 0.1 if quick else 0.5)
+        documents = 3000 if quick else 20_000
+        crawl = write_crawl(Path(folder), 0.03 if quick else 0.5, documents)
         rows += bench_lines(crawl)
-        rows.append(bench_memory(write_crawl(Path(folder), 0.5 if quick else 10.0)))
+        rows.append(bench_memory(write_crawl(Path(folder), 0.1 if quick else 10.0, documents)))
     return rows
 
 
-def write_crawl(folder: Path, gigabytes: float) -> Path:
+def write_crawl(folder: Path, gigabytes: float, documents: int = 20_000) -> Path:
     """A crawl of about this size: simulated pages, at as many hosts as are needed."""
-    lines = simulated_lines(folder / "world")
+    lines = simulated_lines(folder / "world", documents)
     path = folder / f"crawl-{gigabytes}.jsonl"
     with path.open("wb") as file:
         for copy in range(max(1, round(gigabytes * 10**9 / len(lines)))):
@@ -77,12 +78,12 @@ def write_crawl(folder: Path, gigabytes: float) -> Path:
     return path
 
 
-def simulated_lines(world: Path) -> bytes:
+def simulated_lines(world: Path, documents: int = 20_000) -> bytes:
     """A simulated crawl whose pages have the texts of several: about 4,900 characters, as
     LongEval's have."""
     if not world.exists():
         params = Simulation(
-            snapshots=1, documents=20_000, queries=50, impressions=500, malformed_rate=0
+            snapshots=1, documents=documents, queries=50, impressions=500, malformed_rate=0
         )
         builder.simulate(world, params)
     (source,) = (world / "crawls").iterdir()

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ import pyarrow.parquet as pq
 import builder
 from builder import Simulation
 from builder.pipeline import STAGES
+from tests.bench.peak import peak_bytes
 
 BLOCK = 2**22
 ROOT = Path(__file__).parents[2]
@@ -35,30 +37,48 @@ LEAST_SECONDS = 0.05
 MEMORY = os.environ.get("STAGES_MEMORY", "1GiB")
 RUN_ALONE = """
 import json, sys
-import builder
-from tests.bench.peak import peak_bytes
-workflow, out, until, memory = sys.argv[1:]
-report = builder.build(workflow, out, until=until, memory=memory, threads=2)
-seconds = sum(s.seconds for s in report.steps if s.ran and s.unit.stage.name == until)
-rows = sum(s.ledger.rows_in for s in report.steps if s.ran and s.unit.stage.name == until)
-peak = peak_bytes() // 2**20
-print(json.dumps({"seconds": seconds, "rows": rows, "peak_mib": peak}))
+from tests.bench.bench_stages import run_stage
+print(json.dumps(run_stage(*sys.argv[1:])))
 """
 
 
 def run_bench(quick: bool = False) -> list[dict[str, object]]:
-    """One row for each stage and size; `quick` takes small worlds, of two sizes."""
+    """One row for each stage and size; `quick` takes two small worlds, all in this process."""
     if world := os.environ.get("STAGES_WORLD"):
         with tempfile.TemporaryDirectory(prefix="bench-stages-", dir=world) as name:
-            return _stages(Path(world), Path(name), 1)
+            return _stages(Path(world), Path(name), 1, _apart)
     scale = float(os.environ.get("STAGES_SCALE", "0.2" if quick else "1"))
     rows: list[dict[str, object]] = []
     for size in SIZES[: 2 if quick else 3]:
         with tempfile.TemporaryDirectory(prefix="bench-stages-") as name:
             world = Path(name) / "world"
             _simulate(world, size, scale)
-            rows += _stages(world, Path(name), size)
+            rows += _stages(world, Path(name), size, run_stage if quick else _apart)
     return _with_growth(rows)
+
+
+def run_stage(workflow: str, out: str, stage: str, memory: str) -> dict[str, Any]:
+    """Run a stage whose inputs are there: seconds, rows, and the peak of this process so far."""
+    report = builder.build(workflow, out, until=stage, memory=memory, threads=2)
+    steps = [step for step in report.steps if step.ran and step.unit.stage.name == stage]
+    return {
+        "seconds": sum(step.seconds for step in steps),
+        "rows": sum(step.ledger.rows_in for step in steps if step.ledger is not None),
+        "peak_mib": peak_bytes() // 2**20,
+    }
+
+
+def _apart(*arguments: str) -> dict[str, Any]:
+    """`run_stage` in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_ALONE, *arguments],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def _simulate(folder: Path, size: int, scale: float) -> None:
@@ -72,21 +92,15 @@ def _simulate(folder: Path, size: int, scale: float) -> None:
     builder.simulate(folder, params)
 
 
-def _stages(world: Path, folder: Path, size: int) -> list[dict[str, object]]:
+def _stages(
+    world: Path, folder: Path, size: int, run: Callable[..., dict[str, Any]]
+) -> list[dict[str, object]]:
     """Build a world into a folder, and measure every stage."""
     workflow, out = world / "workflow.toml", folder / "out"
     raw = sum(p.stat().st_size for p in world.glob("[lc]*/*"))
     rows: list[dict[str, object]] = []
     for stage in STAGES:
-        arguments = [str(workflow), str(out), stage.name, MEMORY]
-        done = subprocess.run(
-            [sys.executable, "-c", RUN_ALONE, *arguments],
-            cwd=ROOT,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        found = run(str(workflow), str(out), stage.name, MEMORY)
         limit = _limit(world, stage.name, out)
         row: dict[str, object] = {"name": stage.name, "size": size, **found}
         row |= {"limit_seconds": limit, "times_limit": found["seconds"] / limit}

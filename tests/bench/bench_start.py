@@ -12,23 +12,26 @@ from builder import Simulation
 COMMAND = "from builder.cli import main; main()"
 
 
-def run_bench() -> list[dict[str, object]]:
-    """One row for each verb: the least of five runs."""
+def run_bench(quick: bool = False) -> list[dict[str, object]]:
+    """One row for each verb: the least of five runs; of two of a smaller collection where quick."""
+    repeats, documents = (2, 300) if quick else (5, 1500)
     with tempfile.TemporaryDirectory(prefix="bench-start-") as name:
         folder = Path(name)
-        world = Simulation(snapshots=3, documents=1500, queries=150, impressions=20_000)
+        world = Simulation(
+            snapshots=1 if quick else 3, documents=documents, queries=150, impressions=20_000
+        )
         builder.simulate(folder / "world", world)
         report = builder.build(folder / "world/workflow.toml", folder / "collection")
-        peer = _least("import polars")
+        peer = _least("import polars", repeats=repeats)
         rows: list[dict[str, object]] = [{"name": "import polars", "seconds": peer}]
         for verb in (["--help"], ["doctor"], ["validate", str(report.root)]):
-            seconds = _least(COMMAND, *verb)
+            seconds = _least(COMMAND, *verb, repeats=repeats)
             label = f"longeval {verb[0]}"
             rows.append({"name": label, "seconds": seconds, "times_peer": seconds / peer})
     return rows
 
 
-def _least(code: str, *arguments: str, repeats: int = 5) -> float:
+def _least(code: str, *arguments: str, repeats: int) -> float:
     seconds = []
     for _ in range(repeats):
         begun = time.perf_counter()
