@@ -52,6 +52,8 @@ SELECT DISTINCT g.number AS gone, c.number AS came
 FROM gone_pages AS g JOIN came_pages AS c USING (band, value)
 """
 
+ALIKE = "CREATE TEMP TABLE alike (gone BIGINT, came BIGINT)"
+
 CANDIDATES = """
 CREATE TEMP TABLE candidates AS
 SELECT g.doc_id AS gone_id, c.doc_id AS came_id
@@ -70,15 +72,11 @@ def propose(
     """Create `candidates`: `gone_id` and `came_id` of the pairs to compare in full."""
     for side, documents in (("gone", documents_from), ("came", documents_to)):
         _sketch_side(connection, side, documents, params.shingle, limits, progress)
-    alike = pl.concat(
-        [
-            pl.DataFrame(schema={"gone": pl.Int64, "came": pl.Int64}),
-            *_alike_by_sketch(connection, params.moved * LEAST_SHARE, limits.scratch),
-        ]
-    )
-    connection.register("alike", alike.to_arrow())
+    found = list(_alike_by_sketch(connection, params.moved * LEAST_SHARE, limits.scratch))
+    connection.execute(ALIKE)
+    for pairs in found:
+        append_rows(connection, "alike", pairs)
     connection.execute(CANDIDATES)
-    connection.unregister("alike")
 
 
 def _alike_by_sketch(

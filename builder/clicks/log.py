@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from builder.errors import DataError, FormatError, UsageError
 from builder.ingest.columns import LOGGED, Records, is_text
 from builder.ingest.impressions import detect_format, read_impressions
+from builder.ingest.parquet_bounds import is_list
 from builder.parameters import LogParameters
 from builder.progress import Progress
 from builder.sources import Source
@@ -180,8 +181,7 @@ def _offer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 def _fits(kind: pa.DataType, needed: pa.DataType) -> bool:
     """Whether a column can be taken for one of texts, of lists of texts or of lists of ranks."""
     if pa.types.is_list(needed):
-        is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-        return is_list and _fits(kind.value_type, needed.value_type)
+        return is_list(kind) and _fits(kind.value_type, needed.value_type)
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_integer(needed):

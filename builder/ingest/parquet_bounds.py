@@ -74,14 +74,15 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 def holds_bytes(kind: pa.DataType) -> bool:
     """Whether a column is of bytes or of lists of them: texts that their writer did not call so."""
-    return _is_bytes(kind.value_type if _is_list(kind) else kind)
+    return _is_bytes(kind.value_type if is_list(kind) else kind)
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a column is of lists, with offsets of either size."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
@@ -94,7 +95,7 @@ def _with_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _as_text(column: pa.Array) -> pa.Array:
-    kind = pa.list_(pa.string()) if _is_list(column.type) else pa.string()
+    kind = pa.list_(pa.string()) if is_list(column.type) else pa.string()
     try:
         return column.cast(kind)
     except pa.ArrowInvalid:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from builder.ingest.columns import is_text, text_lengths
 from builder.ingest.lines import LARGEST_RATIO, RATIO_APPLIES_FROM
-from builder.ingest.parquet_bounds import BATCH_BYTES, BombError, holds_bytes
+from builder.ingest.parquet_bounds import BATCH_BYTES, BombError, holds_bytes, is_list
 
 PART_BYTES = 2 * BATCH_BYTES
 VALUES = 2**20
@@ -58,9 +58,8 @@ def _text_paths(file: pq.ParquetFile, columns: Collection[str]) -> list[str]:
         name, _, inside = path.partition(".")
         if name in columns:
             kind = schema.field(name).type
-            is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-            value = kind.value_type if is_list else kind
-            if (is_list or not inside) and is_text(value):
+            value = kind.value_type if is_list(kind) else kind
+            if (is_list(kind) or not inside) and is_text(value):
                 found.append(path)
     return found
 
@@ -89,6 +88,6 @@ def unpacked_bytes(batch: pa.RecordBatch) -> int:
 def _unpacked(column: pa.Array) -> int:
     if pa.types.is_dictionary(column.type):
         return int(column.indices.nbytes + text_lengths(column).sum())
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+    if is_list(column.type):
         return _unpacked(column.flatten()) + 4 * len(column)
     return int(column.nbytes)

@@ -20,7 +20,7 @@ from builder.ingest.columns import Records, as_batch, compacted, examine, is_tex
 from builder.ingest.fields import OWN, rename
 from builder.ingest.impression import Impression, make_impression
 from builder.ingest.long_form import is_long
-from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
+from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches, is_list
 from builder.ingest.parquet_codes import coded_batches
 from builder.ingest.rejects import RejectError
 from builder.ingest.tabular import Offered
@@ -244,7 +244,7 @@ def _item(kind: pa.DataType) -> pa.DataType:
     Raises:
         TypeError: it is no list.
     """
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if is_list(kind):
         return kind.value_type
     raise TypeError(kind)
 
