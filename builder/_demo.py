@@ -70,7 +70,8 @@ def _sanity(root: Path) -> list[SanityRow] | None:
     collection = open_collection(root)
     try:
         return sanity_table(
-            [(name, collection.snapshot(name).folder) for name in collection.snapshots]
+            [(name, collection.snapshot(name).folder) for name in collection.snapshots],
+            collection.languages,
         )
     except MissingExtraError:
         return None

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import UsageError
+from builder.names import NAME_PATTERN
 from builder.parameters import Parameters, Section
-from builder.workflow import NAME_PATTERN
 
 WORKFLOW = "workflow.toml"
 TOPICS = "topics.tsv"

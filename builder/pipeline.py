@@ -274,6 +274,7 @@ STAGES = (
         reads=(same("documents"), same("queries"), same("qrels")),
         writes=(),
         section="export",
+        context=lambda w, _: {"languages": w.collection.languages},
     ),
     Stage(
         "changes",

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from builder.names import IN_WORDS
+
 EXPECTED = {
     "int_parsing": "expected an integer",
     "int_type": "expected an integer",
@@ -21,7 +23,7 @@ EXPECTED = {
     "less_than_equal": "expected at most {le}",
     "literal_error": "expected {expected}",
     "enum": "expected {expected}",
-    "string_pattern_mismatch": "expected a text that matches {pattern}",
+    "string_pattern_mismatch": "expected {pattern}",
     "string_too_short": "expected at least {min_length} characters",
     "too_short": "expected at least {min_length}",
     "finite_number": "expected a finite number",
@@ -35,5 +37,9 @@ def explained(error: Mapping[str, Any]) -> str:
     if wording is None:
         said = str(error["msg"]).removeprefix("Value error, ")
     else:
-        said = wording.format(**error.get("ctx", {}))
+        context = dict(error.get("ctx", {}))
+        if "pattern" in context:
+            pattern = context["pattern"]
+            context["pattern"] = IN_WORDS.get(pattern, f"a text that matches {pattern}")
+        said = wording.format(**context)
     return f"{said}; found {error['input']!r:.80}"

@@ -9,20 +9,17 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from builder.errors import DefinitionError
 from builder.models import EMBEDDED, embedded_model, is_embedded
+from builder.names import ENGLISH, FRENCH, LANGUAGE_PATTERN, NAME_PATTERN, VERSION_PATTERN
 from builder.parameters import Parameters, Section
 from builder.sources import Interval, Source
 from builder.wording import explained
 from schemas import SNAPSHOT_PATTERN
-
-NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
-FRENCH, ENGLISH = "fr", "en"
-VERSION_PATTERN = r"^\d+\.\d+\.\d+([a-z0-9.+-]*)$"
 
 
 class CollectionDefinition(Section):
@@ -34,7 +31,7 @@ class CollectionDefinition(Section):
         description="Semantic version. 0.x and pre-releases are drafts that a build may replace; "
         "any other version is immutable once published",
     )
-    languages: tuple[str, ...] = Field(
+    languages: tuple[Annotated[str, Field(pattern=LANGUAGE_PATTERN)], ...] = Field(
         default=(),
         max_length=2,
         description="Source language, then `en` for a translation; absent: French, and English "
@@ -251,6 +248,9 @@ def _settled(workflow: Workflow, file: Path) -> Workflow:
     languages, model = workflow.collection.languages, workflow.translate.model
     if not languages:
         languages = (FRENCH,) if model is None else (FRENCH, ENGLISH)
+    if languages == (ENGLISH, ENGLISH):
+        message = "expected another language than that of the translation, found 'en' twice"
+        raise DefinitionError(message, file, "collection.languages")
     if languages[1:] not in ((), (ENGLISH,)):
         message = f"expected {ENGLISH!r} as the language to translate to, found {languages[1]!r}"
         raise DefinitionError(message, file, "collection.languages")

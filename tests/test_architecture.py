@@ -28,6 +28,7 @@ FOUNDATION = {
     "keys",
     "sorting",
     "models",
+    "names",
     "notebook",
     "parameters",
     "plugins",

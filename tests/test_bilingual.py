@@ -57,7 +57,8 @@ def test_both_languages_are_valid_and_complete(bilingual: tuple[Path, BuildRepor
 def test_bm25_is_above_chance_in_both_languages(bilingual: tuple[Path, BuildReport]) -> None:
     _, report = bilingual
     collection = builder.open_collection(report.root)
-    rows = sanity_table([(name, collection.snapshot(name).folder) for name in collection.snapshots])
+    folders = [(name, collection.snapshot(name).folder) for name in collection.snapshots]
+    rows = sanity_table(folders, collection.languages)
     assert [(row.language, row.snapshot) for row in rows] == [
         ("fr", "2022-06"),
         ("fr", "2022-07"),
@@ -88,7 +89,7 @@ def test_bm25_finds_what_is_truly_relevant(
     held = qrels.join(snapshot.queries.collect(), on="query_id", how="semi")
     parts = sorted((snapshot.folder / "documents").glob("part-*.parquet"))
     queries = snapshot.folder / "queries.parquet"
-    run = bm25_snapshot(parts, queries, Bm25(language=language))  # type: ignore[arg-type]
+    run = bm25_snapshot(parts, queries, Bm25(language=language))
     assert held["query_id"].n_unique() > 15
     scores = Judge(held, parse_measures(["nDCG@10"])).score(run).values
     assert scores.mean() > 0.15

@@ -101,14 +101,14 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
         ("start = 2022-07-01", "start = 2022-06-15", "snapshots[1].start", "must be disjoint"),
         ("end = 2022-08-01", "end = 2022-07-01", "snapshots[1].end", "the interval is empty"),
         ('"2022-07"', '"2022-06"', "snapshots[1].name", "listed twice"),
-        ('"2022-07"', '"July"', "snapshots[1].name", "a text that matches"),
+        ('"2022-07"', '"July"', "snapshots[1].name", "expected a month such as 2022-06"),
         ("start = 2022-06-01", 'start = "2022-06-01"', "snapshots[0].start", "without quotes"),
         ('"skip"', '"never"', "clicks.no_click", "found 'never'"),
         (
             'version = "1.0.0"',
             'version = "1"',
             "collection.version",
-            "a text that matches",
+            "expected a version such as 1.0.0",
         ),
         ("topics =", 'train = ["2023-01"]\ntopics =', "collection.train", "unknown snapshot"),
         ("[clicks]", '[select]\nstop_lists = ["no"]\n[clicks]', "select.stop_lists[0]", "no such"),
@@ -181,6 +181,8 @@ def test_languages_and_translation_say_the_same(
     [
         ('"fr"', MODEL, "collection.languages: expected two languages, since translate.model"),
         ('"fr", "de"', MODEL, "collection.languages: expected 'en' as the language to translate"),
+        ('"en", "en"', MODEL, "collection.languages: expected another language than that of the"),
+        ('"../fr"', "", r"collection.languages\[0\]: expected a code of ISO 639"),
         ('"de", "en"', "", "translate.model: expected a model: the one that is shipped does not"),
     ],
 )

@@ -116,7 +116,9 @@ def attribute(
 def baseline(
     collection: Collection,
     out: Annotated[Path, typer.Option(help="Folder for the runs; one file a snapshot.")],
-    language: Annotated[str, typer.Option(help="fr as crawled, en as translated.")] = "fr",
+    language: Annotated[
+        str | None, typer.Option(help="One of the collection; default: that of its pages.")
+    ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Documents per query.")] = 1000,
     quiet: Quiet = False,
 ) -> None:
@@ -128,11 +130,13 @@ def baseline(
     from builder.evaluation import Bm25, bm25_snapshot, write_run
 
     opened = open_collection(collection)
-    parameters = Bm25(language=language, depth=depth)  # type: ignore[arg-type]  # checked there
+    chosen, suffix = opened.language(language)
+    parameters = Bm25(language=chosen, depth=depth)
     for name in opened.snapshots:
         folder = opened.snapshot(name).folder
         parts = sorted((folder / "documents").glob("part-*.parquet"))
-        run = bm25_snapshot(parts, folder / "queries.parquet", parameters, tag=f"bm25-{language}")
+        queries = folder / "queries.parquet"
+        run = bm25_snapshot(parts, queries, parameters, suffix=suffix, tag=f"bm25-{chosen}")
         path = out / f"{name}.txt.gz"
         write_run(run, path)
         if not quiet:
@@ -143,7 +147,7 @@ def sanity(
     collection: Collection,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Search every snapshot with BM25, in both languages, and compare with chance.
+    """Search every snapshot with BM25, in each language, and compare with chance.
 
     Example: longeval sanity demo/collection
     """
@@ -152,7 +156,7 @@ def sanity(
 
     opened = open_collection(collection)
     folders = [(name, opened.snapshot(name).folder) for name in opened.snapshots]
-    rows = sanity_table(folders)
+    rows = sanity_table(folders, opened.languages)
     if format is PlainFormat.JSON:
         say_json(sanity_shape(rows))
     else:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from builder.errors import FormatError
+from builder.names import LANGUAGE_PATTERN
 from schemas import SNAPSHOT_PATTERN
 
 
@@ -26,6 +27,10 @@ class _Claim(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+class _Collected(_Claim):
+    languages: list[Annotated[str, Field(pattern=LANGUAGE_PATTERN)]] = []
+
+
 class _Snapshot(_Claim):
     name: str = Field(pattern=SNAPSHOT_PATTERN)
     start: str
@@ -38,7 +43,7 @@ class _Imported(_Claim):
 
 
 class _Definition(_Claim):
-    collection: dict[str, Any] = {}
+    collection: _Collected = _Collected()
     snapshots: list[_Snapshot]
     parameters: dict[str, dict[str, Any]]
     imported: _Imported | None = None

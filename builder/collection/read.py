@@ -10,6 +10,7 @@ import polars as pl
 from builder.collection import layout
 from builder.collection.claims import read_manifest
 from builder.errors import UsageError
+from builder.names import suffixes_of
 from builder.notebook import html_table
 
 
@@ -90,6 +91,27 @@ class Collection:
         """One line that identifies the content."""
         return str(self.manifest["signature"])
 
+    @cached_property
+    def languages(self) -> dict[str, str]:
+        """The languages of its texts, its own first, with the suffix of their columns.
+
+        Raises:
+            DataError: the manifest names more than two.
+        """
+        return suffixes_of(self.manifest["definition"].get("collection", {}).get("languages", ()))
+
+    def language(self, name: str | None = None) -> tuple[str, str]:
+        """One of `languages` with its suffix; absent: that of the texts as they were found.
+
+        Raises:
+            UsageError: the collection is not in it.
+        """
+        chosen = next(iter(self.languages)) if name is None else name
+        if chosen not in self.languages:
+            known = " and ".join(self.languages)
+            raise UsageError(f"{self.path}: no texts in {chosen!r}; the collection is in {known}")
+        return chosen, self.languages[chosen]
+
     @property
     def snapshots(self) -> tuple[str, ...]:
         """Snapshot names in order of time."""
@@ -117,12 +139,12 @@ class Collection:
             raise UsageError(f"no table {name!r} in a collection; it has {', '.join(places)}")
         return pl.scan_parquet(self.path / f"{places[name]}.parquet")
 
-    def aligned(self, kind: str, *, language: str = "fr") -> pl.LazyFrame:
+    def aligned(self, kind: str, *, language: str | None = None) -> pl.LazyFrame:
         """Documents or queries of all snapshots in one frame, by their stable ids.
 
         Args:
             kind: `documents` or `queries`.
-            language: `fr` for the text as it was, `en` for its translation.
+            language: One of `languages`; absent: that of the texts as they were found.
 
         Returns:
             Columns `doc_id` or `query_id`, `snapshot`, `text`; in order of id, then of time.
@@ -131,17 +153,15 @@ class Collection:
             UsageError: another kind or language.
         """
         keys = {"documents": "doc_id", "queries": "query_id"}
-        suffixes = {"fr": "", "en": "_en"}
-        if kind not in keys or language not in suffixes:
-            raise UsageError(
-                f"expected documents or queries, in fr or en, found {kind!r} in {language!r}"
-            )
+        if kind not in keys:
+            raise UsageError(f"expected documents or queries, found {kind!r}")
+        suffix = self.language(language)[1]
         frames: list[pl.LazyFrame] = [
             getattr(self.snapshot(name), kind).select(
                 keys[kind],
                 snapshot=pl.lit(name),
                 place=pl.lit(place),
-                text=pl.col(f"text{suffixes[language]}"),
+                text=pl.col(f"text{suffix}"),
             )
             for place, name in enumerate(self.snapshots)
         ]

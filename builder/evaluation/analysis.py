@@ -1,4 +1,4 @@
-"""Text -> index terms, for the lexical baseline, in French and English.
+"""Text -> index terms, for the lexical baseline, in French, English and what Snowball stems.
 
 In: a column of texts. Out: index terms per text: lower-cased words without elisions ("l'eau" is
 "eau", "qu'il" is "il"), without stop words, stemmed (Snowball) and without accents, so that "sante"
@@ -7,7 +7,6 @@ finds "santé", as people type it. Every distinct word is analysed once.
 
 import unicodedata
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +15,30 @@ import polars as pl
 from builder.evaluation.extras import load
 from builder.evaluation.stopwords import STOP_WORDS
 
-Language = Literal["fr", "en"]
-
-_STEMMERS: dict[Language, str] = {"fr": "french", "en": "english"}
-_ELISIONS: dict[Language, str] = {
+_STEMMERS = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+    "tr": "turkish",
+}
+_ELISIONS = {
     "fr": r"\b(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu|presqu)'",
     "en": r"'(?:s|re|ve|ll|d|m)\b",
+    "it": r"\b(?:[cdlmnstv]|un|all|dall|dell|nell|sull|coll|quell|quest|sant|tutt)'",
 }
 _APOSTROPHES = ["\N{RIGHT SINGLE QUOTATION MARK}", "\N{MODIFIER LETTER APOSTROPHE}", "`", "´"]
 _LIGATURES = {"œ": "oe", "æ": "ae"}
@@ -34,17 +51,18 @@ class Analyzer:
     """Turns texts into ids of index terms, and keeps the vocabulary.
 
     Args:
-        language: `fr` or `en`.
+        language: Its code. Words of a language without a stemmer are terms as they stand; stop
+            words are known for `fr` and `en`.
 
     Raises:
         MissingExtraError: PyStemmer is not installed.
     """
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: str) -> None:
         self.vocabulary: dict[str, int] = {}
-        self._elision = _ELISIONS[language]
-        self._stop_words = {fold_accents(word) for word in STOP_WORDS[language]}
-        self._stem = _stemmer(_STEMMERS[language])
+        self._elision = _ELISIONS.get(language)
+        self._stop_words = {fold_accents(word) for word in STOP_WORDS.get(language, ())}
+        self._stem = _stemmer(_STEMMERS[language]) if language in _STEMMERS else str
         self._words: dict[str, int] = {}
 
     def words(self, texts: pl.Series) -> pl.Series:
@@ -52,7 +70,9 @@ class Analyzer:
         plain = texts.cast(pl.String).fill_null("").str.normalize("NFKC").str.to_lowercase()
         plain = plain.str.replace_many(dict.fromkeys(_APOSTROPHES, "'"))
         plain = plain.str.replace_many(_LIGATURES)
-        return plain.str.replace_all(self._elision, " ").str.extract_all(r"\w+")
+        if self._elision is not None:
+            plain = plain.str.replace_all(self._elision, " ")
+        return plain.str.extract_all(r"\w+")
 
     def term_ids(self, texts: pl.Series, *, grow: bool) -> list[npt.NDArray[np.int32]]:
         """Ids of the index terms of each text, in their order, repeated as often as they occur.

@@ -1,6 +1,6 @@
 """BM25 over a snapshot: the run beside which every other run is read.
 
-In: the documents and queries of a snapshot, in French or in English. Out: a `Run`.
+In: the documents and queries of a snapshot, in one of its languages. Out: a `Run`.
 Scores are those of Robertson & Zaragoza 2009 with the non-negative idf of Lucene, computed by
 bm25s; documents are read in batches and kept as term ids only.
 """
@@ -17,16 +17,12 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builder.errors import DataError, UsageError
-from builder.evaluation.analysis import Analyzer, Language
+from builder.evaluation.analysis import Analyzer
 from builder.evaluation.extras import load
+from builder.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
 from builder.progress import Progress, Silent
 from builder.trec.runs import DEFAULT_DEPTH, Run, check_depth
 
-_DOCUMENT_TEXT: dict[Language, tuple[str, str]] = {
-    "fr": ("title", "text"),
-    "en": ("title_en", "text_en"),
-}
-_QUERY_TEXT: dict[Language, str] = {"fr": "text", "en": "text_en"}
 _BATCH_ROWS = 2048
 
 
@@ -35,7 +31,7 @@ class Bm25:
     """Parameters of the baseline.
 
     Args:
-        language: Whose texts are searched: `fr` as crawled, `en` as translated.
+        language: What words are in, see `Analyzer`.
         k1: Saturation of term frequency.
         b: Normalisation by document length, from 0 to 1.
         depth: Documents to retrieve per query.
@@ -44,15 +40,15 @@ class Bm25:
         UsageError: a value is outside its range.
     """
 
-    language: Language = "fr"
+    language: str = "fr"
     k1: float = 1.2
     b: float = 0.75
     depth: int = DEFAULT_DEPTH
 
     def __post_init__(self) -> None:
         check_depth(self.depth)
-        if self.language not in _QUERY_TEXT or self.k1 < 0 or not 0 <= self.b <= 1:
-            raise UsageError(f"BM25: expected fr or en, k1 of at least 0 and b in [0, 1]: {self}")
+        if self.k1 < 0 or not 0 <= self.b <= 1:
+            raise UsageError(f"BM25: expected k1 of at least 0 and b in [0, 1]: {self}")
 
 
 def bm25_snapshot(
@@ -60,15 +56,18 @@ def bm25_snapshot(
     queries: Path,
     parameters: Bm25 | None = None,
     *,
+    suffix: str | None = None,
     tag: str = "bm25",
     progress: Progress | None = None,
 ) -> Run:
     """Search the documents of a published snapshot with its queries.
 
     Args:
-        documents: Parquet parts with `doc_id` and the title and text columns of the language.
-        queries: Parquet file with `query_id` and the text column of the language.
+        documents: Parquet parts with `doc_id` and columns of titles and texts.
+        queries: Parquet file with `query_id` and a column of texts.
         parameters: Language and constants; the defaults where absent.
+        suffix: Of the columns of texts, see `Collection.languages`; absent: that of translations
+            where the language is English.
         tag: Name of the run.
         progress: Told about every document.
 
@@ -78,8 +77,9 @@ def bm25_snapshot(
         MissingExtraError: the extra [baseline] is not installed.
     """
     parameters = parameters or Bm25()
-    texts = _documents(documents, parameters.language)
-    column = _QUERY_TEXT[parameters.language]
+    if suffix is None:
+        suffix = ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
+    texts, column = _documents(documents, suffix), f"text{suffix}"
     try:
         asked = pl.read_parquet(queries, columns=["query_id", column]).rename({column: "text"})
     except OSError as error:
@@ -89,9 +89,9 @@ def bm25_snapshot(
     return bm25(texts, asked, parameters, tag=tag, progress=progress)
 
 
-def _documents(parts: Sequence[Path], language: Language) -> Iterator[pl.DataFrame]:
-    """Batches of `doc_id` and `text`: title and text of the language, joined by a line end."""
-    title, text = _DOCUMENT_TEXT[language]
+def _documents(parts: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
+    """Batches of `doc_id` and `text`: title and text of a language, joined by a line end."""
+    title, text = f"title{suffix}", f"text{suffix}"
     for part in parts:
         try:
             file = pq.ParquetFile(part)

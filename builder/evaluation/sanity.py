@@ -1,4 +1,4 @@
-"""The sanity table of a collection: can plain BM25 find what was clicked, in both languages?
+"""The sanity table of a collection: can plain BM25 find what was clicked, in each language?
 
 In: a published collection. Out: for each language and snapshot the mean nDCG@10 and P@10 of BM25
 against its judgements, and the nDCG@10 against the same judgements given to other queries, which
@@ -6,10 +6,9 @@ is what chance reaches. Judgements attached to wrong queries, empty translations
 show here at once (LongEval 2023, table of baselines).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
@@ -20,7 +19,6 @@ from builder.evaluation.qrels import read_qrels
 from builder.progress import Progress, Silent
 from builder.trec.runs import Run
 
-LANGUAGES: tuple[Literal["fr", "en"], ...] = ("fr", "en")
 MEASURES = ("nDCG@10", "P@10")
 DEPTH = 100
 
@@ -30,7 +28,7 @@ class SanityRow:
     """BM25 on one snapshot in one language.
 
     Args:
-        language: `fr` as crawled, `en` as translated.
+        language: That of the texts that are searched.
         snapshot: Its name.
         queries: Judged queries.
         ndcg: Mean nDCG@10.
@@ -47,12 +45,16 @@ class SanityRow:
 
 
 def sanity_table(
-    snapshots: Sequence[tuple[str, Path]], *, progress: Progress | None = None
+    snapshots: Sequence[tuple[str, Path]],
+    languages: Mapping[str, str],
+    *,
+    progress: Progress | None = None,
 ) -> list[SanityRow]:
-    """Run BM25 on every snapshot, in English too where there is English.
+    """Run BM25 on every snapshot in every language that it has all queries in.
 
     Args:
         snapshots: Name and folder of each snapshot, in order of time.
+        languages: Each language with the suffix of its columns, as `Collection.languages`.
         progress: Told about every document.
 
     Raises:
@@ -60,26 +62,27 @@ def sanity_table(
     """
     told = progress or Silent()
     return [
-        _row(name, folder, language, told)
-        for language in LANGUAGES
+        _row(name, folder, Bm25(language=language, depth=DEPTH), suffix, told)
+        for language, suffix in languages.items()
         for name, folder in snapshots
-        if language == "fr" or _has_english(folder)
+        if _has_texts(folder, suffix)
     ]
 
 
-def _has_english(folder: Path) -> bool:
-    queries = pl.scan_parquet(folder / "queries.parquet").select("text_en").collect()["text_en"]
-    return len(queries) > 0 and queries.null_count() == 0
+def _has_texts(folder: Path, suffix: str) -> bool:
+    """Whether every query of a snapshot has a text; those of a release may lack English."""
+    texts = pl.scan_parquet(folder / "queries.parquet").select(f"text{suffix}").collect()
+    return texts.height > 0 and texts.to_series().null_count() == 0
 
 
-def _row(name: str, folder: Path, language: Literal["fr", "en"], progress: Progress) -> SanityRow:
+def _row(name: str, folder: Path, parameters: Bm25, suffix: str, progress: Progress) -> SanityRow:
     parts = sorted((folder / "documents").glob("part-*.parquet"))
-    parameters = Bm25(language=language, depth=DEPTH)
-    run = bm25_snapshot(parts, folder / "queries.parquet", parameters, progress=progress)
+    queries_file = folder / "queries.parquet"
+    run = bm25_snapshot(parts, queries_file, parameters, suffix=suffix, progress=progress)
     qrels = read_qrels(folder / "qrels.parquet")
     scores = [_means(judged, run) for judged in (qrels, exchanged(qrels))]
     queries = qrels["query_id"].n_unique()
-    return SanityRow(language, name, queries, scores[0][0], scores[0][1], scores[1][0])
+    return SanityRow(parameters.language, name, queries, scores[0][0], scores[0][1], scores[1][0])
 
 
 def _means(qrels: pl.DataFrame, run: Run) -> tuple[float, float]:

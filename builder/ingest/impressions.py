@@ -27,8 +27,8 @@ from builder.ingest.moments import LATEST
 from builder.ingest.parquet_bounds import BOMB, BombError
 from builder.ingest.parquet_rows import (
     Piece,
-    check_columns,
     coded_pieces,
+    known_columns,
     offered_rows,
     read_batch,
 )
@@ -149,6 +149,10 @@ def _table_rows(
     rows = read_rows(source, header, params)
     if is_long(header.names, params.fields):
         rows = join_rows(rows, params.fields)
+    yield from _renamed(rows, params)
+
+
+def _renamed(rows: Iterator[Offered], params: LogParameters) -> Iterator[Offered]:
     for number, row in rows:
         yield number, row if isinstance(row, str) else rename(row, params.fields)
 
@@ -159,10 +163,10 @@ def _parquet(
     try:
         size = source.path.stat().st_size
         with pq.ParquetFile(source.path) as file:
-            names = file.schema_arrow.names
-            check_columns(names, source, params, timed=interval is not None)
+            names = known_columns(file.schema_arrow, source, params, timed=interval is not None)
             if is_long(names, params.fields):
-                yield from _one_by_one(_joined(file, size, params), interval, params)
+                rows = join_rows(offered_rows(file, size, names), params.fields)
+                yield from _one_by_one(_renamed(rows, params), interval, params)
             else:
                 work = partial(read_batch, interval=interval, params=params)
                 seen, faults = 0, list[str]()
@@ -182,8 +186,3 @@ def _believed(pieces: Iterator[Piece], faults: list[str]) -> Iterator[Piece]:
         yield from pieces
     except BombError:
         faults.append(BOMB)
-
-
-def _joined(file: pq.ParquetFile, size: int, params: LogParameters) -> Iterator[Offered]:
-    for number, row in join_rows(offered_rows(file, size), params.fields):
-        yield number, row if isinstance(row, str) else rename(row, params.fields)

@@ -79,8 +79,15 @@ def parse_page(line: bytes, params: CrawlParameters = AS_OURS) -> RawPage:
     """
     if not line.strip():
         raise RejectError("blank_line")
-    record = parse_object(line)
-    names = names_of(params.fields)
+    return page_of(parse_object(line), names_of(params.fields), params)
+
+
+def page_of(record: dict[str, Any], names: Names, params: CrawlParameters = AS_OURS) -> RawPage:
+    """The page of a record.
+
+    Raises:
+        RejectError: a field is missing or of the wrong type; the message is the reason.
+    """
     time, text = _first(record, *names.times), _first(record, *names.texts)
     return check_page(pick(record, names.url), time, pick(record, names.title), text, params)
 

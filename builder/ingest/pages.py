@@ -8,7 +8,7 @@ and rules are dealt with by the block.
 import zlib
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -18,9 +18,10 @@ from builder.errors import FormatError
 from builder.executors import in_order
 from builder.ingest.fetches import Found
 from builder.ingest.lines import Chunk, open_plain, read_chunks
-from builder.ingest.page import Names, RawPage, check_page, names_of
+from builder.ingest.nested import named
+from builder.ingest.page import Names, RawPage, names_of, page_of
 from builder.ingest.page_lines import raw_frame, read_page_lines
-from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
+from builder.ingest.parquet_rows import offered_rows
 from builder.ingest.rejects import RejectError
 from builder.ingest.texts import normalise_texts, one_line, url_keys
 from builder.ingest.warc import read_warc
@@ -153,39 +154,29 @@ def _head(source: Source) -> bytes:
 def _read_parquet(source: Source, params: CrawlParameters) -> Iterator[Found]:
     try:
         with pq.ParquetFile(source.path) as file:
-            names = _columns(file.schema_arrow.names, source, names_of(params.fields))
-            number, size = 0, source.path.stat().st_size
-            wanted = [n for n in names if n]
-            try:
-                for batch in bounded_batches(file, size, ROWS, AT_ONCE, wanted):
-                    columns = [batch[n].to_pylist() if n else [None] * len(batch) for n in names]
-                    for url, time, title, text in zip(*columns, strict=True):
-                        number += 1
-                        yield number, _checked(url, time, title, text, params)
-            except BombError:
-                yield number + 1, BOMB
+            names, size = names_of(params.fields), source.path.stat().st_size
+            columns = _columns(file.schema_arrow, source, names)
+            for number, record in offered_rows(file, size, columns, ROWS, AT_ONCE):
+                yield number, _checked(record, names, params)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
 
 
-def _checked(
-    url: object, time: object, title: object, text: object, params: CrawlParameters
-) -> RawPage | str:
+def _checked(record: dict[str, Any] | str, names: Names, params: CrawlParameters) -> RawPage | str:
     try:
-        return check_page(url, time, title, text, params)
+        return record if isinstance(record, str) else page_of(record, names, params)
     except RejectError as reject:
         return str(reject)
 
 
-def _columns(found: list[str], source: Source, names: Names) -> tuple[str, str, str | None, str]:
-    """The columns of address, time, title (None where absent) and text."""
-    time = next((name for name in names.times if name in found), None)
-    text = next((name for name in names.texts if name in found), None)
-    if names.url not in found or time is None or text is None:
+def _columns(schema: pa.Schema, source: Source, names: Names) -> list[str]:
+    """The names that lead to columns: of the address, of times, of texts, and perhaps the title."""
+    found = set(named(schema, names.all))
+    if not (names.url in found and found & set(names.times) and found & set(names.texts)):
         raise FormatError(
             f"expected the columns {names.url}, {' or '.join(names.times)}, "
-            f"{' or '.join(names.texts)} and perhaps {names.title}, found {', '.join(found)}; "
-            "name them in [crawl.fields]",
+            f"{' or '.join(names.texts)} and perhaps {names.title}, found "
+            f"{', '.join(schema.names)}; name them in [crawl.fields]",
             source.name,
         )
-    return names.url, time, names.title if names.title in found else None, text
+    return [name for name in names.all if name in found]

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.ingest.lines import LARGEST_RATIO, RATIO_APPLIES_FROM
+from builder.ingest.nested import selected
 
 BATCH_BYTES = 32 * 2**20
 BOMB = "decompression_bomb"
@@ -36,7 +37,7 @@ def bounded_batches(
         size: Its bytes on disk.
         rows: Most rows of a batch.
         at_once: Rows that are unpacked together: so often the longest text is held.
-        columns: Those that are read; None: all.
+        columns: Names that lead to those that are read (`nested`); None: all.
 
     Raises:
         BombError: it unpacks to more than `LARGEST_RATIO` times its size; batches before are given.
@@ -45,7 +46,8 @@ def bounded_batches(
     seen = held = count = 0
     pieces: list[pa.RecordBatch] = []
     for batch in file.iter_batches(at_once, columns=columns, use_threads=False):
-        piece = _with_texts(batch.cast(_plain_schema(batch.schema)))
+        chosen = batch if columns is None else selected(batch, columns)
+        piece = _with_texts(chosen.cast(_plain_schema(chosen.schema)))
         seen, held, count = seen + piece.nbytes, held + piece.nbytes, count + len(piece)
         pieces.append(piece)
         if count >= rows or held >= BATCH_BYTES or seen > most:

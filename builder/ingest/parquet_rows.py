@@ -3,8 +3,7 @@
 One row is an impression, or a result in the long form (see `long_form`).
 """
 
-from collections.abc import Iterator
-from functools import reduce
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from builder.ingest.columns import Records, as_batch, compacted, examine, is_tex
 from builder.ingest.fields import OWN, rename
 from builder.ingest.impression import Impression, make_impression
 from builder.ingest.long_form import is_long
+from builder.ingest.nested import column_of, leads_to, named
 from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches, is_list
 from builder.ingest.parquet_codes import coded_batches
 from builder.ingest.rejects import RejectError
@@ -37,19 +37,19 @@ Piece = tuple[int, pa.RecordBatch]
 """Consecutive rows of a file, and the number of the first of them."""
 
 
-def check_columns(
-    names: list[str], source: Source, params: LogParameters, *, timed: bool = True
-) -> None:
-    """Compare the columns of a file with those that are needed; `timed`: whether one of times is.
+def known_columns(
+    schema: pa.Schema, source: Source, params: LogParameters, *, timed: bool = True
+) -> list[str]:
+    """The names of `[log.fields]` that lead to columns of a file; `timed`: one of times is needed.
 
     Raises:
-        FormatError: one is missing.
+        FormatError: one that is needed is missing.
     """
-    fields = params.fields
-    shown = fields.url if is_long(names, fields) else fields.results
+    fields, names = params.fields, schema.names
+    found = named(schema, fields.model_dump().values())
+    shown = fields.url if is_long(found, fields) else fields.results
     told = [*([fields.time] if timed else []), fields.query]
-    wanted = {*told, shown}
-    missing = sorted(n for n in wanted if n not in names and n.partition(".")[0] not in names)
+    missing = sorted({*told, shown} - set(found))
     if missing:
         raise FormatError(
             f"expected the columns {', '.join(told)}, {fields.results} (or "
@@ -57,6 +57,7 @@ def check_columns(
             f"found {', '.join(names)}",
             source.name,
         )
+    return found
 
 
 def coded_pieces(path: Path, params: LogParameters) -> Iterator[Piece]:
@@ -86,14 +87,27 @@ def _roots(name: str) -> tuple[str, str]:
     return name, name.partition(".")[0]
 
 
-def batches(file: pq.ParquetFile, size: int) -> Iterator[Piece]:
-    """Rows of a file of some bytes with the number of the first; moments in microseconds at most.
+def batches(
+    file: pq.ParquetFile,
+    size: int,
+    columns: Sequence[str] | None = None,
+    rows: int = ROWS,
+    at_once: int = AT_ONCE,
+) -> Iterator[Piece]:
+    """Rows of a file with the number of the first; moments in microseconds at most.
+
+    Args:
+        file: The file.
+        size: Its bytes on disk.
+        columns: Names that lead to those that are read; None: all.
+        rows: Most rows of a batch.
+        at_once: Rows that are unpacked together.
 
     Raises:
         BombError: it unpacks to more than is believed.
     """
     number = 1
-    for batch in bounded_batches(file, size, ROWS, AT_ONCE):
+    for batch in bounded_batches(file, size, rows, at_once, columns):
         yield number, _coarser(batch)
         number += batch.num_rows
 
@@ -143,11 +157,17 @@ def _add_singly(
         records.impressions.append(as_batch(impressions))
 
 
-def offered_rows(file: pq.ParquetFile, size: int) -> Iterator[Offered]:
-    """Every row of a file of some bytes by its number, without its null values."""
+def offered_rows(
+    file: pq.ParquetFile,
+    size: int,
+    columns: Sequence[str],
+    rows: int = ROWS,
+    at_once: int = AT_ONCE,
+) -> Iterator[Offered]:
+    """Every row of a file by its number, without its null values; see `batches`."""
     number = 0
     try:
-        for first, batch in batches(file, size):
+        for first, batch in batches(file, size, columns, rows, at_once):
             number = first + batch.num_rows - 1
             yield from enumerate(rows_of(batch), first)
     except BombError:
@@ -179,20 +199,20 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """The column of a name, or of its parts one inside the other; nulls without one.
+    """The column that a name leads to; nulls without one.
 
     Raises:
-        KeyError: there are both.
+        KeyError: there may be two.
     """
     names = batch.schema.names
-    first, *parts = name.split(".")
-    if name in names and parts and first in names:
+    if name in names and _is_below(name, names):
         raise KeyError(name)
-    if name in names:
-        return batch[name]
-    if parts and first in names:
-        return reduce(pc.struct_field, parts, batch[first])
-    return pa.nulls(batch.num_rows)
+    return column_of(batch, name) if leads_to(batch.schema, name) else pa.nulls(batch.num_rows)
+
+
+def _is_below(name: str, names: list[str]) -> bool:
+    root, dot, _ = name.partition(".")
+    return bool(dot) and root in names
 
 
 def _times(times: pa.Array) -> pa.Array:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from builder.names import LABEL_PATTERN
 from builder.parameters.section import Positive, Section, Share
 
 
@@ -52,9 +53,9 @@ class SelectParameters(Section):
 class VerdictFilter(Section):
     """`[[verdicts.filters]]`: what to leave out by the verdicts of lists and plug-ins."""
 
-    name: str = Field(pattern=r"^[a-z0-9_]+$", description="Name of the rule in the funnel")
+    name: str = Field(pattern=LABEL_PATTERN, description="Name of the rule in the funnel")
     kind: Literal["query", "user", "document"] = Field(description="What is left out")
-    label: str = Field(pattern=r"^[a-z0-9_]+$", description="Label such as adult or bot")
+    label: str = Field(pattern=LABEL_PATTERN, description="Label such as adult or bot")
     min_score: Share = Field(default=0.5, description="Least score that counts")
     source: str | None = Field(default=None, description="One list or plug-in; absent: any")
 

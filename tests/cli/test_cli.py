@@ -56,7 +56,7 @@ def test_wrong_usage_exits_2(arguments: tuple[str, ...], capsys: Captured) -> No
         ("start = 2022-07-01", "start = 2022-06-20", (), "snapshots[1].start: 2022-07"),
         ("", "", ("--snapshot", "2023-01"), "--snapshot: unknown snapshot '2023-01'"),
         ("version = ", "version ", (), "not valid TOML"),
-        ('"0.1.0"', '"one"', (), "collection.version: expected a text that matches"),
+        ('"0.1.0"', '"one"', (), "collection.version: expected a version such as 1.0.0"),
     ],
 )
 def test_wrong_definitions_exit_2_and_name_file_and_key(

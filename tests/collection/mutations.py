@@ -368,6 +368,10 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
         "LB224",
         in_table(f"{LAST}/qrels", lambda rows: rows.head(0)),
     ),
+    "a snapshot without anything relevant": (
+        "LB224",
+        in_table(f"{LAST}/qrels", every(grade=0)),
+    ),
     "a language that nobody made": ("LB225", in_manifest(_claim_english)),
     "queries that are one in English": (
         "LB223",

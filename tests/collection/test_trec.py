@@ -114,6 +114,7 @@ def test_a_snapshot_in_both_languages(tmp_path: Path) -> None:
         params=ExportParameters(),
         limits=Limits(tmp_path),
         progress=Silent(),
+        languages=("fr", "en"),
     )
     assert (ledger.rows_in, ledger.rows_out) == (2, 2)
     assert (out / "qrels.txt").read_text() == f"{query} 0 {ids[1]} 2\n"

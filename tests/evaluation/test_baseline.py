@@ -93,7 +93,7 @@ def test_wrong_documents() -> None:
         bm25([], queries(q="eau"))
     with pytest.raises(DataError, match="an id twice"):
         bm25([documents(a="eau"), documents(a="feu")], queries(q="eau"))
-    for wrong in ({"language": "de"}, {"k1": -1}, {"b": 2}, {"depth": 0}):
+    for wrong in ({"k1": -1}, {"b": 2}, {"depth": 0}):
         with pytest.raises(UsageError, match="expected"):
             Bm25(**wrong)
 

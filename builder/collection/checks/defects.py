@@ -9,6 +9,7 @@ import polars as pl
 
 from builder.collection.checks.finding import Check, Found
 from builder.collection.checks.reading import Reading
+from builder.names import ENGLISH_SUFFIX
 from builder.queries.matching import match_topics
 from builder.queries.personal import personal_data
 
@@ -121,7 +122,7 @@ def _personal(reading: Reading) -> Iterator[Found]:
 
 def _languages(reading: Reading) -> Iterator[Found]:
     """Snapshots without any English text in a collection that is said to be in English too."""
-    if "en" not in reading.manifest["definition"].get("collection", {}).get("languages", ()):
+    if ENGLISH_SUFFIX not in reading.collection.languages.values():
         return
     english = pl.col("text_en").is_not_null().any()
     for name, queries in reading.snapshots("queries"):
@@ -150,7 +151,10 @@ def _collisions(reading: Reading) -> Iterator[Found]:
 
 
 def _empty(reading: Reading) -> Iterator[Found]:
-    """Tables without a row that a snapshot needs; a release may hold its labels back."""
+    """Tables without a row that a snapshot needs, and labels without one that is relevant.
+
+    A release may hold its labels back.
+    """
     needed = {"queries", "documents"} if reading.has_documents else {"queries"}
     needed |= set() if reading.is_imported else {"qrels"}
     for where, facts in reading.facts.items():
@@ -158,6 +162,10 @@ def _empty(reading: Reading) -> Iterator[Found]:
         is_needed = room.startswith("snapshots/") and name in needed
         if is_needed and facts.is_readable and not facts.rows:
             yield where, f"there are no {name}", 1, ()
+    for name, qrels in reading.snapshots("qrels"):
+        counts = qrels.select(pl.len(), pl.col("grade").max()).collect()
+        if counts["len"][0] and counts["grade"][0] == 0:
+            yield f"snapshots/{name}/qrels", "no document is relevant", counts["len"][0], ()
 
 
 CHECKS = (
@@ -220,10 +228,10 @@ CHECKS = (
     ),
     Check(
         "LB224",
-        "a snapshot has documents, queries and judgements",
+        "a snapshot has documents, queries, judgements, and some that are relevant",
         "warning",
         "a month that nobody could search, since every line of its log was of another format",
-        "look at the rejects of the stages log, crawl and select",
+        "look at the rejects of the stages log, crawl and select, and at how grades are cut",
         _empty,
     ),
     Check(

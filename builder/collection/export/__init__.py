@@ -5,7 +5,7 @@ escaped and what the layout cannot hold, and `SHA256SUMS`.
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,13 +21,13 @@ from builder.progress import Progress, Silent
 from builder.store import PARTIAL, canonical_json
 
 DESCRIPTION = "longeval-export.json"
-Writer = Callable[[Collection, Path, tuple[str, ...], int, Progress], None]
+Writer = Callable[[Collection, Path, Mapping[str, str], int, Progress], None]
 
 
 def _export_trec(
     collection: Collection,
     out: Path,
-    languages: tuple[str, ...],
+    languages: Mapping[str, str],
     max_bytes: int,
     progress: Progress,
 ) -> None:
@@ -73,7 +73,7 @@ def export(
         collection: A version folder, or one above it.
         layout: One of `LAYOUTS`.
         out: A folder that does not exist yet, or an empty one.
-        languages: `fr`, `en`; default: all that the collection has.
+        languages: Such as `fr`, `en`; default: all that the collection has.
         max_file_bytes: A file of documents ends with the one that fills it.
         progress: Where progress goes.
 
@@ -112,19 +112,19 @@ def export(
     return target
 
 
-def _languages(collection: Collection, asked: tuple[str, ...]) -> tuple[str, ...]:
-    has = SnapshotTables(collection, collection.snapshots[0]).languages
+def _languages(collection: Collection, asked: tuple[str, ...]) -> dict[str, str]:
+    has = collection.languages
     missing = sorted({*asked} - {*has})
     if missing:
         raise UsageError(
             f"{collection.path}: the collection is in {', '.join(has)}, not in "
             f"{', '.join(missing)}; leave --language out, or build it with [translate] model"
         )
-    return tuple(language for language in has if not asked or language in asked)
+    return {name: suffix for name, suffix in has.items() if not asked or name in asked}
 
 
 def _describe(
-    collection: Collection, layout: str, languages: tuple[str, ...], folder: Path
+    collection: Collection, layout: str, languages: Mapping[str, str], folder: Path
 ) -> None:
     described = {
         "collection": collection.signature,

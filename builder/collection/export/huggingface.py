@@ -8,6 +8,7 @@ The files are those of the version, byte by byte.
 """
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from builder.collection.card import configurations, front_matter
@@ -24,7 +25,7 @@ KINDS = ("documents", "queries", "qrels")
 def export_huggingface(
     collection: Collection,
     out: Path,
-    languages: tuple[str, ...],  # noqa: ARG001 - all are columns of the same tables
+    languages: Mapping[str, str],  # noqa: ARG001 - all are columns of the same tables
     max_bytes: int,  # noqa: ARG001 - files are those of the version
     progress: Progress,  # noqa: ARG001 - files are copied whole
 ) -> None:

@@ -13,6 +13,7 @@ this layout, so none are named.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from string import ascii_uppercase
 
@@ -28,10 +29,10 @@ from builder.collection.export.files import (
     write_queries,
     write_topics,
 )
-from builder.collection.export.longeval_web import ARRAY, FOLDERS
+from builder.collection.export.longeval_web import ARRAY, FOLDERS, check_languages
 from builder.collection.export.source import SnapshotTables
-from builder.collection.export.trec import SUFFIXES
 from builder.collection.read import Collection
+from builder.names import SOURCE_SUFFIX
 from builder.progress import Progress
 
 LOST = (
@@ -45,17 +46,22 @@ JUDGEMENTS = "longeval-relevance-judgements"
 def export_longeval_2023(
     collection: Collection,
     out: Path,
-    languages: tuple[str, ...],
+    languages: Mapping[str, str],
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    """Write a collection into a folder: the first snapshot to train on, later ones to test."""
+    """Write a collection into a folder: the first snapshot to train on, later ones to test.
+
+    Raises:
+        DataError: it is not French.
+    """
+    check_languages(collection)
     for place, name in enumerate(collection.snapshots):
         snapshot = SnapshotTables(collection, name)
         label = label_of(place, name)
         home = out / "publish" if place == 0 else out / "test-collection" / label
-        for language in languages:
-            _write(snapshot, home / FOLDERS[language], language, place == 0, max_bytes, progress)
+        for language, suffix in languages.items():
+            _write(snapshot, home / FOLDERS[language], suffix, place == 0, max_bytes, progress)
         _write_judgements(snapshot, home / "French", out / JUDGEMENTS, label)
 
 
@@ -71,17 +77,16 @@ def label_of(place: int, snapshot: str) -> str:
 def _write(
     snapshot: SnapshotTables,
     home: Path,
-    language: str,
+    suffix: str,
     first: bool,
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    suffix = SUFFIXES[language]
     texts = trec_texts(snapshot.documents, suffix, progress)
     write_documents(Parts(home / "Documents" / "Trec", _trec_name, max_bytes), texts)
     objects = json_texts(snapshot.documents, suffix, progress)
     write_documents(Parts(home / "Documents" / "Json", _json_name, max_bytes, ARRAY), objects)
-    if language == "fr":
+    if suffix == SOURCE_SUFFIX:
         write_addresses(home / ("urls.txt" if first else "Documents/urls.txt"), snapshot.documents)
     queries = snapshot.query_texts(suffix)
     parts = {"queries": queries}

@@ -13,6 +13,7 @@ Ids are numbers, as in the original (see `numbers`); `<DOCNO>` says `doc` before
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -28,11 +29,12 @@ from builder.collection.export.files import (
 )
 from builder.collection.export.numbers import check_numbers, number_of
 from builder.collection.export.source import SnapshotTables
-from builder.collection.export.trec import SUFFIXES
 from builder.collection.read import Collection
+from builder.errors import DataError
+from builder.names import ENGLISH, FRENCH
 from builder.progress import Progress
 
-FOLDERS = {"fr": "French", "en": "English"}
+FOLDERS = {FRENCH: "French", ENGLISH: "English"}
 TRAIN = "LongEval Train Collection"
 ARRAY = ("[\n", ",\n", "\n]\n")
 LOST = (
@@ -49,36 +51,52 @@ CREATE TABLE mapping (
 def export_longeval_web(
     collection: Collection,
     out: Path,
-    languages: tuple[str, ...],
+    languages: Mapping[str, str],
     max_bytes: int,
     progress: Progress,
 ) -> None:
     """Write a collection into a folder.
 
     Raises:
-        DataError: two ids have one number.
+        DataError: it is not French, or two ids have one number.
     """
+    check_languages(collection)
     snapshots = [SnapshotTables(collection, name) for name in collection.snapshots]
     for name, what in (("doc_id", "documents"), ("query_id", "queries")):
         tables = [s.documents if what == "documents" else s.queries for s in snapshots]
         found = pl.concat([table.scan().select(name) for table in tables]).unique().collect()
         check_numbers(found[name], what)
     for place, snapshot in enumerate(snapshots):
-        for language in languages:
+        for language, suffix in languages.items():
             prior = list(collection.snapshots[:place][::-1])
-            _write(snapshot, out, language, prior, max_bytes, progress)
-    _write_mapping(snapshots, out / FOLDERS["fr"] / "collection_db.db")
+            _write(snapshot, out, language, suffix, prior, max_bytes, progress)
+    _write_mapping(snapshots, out / FOLDERS[FRENCH] / "collection_db.db")
+
+
+def check_languages(collection: Collection) -> None:
+    """Make sure that the folders of the layout are there for the collection's languages.
+
+    Raises:
+        DataError: they are not.
+    """
+    own = next(iter(collection.languages))
+    if own != FRENCH:
+        raise DataError(
+            f"{collection.path}: the layout has places for French and its English translation, "
+            f"the collection is in {own!r}; export it as trec or huggingface"
+        )
 
 
 def _write(
     snapshot: SnapshotTables,
     out: Path,
     language: str,
+    suffix: str,
     prior: list[str],
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    home, suffix = out / FOLDERS[language] / TRAIN, SUFFIXES[language]
+    home = out / FOLDERS[language] / TRAIN
     name = f"{snapshot.name}_{language}"
     docno = pl.format("doc{}", number_of("doc_id"))
     texts = trec_texts(snapshot.documents, suffix, progress, docno)

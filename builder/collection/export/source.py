@@ -1,11 +1,10 @@
 """What an export reads: the tables of one snapshot of a published collection."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import polars as pl
 
-from builder.collection.export.trec import languages_of
+from builder.collection.export.trec import query_texts
 from builder.collection.read import Collection
 from builder.tables import Table, table_at
 from schemas import Documents, Qrels, Queries
@@ -36,15 +35,9 @@ class SnapshotTables:
         """Judgements."""
         return self._table("qrels", Qrels)
 
-    @cached_property
-    def languages(self) -> tuple[str, ...]:
-        """Languages it is in."""
-        return languages_of(self.queries)
-
     def query_texts(self, suffix: str) -> pl.DataFrame:
-        """`query_id`, `text` and `split` of all queries in one language."""
-        columns = ("query_id", pl.col(f"text{suffix}").alias("text"), "split")
-        return self.queries.scan().select(*columns).collect()
+        """`query_id`, `text` and `split` of the queries that have a text in a language."""
+        return query_texts(self.queries, suffix).collect()
 
     def judgements(self) -> pl.DataFrame:
         """`query_id`, `doc_id` and `grade` of all judgements."""

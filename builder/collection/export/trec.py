@@ -10,6 +10,7 @@ urls.tsv                           docid<TAB>url
 Page text that imitates a tag of the format is escaped, reversibly: see `markup`.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -23,13 +24,11 @@ from builder.collection.export.files import (
     write_queries,
     write_topics,
 )
+from builder.names import suffixes_of
 from builder.parameters import ExportParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Ledger, RejectWriter, Table
-
-SUFFIXES = {"fr": "", "en": "_en"}
-"""Suffix of the columns of a language."""
 
 
 def export_trec(
@@ -41,23 +40,18 @@ def export_trec(
     params: ExportParameters,
     limits: Limits,  # noqa: ARG001 - every stage has them
     progress: Progress,
+    languages: Sequence[str],
 ) -> Ledger:
-    """Write a snapshot as TREC documents, topics and qrels, in every language it has."""
+    """Write a snapshot as TREC documents, topics and qrels, in every language of the collection."""
     ledger = Ledger("documents")
     with RejectWriter(out, "trec", ledger):
         if params.trec:
-            languages = languages_of(queries)
+            suffixes = suffixes_of(languages)
             rows = write_trec(
-                out, documents, queries, qrels, languages, params.max_file_bytes, progress
+                out, documents, queries, qrels, suffixes, params.max_file_bytes, progress
             )
             ledger.rows_in = ledger.rows_out = rows
     return ledger
-
-
-def languages_of(queries: Table) -> tuple[str, ...]:
-    """Languages of a snapshot: English only where it was translated."""
-    translated = queries.scan().select("text_en").collect()["text_en"].null_count() == 0
-    return ("fr", "en") if translated else ("fr",)
 
 
 def write_trec(
@@ -65,22 +59,38 @@ def write_trec(
     documents: Table,
     queries: Table,
     qrels: Table,
-    languages: tuple[str, ...],
+    languages: Mapping[str, str],
     max_bytes: int,
     progress: Progress,
 ) -> int:
-    """Write a snapshot into a folder; returns its documents."""
+    """Write a snapshot into a folder; returns its documents.
+
+    Args:
+        out: The folder.
+        documents: Its documents.
+        queries: Its queries.
+        qrels: Its judgements.
+        languages: Those to write, with the suffix of their columns.
+        max_bytes: A file of documents ends with the one that fills it.
+        progress: Counts documents.
+    """
     rows = 0
-    for language in languages:
-        suffix, folder = SUFFIXES[language], out / language
+    for language, suffix in languages.items():
+        folder = out / language
         texts = trec_texts(documents, suffix, progress)
         rows = write_documents(Parts(folder / "documents", _part, max_bytes), texts)
-        frame = queries.scan().select("query_id", text=f"text{suffix}").collect()
+        frame = query_texts(queries, suffix).collect()
         write_queries(folder / "topics.tsv", frame)
         write_topics(folder / "topics.trec", frame)
     write_qrels(out / "qrels.txt", judgements(qrels))
     write_addresses(out / "urls.tsv", documents)
     return rows
+
+
+def query_texts(queries: Table, suffix: str) -> pl.LazyFrame:
+    """`query_id`, `text` and `split` of the queries that have a text in a language."""
+    texts = queries.scan().select("query_id", pl.col(f"text{suffix}").alias("text"), "split")
+    return texts.filter(pl.col("text").is_not_null())
 
 
 def judgements(qrels: Table) -> pl.DataFrame:

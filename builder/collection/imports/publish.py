@@ -15,6 +15,7 @@ from builder.collection.imports.found import ReleasedSnapshot
 from builder.collection.manifest import write_manifest
 from builder.content import content_hash
 from builder.drift import compare_snapshots, measure
+from builder.names import ENGLISH, FRENCH
 from builder.parameters import ChangeParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -46,7 +47,7 @@ def publish_release(
         layout,
         snapshots,
         root,
-        languages=["fr", "en"] if _has_english(folder, names) else ["fr"],
+        languages=[FRENCH, ENGLISH] if _has_english(folder, names) else [FRENCH],
         has_documents=has_documents,
     )
     tables = _describe_tables(folder, names, limits)

@@ -27,6 +27,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from builder.errors import DefinitionError
+from builder.names import NAME_PATTERN, VERSION_PATTERN
 from builder.parameters import Section
 from builder.sources import Interval, Source
 
@@ -43,9 +44,9 @@ Size = Annotated[int, Field(ge=1)] | None
 class CollectionSection(Section):
     """`[collection]`: what is being made."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="Short name")
+    name: str = Field(pattern=NAME_PATTERN, description="Short name")
     version: str = Field(
-        pattern=r"^\d+\.\d+\.\d+([a-z0-9.+-]*)$",
+        pattern=VERSION_PATTERN,
         description="Semantic version; drafts (0.x and pre-releases) may be replaced",
     )
     licence: str = Field(default="not stated", description="Licence of the posts")
