@@ -93,7 +93,7 @@ _LINE_ENDS = {
     "mixed_line_ends": "the file has both CRLF and LF line ends",
 }
 _EXPORTED = {
-    "leaked_quotes": "texts have quotes that a CSV export left there, or that a CSV reader takes for its own",
+    "leaked_quotes": "texts have quotes that an export left, or that CSV readers take for theirs",
     "double_space": "texts have extra spaces",
     "outer_space": "texts have outer spaces",
     "control_character": "texts have control characters",
