@@ -3,23 +3,23 @@
 Everything wrong with a definition is found here, before any work, and named by file and key.
 """
 
-import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, field_validator
 
+from builder.definition_files import read_definition
 from builder.errors import DefinitionError
 from builder.models import EMBEDDED, embedded_model, is_embedded
 from builder.names import ENGLISH, FRENCH, LANGUAGE_PATTERN, NAME_PATTERN, VERSION_PATTERN
 from builder.parameters import Parameters, Section
 from builder.sources import Interval, Source
-from builder.wording import explained
 from schemas import SNAPSHOT_PATTERN
+
+ABSENT = "no such definition file; `longeval new DIR` writes one to begin with"
 
 
 class CollectionDefinition(Section):
@@ -126,7 +126,9 @@ class Definition(BaseModel):
                 a missing input, or its snapshots overlap.
         """
         path = Path(file)
-        definition = cls(file=path, workflow=_settled(_parse(path), path))
+        definition = cls(
+            file=path, workflow=_settled(read_definition(path, Workflow, ABSENT), path)
+        )
         definition._check_snapshots()
         definition._check_files()
         return definition
@@ -267,57 +269,3 @@ def _settled(workflow: Workflow, file: Path) -> Workflow:
     collection = workflow.collection.model_copy(update={"languages": languages})
     translate = workflow.translate.model_copy(update={"model": model})
     return workflow.model_copy(update={"collection": collection, "translate": translate})
-
-
-def _parse(path: Path) -> Workflow:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DefinitionError(
-            "no such definition file; `longeval new DIR` writes one to begin with", path
-        ) from None
-    except IsADirectoryError:
-        inside = next((p.name for p in sorted(path.glob("*.toml"))), None)
-        hint = f"did you mean {path / inside}?" if inside else "there is none in it"
-        raise DefinitionError(f"expected a definition file, found a folder; {hint}", path) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"cannot be read as a UTF-8 text: {error}", path) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DefinitionError(f"not valid TOML: {error}", path) from None
-    try:
-        return Workflow.model_validate(data)
-    except ValidationError as error:
-        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-        raise DefinitionError(_explain(first), path, _dotted(first["loc"])) from None
-
-
-def _dotted(location: tuple[int | str, ...]) -> str:
-    text = ""
-    for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return text.lstrip(".")
-
-
-def _explain(error: Any) -> str:
-    """What is wrong with one key, with the nearest known key where it is misspelt."""
-    if error["type"] == "missing":
-        return "this key is required"
-    if error["type"] != "extra_forbidden":
-        return explained(error)
-    known = _known_keys(error["loc"][:-1])
-    near = difflib.get_close_matches(str(error["loc"][-1]), known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
-    return f"unknown key; {hint}"
-
-
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
-    model: type[BaseModel] = Workflow
-    for part in location:
-        if part == "snapshots":
-            model = SnapshotDefinition
-        elif isinstance(part, str):
-            annotation = model.model_fields[part].annotation
-            if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-                return []
-            model = annotation
-    return list(model.model_fields)

@@ -21,6 +21,7 @@ ROOMS = (
 )
 FOUNDATION = {
     "content",
+    "definition_files",
     "disk",
     "engine",
     "errors",

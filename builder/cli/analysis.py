@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from builder.cli.options import Format, Memory, PlainFormat, working_limits
+from builder.cli.options import Definition, Format, Memory, PlainFormat, working_limits
 from builder.cli.output import table
 from builder.errors import FormatError, UsageError
 
@@ -18,16 +18,19 @@ def changes(
     new: Annotated[Path, typer.Argument(help="Later crawl.")],
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
     memory: Memory = "4GiB",
+    definition: Definition = None,
 ) -> None:
-    """Compare the pages of two crawls.
+    """Compare the pages of two crawls; `[crawl]` of --definition says how they are read.
 
     Example: longeval changes june.jsonl.gz september.jsonl.gz --format json
     """
+    from builder.definition_files import read_section
     from builder.drift import compare_crawls
-    from builder.parameters import ChangeParameters
+    from builder.parameters import ChangeParameters, CrawlParameters
 
+    reading = read_section(definition, CrawlParameters, "crawl") if definition else None
     with working_limits(memory) as limits:
-        found = compare_crawls(old, new, ChangeParameters(), limits)
+        found = compare_crawls(old, new, ChangeParameters(), limits, reading=reading)
     if format is PlainFormat.JSON:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True))
     else:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from builder.cli.arguments import DefaultGroup
-from builder.cli.options import Format, Memory, PlainFormat, Quiet, working_limits
+from builder.cli.options import Definition, Format, Memory, PlainFormat, Quiet, working_limits
 from builder.cli.output import table
 from builder.errors import UsageError
 
 if TYPE_CHECKING:
     from builder.clicks import Comparison
-    from builder.parameters import ClickParameters
+    from builder.parameters import ClickParameters, LogParameters
 
 LogFile = Annotated[Path, typer.Argument(help="Query log of any format that [log] reads.")]
 Iterations = Annotated[int, typer.Option(min=1, help="Steps of EM models.")]
@@ -90,9 +90,12 @@ def run_model(
     ] = PagesRule.SEPARATE,
     iterations: Iterations = 50,
     memory: Memory = "4GiB",
+    definition: Definition = None,
     quiet: Quiet = False,
 ) -> None:
     """Run a click model on a log alone; the word `run` may be left out.
+
+    `[log]` of --definition says how the log is read.
 
     Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv
     """
@@ -108,7 +111,15 @@ def run_model(
         pages=pages,
     )
     with working_limits(memory) as limits:
-        report = model_log(log, model, out, params=params, iterations=iterations, limits=limits)
+        report = model_log(
+            log,
+            model,
+            out,
+            params=params,
+            iterations=iterations,
+            limits=limits,
+            reading=_reading(definition),
+        )
     if quiet:
         return
     dropped = ", ".join(f"{why} {n:,}" for why, n in sorted(report.log.rejected.items()))
@@ -140,9 +151,12 @@ def compare(
     last: LastRule = Last.RANK,
     iterations: Iterations = 50,
     memory: Memory = "4GiB",
+    definition: Definition = None,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Compare how well click models predict held-out pages.
+
+    `[log]` of --definition says how the logs are read.
 
     Example: longeval clicks compare log.jsonl.gz --held-out 0.25
     """
@@ -163,6 +177,7 @@ def compare(
             ),
             iterations=iterations,
             limits=limits,
+            reading=_reading(definition),
         )
     if format is PlainFormat.JSON:
         typer.echo(json.dumps(asdict(found), ensure_ascii=False, indent=1, default=str))
@@ -199,6 +214,17 @@ def _print_comparison(found: "Comparison", *, by_rank: bool) -> None:
             ranks = [str(rank) for rank in range(1, len(scores[0][1].by_rank) + 1)]
             lines = [(name, *(f"{value:.4f}" for value in s.by_rank)) for name, s in scores]
             typer.echo(table(lines, ("perplexity by rank", *ranks)))
+
+
+def _reading(definition: Path | None) -> "LogParameters":
+    """How a log is read: as a definition says, or as it stands."""
+    from builder.clicks.log import AS_THEY_STAND, read_as
+    from builder.definition_files import read_section
+    from builder.parameters import LogParameters
+
+    if definition is None:
+        return AS_THEY_STAND
+    return read_as(read_section(definition, LogParameters, "log"))
 
 
 def _parameters(**values: StrEnum | float) -> "ClickParameters":

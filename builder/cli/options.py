@@ -24,6 +24,10 @@ class PlainFormat(StrEnum):
 Format = Annotated[PlainFormat, typer.Option("--format", help="Output format.")]
 Memory = Annotated[str, typer.Option(help="What may be held in memory.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Definition = Annotated[
+    Path | None,
+    typer.Option(help="A TOML file that says how it is read."),
+]
 Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads; default: all cores.")]
 
 

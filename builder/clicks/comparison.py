@@ -13,8 +13,9 @@ Two conventions are published, and they differ where lists have not ten results 
   over the ranks that occur; a page's log-likelihood is the sum over its ranks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -22,12 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from builder.clicks.encoding import EncodedLog, encode
-from builder.clicks.log import LogAccount, account_for_rejects, open_log
+from builder.clicks.log import AS_THEY_STAND, LogAccount, account_for_rejects, open_log
 from builder.clicks.models import LEAST, Pages, Prediction, Training, model_of
 from builder.clicks.standalone import check_model, working
 from builder.clicks.statistics import ENGINE_SHARE, set_variables
 from builder.errors import DataError, UsageError
-from builder.parameters import ClickParameters
+from builder.parameters import ClickParameters, LogParameters
 from builder.progress import Progress, Silent
 from builder.resources import Limits
 
@@ -96,6 +97,9 @@ class Comparison:
         return tuple(s.model for s in self.scores if s.per_rank.log_likelihood < limit)
 
 
+Opener = Callable[..., LogAccount]
+"""`open_log` with its progress and its reading."""
+
 LOGGED = """
 CREATE TEMP TABLE logged (query VARCHAR, results VARCHAR[], clicks USMALLINT[], is_test BOOLEAN)
 """
@@ -130,6 +134,7 @@ def compare_models(
     iterations: int = 50,
     limits: Limits | None = None,
     progress: Progress | None = None,
+    reading: LogParameters = AS_THEY_STAND,
 ) -> Comparison:
     """Train models on a log and compare how they predict held-out pages.
 
@@ -142,6 +147,7 @@ def compare_models(
         iterations: Steps of expectation-maximisation.
         limits: Threads, memory and scratch space.
         progress: Told how many lines were read.
+        reading: How logs are read; see `read_as`.
 
     Raises:
         UsageError: unknown model or share, or a log too large for memory.
@@ -154,20 +160,21 @@ def compare_models(
         raise UsageError(f"held-out share: expected a number between 0 and 1, found {held_out}")
     training = Training(params or ClickParameters(), iterations)
     with working(limits) as allowed:
-        encoded, sizes, logs = _encode(log, test, held_out, allowed, progress or Silent())
+        opened = partial(open_log, progress=progress or Silent(), reading=reading)
+        encoded, sizes, logs = _encode(log, test, held_out, allowed, opened)
     names = [name for name in dict.fromkeys(models) if name != BASELINE]
     scores = tuple(_score(name, encoded, training) for name in [*names, BASELINE])
     return Comparison(sizes[0], sizes[1], sizes[2] - sizes[1], logs, scores)
 
 
 def _encode(
-    log: Path, test: Path | None, held_out: float, limits: Limits, progress: Progress
+    log: Path, test: Path | None, held_out: float, limits: Limits, opened: Opener
 ) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogAccount, ...]]:
     """Pages of both parts; impressions of train, of test, and of test before seen queries."""
     with limits.connect(ENGINE_SHARE) as connection:
         connection.execute(LOGGED)
         parts = [(log, 1 - held_out)] if test is None else [(log, 1.0), (test, 0.0)]
-        logs = tuple(_add(connection, *part, limits, progress) for part in parts)
+        logs = tuple(_add(connection, *part, limits, opened) for part in parts)
         connection.execute(TESTABLE)
         train, seen, offered = connection.execute(SIZES).fetchall()[0]
         if not seen:
@@ -183,10 +190,10 @@ def _add(
     log: Path,
     train_share: float,
     limits: Limits,
-    progress: Progress,
+    opened: Opener,
 ) -> LogAccount:
     """Add a log to the table `logged`; what lies beyond the share is to be tested on."""
-    account = open_log(connection, log, limits.scratch, limits.threads, progress)
+    account = opened(connection, log, limits.scratch, limits.threads)
     set_variables(connection, first_test=int(train_share * account.used))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
     account_for_rejects(connection, account, used)

@@ -28,6 +28,12 @@ AS_THEY_STAND = LogParameters(
 )
 """Rules of `[log]` that leave out no page for its size."""
 
+
+def read_as(params: LogParameters) -> LogParameters:
+    """How a log alone is read under a section `[log]`: what it sets, and nothing for its size."""
+    return AS_THEY_STAND.model_copy(update={n: getattr(params, n) for n in params.model_fields_set})
+
+
 PAGES = pa.schema(
     {
         "user": pa.string(),
@@ -99,6 +105,7 @@ def open_log(
     scratch: Path,
     threads: int,
     progress: Progress,
+    reading: LogParameters = AS_THEY_STAND,
 ) -> LogAccount:
     """Make a log the view `used_impressions` of a connection.
 
@@ -113,6 +120,7 @@ def open_log(
         scratch: Existing folder for the decoded lines.
         threads: Pieces that are decoded beside each other.
         progress: Told how many records were read.
+        reading: What its fields are called, and what they look like; see `read_as`.
 
     Raises:
         UsageError: no such file.
@@ -121,13 +129,13 @@ def open_log(
     if not log.is_file():
         raise UsageError(f"{log}: no such log; give a file of JSON lines, Parquet, CSV or TSV")
     account = LogAccount(str(log))
-    rows = _rows_as_they_are(log)
+    rows = _rows_as_they_are(log) if reading.fields == AS_THEY_STAND.fields else None
     if rows is not None:
         account.impressions = rows
         _offer(connection, log)
     else:
         decoded = scratch / "decoded.parquet"
-        _decode(log, decoded, account, threads, progress)
+        _decode(log, decoded, account, threads, progress, reading)
         _offer(connection, decoded)
     connection.execute(RULES)
     connection.execute(KEPT)
@@ -189,10 +197,17 @@ def _fits(kind: pa.DataType, needed: pa.DataType) -> bool:
     return is_text(kind)
 
 
-def _decode(log: Path, out: Path, account: LogAccount, threads: int, progress: Progress) -> None:
+def _decode(
+    log: Path,
+    out: Path,
+    account: LogAccount,
+    threads: int,
+    progress: Progress,
+    reading: LogParameters,
+) -> None:
     """Write the pages of a log as Parquet, and account for the records that are none."""
     progress.start(f"read {log.name}", None, "records")
-    pieces = read_impressions(Source(log, str(log)), None, AS_THEY_STAND, threads)
+    pieces = read_impressions(Source(log, str(log)), None, reading, threads)
     with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:
         for records in pieces:
             account.impressions += len(records)

@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from builder.clicks.encoding import TRAIN_ONLY, encode
 from builder.clicks.estimation import choose_priors, create_estimates
-from builder.clicks.log import LogAccount, account_for_rejects, open_log
+from builder.clicks.log import AS_THEY_STAND, LogAccount, account_for_rejects, open_log
 from builder.clicks.models import Trained, Training, model_of
 from builder.clicks.priors import Priors
 from builder.clicks.statistics import ENGINE_SHARE, count_pairs, count_used
 from builder.errors import UsageError
-from builder.parameters import ClickParameters
+from builder.parameters import ClickParameters, LogParameters
 from builder.progress import Progress, Silent
 from builder.resources import Limits
 from builder.tables import ROWS_PER_GROUP, TableWriter
@@ -70,6 +70,7 @@ def model_log(
     iterations: int = 50,
     limits: Limits | None = None,
     progress: Progress | None = None,
+    reading: LogParameters = AS_THEY_STAND,
 ) -> ModelReport:
     """Run a click model on a log and write what it says of every query and URL.
 
@@ -81,6 +82,7 @@ def model_log(
         iterations: Steps of expectation-maximisation, for the models that need them.
         limits: Threads, memory and scratch space.
         progress: Told how many lines were read.
+        reading: How the log is read; see `read_as`.
 
     Raises:
         UsageError: unknown model, no such file, or a log too large for the model.
@@ -91,7 +93,8 @@ def model_log(
         raise UsageError(f"--out: expected a name that ends in .parquet or .tsv, found {out}")
     params = params or ClickParameters()
     with working(limits) as allowed, allowed.connect(ENGINE_SHARE) as connection:
-        account = open_log(connection, log, allowed.scratch, allowed.threads, progress or Silent())
+        told = progress or Silent()
+        account = open_log(connection, log, allowed.scratch, allowed.threads, told, reading)
         count_pairs(connection, params, both_rules=False)
         account_for_rejects(connection, account, count_used(connection, params))
         priors = None

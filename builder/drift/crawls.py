@@ -36,6 +36,7 @@ def compare_crawls(
     params: ChangeParameters,
     limits: Limits,
     progress: Progress | None = None,
+    reading: CrawlParameters | None = None,
 ) -> dict[str, Any]:
     """Compare the pages of two crawls.
 
@@ -45,6 +46,7 @@ def compare_crawls(
         params: Shingle size, bands, what counts as moved.
         limits: Memory, threads, an existing scratch folder.
         progress: Told of every page; silent by default.
+        reading: How the crawls are read, whatever the interval; absent: as they stand.
 
     Returns:
         `crawls` (pages and rejected records of each), `documents` and `vocabulary` (see
@@ -56,8 +58,9 @@ def compare_crawls(
     """
     progress = progress or Silent()
     tables, ledgers = {}, {}
+    anytime = (reading or CrawlParameters()).model_copy(update={"interval": "ignore"})
     for label, path in ((OLD, old), (NEW, new)):
-        tables[label], ledgers[label] = _read(path, label, limits, progress)
+        tables[label], ledgers[label] = _read(path, label, limits, progress, anytime)
     with limits.connect(share=0.5) as connection:
         result = _compare(connection, tables, params, limits, progress)
     return result | {
@@ -97,7 +100,9 @@ def _compare(
     }
 
 
-def _read(path: Path, label: str, limits: Limits, progress: Progress) -> tuple[Table, Ledger]:
+def _read(
+    path: Path, label: str, limits: Limits, progress: Progress, reading: CrawlParameters
+) -> tuple[Table, Ledger]:
     if not path.is_file():
         raise UsageError(f"expected a crawl file, found none at {path}; name a file that exists")
     folder = limits.scratch / label
@@ -108,7 +113,7 @@ def _read(path: Path, label: str, limits: Limits, progress: Progress) -> tuple[T
         folder,
         files=[Source(path, path.name)],
         interval=ALWAYS,
-        params=CrawlParameters(interval="ignore"),
+        params=reading,
         limits=private,
         progress=progress,
     )

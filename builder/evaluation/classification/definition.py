@@ -18,14 +18,14 @@ within at t, short less than a year after t, long more than a year after t, none
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from builder.definition_files import read_definition
 from builder.errors import DefinitionError
 from builder.names import NAME_PATTERN, VERSION_PATTERN
 from builder.parameters import Section
@@ -177,27 +177,7 @@ def load_definition(path: Path) -> ClassificationDefinition:
     Raises:
         DefinitionError: the file is missing, is not TOML, or has an unknown or wrong key.
     """
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"expected a UTF-8 text: {error}", path) from None
-    except tomllib.TOMLDecodeError as error:
-        raise DefinitionError(f"not valid TOML: {error}", path) from None
-    try:
-        return ClassificationDefinition.model_validate(data)
-    except ValidationError as error:
-        unknown_first = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        raise _explained(unknown_first[0], path) from None
-
-
-def _explained(error: Any, path: Path) -> DefinitionError:
-    key = ".".join(map(str, error["loc"]))
-    if error["type"] == "missing":
-        return DefinitionError("this key is required", path, key)
-    if error["type"] == "extra_forbidden":
-        return DefinitionError("unknown key", path, key)
-    message = error["msg"].removeprefix("Value error, ")
-    return DefinitionError(f"{message}; found {str(error['input'])[:80]}", path, key)
+    return read_definition(path, ClassificationDefinition)
 
 
 def expand(patterns: Sequence[str], file: Path, key: str) -> list[Source]:

@@ -213,5 +213,5 @@ def test_files_of_a_definition(tmp_path):
     ]
     with pytest.raises(DefinitionError, match=r"posts: no such file: c\.jsonl"):
         expand(["c.jsonl"], file, "posts")
-    with pytest.raises(DefinitionError, match="expected a UTF-8 text"):
+    with pytest.raises(DefinitionError, match="no such definition file"):
         load_definition(tmp_path / "absent.toml")
