@@ -37,7 +37,10 @@ class CollectionDefinition(Section):
         description="Source language, then `en` for a translation; absent: French, and English "
         "where `translate.model` is given",
     )
-    topics: str = Field(description="Topic table: TSV, relative to this file")
+    topics: str = Field(
+        description="Topic table, relative to this file: TSV with `label`, and any of `topic_id`, "
+        "`aliases` (between bars), `language`, `source`"
+    )
     train: tuple[str, ...] = Field(
         default=(), description="Training snapshots; absent: the first snapshot"
     )

@@ -1,8 +1,9 @@
 """The topics of a collection: a hand-made table, chosen once for all snapshots.
 
-In: UTF-8 tab-separated lines under the header `topic_id label aliases language source`, aliases
-separated by `|`. Out: `topics` (see `schemas.Topics`). A topic list decides what a collection is
-about, so a faulty line is an error, never a silent loss; only blank lines are left out.
+In: UTF-8 tab-separated lines under a header with `label` and any of `topic_id`, `aliases` (between
+`|`), `language` and `source`; so a list of words under the word `label` is one. Out: `topics` (see
+`schemas.Topics`). A topic list decides what a collection is about, so a faulty line is an error,
+never a silent loss; only blank lines are left out.
 """
 
 import re
@@ -13,14 +14,18 @@ from typing import Any
 import polars as pl
 
 from builder.errors import DataError, FormatError
-from builder.keys import fold_texts
+from builder.keys import fold_texts, key64
+from builder.names import FRENCH
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.sources import Source
 from builder.tables import Ledger, RejectWriter, write_frame
 from schemas import Topics
 
-HEADER = ("topic_id", "label", "aliases", "language", "source")
+LABEL = "label"
+HEADER = ("topic_id", LABEL, "aliases", "language", "source")
+ABSENT = {"aliases": "", "language": FRENCH, "source": ""}
+"""What topics have where there is no such column; ids are made of labels then."""
 TOPIC_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
 LANGUAGE = re.compile(r"[a-z]{2}")
 
@@ -57,9 +62,9 @@ def parse_topics(source: Source) -> tuple[pl.DataFrame, list[int]]:
     Raises:
         FormatError: see `read_topics`.
     """
-    lines = _lines(source)
+    header, lines = _lines(source)
     blank = [number for number, line in enumerate(lines, 2) if not line.strip()]
-    topics = pl.DataFrame(list(_parse(lines, source)), schema=Topics.dtypes())
+    topics = pl.DataFrame(list(_parse(header, lines, source)), schema=Topics.dtypes())
     return topics, blank
 
 
@@ -80,25 +85,30 @@ def require_same_topics(published: pl.DataFrame, topics: pl.DataFrame) -> None:
         )
 
 
-def _lines(source: Source) -> list[str]:
-    """The lines under the header."""
+def _lines(source: Source) -> tuple[list[str], list[str]]:
+    """The names of the columns, and the lines under them."""
     try:
         text = source.path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"expected UTF-8 text: {error}", source.name) from None
-    header, *lines = text.removesuffix("\n").split("\n")
-    if tuple(header.rstrip("\r").split("\t")) != HEADER:
+    first, *lines = text.removesuffix("\n").split("\n")
+    header = [name.strip() for name in first.split("\t")]
+    if LABEL not in header or not {*header} <= {*HEADER} or len({*header}) < len(header):
         expected = "<TAB>".join(HEADER)
-        raise FormatError(f"expected the header {expected}, found {header[:80]!r}", source.name, 1)
-    return lines
+        raise FormatError(
+            f"expected the header {expected}, or some of it with {LABEL}, found {first[:80]!r}",
+            source.name,
+            1,
+        )
+    return header, lines
 
 
-def _parse(lines: list[str], source: Source) -> Iterator[dict[str, Any]]:
+def _parse(header: list[str], lines: list[str], source: Source) -> Iterator[dict[str, Any]]:
     first_line: dict[str, int] = {}
     for number, line in enumerate(lines, 2):
         if not line.strip():
             continue
-        topic = _topic(line.rstrip("\r").split("\t"), source, number)
+        topic = _topic(header, line.rstrip("\r").split("\t"), source, number)
         seen = first_line.setdefault(topic["topic_id"], number)
         if seen != number:
             raise FormatError(
@@ -109,12 +119,13 @@ def _parse(lines: list[str], source: Source) -> Iterator[dict[str, Any]]:
         yield topic
 
 
-def _topic(fields: list[str], source: Source, line: int) -> dict[str, Any]:
-    if len(fields) != len(HEADER):
+def _topic(header: list[str], fields: list[str], source: Source, line: int) -> dict[str, Any]:
+    if len(fields) != len(header):
         raise FormatError(
-            f"expected {len(HEADER)} tab-separated fields, found {len(fields)}", source.name, line
+            f"expected {len(header)} tab-separated fields, found {len(fields)}", source.name, line
         )
-    topic = dict(zip(HEADER, (field.strip() for field in fields), strict=True))
+    topic = ABSENT | dict(zip(header, (field.strip() for field in fields), strict=True))
+    topic.setdefault("topic_id", _id_of(topic[LABEL]))
     aliases = [alias for part in topic["aliases"].split("|") if (alias := part.strip())]
     for field, pattern, form in (
         ("topic_id", TOPIC_ID, "lower-case letters, digits, - and _"),
@@ -125,10 +136,17 @@ def _topic(fields: list[str], source: Source, line: int) -> dict[str, Any]:
                 f"{field}: expected {form}, found {topic[field]!r}", source.name, line
             )
     for name, folded in zip(
-        (topic["label"], *aliases), fold_texts((topic["label"], *aliases)), strict=True
+        (topic[LABEL], *aliases), fold_texts((topic[LABEL], *aliases)), strict=True
     ):
         if not folded:
             raise FormatError(
                 f"a label or alias needs a letter or a digit, found {name!r}", source.name, line
             )
     return {**topic, "aliases": aliases}
+
+
+def _id_of(label: str) -> str:
+    """The folded label with hyphens, or its hash where that is no id."""
+    (folded,) = fold_texts([label])
+    name = folded.replace(" ", "-")
+    return name if TOPIC_ID.fullmatch(name) else f"t{key64(folded):016x}"

@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError
+from builder.keys import key64
 from builder.progress import Silent
 from builder.queries import parse_topics, read_topics, require_same_topics
 from schemas import Topics
@@ -31,12 +32,31 @@ def test_a_table_is_read_in_key_order(room) -> None:
     Topics.validate(topics)
 
 
+def test_a_list_of_words_is_a_table(room) -> None:
+    topics, rejects, _ = read(room, "label\r\nEau potable\r\n\r\nСады\r\n")
+    assert topics.rows() == [
+        ("eau-potable", "Eau potable", [], "fr", ""),
+        (f"t{key64('сады'):016x}", "Сады", [], "fr", ""),
+    ]
+    assert rejects["line"].to_list() == [3]
+    Topics.validate(topics)
+
+
+def test_columns_may_be_in_any_order(room) -> None:
+    topics, _, _ = read(room, "aliases\tlanguage\tlabel\nmer|lac\tde\teau\n")
+    assert topics.rows() == [("eau", "eau", ["mer", "lac"], "de", "")]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("id\tlabel\n", "topics.tsv, line 1: expected the header topic_id<TAB>label"),
         ("", "topics.tsv, line 1: expected the header"),
         (HEADER + "a\teau\t\tfr\t\na\tloi\t\tfr\t\n", "line 3: topic 'a' is already on line 2"),
+        ("label\tlabel\n", "line 1: expected the header"),
+        ("label\talias\n", "or some of it with label, found 'label\\talias'"),
+        ("label\nl'eau\nL\u2019Eau\n", "line 3: topic 'l-eau' is already on line 2"),
+        ("label\n--\n", "line 2: a label or alias needs a letter or a digit"),
         (HEADER + "a\teau\tfr\n", "line 2: expected 5 tab-separated fields, found 3"),
         (HEADER + "A\teau\t\tfr\t\n", "line 2: topic_id: expected lower-case letters"),
         (HEADER + "a\teau\t\tfra\t\n", "line 2: language: expected an ISO 639-1 code"),
