@@ -62,8 +62,9 @@ def _is_tracking(parameter: str) -> bool:
 def url_key(url: str) -> str:
     """Canonical form of a URL: the identity of a document.
 
-    Scheme and host lower-cased, default port, fragment and tracking parameters dropped, query
-    parameters sorted, escapes normalised. Path and other parameters are kept as they are.
+    Scheme and host lower-cased, credentials, default port, fragment and tracking parameters
+    dropped, query parameters sorted, escapes normalised. Path and other parameters are kept as
+    they are.
 
     Raises:
         ValueError: the text is not an absolute http or https URL.
@@ -71,7 +72,7 @@ def url_key(url: str) -> str:
     parts = urlsplit(canonicalize_url(url.strip()))
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
         raise ValueError(f"not an absolute http or https URL: {url[:80]!r}")
-    host = parts.netloc.removesuffix(DEFAULT_PORTS[parts.scheme])
+    host = parts.netloc.rpartition("@")[2].removesuffix(DEFAULT_PORTS[parts.scheme])
     query = "&".join(p for p in parts.query.split("&") if p and not _is_tracking(p))
     return urlunsplit((parts.scheme, host, parts.path or "/", query, ""))
 

@@ -82,7 +82,7 @@ STAGES = (
     ),
     Stage(
         "log",
-        "5",
+        "6",
         Scope.SNAPSHOT,
         ingest_log,
         reads=(raw("files", lambda w, key: w.snapshot(key).log),),
@@ -93,7 +93,7 @@ STAGES = (
     ),
     Stage(
         "crawl",
-        "5",
+        "6",
         Scope.SNAPSHOT,
         ingest_crawl,
         reads=(raw("files", lambda w, key: w.snapshot(key).crawl),),

@@ -63,6 +63,9 @@ def test_ids_and_keys_convert_both_ways(values: list[int]) -> None:
         ("https://a.example/%c3%a9t%c3%a9%20page", "https://a.example/%C3%A9t%C3%A9%20page"),
         (" https://a.example/x/ ", "https://a.example/x/"),
         ("https://a.example:8443/x", "https://a.example:8443/x"),
+        ("https://anna:secret@a.example:443/x", "https://a.example/x"),
+        ("https://anna@b@a.example/x", "https://a.example/x"),
+        ("https://a.example/@anna/x?to=a@b.example", "https://a.example/@anna/x?to=a%40b.example"),
     ],
 )
 def test_url_key_examples(url: str, key: str) -> None:

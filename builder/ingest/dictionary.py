@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from builder.errors import DataError
 from builder.ingest.seen import Halves, Seen, md5_halves, pseudonyms
-from builder.ingest.texts import url_keys
+from builder.ingest.texts import url_keys, without_credentials
 from builder.keys import fold_texts, key64
 from builder.resources import Limits
 from builder.sorting import Flags, Keys
@@ -180,7 +180,7 @@ class Dictionary:
         canonical = url_keys(urls)
         others = (canonical != urls).fill_null(value=True).to_numpy()
         keys[others] = [key64(key) if key else 0 for key in canonical.filter(others)]
-        written = urls.str.strip_chars() if others.any() else urls
+        written = without_credentials(urls.str.strip_chars()) if others.any() else urls
         self._url_spill.add([pa.array(keys), canonical.to_arrow(), written.to_arrow()], keys != 0)
         return keys
 

@@ -23,7 +23,7 @@ from builder.ingest.page import Names, RawPage, names_of, page_of
 from builder.ingest.page_lines import raw_frame, read_page_lines
 from builder.ingest.parquet_rows import offered_rows
 from builder.ingest.rejects import RejectError
-from builder.ingest.texts import normalise_texts, one_line, url_keys
+from builder.ingest.texts import normalise_texts, one_line, url_keys, without_credentials
 from builder.ingest.warc import read_warc
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
@@ -124,7 +124,7 @@ def check_pages(
         text = pl.select(pl.when(long).then(cut).otherwise(text)).to_series()
     outside = ~pl.col("fetched_at").is_between(interval.start, interval.stop, closed="left")
     checked = raw.with_columns(
-        one_line(raw["url"]).alias("url"),
+        without_credentials(one_line(raw["url"])).alias("url"),
         url_keys(raw["url"]).alias("url_key"),
         one_line(raw["title"]).alias("title"),
         text.alias("text"),

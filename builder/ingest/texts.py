@@ -28,6 +28,8 @@ CANONICAL = (
 """Addresses that are their own URL key: no port, query, fragment, escape, dot segment or capital
 in the host, and a path."""
 BARE_HOST = r"^https?://[^/]*$"
+CREDENTIALS = r"(?i)^(\s*https?://)[^/?#\\]*@"
+"""The beginning of an address with a user and a password, which are no part of it."""
 
 
 def normalise(text: str) -> str:
@@ -48,6 +50,11 @@ def normalise_texts(texts: pl.Series) -> pl.Series:
 def one_line(texts: pl.Series) -> pl.Series:
     """Texts without line ends and runs of white space."""
     return normalise_texts(texts).str.replace_all(r"\s+", " ")
+
+
+def without_credentials(urls: pl.Series) -> pl.Series:
+    """Addresses without the users and passwords that they begin with."""
+    return urls.str.replace(CREDENTIALS, "${1}")
 
 
 def are_canonical(urls: pl.Series) -> pl.Series:
