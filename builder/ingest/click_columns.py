@@ -1,15 +1,37 @@
-"""Clicks that are objects, in columns -> ranks in click order.
+"""Results and clicks that are objects, in columns -> our names; clicks -> ranks in click order.
 
-In: lists of structs with `rank`, and their times. Out: lists of ranks.
+In: lists of structs, with `rank` and times where they are clicks. Out: lists of ranks.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.columns import Mask, lengths, lists_of, parents
+from builder.ingest.fields import are_own
 from builder.ingest.times import unix_seconds
 from builder.parameters import TimeParameters
+
+
+def under_own_names(lists: pa.Array, names: Mapping[str, str]) -> pa.Array:
+    """Lists of structs with some of their fields, under our own names; other lists as they are.
+
+    Args:
+        lists: The lists.
+        names: Our names of the fields with those that they have; fields that are not there are
+            left out.
+    """
+    kind = lists.type.value_type
+    if not pa.types.is_struct(kind) or are_own(names):
+        return lists
+    items = pc.list_flatten(lists)
+    found = {own: name for own, name in names.items() if kind.get_field_index(name) >= 0}
+    columns = [pc.struct_field(items, name) for name in found.values()]
+    gone = pa.array(~items.is_valid().to_numpy(zero_copy_only=False))
+    named = pa.StructArray.from_arrays(columns, list(found), mask=gone)
+    return lists_of(lengths(lists), named)
 
 
 def ranks_of(clicks: pa.Array, times: pa.Array | None, params: TimeParameters) -> pa.Array:

@@ -1,9 +1,11 @@
 """The names that fields have in a log -> our own names.
 
 In: a record of a log, and `[log.fields]`. Out: a record with `time`, `user`, `query`, `results` and
-`clicks`. A name with dots leads into nested objects: `request.user.id`.
+`clicks`, and within those `url`, `rank`, `clicked` and `time`. A name with dots leads into nested
+objects: `request.user.id`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from builder.parameters import LogFields
@@ -17,7 +19,26 @@ def rename(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
     if fields is DEFAULT or fields == DEFAULT:
         return record
     found = {name: pick(record, getattr(fields, name)) for name in OWN}
+    found["results"] = _inside(found["results"], fields.of_results)
+    found["clicks"] = _inside(found["clicks"], fields.of_clicks)
     return {name: value for name, value in found.items() if value is not None}
+
+
+def are_own(names: Mapping[str, str]) -> bool:
+    """Whether what is in an object has our names in the log, too."""
+    return all(own == name for own, name in names.items())
+
+
+def _inside(items: Any, names: Mapping[str, str]) -> Any:
+    """A list with its objects under our own names; anything else as it is."""
+    if not isinstance(items, list) or are_own(names):
+        return items
+    return [
+        {own: value for own, name in names.items() if (value := pick(item, name)) is not None}
+        if isinstance(item, dict)
+        else item
+        for item in items
+    ]
 
 
 def pick(record: dict[str, Any], name: str) -> Any:

@@ -1,6 +1,6 @@
 """A log file -> numbered impressions and rejects, whatever its format.
 
-JSON lines (see `impression`), Parquet and CSV or TSV with one row an impression or one row a
+JSON lines (see `impression`), Parquet and CSV or TSV with one record an impression or one a
 result, and the actions of Yandex's challenge. Where the format is not given it is told by the
 first bytes.
 """
@@ -22,7 +22,7 @@ from builder.ingest.fields import rename
 from builder.ingest.impression import Impression, make_impression
 from builder.ingest.json_lines import read_lines
 from builder.ingest.lines import read_blocks, read_chunks
-from builder.ingest.long_form import is_long, join_rows
+from builder.ingest.long_form import has_long_objects, is_long, join_rows, objects
 from builder.ingest.moments import LATEST
 from builder.ingest.parquet_bounds import BOMB, BombError
 from builder.ingest.parquet_rows import (
@@ -68,7 +68,10 @@ def read_impressions(
         FormatError: the file cannot be opened, or lacks columns that are needed.
     """
     kind = params.format if params.format != "auto" else detect_format(source)
-    if kind == "jsonl":
+    if kind == "jsonl" and has_long_objects(source, params):
+        rows = join_rows(objects(source, params), params.fields)
+        yield from _one_by_one(_renamed(rows, params), interval, params)
+    elif kind == "jsonl":
         work = partial(read_lines, interval=interval, params=params)
         chunks = read_chunks(source, params.max_line_bytes, CHUNK)
         yield from in_order(work, chunks, threads)

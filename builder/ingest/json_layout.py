@@ -13,7 +13,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.click_columns import ranks_of
+from builder.ingest.click_columns import ranks_of, under_own_names
 from builder.ingest.columns import Mask, lengths, lists_of, parents
 from builder.ingest.fields import OWN, pick
 from builder.ingest.line_columns import Layout
@@ -21,7 +21,7 @@ from builder.ingest.lines import Chunk
 from builder.parameters import LogFields, LogParameters
 
 LISTS = ("results", "clicks")
-RESULT = pa.struct({"url": pa.string(), "rank": pa.int64(), "clicked": pa.bool_()})
+RESULT = {"url": pa.string(), "rank": pa.int64(), "clicked": pa.bool_()}
 """A result that is an object; where `clicked` is a number, lines are read one by one."""
 TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 LOOKED_AT = 64
@@ -40,13 +40,15 @@ def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
             items = value if name in LISTS and isinstance(value, list) else [value]
             seen[name] |= {type(item) for item in items if item is not None}
             if name == "clicks":
-                times = [item.get("time") for item in items if isinstance(item, dict)]
+                times = [pick(item, fields.click_time) for item in items if isinstance(item, dict)]
                 moments |= {type(time) for time in times if time is not None}
     time, moment = common_type(seen["time"], TIMES), common_type(moments, TIMES)
     user = common_type(seen["user"], {str: pa.string(), int: pa.int64()})
-    objects = pa.struct({"rank": pa.int64(), "time": moment or pa.null()})
+    of_click = {"rank": pa.int64(), "time": moment or pa.null()}
+    objects = pa.struct({fields.of_clicks[own]: kind for own, kind in of_click.items()})
     click = common_type(seen["clicks"], {int: pa.int64(), dict: objects})
-    result = common_type(seen["results"], {str: pa.string(), dict: RESULT})
+    of_result = pa.struct({fields.of_results[own]: kind for own, kind in RESULT.items()})
+    result = common_type(seen["results"], {str: pa.string(), dict: of_result})
     if time is None or user is None or click is None or result is None or moment is None:
         return None
     types = (time, user, pa.string(), pa.list_(result), pa.list_(click))
@@ -115,6 +117,8 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
             return None
         columns.append(direct if is_direct else nested)
     time, user, query, results, clicks = columns
+    results = under_own_names(results, params.fields.of_results)
+    clicks = under_own_names(clicks, params.fields.of_clicks)
     told = clicks.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_struct(clicks.type.value_type):
         clicks = ranks_of(clicks, pc.struct_field(pc.list_flatten(clicks), "time"), params)

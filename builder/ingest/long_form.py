@@ -7,9 +7,13 @@ there is a column of ranks. Rows that are faulty are reported by themselves.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from builder.ingest.fields import DEFAULT
+from builder.ingest.fields import DEFAULT, pick
+from builder.ingest.impression import parse_object
+from builder.ingest.lines import read_blocks
+from builder.ingest.rejects import RejectError
 from builder.ingest.tabular import Offered
-from builder.parameters import LogFields
+from builder.parameters import LogFields, LogParameters
+from builder.sources import Source
 
 CLICKED = {"1", "true", "yes", "t", "y"}
 LONGEST = 2**16
@@ -19,6 +23,37 @@ LONGEST = 2**16
 def is_long(names: Iterable[str], fields: LogFields = DEFAULT) -> bool:
     """Whether columns of these names are one row a result."""
     return fields.results not in names and fields.url in names
+
+
+def objects(source: Source, params: LogParameters) -> Iterator[Offered]:
+    """Every line of a file of JSON lines as a row, with the fields that have a name."""
+    names = dict.fromkeys(params.fields.model_dump().values())
+    for block in read_blocks(source, params.max_line_bytes):
+        for number, line in enumerate(block.lines, block.first):
+            try:
+                yield number, _fields(line, names)
+            except RejectError as reject:
+                yield number, str(reject)
+        if block.fault is not None:
+            yield block.first + len(block.lines), block.fault
+
+
+def _fields(line: bytes | None, names: Iterable[str]) -> dict[str, Any]:
+    if line is None:
+        raise RejectError("line_too_long")
+    if not line.strip():
+        raise RejectError("blank_line")
+    record = parse_object(line.removesuffix(b"\r"))
+    found = {name: pick(record, name) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def has_long_objects(source: Source, params: LogParameters) -> bool:
+    """Whether the first object of a file of JSON lines is a result, not an impression."""
+    for _, row in objects(source, params):
+        if not isinstance(row, str):
+            return is_long(row, params.fields)
+    return False
 
 
 def join_rows(rows: Iterable[Offered], fields: LogFields) -> Iterator[Offered]:
@@ -53,7 +88,7 @@ def _rank(value: Any, following: float) -> float | None:
         return following
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

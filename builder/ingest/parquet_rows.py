@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from builder.errors import FormatError
-from builder.ingest.click_columns import ranks_of
+from builder.ingest.click_columns import ranks_of, under_own_names
 from builder.ingest.columns import Records, as_batch, compacted, examine, is_text, lengths, lists_of
 from builder.ingest.fields import OWN, rename
 from builder.ingest.impression import Impression, make_impression
@@ -277,7 +277,9 @@ def _ranks(clicks: pa.Array, params: LogParameters) -> pa.Array:
     """
     if pa.types.is_null(clicks.type):
         return pa.nulls(len(clicks), pa.list_(pa.int64()))
-    kind = _item(clicks.type)
+    _item(clicks.type)
+    clicks = under_own_names(clicks, params.fields.of_clicks)
+    kind = clicks.type.value_type
     if pa.types.is_integer(kind) or pa.types.is_null(kind):
         return clicks.cast(pa.list_(pa.int64()))
     if not (pa.types.is_struct(kind) and pa.types.is_integer(kind.field("rank").type)):

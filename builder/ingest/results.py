@@ -99,7 +99,8 @@ def _clicks(
 def _place(click: object, urls: list[str], places: Mapping[int, int] | None) -> int:
     """The place of a click given as a rank, a URL, or an object with one of them; 0: none."""
     if isinstance(click, dict):
-        click = click["rank"] if "rank" in click else click.get("url")
+        rank = click.get("rank")
+        click = click.get("url") if rank is None else rank
     if isinstance(click, str) and (click in urls or "://" in click):
         return urls.index(click) + 1 if click in urls else 0
     if not _is_integer(click):

@@ -29,9 +29,22 @@ class LogFields(Section):
     clicks: str = Field(
         default="clicks", description="1-based ranks or URLs, or objects with rank or url"
     )
-    url: str = Field(default="url", description="Long form, one row a result: its URL")
-    rank: str = Field(default="rank", description="Long form: its rank; absent: order of rows")
-    clicked: str = Field(default="clicked", description="Long form: 1 or true where it was clicked")
+    url: str = Field(
+        default="url", description="URL of a result, in an object or in a row of the long form"
+    )
+    rank: str = Field(default="rank", description="Its rank; absent: the order of results")
+    clicked: str = Field(default="clicked", description="1 or true where it was clicked")
+    click_time: str = Field(default="time", description="When, in a click that is an object")
+
+    @property
+    def of_results(self) -> dict[str, str]:
+        """Our names of what is in a result that is an object, with those of the log."""
+        return {"url": self.url, "rank": self.rank, "clicked": self.clicked}
+
+    @property
+    def of_clicks(self) -> dict[str, str]:
+        """Our names of what is in a click that is an object, with those of the log."""
+        return {"rank": self.rank, "url": self.url, "time": self.click_time}
 
 
 class LogParameters(TimeParameters):

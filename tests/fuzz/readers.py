@@ -40,6 +40,8 @@ def seeds(folder: Path) -> dict[str, bytes]:
         lines = [("time", "user", "query", "results", "clicks"), *rows]
         found[f"log-{name}"] = "\n".join(mark.join(cells) for cells in lines).encode()
     found["log-long"] = b"time\tquery\turl\trank\n1\teau\thttps://a.example/\t1\n"
+    hit = b'{"time":1,"user":"u","query":"eau","url":"https://a.example/%d","rank":%d}\n'
+    found["log-long-jsonl"] = b"".join(hit % (rank, rank) for rank in (1, 2, 3))
     found["log-yandex"] = b"0\t0\tQ\t17\t0\t1\t2\n0\t3\tC\t2\n1\t0\tQ\t18\t0\t9\n"
     frame = pl.DataFrame({"url": ["https://a.example/"], "timestamp": [1], "text": ["Un texte."]})
     frame.write_parquet(folder / "c.parquet")

@@ -91,6 +91,36 @@ def test_one_row_a_result_in_parquet(tmp_path: Path) -> None:
     assert seen(found) == [("eau", [2]), ("loi", [2]), ("eau", [])]
 
 
+def test_one_object_a_result(tmp_path: Path) -> None:
+    names = ("time", "user", "query", "url", "rank", "clicked")
+    rows = [line.split("\t") for line in LONG.splitlines()[1:]]
+    typed = [
+        dict(zip(names, (int(r[0]), *r[1:4], r[4], r[5] in {"1", "true"}), strict=True))
+        for r in rows
+    ]
+    lines = [json.dumps(row) for row in typed]
+    lines[1:1] = ["", "{", "[]"]
+    ledger, found = ingest(tmp_path, {"long.jsonl": "\r\n".join(lines).encode()})
+    assert seen(found) == [("eau", [2]), ("loi", [2]), ("eau", [])]
+    faults = ("bad_rank", "blank_line", "not_an_object", "not_json")
+    assert dict(ledger.rejected) == dict.fromkeys(faults, 1)
+
+
+def test_objects_under_other_names(tmp_path: Path) -> None:
+    """Users that differ within an object are different pages."""
+    rows = [
+        {"at": 5, "who": {"id": user}, "q": "eau", "hit": {"link": f"https://a.example/{n}"}}
+        for user in ("ada", "bob")
+        for n in (1, 2)
+    ]
+    fields = {"time": "at", "user": "who.id", "query": "q", "url": "hit.link"}
+    data = "\n".join(map(json.dumps, rows)).encode()
+    _, found = ingest(tmp_path, {"long.jsonl": data}, fields=fields)
+    assert seen(found) == [("eau", []), ("eau", [])]
+    assert found["user"].n_unique() == 2
+    assert found["results"].list.len().to_list() == [2, 2]
+
+
 YANDEX = """0\t0\tQ\t17\t0\t101\t102\t103
 0\t5\tC\t102
 0\t9\tQ\t18\t0\t103\t104
