@@ -1,6 +1,7 @@
 """The rooms import only what stands before them, and the public names are these."""
 
 import ast
+import re
 from pathlib import Path
 
 import builder
@@ -81,6 +82,13 @@ def test_the_foundation_imports_no_room() -> None:
 def test_the_contracts_import_nothing_of_the_program() -> None:
     for path in (ROOT / "schemas").glob("*.py"):
         assert "builder" not in path.read_text("utf-8")
+
+
+def test_nobody_asks_parquet_about_its_columns() -> None:
+    """Arrow ends the process where a damaged file contradicts itself in what it says of them."""
+    asking = re.compile(r"metadata\.row_group\(|RowGroupMetaData|ColumnChunkMetaData")
+    for path in (ROOT / "builder").rglob("*.py"):
+        assert not asking.search(path.read_text("utf-8")), path
 
 
 def test_public_names() -> None:

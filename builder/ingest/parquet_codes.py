@@ -5,16 +5,19 @@ would unpack to is bounded all the same, since it is what rows that are looked a
 """
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.ingest.columns import is_text, text_lengths
+from builder.ingest.columns import is_text, lengths, text_lengths
 from builder.ingest.lines import LARGEST_RATIO, RATIO_APPLIES_FROM
 from builder.ingest.parquet_bounds import BATCH_BYTES, BombError, holds_bytes, is_list
 
 PART_BYTES = 2 * BATCH_BYTES
+SAMPLE = 1024
+"""Rows that tell how many values rows have."""
 VALUES = 2**20
 """Values of a column of lists, about, that are read together."""
 
@@ -38,10 +41,15 @@ def coded_batches(path: Path, columns: Collection[str], rows: int) -> Iterator[p
             raise pa.ArrowNotImplementedError
         texts = _text_paths(file, columns)
     with pq.ParquetFile(path, read_dictionary=texts) as file:
+        density = 0.0
         for group in range(file.num_row_groups):
-            at_once = min(rows, _rows_at_once(file.metadata.row_group(group)))
             groups = {"row_groups": [group], "columns": list(columns), "use_threads": False}
-            for batch in file.iter_batches(at_once, **groups):
+            if not density:
+                density = max(
+                    map(_density, islice(file.iter_batches(SAMPLE, **groups), 1)), default=0
+                )
+            for batch in file.iter_batches(_rows_at_once(density, rows), **groups):
+                density = max(density, _density(batch))
                 for part in _parts(batch):
                     seen += unpacked_bytes(part)
                     if seen > most:
@@ -64,10 +72,19 @@ def _text_paths(file: pq.ParquetFile, columns: Collection[str]) -> list[str]:
     return found
 
 
-def _rows_at_once(group: pq.RowGroupMetaData) -> int:
-    """Rows with about `VALUES` values in the column that has most."""
-    values = max((group.column(n).num_values for n in range(group.num_columns)), default=0)
-    return max(1, VALUES * int(group.num_rows) // max(values, 1))
+def _rows_at_once(density: float, rows: int) -> int:
+    """Rows with about `VALUES` values in the column that has most, so far as is known."""
+    return max(1, min(rows, int(VALUES / max(density, 1))))
+
+
+def _density(batch: pa.RecordBatch) -> float:
+    """Values a row in the column of lists that has most.
+
+    What the file says of its columns is not asked: Arrow aborts where a damaged file contradicts
+    itself there.
+    """
+    values = [int(lengths(column).sum()) for column in batch.columns if is_list(column.type)]
+    return max(values, default=0) / max(len(batch), 1)
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
