@@ -18,6 +18,8 @@ from builder.parameters import TimeParameters
 def under_own_names(lists: pa.Array, names: Mapping[str, str]) -> pa.Array:
     """Lists of structs with some of their fields, under our own names; other lists as they are.
 
+    Where there is no list, there is an empty one then.
+
     Args:
         lists: The lists.
         names: Our names of the fields with those that they have; fields that are not there are

@@ -117,9 +117,9 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
             return None
         columns.append(direct if is_direct else nested)
     time, user, query, results, clicks = columns
+    told = clicks.is_valid().to_numpy(zero_copy_only=False)
     results = under_own_names(results, params.fields.of_results)
     clicks = under_own_names(clicks, params.fields.of_clicks)
-    told = clicks.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_struct(clicks.type.value_type):
         clicks = ranks_of(clicks, pc.struct_field(pc.list_flatten(clicks), "time"), params)
     if pa.types.is_struct(results.type.value_type):

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builder.ingest.columns import is_text, lengths, text_lengths
@@ -104,7 +105,20 @@ def unpacked_bytes(batch: pa.RecordBatch) -> int:
 
 def _unpacked(column: pa.Array) -> int:
     if pa.types.is_dictionary(column.type):
+        _check_places(column)
         return int(column.indices.nbytes + text_lengths(column).sum())
     if is_list(column.type):
         return _unpacked(column.flatten()) + 4 * len(column)
     return int(column.nbytes)
+
+
+def _check_places(column: pa.DictionaryArray) -> None:
+    """Make sure that every text that is named is there: a damaged file may name others.
+
+    Raises:
+        pa.ArrowInvalid: one is not.
+    """
+    found = pc.min_max(column.indices)
+    least, most = found["min"].as_py(), found["max"].as_py()
+    if least is not None and (least < 0 or most >= len(column.dictionary)):
+        raise pa.ArrowInvalid(f"a text is named that is not there: {most}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builder.ingest import json_lines
@@ -25,6 +25,7 @@ from tests.ingest.test_columns import (
     line_of,
     timed,
 )
+from tests.thorough import examples
 
 NAMES = {"url": "link", "rank": "pos", "clicked": "hit", "time": "at"}
 THEIRS = LogParameters(fields=LogFields(url="link", rank="pos", clicked="hit", click_time="at"))
@@ -50,8 +51,14 @@ def chunk_of(records: list[dict[str, Any]]) -> Chunk:
     return Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
 
 
-@settings(deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(RECORDS)
+@example(
+    [
+        {"time": 5, "query": "eau", "results": [{"url": "x", "clicked": True}]},
+        {"time": 5, "query": "eau", "results": [{"url": "x"}], "clicks": [{"rank": 1}]},
+    ]
+)
 def test_names_change_nothing_else(records: list[dict[str, Any]]) -> None:
     theirs = [renamed(record) for record in records]
     found = as_rows(read_lines(chunk_of(theirs), INTERVAL, THEIRS))

@@ -124,3 +124,14 @@ def test_batches_are_bounded_by_what_they_would_unpack_to(
     most = max(300_000, path.stat().st_size)
     assert seen == [4] * len(seen)
     assert sum(sizes[: len(seen)]) <= most < sum(sizes[: len(seen) + 1])
+
+
+@pytest.mark.parametrize("place", [1, 100, -1])
+def test_texts_that_are_named_must_be_there(place: int) -> None:
+    """As in a file that was damaged: numbers of texts that its dictionary does not have."""
+    indices = pa.array([0, None, place], pa.int32())
+    texts = pa.DictionaryArray.from_arrays(indices, pa.array(["eau"]), safe=False)
+    lists = pa.ListArray.from_arrays(pa.array([0, 3], pa.int32()), texts)
+    for column in (texts, lists):
+        with pytest.raises(pa.ArrowInvalid, match="named that is not there"):
+            unpacked_bytes(pa.record_batch({"query": column}))
