@@ -161,7 +161,8 @@ def account_for_rejects(
         reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(account.rejected.items()))
         raise DataError(
             f"expected impressions, found {account.impressions:,} records and none that can be "
-            f"used ({reasons}); an impression has a query, a list of results and a list of clicks"
+            f"used ({reasons}); an impression has a query, a list of results and a list of "
+            "clicks; other names are told by [log.fields] of a definition"
         )
 
 
