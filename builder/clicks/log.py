@@ -129,7 +129,7 @@ def open_log(
     if not log.is_file():
         raise UsageError(f"{log}: no such log; give a file of JSON lines, Parquet, CSV or TSV")
     account = LogAccount(str(log))
-    rows = _rows_as_they_are(log) if reading.fields == AS_THEY_STAND.fields else None
+    rows = _rows_as_they_are(log) if reading == AS_THEY_STAND else None
     if rows is not None:
         account.impressions = rows
         _offer(connection, log)

@@ -115,6 +115,15 @@ def test_wrong_definitions(
     assert not (tmp_path / "p.tsv").exists()
 
 
+def test_a_rule_counts_for_parquet_too(tmp_path: Path, definition: Path) -> None:
+    log, out = tmp_path / "log.parquet", tmp_path / "pairs.parquet"
+    rows = {"query": ["eau", "impôt"], "results": [["x"]] * 2, "clicks": [[1]] * 2}
+    pl.DataFrame(rows).write_parquet(log)
+    definition.write_text("[log]\nmax_query_chars = 3\n")
+    assert run("clicks", log, "--out", out, "--definition", definition) == 0
+    assert pl.read_parquet(out)["query"].to_list() == ["eau"]
+
+
 def test_what_a_section_sets_counts_and_nothing_else(tmp_path: Path, definition: Path) -> None:
     """The rules of size that a collection has by default leave out no page of a log alone."""
     query = "w" * 5_000
