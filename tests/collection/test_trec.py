@@ -13,7 +13,7 @@ from builder.collection.export.trec import export_trec
 from builder.parameters import ExportParameters
 from builder.progress import Silent
 from builder.resources import Limits
-from builder.tables import table_at, write_frame
+from builder.tables import Ledger, table_at, write_frame
 from schemas import Documents, Qrels, Queries
 
 PIECES = st.lists(
@@ -86,21 +86,24 @@ def _blank(contract: type, rows: int, **columns: object) -> pl.DataFrame:
     return frame.with_columns(*missing, *lists)
 
 
-def test_a_snapshot_in_both_languages(tmp_path: Path) -> None:
-    ids = ["d" + "0" * 15 + "1", "d" + "0" * 15 + "2"]
+IDS = ["d" + "0" * 15 + "1", "d" + "0" * 15 + "2"]
+QUERY = "q" + "0" * 16
+
+
+def _export(tmp_path: Path, texts: list[str | None], text: str | None) -> tuple[Ledger, Path]:
+    """A snapshot of two documents and a query, with these texts in English."""
     documents = _blank(
         Documents,
         2,
-        doc_id=ids,
+        doc_id=IDS,
         url=["https://a.example/1", "https://a.example/2"],
         title=["Un", "Deux"],
         text=["Texte un.", "Texte deux."],
         title_en=["One", "Two"],
-        text_en=["Text one.", "Text two."],
+        text_en=texts,
     )
-    query = "q" + "0" * 16
-    queries = _blank(Queries, 1, query_id=[query], text=["deux\tmots"], text_en=["two words"])
-    qrels = _blank(Qrels, 1, query_id=[query], doc_id=[ids[1]], grade=[2])
+    queries = _blank(Queries, 1, query_id=[QUERY], text=["deux\tmots"], text_en=[text])
+    qrels = _blank(Qrels, 1, query_id=[QUERY], doc_id=[IDS[1]], grade=[2])
     write_frame(documents, tmp_path / "documents/part-00000.parquet", Documents)
     write_frame(queries, tmp_path / "queries.parquet", Queries)
     write_frame(qrels, tmp_path / "qrels.parquet", Qrels)
@@ -116,12 +119,29 @@ def test_a_snapshot_in_both_languages(tmp_path: Path) -> None:
         progress=Silent(),
         languages=("fr", "en"),
     )
+    return ledger, out
+
+
+def test_a_snapshot_in_both_languages(tmp_path: Path) -> None:
+    ledger, out = _export(tmp_path, ["Text one.", "Text two."], "two words")
     assert (ledger.rows_in, ledger.rows_out) == (2, 2)
-    assert (out / "qrels.txt").read_text() == f"{query} 0 {ids[1]} 2\n"
-    assert (out / "fr/topics.tsv").read_text() == f"{query}\tdeux mots\n"
-    assert (out / "en/topics.tsv").read_text() == f"{query}\ttwo words\n"
+    assert (out / "qrels.txt").read_text() == f"{QUERY} 0 {IDS[1]} 2\n"
+    assert (out / "fr/topics.tsv").read_text() == f"{QUERY}\tdeux mots\n"
+    assert (out / "en/topics.tsv").read_text() == f"{QUERY}\ttwo words\n"
     assert "<title>two words</title>" in (out / "en/topics.trec").read_text()
     english = (out / "en/documents/part-00000.trec").read_text()
     assert english.count("<DOC>\n") == 2
     assert "Text two." in english
-    assert (out / "urls.tsv").read_text().splitlines()[1] == f"{ids[1]}\thttps://a.example/2"
+    assert (out / "urls.tsv").read_text().splitlines()[1] == f"{IDS[1]}\thttps://a.example/2"
+
+
+def test_what_has_no_english_is_not_in_it(tmp_path: Path) -> None:
+    """As in releases that lack translations: no empty document stands for a missing one."""
+    ledger, out = _export(tmp_path, ["Text one.", None], None)
+    assert (ledger.rows_in, ledger.rows_out) == (2, 2)
+    counts = [
+        (out / f"{n}/documents/part-00000.trec").read_text().count("<DOC>") for n in ("fr", "en")
+    ]
+    assert counts == [2, 1]
+    assert (out / "fr/topics.tsv").read_text() == f"{QUERY}\tdeux mots\n"
+    assert (out / "en/topics.tsv").read_text() == ""

@@ -144,12 +144,14 @@ def json_texts(
 
 
 def _frames(documents: Table, suffix: str, progress: Progress) -> Iterator[pl.DataFrame]:
+    """Those that have a text in the language; those of a release may lack English."""
     columns = ["doc_id", f"title{suffix}", f"text{suffix}"]
     for batch in documents.batches(columns, rows=ROWS):
         frame = pl.from_arrow(batch)
         if isinstance(frame, pl.DataFrame):
             progress.advance(frame.height)
-            yield frame.rename({columns[1]: "title", columns[2]: "text"})
+            named = frame.rename({columns[1]: "title", columns[2]: "text"})
+            yield named.filter(pl.col("text").is_not_null())
 
 
 def write_queries(path: Path, queries: pl.DataFrame, ids: str = "query_id") -> None:

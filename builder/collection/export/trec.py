@@ -78,7 +78,8 @@ def write_trec(
     for language, suffix in languages.items():
         folder = out / language
         texts = trec_texts(documents, suffix, progress)
-        rows = write_documents(Parts(folder / "documents", _part, max_bytes), texts)
+        written = write_documents(Parts(folder / "documents", _part, max_bytes), texts)
+        rows = max(rows, written)
         frame = query_texts(queries, suffix).collect()
         write_queries(folder / "topics.tsv", frame)
         write_topics(folder / "topics.trec", frame)
