@@ -36,8 +36,6 @@ def parse_impression(line: bytes, interval: Interval | None, params: LogParamete
     Raises:
         RejectError: the line is not an impression of the interval; the message is the reason.
     """
-    if not line.strip():
-        raise RejectError("blank_line")
     return make_impression(rename(parse_object(line), params.fields), interval, params)
 
 
@@ -68,8 +66,10 @@ def parse_object(line: bytes) -> dict[str, Any]:
     """The JSON object of a line.
 
     Raises:
-        RejectError: not JSON in UTF-8, or not an object.
+        RejectError: blank, not JSON in UTF-8, or not an object.
     """
+    if not line.strip():
+        raise RejectError("blank_line")
     try:
         record = orjson.loads(line)
     except orjson.JSONDecodeError:

@@ -5,7 +5,6 @@ together; and from columns so parsed the columns that `columns.examine` looks at
 """
 
 from collections.abc import Iterator
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from builder.ingest.columns import Mask, lengths, lists_of, parents
 from builder.ingest.fields import OWN, pick
 from builder.ingest.line_columns import Layout
 from builder.ingest.lines import Chunk
+from builder.ingest.nested import inner
 from builder.parameters import LogFields, LogParameters
 
 LISTS = ("results", "clicks")
@@ -111,7 +111,8 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
     columns = []
     for name in OWN:
         path = getattr(params.fields, name)
-        direct, nested = batch[path], _inner(batch, path.split("."))
+        root, *parts = path.split(".")
+        direct, nested = batch[path], inner(batch[root], parts)
         is_direct = direct.null_count < len(direct)
         if "." in path and is_direct and nested.null_count < len(nested):
             return None
@@ -125,10 +126,6 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
     if pa.types.is_struct(results.type.value_type):
         results, clicks = _of_objects(results, clicks, told)
     return pa.record_batch([time, user.cast(pa.string()), query, results, clicks], names=OWN)
-
-
-def _inner(batch: pa.RecordBatch, path: list[str]) -> pa.Array:
-    return reduce(pc.struct_field, path[1:], batch[path[0]])
 
 
 def _of_objects(results: pa.Array, clicks: pa.Array, told: Mask) -> tuple[pa.Array, pa.Array]:

@@ -41,8 +41,6 @@ def objects(source: Source, params: LogParameters) -> Iterator[Offered]:
 def _fields(line: bytes | None, names: Iterable[str]) -> dict[str, Any]:
     if line is None:
         raise RejectError("line_too_long")
-    if not line.strip():
-        raise RejectError("blank_line")
     record = parse_object(line.removesuffix(b"\r"))
     found = {name: pick(record, name) for name in names}
     return {name: value for name, value in found.items() if value is not None}

@@ -4,7 +4,7 @@ In: the schema of a file and names of a definition. Out: columns under those ver
 what reads rows and columns need not know how deep they lay.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 import pyarrow as pa
@@ -50,4 +50,9 @@ def column_of(batch: pa.RecordBatch, name: str) -> pa.Array:
     if not _is_inside(batch.schema, name):
         raise KeyError(name)
     root, *parts = name.split(".")
-    return reduce(pc.struct_field, parts, batch[root])
+    return inner(batch[root], parts)
+
+
+def inner(structs: pa.Array, parts: Sequence[str]) -> pa.Array:
+    """The fields to which names lead, one within the other; the structs themselves without any."""
+    return reduce(pc.struct_field, parts, structs)

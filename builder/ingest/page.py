@@ -77,8 +77,6 @@ def parse_page(line: bytes, params: CrawlParameters = AS_OURS) -> RawPage:
     Raises:
         RejectError: the line has not the fields of a page; the message is the reason.
     """
-    if not line.strip():
-        raise RejectError("blank_line")
     return page_of(parse_object(line), names_of(params.fields), params)
 
 
