@@ -1,6 +1,6 @@
 """Verbs about layouts and versions of collections: `export`, `import`, `diff`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +10,9 @@ import typer
 from builder.cli.options import Format, Memory, PlainFormat, working_limits
 from builder.cli.output import printable, table
 from builder.cli.shapes import import_shape, say_json
+
+MOST_UNREAD = 10
+"""Files and folders that are named where they were not read."""
 
 
 class ExportLayout(StrEnum):
@@ -56,6 +59,7 @@ class ImportLayout(StrEnum):
     """The layouts of `builder.collection.imports`."""
 
     LONGEVAL_2023 = "longeval-2023"
+    LONGEVAL_SCI = "longeval-sci"
     LONGEVAL_WEB = "longeval-web"
 
 
@@ -89,12 +93,31 @@ def import_(
         say_json(import_shape(report))
         return
     rows = [
-        (snapshot, ledger.rows_in, ledger.rows_out, reason, count)
-        for snapshot, ledger in report.ledgers.items()
-        for reason, count in sorted(ledger.rejected.items()) or [("-", 0)]
+        (name, *report.rows[name].values(), ledger.rows_in, ledger.rows_out)
+        for name, ledger in report.ledgers.items()
     ]
-    typer.echo(table(rows, ("snapshot", "records", "kept", "left out because", "rows")))
+    typer.echo(table(rows, ("snapshot", "queries", "judgements", "documents", "records", "kept")))
+    left = [
+        (name, reason, count)
+        for name, ledger in report.ledgers.items()
+        for reason, count in sorted(ledger.rejected.items())
+    ]
+    if left:
+        typer.echo("\n" + table(left, ("snapshot", "left out because", "records")))
+    if report.unread:
+        typer.echo(_unread(report.unread))
     typer.echo(f"wrote {report.version}; check it: longeval validate {report.version}")
+
+
+def _unread(files: Mapping[str, int]) -> str:
+    """What of a release was not read, in one line."""
+    shown = [
+        f"{printable(name)} ({count:,} files)" if count > 1 else printable(name)
+        for name, count in list(files.items())[:MOST_UNREAD]
+    ]
+    more = len(files) - len(shown)
+    named = ", ".join(shown) + (f" and {more:,} more" if more else "")
+    return f"not read, as they are of no snapshot or repeat what was read: {named}"
 
 
 class DiffFormat(StrEnum):

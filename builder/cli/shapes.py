@@ -47,7 +47,12 @@ def verified_shape(version: Path, differing: Sequence[str]) -> dict[str, Any]:
 def import_shape(report: "ImportReport") -> dict[str, Any]:
     """What an import took over: `longeval import --format json`."""
     accounts = {snapshot: _account(ledger) for snapshot, ledger in report.ledgers.items()}
-    return {"version": str(report.version), "accounts": accounts}
+    return {
+        "version": str(report.version),
+        "rows": {snapshot: dict(rows) for snapshot, rows in report.rows.items()},
+        "accounts": accounts,
+        "unread": dict(report.unread),
+    }
 
 
 def sanity_shape(rows: "list[SanityRow]") -> list[dict[str, Any]]:

@@ -220,6 +220,6 @@ def test_hostile_texts_come_back(
         found = []
         for path in sorted((folder / kind).iterdir()):
             pages = read_pages(path, path.name, notes, is_escaped=kind == "trec")
-            found += [(alias, text.strip("\n")) for alias, text, _ in pages]
+            found += [(page.alias, page.text.strip("\n")) for page in pages]
         assert found == wanted
         assert notes.offered == len(texts)

@@ -29,15 +29,25 @@ def _judged_documents(reading: Reading) -> Iterator[Found]:
 
 
 def _judged_queries(reading: Reading) -> Iterator[Found]:
+    everywhere = [queries.select("query_id") for _, queries in reading.snapshots("queries")]
     for name, (queries, qrels) in reading.snapshots("queries", "qrels"):
         lost = _absent(qrels, queries, "query_id")
         if lost.height:
             judged = qrels.select(pl.col("query_id").n_unique()).collect().item()
-            message = (
-                f"{lost.height:,} of {judged:,} judged queries are not in the snapshot: "
-                f"nobody knows the text that {int(lost['len'].sum()):,} judgements are for"
-            )
+            unknown = lost.lazy().join(pl.concat(everywhere), on="query_id", how="anti").collect()
+            message = f"{lost.height:,} of {judged:,} judged queries are not in the snapshot: "
+            message += _whose_text_is_known(lost, unknown)
             yield f"snapshots/{name}/qrels", message, lost.height, tuple(lost["query_id"].head(3))
+
+
+def _whose_text_is_known(lost: pl.DataFrame, unknown: pl.DataFrame) -> str:
+    """What is known of judged queries that are not listed, from other snapshots."""
+    judgements = f"nobody knows the text that {int(unknown['len'].sum()):,} judgements are for"
+    if unknown.height == lost.height:
+        return judgements
+    if unknown.is_empty():
+        return "their texts are known from other snapshots alone"
+    return f"{judgements}, the other texts are known from other snapshots"
 
 
 def _unjudged(reading: Reading) -> Iterator[Found]:
@@ -137,7 +147,7 @@ CHECKS = (
         "every judged query is in its snapshot",
         "error",
         "6,430 to 10,774 judged queries a month that are missing from the query file",
-        "attach judgements by query id, never by a prefix of its text",
+        "list what is judged; attach judgements by query id, never by a prefix of its text",
         _judged_queries,
     ),
     Check(

@@ -17,6 +17,7 @@ from builder.collection.compare.definitions import differences
 from builder.collection.compare.judgements import JudgementDifference, judged_texts, label_causes
 from builder.collection.compare.tables import CARRIED, TableDifference, compare_tables
 from builder.collection.export import LAYOUTS
+from builder.collection.export.longeval_web import LOST
 from builder.collection.read import Collection, open_collection
 from builder.stage import CONTRACTS
 from builder.tables import Table, table_at
@@ -81,10 +82,15 @@ def compare(old: Path | str, new: Path | str) -> Difference:
         sides[1].signature,
         () if imported else tuple(differences(before["definition"], after["definition"])),
         tuple(differences(before["tools"], after["tools"])),
-        tuple(dict.fromkeys(line for i in imported for line in LAYOUTS[i["layout"]].lost)),
+        tuple(dict.fromkeys(line for i in imported for line in _lost(i["layout"]))),
         tuple(found for found in pairs if not found.is_empty),
         tuple(_judgements(*sides)),
     )
+
+
+def _lost(layout: str) -> tuple[str, ...]:
+    """What a layout cannot hold; of one that we do not write, what none of them can."""
+    return LAYOUTS[layout].lost if layout in LAYOUTS else LOST
 
 
 def _is_imported(manifest: dict[str, Any]) -> bool:

@@ -1,8 +1,8 @@
 """Documents of a released snapshot -> our table, in bounded memory.
 
 In: files of documents in each language, and addresses. Out: `documents/part-*.parquet` sorted by
-id: French and English of a page in one row. Rows go through buckets of their key on disk, so that
-memory does not grow with the release.
+id: a page and its English translation in one row. Rows go through buckets of their key on disk, so
+that memory does not grow with the release.
 """
 
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.collection.imports.found import ReleasedSnapshot
+from builder.collection.imports.files import ReleasedSnapshot
 from builder.collection.imports.ids import document_id, plain_number, read_mapping
 from builder.collection.imports.lines import read_addresses
 from builder.collection.imports.notes import Notes
 from builder.collection.imports.pages import read_pages
 from builder.documents.fingerprints import describe
 from builder.ingest.buckets import Buckets
-from builder.ingest.texts import normalise_texts
+from builder.ingest.texts import normalise_texts, one_line
 from builder.keys import key_of_id
 from builder.progress import Progress
 from builder.resources import Limits
@@ -38,15 +38,23 @@ class Released:
         snapshot: Its files.
         root: The release.
         place: What its document ids are valid in.
+        source: The language that pages were found in; others are translations.
         notes: Where rejects go.
         is_escaped: Whether markup in texts is escaped.
     """
 
     def __init__(
-        self, snapshot: ReleasedSnapshot, root: Path, place: str, notes: Notes, *, is_escaped: bool
+        self,
+        snapshot: ReleasedSnapshot,
+        root: Path,
+        place: str,
+        source: str,
+        notes: Notes,
+        *,
+        is_escaped: bool,
     ) -> None:
         self._snapshot, self._root, self._place = snapshot, root, place
-        self._notes, self._is_escaped = notes, is_escaped
+        self._source, self._notes, self._is_escaped = source, notes, is_escaped
         self._urls = {plain_number(alias): url for alias, url in self._addresses()}
         self.ids: dict[str, str] = {}
         """Stable id of each document id that was asked for or read."""
@@ -74,8 +82,8 @@ class Released:
             progress: Counts documents.
         """
         buckets = Buckets(limits.scratch, int(limits.memory * SHARE))
-        for language in ("fr", "en"):
-            for path in self._snapshot.documents.get(language, ()):
+        for language, paths in sorted(self._snapshot.documents.items(), reverse=True):
+            for path in paths:
                 for pages in self._pages(path, language):
                     buckets.add(pages)
                     progress.advance(pages.height)
@@ -89,38 +97,41 @@ class Released:
         name = path.relative_to(self._root).as_posix()
         pages = read_pages(path, name, self._notes, is_escaped=self._is_escaped)
         while piece := list(islice(pages, PAGES)):
-            aliases = [plain_number(alias) for alias, _, _ in piece]
-            texts = normalise_texts(pl.Series([text for _, text, _ in piece], dtype=pl.String))
+            aliases = [plain_number(page.alias) for page in piece]
+            texts = normalise_texts(pl.Series([page.text for page in piece], dtype=pl.String))
+            titles = one_line(pl.Series([page.title for page in piece], dtype=pl.String))
             frame = pl.DataFrame(
                 {
                     "doc_id": [self.id_of(alias) for alias in aliases],
                     "alias": aliases,
+                    "title": titles,
                     "text": texts,
                     "file": name,
-                    "number": [number for _, _, number in piece],
+                    "number": [page.number for page in piece],
                 },
                 schema_overrides={"number": pl.UInt64},
             )
             keyed = frame.with_columns(key=key_of_id("doc_id"), language=pl.lit(language))
-            if language == "fr" and (empty := keyed.filter(text="")).height:
+            if language == self._source and (empty := keyed.filter(text="")).height:
                 for file, number in empty.select("file", "number").iter_rows():
                     self._notes.reject("empty_text", file, number)
                 keyed = keyed.filter(pl.col("text") != "")
             yield keyed
 
     def _joined(self, rows: pl.DataFrame, judged: pl.Series) -> pl.DataFrame:
-        """One row a document, French and English; repeated ones are rejects."""
+        """One row a document and its translation; repeated ones are rejects."""
         ordered = rows.sort(
             "doc_id", "language", "file", "number", descending=[False, True, False, False]
         )
         first = ordered.unique(["doc_id", "language"], keep="first", maintain_order=True)
         self._reject_others(ordered, first)
-        french = first.filter(language="fr")
-        english = first.filter(language="en").select("doc_id", text_en="text")
-        lost = first.filter(language="en").join(french, on="doc_id", how="anti")
+        found = first.filter(language=self._source)
+        translated = first.filter(pl.col("language") != self._source)
+        english = translated.select("doc_id", text_en="text")
+        lost = translated.join(found, on="doc_id", how="anti")
         for file, number in lost.select("file", "number").iter_rows():
             self._notes.reject("english_without_french", file, number)
-        pages = french.join(english, on="doc_id", how="left", maintain_order="left")
+        pages = found.join(english, on="doc_id", how="left", maintain_order="left")
         return self._described(pages, judged)
 
     def _reject_others(self, ordered: pl.DataFrame, first: pl.DataFrame) -> None:
@@ -137,8 +148,7 @@ class Released:
         urls = [self._urls.get(alias) for alias in pages["alias"]]
         found = zip(pages["alias"], urls, strict=True)
         keys = [document_id(alias, url, self._place)[1] for alias, url in found]
-        titled = pages.with_columns(title=pl.lit(""))
-        whole = describe(titled).with_columns(
+        whole = describe(pages).with_columns(
             pl.Series("url_key", keys, dtype=pl.String),
             pl.Series("url", [u or k for u, k in zip(urls, keys, strict=True)], dtype=pl.String),
             title_en=pl.when(pl.col("text_en").is_not_null()).then(pl.lit("")),

@@ -4,12 +4,12 @@ Two ids with one folded text are one query: the first of a file stands for it, t
 reject, and keeps its judgements where they say nothing else of a document.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 
 import polars as pl
 
-from builder.collection.imports.found import ReleasedSnapshot
+from builder.collection.imports.files import ReleasedSnapshot
 from builder.collection.imports.ids import plain_number, query_ids, unnamed_query
 from builder.collection.imports.lines import QUERY_COLUMNS, read_qrels, read_queries
 from builder.collection.imports.notes import Notes
@@ -19,13 +19,13 @@ UNKNOWN_COUNTS = ("impressions", "users", "clicks")
 
 
 def read_all_queries(
-    snapshot: ReleasedSnapshot, root: Path, language: str, notes: Notes
+    snapshot: ReleasedSnapshot, root: Path, languages: Set[str], notes: Notes
 ) -> pl.DataFrame:
-    """All queries of a snapshot in a language: `alias`, `text`, `split`, `file`, `line`."""
+    """All queries of a snapshot in some languages: `alias`, `text`, `split`, `file`, `line`."""
     frames = [
         read_queries(path, path.relative_to(root).as_posix(), split, notes)
         for path, found, split in snapshot.queries
-        if found == language
+        if found in languages
     ]
     return pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
 
@@ -60,6 +60,7 @@ def read_judgements(
     snapshot: ReleasedSnapshot,
     root: Path,
     queries: dict[str, str],
+    known: Mapping[str, str],
     documents: Callable[[str], str],
     place: str,
     notes: Notes,
@@ -70,6 +71,7 @@ def read_judgements(
         snapshot: Its files.
         root: The release.
         queries: Stable id of each query id; those of judged queries without text are added.
+        known: Stable ids of query ids that the snapshot does not list.
         documents: Stable id of a document id.
         place: What the ids of such queries are valid in.
         notes: Where rejects go.
@@ -81,7 +83,7 @@ def read_judgements(
     rows = pl.concat([read_nothing(), *frames])
     rows = rows.with_columns(doc_alias=_mapped(rows["doc_alias"], plain_number))
     for alias in rows["query_alias"].unique().sort():
-        queries.setdefault(alias, unnamed_query(alias, place))
+        queries.setdefault(alias, known.get(alias) or unnamed_query(alias, place))
     rows = rows.with_columns(
         query_id=_mapped(rows["query_alias"], queries.__getitem__),
         doc_id=_mapped(rows["doc_alias"], documents),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from builder.collection.export.markup import unescape_markup
 from builder.collection.imports.notes import Notes
@@ -25,8 +25,24 @@ _SPACE = re.compile(r"[\s,\[\]\ufeff]*")
 """What may stand between values: an array's brackets and commas too."""
 _END = re.compile(rb"^[ \t]*</DOC>[ \t\r]*$", re.MULTILINE)
 
-Page = tuple[str, str, int]
-"""Id in the release, text, 1-based number in the file."""
+SCIENTIFIC = ("abstract", "fullText")
+"""Texts of a document of `longeval-sci`, which has no `contents`."""
+
+
+class Page(NamedTuple):
+    """A document of a release.
+
+    Args:
+        alias: Its id there.
+        title: Its title; empty where it has none of its own.
+        text: Its text.
+        number: 1-based number in the file.
+    """
+
+    alias: str
+    title: str
+    text: str
+    number: int
 
 
 def read_pages(path: Path, name: str, notes: Notes, *, is_escaped: bool) -> Iterator[Page]:
@@ -100,11 +116,8 @@ def _trec_page(record: bytes, number: int, *, is_escaped: bool) -> Page | str:
         text = record[body_start + len(b"<TEXT>") : body_end].decode("utf-8")
     except UnicodeDecodeError:
         return "not_utf8"
-    return (
-        found[1].decode("utf-8", "replace"),
-        unescape_markup(text) if is_escaped else text,
-        number,
-    )
+    alias = found[1].decode("utf-8", "replace")
+    return Page(alias, "", unescape_markup(text) if is_escaped else text, number)
 
 
 def _json_pages(data: Iterator[bytes], name: str, notes: Notes) -> Iterator[Page]:
@@ -143,12 +156,26 @@ def _next_line(text: str, at: int) -> int:
 def _json_page(found: object, number: int) -> Page | str:
     if not isinstance(found, dict):
         return "not_an_object"
-    alias, text = found.get("id"), found.get("contents")
+    alias = found.get("id")
     if not isinstance(alias, str | int) or isinstance(alias, bool):
         return "document_without_id"
-    if not isinstance(text, str):
+    texts = _texts(found)
+    if texts is None:
         return "document_without_text"
-    return (str(alias), text, number) if _is_unicode(f"{alias}{text}") else "lone_surrogate"
+    is_unicode = _is_unicode(f"{alias}{''.join(texts)}")
+    return Page(str(alias), *texts, number) if is_unicode else "lone_surrogate"
+
+
+def _texts(found: dict[str, Any]) -> tuple[str, str] | None:
+    """Title and text of a document; a title alone is its text."""
+    if "contents" in found:
+        return ("", found["contents"]) if isinstance(found["contents"], str) else None
+    title, *parts = (found.get(name) for name in ("title", *SCIENTIFIC))
+    if not any(isinstance(part, str) for part in (title, *parts)):
+        return None
+    text = "\n".join(part for part in parts if isinstance(part, str) and part.strip())
+    title = title if isinstance(title, str) else ""
+    return (title, text) if text else ("", title)
 
 
 def _is_unicode(text: str) -> bool:

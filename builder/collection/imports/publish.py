@@ -11,11 +11,11 @@ import polars as pl
 from builder.collection import layout as places
 from builder.collection.card import write_release_card
 from builder.collection.croissant import write_croissant
-from builder.collection.imports.found import ReleasedSnapshot
+from builder.collection.imports.files import ReleasedSnapshot
 from builder.collection.manifest import write_manifest
 from builder.content import content_hash
 from builder.drift import compare_snapshots, measure
-from builder.names import ENGLISH, FRENCH
+from builder.names import ENGLISH
 from builder.parameters import ChangeParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -33,6 +33,7 @@ def publish_release(
     layout: str,
     snapshots: list[ReleasedSnapshot],
     root: Path,
+    source: str,
     limits: Limits,
     progress: Progress,
 ) -> None:
@@ -47,7 +48,7 @@ def publish_release(
         layout,
         snapshots,
         root,
-        languages=[FRENCH, ENGLISH] if _has_english(folder, names) else [FRENCH],
+        languages=[source, ENGLISH] if _has_translations(folder, names) else [source],
         has_documents=has_documents,
     )
     tables = _describe_tables(folder, names, limits)
@@ -67,7 +68,7 @@ def _table(folder: Path, snapshot: str, name: str) -> Table:
     return table_at(places.snapshot_folder(folder, snapshot), name, TABLES[name])
 
 
-def _has_english(folder: Path, snapshots: list[str]) -> bool:
+def _has_translations(folder: Path, snapshots: list[str]) -> bool:
     tables = [_table(folder, snapshot, kind) for snapshot in snapshots for kind in MAIN[:2]]
     english = pl.col("text_en").is_not_null().any()
     return any(table.scan().select(english).collect().item() for table in tables if table.paths)
@@ -123,16 +124,13 @@ def _define(
 
 
 def _snapshot(snapshot: ReleasedSnapshot, root: Path) -> dict[str, Any]:
-    paths = [path for path, _, _ in snapshot.queries] + snapshot.qrels
-    paths += [path for found in snapshot.documents.values() for path in found]
-    paths += [path for path in (snapshot.addresses, snapshot.mapping) if path is not None]
     start = date.fromisoformat(f"{snapshot.name}-01" if len(snapshot.name) == 7 else snapshot.name)
     days = monthrange(start.year, start.month)[1] if len(snapshot.name) == 7 else 1
     return {
         "name": snapshot.name,
         "start": start.isoformat(),
         "end": (start + timedelta(days=days)).isoformat(),
-        "release": {path.relative_to(root).as_posix(): sha256(path) for path in sorted({*paths})},
+        "release": {path.relative_to(root).as_posix(): sha256(path) for path in snapshot.paths},
     }
 
 

@@ -1,0 +1,79 @@
+"""Which files of a release in the layout `longeval-web` are what.
+
+Queries in `<month>_queries.txt`, judgements in `<month>_qrels.txt` or `<month>_qrels_processed.txt`
+or below `qrels/<month>_fr/`, documents below `Trec/<month>_fr/` or `Json/<month>_fr/`, addresses in
+`collection_db.db`, however deep they are nested.
+"""
+
+import re
+from pathlib import Path
+
+from builder.collection.imports.files import (
+    LANGUAGES,
+    MONTH,
+    NO_DOCUMENT,
+    PACKED,
+    ReleasedSnapshot,
+)
+
+EXPECTED = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
+MAPPING = "collection_db.db"
+
+
+def find_web(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
+    """The snapshots of a release by name.
+
+    Args:
+        root: Its folder.
+        files: What lies in it, in order.
+    """
+    found: dict[str, ReleasedSnapshot] = {}
+    judged: dict[tuple[str, str], list[Path]] = {}
+    for path in files:
+        parts = path.relative_to(root).parts
+        if match := re.fullmatch(rf"({MONTH})_queries\.txt{PACKED}", path.name):
+            split = "test" if any("test" in part.lower() for part in parts[:-1]) else "train"
+            snapshot = found.setdefault(match[1], ReleasedSnapshot(match[1]))
+            snapshot.queries.append((path, _language(parts), split))
+        elif match := re.fullmatch(rf"({MONTH})_qrels(?:_processed)?\.txt{PACKED}", path.name):
+            judged.setdefault((match[1], "fr"), []).append(path)
+        elif (home := _month_folder(parts[:-1])) and home[2] == "qrels":
+            judged.setdefault(home[:2], []).append(path)
+    for (name, language), paths in sorted(judged.items(), reverse=True):
+        if language == "fr" or (name, "fr") not in judged:
+            found.setdefault(name, ReleasedSnapshot(name)).qrels = _main_qrels(paths)
+    for (name, language), paths in _documents(root, files).items():
+        found.setdefault(name, ReleasedSnapshot(name)).documents[language] = paths
+    for snapshot in found.values():
+        snapshot.mapping = next((p for p in files if p.name == MAPPING), None)
+    return found
+
+
+def _documents(root: Path, files: list[Path]) -> dict[tuple[str, str], list[Path]]:
+    """Files of documents by month and language; TREC where there is JSON as well."""
+    pages: dict[tuple[str, str, str], list[Path]] = {}
+    for path in files:
+        home = _month_folder(path.relative_to(root).parts[:-1])
+        if home and home[2] != "qrels" and not NO_DOCUMENT.fullmatch(path.name):
+            pages.setdefault(home, []).append(path)
+    return {(name, language): paths for (name, language, _), paths in sorted(pages.items())}
+
+
+def _month_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
+    """Month, language and kind (`qrels`, `json`, `trec`) of files below such a folder."""
+    for place, part in enumerate(parts):
+        match = re.fullmatch(rf"({MONTH})_(fr|en)", part)
+        kind = parts[place - 1].lower() if place else ""
+        if match and kind in ("qrels", "json", "trec"):
+            return match[1], match[2], kind
+    return None
+
+
+def _main_qrels(paths: list[Path]) -> list[Path]:
+    processed = [path for path in paths if "qrels_processed" in path.name]
+    return processed or paths
+
+
+def _language(parts: tuple[str, ...]) -> str:
+    """The language that the innermost folder named after one says; French without."""
+    return next((LANGUAGES[p.lower()] for p in reversed(parts) if p.lower() in LANGUAGES), "fr")

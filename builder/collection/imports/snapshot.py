@@ -1,0 +1,145 @@
+"""The files of a released snapshot -> its tables, and the account of its records."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from builder.collection.imports.documents import Released
+from builder.collection.imports.files import ReleasedSnapshot
+from builder.collection.imports.found import LAYOUTS
+from builder.collection.imports.ids import id_frame
+from builder.collection.imports.judged import (
+    aliases_of,
+    identify,
+    qrels_table,
+    queries_table,
+    read_all_queries,
+    read_judgements,
+)
+from builder.collection.imports.notes import Notes
+from builder.names import ENGLISH, FRENCH
+from builder.progress import Progress
+from builder.resources import Limits
+from builder.tables import Ledger, write_frame
+from schemas import Qrels, Queries, ReleaseIds
+
+
+@dataclass(frozen=True)
+class Release:
+    """What the snapshots of a release have in common.
+
+    Args:
+        root: Its folder.
+        layout: One of `found.LAYOUTS`.
+        source: The language that its pages were found in.
+        is_escaped: Whether markup in texts is escaped.
+    """
+
+    root: Path
+    layout: str
+    source: str
+    is_escaped: bool
+
+    def place_of(self, snapshot: str, *, is_stable: bool = True) -> str:
+        """Where the ids of a snapshot are valid: in all of the release, or in it alone."""
+        everywhere = is_stable and LAYOUTS[self.layout].has_stable_ids
+        return self.layout if everywhere else f"{self.layout} {snapshot}"
+
+
+@dataclass(frozen=True)
+class NamedQueries:
+    """The queries of a snapshot.
+
+    Args:
+        kept: `query_id`, `alias`, `text`, `split`; each stable id once.
+        aliases: Stable id of each id of the release.
+        translations: English text of each id of the release.
+        notes: What was left out, what was irregular.
+    """
+
+    kept: pl.DataFrame
+    aliases: dict[str, str]
+    translations: dict[str, str]
+    notes: Notes
+
+
+def name_queries(release: Release, snapshot: ReleasedSnapshot) -> NamedQueries:
+    """Read the queries of a snapshot, and give them stable ids."""
+    notes, place = Notes(), release.place_of(snapshot.name)
+    found = read_all_queries(snapshot, release.root, {release.source}, notes)
+    others = read_all_queries(snapshot, release.root, {FRENCH, ENGLISH} - {release.source}, notes)
+    named = found if found.height else others
+    translated = others.unique("alias", keep="first") if found.height else others.clear()
+    texts = dict(translated.select("alias", "text").rows())
+    return NamedQueries(identify(named, place, notes), aliases_of(named, place), texts, notes)
+
+
+def ids_of_all(release: Release, named: Iterable[NamedQueries]) -> dict[str, str] | None:
+    """The stable id of each query id that means one query in every snapshot that lists it.
+
+    A judged query that its own snapshot does not list is thus known by what others say of its id.
+
+    Returns:
+        None where ids are another's in another snapshot: where the layout promises nothing, or most
+        of those that several snapshots list mean several queries.
+    """
+    if not LAYOUTS[release.layout].has_stable_ids:
+        return None
+    meant: dict[str, Counter[str]] = defaultdict(Counter)
+    for queries in named:
+        for alias, query in queries.aliases.items():
+            meant[alias][query] += 1
+    repeated = [found for found in meant.values() if found.total() > 1]
+    if 2 * sum(len(found) > 1 for found in repeated) > len(repeated):
+        return None
+    return {alias: next(iter(found)) for alias, found in meant.items() if len(found) == 1}
+
+
+def write_snapshot(
+    release: Release,
+    snapshot: ReleasedSnapshot,
+    named: NamedQueries,
+    known: dict[str, str] | None,
+    folder: Path,
+    limits: Limits,
+    progress: Progress,
+) -> tuple[Ledger, dict[str, int]]:
+    """Write the tables of a snapshot.
+
+    Args:
+        release: What it is a part of.
+        snapshot: Its files.
+        named: Its queries.
+        known: Stable ids of query ids anywhere in the release, see `ids_of_all`.
+        folder: Where they go.
+        limits: Memory and scratch space.
+        progress: Counts documents.
+
+    Returns:
+        The account of its records, and the rows of its main tables.
+    """
+    released = Released(
+        snapshot,
+        release.root,
+        release.place_of(snapshot.name),
+        release.source,
+        named.notes,
+        is_escaped=release.is_escaped,
+    )
+    place = release.place_of(snapshot.name, is_stable=known is not None)
+    ids = {**named.aliases}
+    judged = read_judgements(
+        snapshot, release.root, ids, known or {}, released.id_of, place, named.notes
+    )
+    qrels = qrels_table(judged)
+    queries = queries_table(named.kept, named.translations, qrels)
+    write_frame(qrels, folder / "qrels.parquet", Qrels)
+    write_frame(queries, folder / "queries.parquet", Queries)
+    pages = released.write(folder, qrels["doc_id"], limits.within(snapshot.name), progress)
+    stable = pl.concat([id_frame("query", ids), id_frame("document", released.ids)])
+    write_frame(stable, folder / "release_ids.parquet", ReleaseIds)
+    rows = {"queries": queries.height, "qrels": qrels.height, "documents": pages}
+    return named.notes.write(folder), rows
