@@ -99,7 +99,7 @@ def test_the_broken_edition_is_found(editions: dict[str, Edition]) -> None:
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
     missing = lists.judged_are_listed(connection)
     assert missing.found is True
-    assert "2667 of" in missing.evidence
+    assert "2,667 of" in missing.evidence
     gathered = attachment.none_gathers_judgements(connection)
     assert gathered.found is True
     assert gathered.numbers["most_from"] > 10 * gathered.numbers["most_to"]

@@ -86,7 +86,7 @@ def examination_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
         for what in ("examinations", "clicks")
     }
     says = (
-        f"on {numbers['pairs']} common pairs, {percent(rates['examinations'][0])} of impressions "
+        f"on {numbers['pairs']:,} common pairs, {percent(rates['examinations'][0])} of impressions "
         f"counted as examined before and {percent(rates['examinations'][1])} after, while "
         f"{percent(rates['clicks'][0])} and {percent(rates['clicks'][1])} were clicked"
     )

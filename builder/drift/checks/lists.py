@@ -68,7 +68,7 @@ def judged_are_listed(connection: duckdb.DuckDBPyConnection) -> Outcome:
     missing = share(numbers["judged_only"], numbers["judged"])
     if missing is None:
         return unknown("no query is judged")
-    says = f"{numbers['judged_only']} of {numbers['judged']} judged queries are not listed"
+    says = f"{numbers['judged_only']:,} of {numbers['judged']:,} judged queries are not listed"
     return Outcome(missing >= MISSING, f"{says} ({percent(missing)})", numbers)
 
 
@@ -78,7 +78,7 @@ def listed_are_judged(connection: duckdb.DuckDBPyConnection) -> Outcome:
     without = share(numbers["listed_only"], numbers["listed"])
     if without is None:
         return unknown("no query is listed")
-    says = f"{numbers['listed_only']} of {numbers['listed']} listed queries have no judgement"
+    says = f"{numbers['listed_only']:,} of {numbers['listed']:,} listed queries have no judgement"
     return Outcome(without >= UNJUDGED, f"{says} ({percent(without)})", numbers)
 
 

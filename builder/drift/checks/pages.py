@@ -89,7 +89,7 @@ def languages_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return unknown(f"fewer than {FEWEST} documents, or none with a language")
     if numbers["relabelled"] > RELABELLED * numbers["unchanged"]:
         says = (
-            f"{numbers['relabelled']} of {numbers['unchanged']} unchanged texts got another "
+            f"{numbers['relabelled']:,} of {numbers['unchanged']:,} unchanged texts got another "
             "language: the identification changed"
         )
         return Outcome(True, says, numbers)
@@ -130,7 +130,7 @@ def edits_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if numbers["delta"] is None:
         return Outcome(False, "no page got a little longer or shorter", numbers)
     says = (
-        f"{numbers['pages']} of {numbers['common']} common pages changed by exactly "
+        f"{numbers['pages']:,} of {numbers['common']:,} common pages changed by exactly "
         f"{numbers['delta']:+d} words and little else"
     )
     found = part >= UNIFORM
@@ -143,9 +143,8 @@ def sample_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers = row(connection, SAMPLED)
     if not numbers["common"]:
         return unknown("no document is in both snapshots")
-    says = (
-        f"{numbers['changed']} of {numbers['common']} common documents entered or left the sample"
-    )
+    counts = f"{numbers['changed']:,} of {numbers['common']:,}"
+    says = f"{counts} common documents entered or left the sample"
     found = numbers["changed"] > 0
     verdict = ", which depends on the id alone: its key or share changed" if found else ""
     return Outcome(found, says + verdict, numbers)
@@ -158,8 +157,8 @@ def addresses_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if part is None or numbers["removed"] < FEWEST // 2:
         return unknown(f"fewer than {FEWEST // 2} documents were removed")
     says = (
-        f"of {numbers['removed']} removed pages {numbers['loose']} stand at an address that "
-        f"differs by scheme, www or slash only, and {numbers['moved']} at another address"
+        f"of {numbers['removed']:,} removed pages {numbers['loose']:,} stand at an address that "
+        f"differs by scheme, www or slash only, and {numbers['moved']:,} at another address"
     )
     found = part >= REAPPEARED and numbers["removed"] >= SHARE_JUMP * numbers["documents"]
     return Outcome(

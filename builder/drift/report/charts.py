@@ -76,6 +76,10 @@ def key(entries: Sequence[tuple[str, str]]) -> Markup:
     return element("ul", items, class_="key")
 
 
+MOST_BESIDE = 6
+"""Columns of a map that leaves room for another figure beside it."""
+
+
 def heat_map(
     caption: str,
     rows: Sequence[str],
@@ -106,7 +110,7 @@ def heat_map(
         element("caption", caption),
         element("thead", head),
         element("tbody", body),
-        class_="heat",
+        class_="heat wide" if len(columns) > MOST_BESIDE else "heat",
     )
     return element("div", table, class_="scroll", tabindex=0, role="region", aria_label=caption)
 

@@ -28,11 +28,20 @@ STATUS_PARTS = (
 )
 
 
+def _why_nothing(drift: Drift) -> str | None:
+    """Why there is no change of pages to show, if there is none."""
+    if not drift["pairs"]:
+        return "One snapshot has nothing to compare with."
+    if not any(snapshot["documents"] for snapshot in drift["snapshots"]):
+        return "The collection has queries and judgements, but no page."
+    return None
+
+
 def pages(drift: Drift) -> Markup:
     """How pages came, went and changed."""
     pairs = drift["pairs"]
-    if not pairs:
-        return section("pages", "Pages", None, nothing("One snapshot has nothing to compare with."))
+    if (why := _why_nothing(drift)) is not None:
+        return section("pages", "Pages", None, nothing(why))
     return section(
         "pages",
         "Pages",
@@ -175,8 +184,8 @@ def _folded(summary: str, content: Markup) -> Markup:
 def words(drift: Drift) -> Markup:
     """How the vocabulary moved."""
     everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
-    if not everything:
-        return section("words", "Words", None, nothing("One snapshot has nothing to compare with."))
+    if (why := _why_nothing(drift)) is not None:
+        return section("words", "Words", None, nothing(why))
     names = [s["snapshot"] for s in drift["snapshots"]]
     return section(
         "words",
