@@ -93,7 +93,7 @@ STAGES = (
     ),
     Stage(
         "crawl",
-        "6",
+        "7",
         Scope.SNAPSHOT,
         ingest_crawl,
         reads=(raw("files", lambda w, key: w.snapshot(key).crawl),),

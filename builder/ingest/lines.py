@@ -8,6 +8,7 @@ unpacks to far more than its size is left at the bound.
 """
 
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -28,6 +29,24 @@ ZSTD = b"\x28\xb5\x2f\xfd"
 LF = 10
 BOM = b"\xef\xbb\xbf"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
+REPACK = "unpack it, or pack it with gzip or zstd"
+UNPACK = "unpack it and name its files"
+EXPORT = "export it as Parquet or JSON lines"
+FOREIGN = (
+    (0, rb"BZh[1-9]1AY&SY", "a file packed by bzip2", REPACK),
+    (0, rb"\xfd7zXZ\x00", "a file packed by xz", REPACK),
+    (0, rb"\x04\x22\x4d\x18", "a file packed by lz4", REPACK),
+    (0, rb"PK\x03\x04", "a zip archive", UNPACK),
+    (0, rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
+    (0, rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
+    (257, rb"ustar[\x00 ]", "a tar archive", UNPACK),
+    (0, rb"filedesc://", "an ARC archive", "make it a WARC with warcio recompress"),
+    (0, rb"SQLite format 3\x00", "a SQLite database", EXPORT),
+    (0, rb"Obj\x01", "an Avro file", EXPORT),
+    (0, rb"ARROW1\x00\x00", "an Arrow file", EXPORT),
+)
+"""Files that are no text and that nobody here reads: place and pattern, what they are, advice."""
+HEAD = 512
 LARGEST_RATIO = 200
 """Decompressed bytes per compressed byte beyond which a file is a bomb; real logs stay below 50."""
 RATIO_APPLIES_FROM = 64 * 2**20
@@ -102,23 +121,43 @@ def open_plain(source: Source) -> IO[bytes]:
     """A file's decompressed bytes.
 
     Raises:
-        FormatError: the file cannot be opened, or is UTF-16.
+        FormatError: the file cannot be opened, or is of a kind that is not read.
     """
     try:
-        with source.path.open("rb") as file:
-            head = file.read(4)
-        if head.startswith(GZIP):
-            return cast("IO[bytes]", gzip.open(source.path, "rb"))
-        if head == ZSTD:
-            return cast("IO[bytes]", ZstdFrames(source.path))
-        if head.startswith(UTF16):
-            raise FormatError(
-                "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
-                source.name,
-            )
-        return source.path.open("rb")
+        with _unpacked(source.path) as file:
+            _check_kind(_head(file), source)
+        return _unpacked(source.path)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
+
+
+def _unpacked(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        head = file.read(4)
+    if head.startswith(GZIP):
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    if head == ZSTD:
+        return cast("IO[bytes]", ZstdFrames(path))
+    return path.open("rb")
+
+
+def _head(file: IO[bytes]) -> bytes:
+    """The first bytes of a file; none where it is damaged, which is told when it is read."""
+    try:
+        return file.read1(HEAD)  # type: ignore[attr-defined, no-any-return]
+    except (OSError, EOFError, ValueError, zlib.error, zstandard.ZstdError):
+        return b""
+
+
+def _check_kind(head: bytes, source: Source) -> None:
+    if head.startswith(UTF16):
+        raise FormatError(
+            "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
+            source.name,
+        )
+    for place, pattern, kind, advice in FOREIGN:
+        if re.match(pattern, head[place:]):
+            raise FormatError(f"expected text, found {kind}; {advice}", source.name)
 
 
 class ZstdFrames:

@@ -30,7 +30,8 @@ from builder.resources import Limits
 from builder.sources import Interval, Source
 
 PARQUET = b"PAR1"
-WARC = b"WARC/"
+WARC, WARC_NAME = b"WARC/", ".warc"
+"""How an archive begins, and what it is called where its first record is damaged."""
 ROWS = 256
 AT_ONCE = 16
 """Rows of Parquet that are unpacked together."""
@@ -64,7 +65,7 @@ def read_pages(
     head = _head(source)
     if head.startswith(PARQUET):
         yield from _one_by_one(_read_parquet(source, params), interval, params)
-    elif head == WARC:
+    elif head == WARC or (not head and WARC_NAME in source.path.name):
         yield from _one_by_one(read_warc(source, params, limits), interval, params)
     else:
         work = partial(_lines, interval=interval, params=params)

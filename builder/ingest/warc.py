@@ -10,10 +10,12 @@ Records are read here one after the other; what their bodies say (see `fetches`)
 executor, some records at a time, and for large archives by other processes in any case.
 """
 
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime
 from email.message import Message
 from functools import partial
 from itertools import chain
@@ -24,6 +26,7 @@ from builder.executors import Processes, map_buckets
 from builder.ingest.fetches import Batch, Body, Fetch, Found, Offered, read_batch
 from builder.ingest.lines import open_plain
 from builder.ingest.rejects import RejectError
+from builder.ingest.restarts import MOST_IN_VAIN, after_record, restart
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
 from builder.sources import Source
@@ -44,10 +47,13 @@ KINDS = (
 )
 """Kinds of records that are looked at; unknown ones count where their header is damaged."""
 FIRST_LINE = 16
+DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{1,3}T\d\d:\d\d:\d\d(?:Z|[+-]\d{4}))", re.ASCII)
+DAMAGES = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
+"""What is raised where an archive cannot be read."""
 
 
 def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[Found]:
-    """The pages of a WARC file; a damaged end is one more reject."""
+    """The pages of a WARC file; each damaged stretch of it is one more reject."""
     task, batches = partial(read_batch, params=params), _batches(source, params)
     count = min(limits.threads, limits.memory // WORKER_BYTES)
     if limits.executor.is_here and count > 1 and source.path.stat().st_size >= LARGE:
@@ -73,27 +79,52 @@ def _batches(source: Source, params: CrawlParameters) -> Iterator[Batch]:
 
 
 def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:
-    number = 0
+    """Every record, and a reject for each stretch of the file that cannot be read."""
+    number, start, in_vain = 0, 0, 0
+    is_quirky = _has_bare_ends(source)
     with source.path.open("rb") as file:
-        try:
-            for record in ArchiveIterator(
-                file, record_types=KINDS, parse_http=False, quirks_mode=_has_bare_ends(source)
-            ):
-                if record.record_type == WarcRecordType.unknown and _is_well_formed(record):
-                    continue
-                number += 1
-                try:
-                    yield number, _fetch(record, params)
-                except RejectError as reject:
-                    yield number, str(reject)
-        except (OSError, EOFError, RuntimeError, ValueError, zlib.error):
-            yield number + 1, "file_damaged"
+        while in_vain <= MOST_IN_VAIN:
+            file.seek(start)
+            last: WarcRecord | None = None
+            try:
+                for record in ArchiveIterator(
+                    file, record_types=KINDS, parse_http=False, quirks_mode=is_quirky
+                ):
+                    if record.record_type == WarcRecordType.unknown and _is_well_formed(record):
+                        continue
+                    offered = _offered(record, params)
+                    number, last = number + 1, record
+                    yield number, offered
+            except DAMAGES:
+                in_vain = 0 if last is not None else in_vain + 1
+                if last is not None or not start:
+                    number += 1
+                    yield number, "file_damaged"
+                after = start + 1
+                if last is not None:
+                    after = after_record(file, last.stream_pos, last.content_length)
+                found = restart(file, after)
+                if found is None:
+                    return
+                start = found
+            else:
+                return
+
+
+def _offered(record: WarcRecord, params: CrawlParameters) -> Fetch | str:
+    try:
+        return _fetch(record, params)
+    except RejectError as reject:
+        return str(reject)
 
 
 def _has_bare_ends(source: Source) -> bool:
     """Whether lines of headers end with LF alone, as those of archives made by hand."""
-    with open_plain(source) as file:
-        line, end, _ = file.read(FIRST_LINE).partition(b"\n")
+    try:
+        with open_plain(source) as file:
+            line, end, _ = file.read(FIRST_LINE).partition(b"\n")
+    except DAMAGES:
+        return False
     return bool(end) and not line.endswith(b"\r")
 
 
@@ -166,9 +197,22 @@ def _fetched_at(record: WarcRecord, params: CrawlParameters) -> int:
     """
     if record.content_length > params.max_record_bytes:
         raise RejectError("record_too_large")
-    if record.record_date is None:
+    fetched_at = record.record_date or _on_day_of_year(str(record.headers.get("WARC-Date")))
+    if fetched_at is None:
         raise RejectError("bad_time")
-    return int(record.record_date.timestamp())
+    return int(fetched_at.timestamp())
+
+
+def _on_day_of_year(text: str) -> datetime | None:
+    """A time as ClueWeb09 has it: `2009-03-65T08:43:19-0800` is the 65th day, in March."""
+    match = DAY_OF_YEAR.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        found = datetime.strptime(f"{match[1]} {match[3]}", "%Y %jT%H:%M:%S%z")
+    except ValueError:
+        return None
+    return found if found.month == int(match[2]) else None
 
 
 def _media_type(record: WarcRecord) -> tuple[str, str | None]:

@@ -1,0 +1,95 @@
+"""Where an archive goes on after damage: the next place at which a record begins.
+
+Archives are written record by record, so that what crawlers leave half written, disks lose or
+people join is one record of many. Plain archives are searched for the line that begins a header,
+packed ones for a member that unpacks to such a line. What lies within a damaged record cannot be
+told from records; nothing else is searched.
+"""
+
+import mmap
+import re
+import zlib
+from collections.abc import Iterator
+from typing import IO
+
+import zstandard
+
+from builder.ingest.lines import GZIP, ZSTD
+
+HEADER = b"WARC/"
+PLAIN = re.compile(rb"\r?\n\r?\n(?=WARC/\d\.\d{1,2}\r?\n)")
+PACKED = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
+"""How files and their members begin."""
+PEEKED = 512
+"""Bytes of a member that are enough to see how it begins."""
+PIECE = 2**16
+MOST_IN_VAIN = 1000
+"""Places that are tried one after the other without a record."""
+
+
+def restart(file: IO[bytes], after: int) -> int | None:
+    """The first place at or after one at which a record seems to begin; None where there is none.
+
+    Args:
+        file: An archive that is not empty.
+        after: A place in it.
+    """
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        start = _magic(data)
+        if start is None:
+            found = PLAIN.search(data, max(0, after - len(b"\r\n\r\n")))
+            return None if found is None else found.end()
+        return next((place for place in _places(data, start, after) if _begins(data, place)), None)
+
+
+def after_record(file: IO[bytes], place: int, length: int) -> int:
+    """A place within or at the end of the record that begins at another, near to its end.
+
+    Args:
+        file: An archive that is not empty.
+        place: Where the record begins.
+        length: Bytes of its body, unpacked.
+    """
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        start = _magic(data)
+        if start is None:
+            return place + length
+        return _end_of_member(data, place) if start == PACKED[GZIP] else place + 1
+
+
+def _magic(data: mmap.mmap) -> bytes | None:
+    return next((start for magic, start in PACKED.items() if data[: len(magic)] == magic), None)
+
+
+def _places(data: mmap.mmap, start: bytes, after: int) -> Iterator[int]:
+    place = data.find(start, after)
+    while place >= 0:
+        yield place
+        place = data.find(start, place + 1)
+
+
+def _begins(data: mmap.mmap, place: int) -> bool:
+    """Whether the member at a place unpacks to the beginning of a record."""
+    head = data[place : place + PEEKED]
+    try:
+        if head.startswith(GZIP):
+            first = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(HEADER))
+        else:
+            first = zstandard.ZstdDecompressor().decompressobj().decompress(head)
+    except (zlib.error, zstandard.ZstdError):
+        return False
+    return first.startswith(HEADER) or (head.startswith(ZSTD) and not first)
+
+
+def _end_of_member(data: mmap.mmap, place: int) -> int:
+    """Where a gzip member ends; just after its beginning where it is damaged."""
+    member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    at = place
+    try:
+        while not member.eof and at < len(data):
+            piece = member.unconsumed_tail or data[at : at + PIECE]
+            at += 0 if member.unconsumed_tail else len(piece)
+            member.decompress(piece, PIECE)
+    except zlib.error:
+        return place + 1
+    return at - len(member.unused_data)
