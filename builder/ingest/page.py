@@ -37,11 +37,12 @@ RAW = {
 class RawPage(NamedTuple):
     """A fetched page as the crawl has it; times in unix seconds.
 
+    `fetched_at`: None where the crawl says no time, and the parameters let that be.
     `is_part`: the archive says that it holds the beginning alone.
     """
 
     url: str
-    fetched_at: int
+    fetched_at: int | None
     title: str
     text: str
     language_hint: str | None = None
@@ -100,7 +101,8 @@ def check_page(
     """
     if not isinstance(url, str):
         raise RejectError("bad_url")
-    fetched_at = parse_time(time, params)
+    is_undated = time is None and params.undated == "start"
+    fetched_at = None if is_undated else parse_time(time, params)
     title = "" if title is None else title
     if not isinstance(title, str) or not isinstance(text, str):
         raise RejectError("bad_text")

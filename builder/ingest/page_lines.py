@@ -76,7 +76,7 @@ def _pages(
         {
             "line": pa.array(numbers),
             "url": url,
-            "fetched_at": pa.array(seconds),
+            "fetched_at": seconds,
             "title": columns[names.title].fill_null(""),
             "text": text,
         }
@@ -93,7 +93,7 @@ def _given(column: pa.Array) -> Mask:
 
 def _first_time(
     columns: pa.RecordBatch, names: Names, params: CrawlParameters
-) -> tuple[np.ndarray, Mask]:
+) -> tuple[pa.Array, Mask]:
     """Seconds of the first time that each row has, and where there is no doubt about it."""
     seconds = np.zeros(len(columns), dtype=np.int64)
     decided = np.zeros(len(columns), dtype=bool)
@@ -105,7 +105,9 @@ def _first_time(
             seconds[here] = found.fill_null(0).to_numpy()[here]
             sure[here] = _given(found)[here]
             decided |= here
-    return seconds, sure
+    if params.undated == "start":
+        sure |= ~decided
+    return pa.array(seconds, mask=~decided), sure
 
 
 def _first_text(columns: pa.RecordBatch, names: Names) -> pa.Array:

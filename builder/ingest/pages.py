@@ -125,6 +125,7 @@ def check_pages(
         text = pl.select(pl.when(long).then(cut).otherwise(text)).to_series()
     outside = ~pl.col("fetched_at").is_between(interval.start, interval.stop, closed="left")
     checked = raw.with_columns(
+        pl.col("fetched_at").fill_null(interval.start),
         without_credentials(one_line(raw["url"])).alias("url"),
         url_keys(raw["url"]).alias("url_key"),
         one_line(raw["title"]).alias("title"),
@@ -156,7 +157,7 @@ def _read_parquet(source: Source, params: CrawlParameters) -> Iterator[Found]:
     try:
         with pq.ParquetFile(source.path) as file:
             names, size = names_of(params.fields), source.path.stat().st_size
-            columns = _columns(file.schema_arrow, source, names)
+            columns = _columns(file.schema_arrow, source, names, params)
             for number, record in offered_rows(file, size, columns, ROWS, AT_ONCE):
                 yield number, _checked(record, names, params)
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -170,10 +171,13 @@ def _checked(record: dict[str, Any] | str, names: Names, params: CrawlParameters
         return str(reject)
 
 
-def _columns(schema: pa.Schema, source: Source, names: Names) -> list[str]:
+def _columns(
+    schema: pa.Schema, source: Source, names: Names, params: CrawlParameters
+) -> list[str]:
     """The names that lead to columns: of the address, of times, of texts, and perhaps the title."""
     found = set(named(schema, names.all))
-    if not (names.url in found and found & set(names.times) and found & set(names.texts)):
+    dated = found & set(names.times) or params.undated == "start"
+    if not (names.url in found and dated and found & set(names.texts)):
         raise FormatError(
             f"expected the columns {names.url}, {' or '.join(names.times)}, "
             f"{' or '.join(names.texts)} and perhaps {names.title}, found "

@@ -30,6 +30,10 @@ class CrawlParameters(TimeParameters):
     interval: Literal["enforce", "ignore"] = Field(
         default="enforce", description="Reject pages fetched outside the snapshot's interval"
     )
+    undated: Literal["reject", "start"] = Field(
+        default="reject",
+        description="Pages without a time: reject them, or date them at the snapshot's start",
+    )
     max_text_chars: Positive = Field(
         default=1_000_000, description="Longer texts are cut there and flagged"
     )
