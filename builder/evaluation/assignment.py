@@ -4,7 +4,7 @@ In: paths of run files or folders, and the names of a collection's snapshots. Ou
 snapshot is the one named in the file name, otherwise in the nearest folder of the path as given.
 The system is the file name without snapshot and extensions, or, where nothing is left, that of
 the folder: `bm25/2022-06.txt.gz`, `bm25_2022-06.run` and `2022-06/bm25.txt` are all `bm25` at
-2022-06.
+2022-06, and so is `bm25/2022-06/run.txt.gz`, as the lab has submissions.
 """
 
 import re
@@ -17,6 +17,11 @@ from builder.errors import UsageError
 
 _EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|tsv|gz|zst|zstd))+$", re.IGNORECASE)
 _SEPARATORS = " ._-+"
+NAMELESS = "run"
+"""What the lab calls every file of a submission, in folders of snapshots."""
+_LANGUAGE = re.compile(r"[a-z]{2}")
+_NO_RUN = re.compile(r"\..*|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
+"""Files and folders beside runs, such as `ir-metadata.yml`."""
 
 
 @dataclass(frozen=True, order=True)
@@ -38,7 +43,8 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
     """Read system and snapshot of every run from its path.
 
     Args:
-        paths: Run files; a folder stands for every file below it that is not hidden.
+        paths: Run files; a folder stands for every file below it that is not hidden, nor of
+            a kind that no run is.
         snapshots: Names of the collection's snapshots. Where there is only one, paths need not
             name it.
 
@@ -84,7 +90,7 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     below = sorted(p for p in path.rglob("*") if p.is_file())
-    return [p for p in below if not any(part.startswith(".") for part in p.relative_to(path).parts)]
+    return [p for p in below if not any(map(_NO_RUN.fullmatch, p.relative_to(path).parts))]
 
 
 def _assign(path: Path, snapshots: Sequence[str]) -> RunFile:
@@ -95,8 +101,10 @@ def _assign(path: Path, snapshots: Sequence[str]) -> RunFile:
         if len(named) > 1:
             raise UsageError(f"{path}: expected one snapshot in {part!r}, found {', '.join(named)}")
         if named:
-            system = _without(named[0], stem) or _folder_name(path, named[0])
-            return RunFile(system, named[0], path)
+            system = _without(named[0], stem)
+            if system == NAMELESS and part != stem:
+                system = _name_above(path, named[0])
+            return RunFile(system or _folder_name(path, named[0]), named[0], path)
     if len(snapshots) == 1:
         return RunFile(stem, snapshots[0], path)
     raise UsageError(
@@ -114,6 +122,15 @@ def _folder_name(path: Path, snapshot: str) -> str:
     if not name:
         raise UsageError(f"{path}: expected the name of a system in the file or folder name")
     return name
+
+
+def _name_above(path: Path, snapshot: str) -> str:
+    """What the nearest folder says beside the snapshot and its language; else the file's name."""
+    for folder in list(path.parents)[:2]:
+        name = _without(snapshot, folder.name)
+        if name and not _LANGUAGE.fullmatch(name):
+            return name
+    return NAMELESS
 
 
 def _without(snapshot: str, name: str) -> str:

@@ -171,9 +171,7 @@ def _checked(record: dict[str, Any] | str, names: Names, params: CrawlParameters
         return str(reject)
 
 
-def _columns(
-    schema: pa.Schema, source: Source, names: Names, params: CrawlParameters
-) -> list[str]:
+def _columns(schema: pa.Schema, source: Source, names: Names, params: CrawlParameters) -> list[str]:
     """The names that lead to columns: of the address, of times, of texts, and perhaps the title."""
     found = set(named(schema, names.all))
     dated = found & set(names.times) or params.undated == "start"

@@ -17,7 +17,12 @@ SNAPSHOTS = ["2022-06", "2022-07", "2022-06-15"]
         ("runs/2022-07/mono.t5.res.zst", "mono.t5", "2022-07"),
         ("2022-07_bm25_fr.trec", "bm25_fr", "2022-07"),
         ("bm25-2022-06-fr.txt", "bm25_fr", "2022-06"),
-        ("bm25/2022-06_fr/run.txt", "run", "2022-06"),
+        ("bm25/2022-06_fr/run.txt", "bm25", "2022-06"),
+        ("team/bm25/2022-06/run.txt.gz", "bm25", "2022-06"),
+        ("bm25_2022-06/run.txt", "bm25", "2022-06"),
+        ("2022-06/run.txt", "run", "2022-06"),
+        ("run_2022-06.txt", "run", "2022-06"),
+        ("fr/2022-06/run.txt", "run", "2022-06"),
         ("bm25.2022-06-15.txt", "bm25", "2022-06-15"),
         ("2022-07/bm25_2022-06.txt", "bm25", "2022-06"),
         ("bm25v2022-06", "bm25v", "2022-06"),
@@ -75,3 +80,14 @@ def test_folders_stand_for_their_files(tmp_path: Path) -> None:
     for wrong in ("BM25", str(tmp_path), str(tmp_path / "rrf" / "2022-07.txt")):
         with pytest.raises(UsageError, match="expected one of the systems bm25, rrf"):
             find_pivot(wrong, runs)
+
+
+def test_a_submission_has_more_than_runs(tmp_path: Path) -> None:
+    for name in ("bm25/2022-06/run.txt.gz", "bm25/2022-07/run.txt.gz", "bm25/ir-metadata.yml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    found = assign_runs([tmp_path / "bm25"], SNAPSHOTS)
+    assert [(run.system, run.snapshot) for run in found] == [
+        ("bm25", "2022-06"),
+        ("bm25", "2022-07"),
+    ]
