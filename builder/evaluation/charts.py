@@ -16,6 +16,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 
 WIDTH, HEIGHT = 460, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 110, 26, 40
+_LETTER = 6.5
+"""Width of a digit; what labels need."""
+_ENTRY = 15
 
 
 @dataclass(frozen=True)
@@ -117,10 +120,15 @@ def _x_axis(scale: _Scale) -> Iterator[str]:
 
 
 def _legend(shown: Sequence[Series | Point]) -> Iterator[str]:
-    for index, one in enumerate(shown):
-        y = _TOP + 8 + 15 * index
+    room = (HEIGHT - _BOTTOM - _TOP) // _ENTRY
+    named = shown if len(shown) <= room else shown[: room - 1]
+    for index, one in enumerate(named):
+        y = _TOP + 8 + _ENTRY * index
         yield _dot(WIDTH - _RIGHT + 12, y - 4, 4, one.colour, one.name)
         yield _text(WIDTH - _RIGHT + 20, y, one.name if len(one.name) < 16 else one.name[:15] + "…")
+    if len(named) < len(shown):
+        rest = f"and {len(shown) - len(named)} more"
+        yield _text(WIDTH - _RIGHT + 20, _TOP + 8 + _ENTRY * len(named), rest)
 
 
 def _dot(x: float, y: float, radius: int, colour: int, label: str) -> str:
@@ -143,23 +151,29 @@ def lines(title: str, positions: Sequence[str], series: Sequence[Series], y_labe
     room = WIDTH - _RIGHT - _LEFT
     x = [round(_LEFT + room * (i + 0.5) / len(positions), 1) for i in range(len(positions))]
     body = [*_y_axis(y)]
-    body += [_text(x[i], HEIGHT - _BOTTOM + 14, name, "middle") for i, name in enumerate(positions)]
+    widest = max(map(len, positions), default=0) * _LETTER
+    every = max(1, math.ceil(widest * len(positions) / room))
+    labelled = range(0, len(positions), every)
+    body += [_text(x[i], HEIGHT - _BOTTOM + 14, positions[i], "middle") for i in labelled]
     for index, one in enumerate(series):
         shift = 3 * (index - (len(series) - 1) / 2)
-        body += _path_and_whiskers(one, [round(place + shift, 1) for place in x], y)
+        body += _path_and_whiskers(one, positions, [round(place + shift, 1) for place in x], y)
     return _frame(title, "snapshot", y_label, [*body, *_legend(series)])
 
 
-def _path_and_whiskers(one: Series, x: Sequence[float], y: _Scale) -> Iterator[str]:
+def _path_and_whiskers(
+    one: Series, positions: Sequence[str], x: Sequence[float], y: _Scale
+) -> Iterator[str]:
     """Dots, intervals, and a line that breaks where a value is missing."""
     colour = COLOURS[one.colour % len(COLOURS)]
     path, command = "", "M"
-    for place, value, low, high in zip(x, one.values, one.low, one.high, strict=True):
+    rows = zip(positions, x, one.values, one.low, one.high, strict=True)
+    for position, place, value, low, high in rows:
         if value is None:
             command = "M"
             continue
         path, command = f"{path}{command}{place} {y(value)}", "L"
-        yield _dot(place, y(value), 3, one.colour, f"{one.name}: {value:.4f}")
+        yield _dot(place, y(value), 3, one.colour, f"{one.name}, {position}: {value:.4f}")
         if low is not None and high is not None:
             ends = f'x1="{place}" y1="{y(low)}" x2="{place}" y2="{y(high)}"'
             yield f'<line {ends} stroke="{colour}" stroke-opacity=".5"/>'

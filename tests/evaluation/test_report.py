@@ -1,4 +1,5 @@
 import re
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -76,7 +77,22 @@ def test_lines_break_where_a_value_is_missing() -> None:
     path = [p.get("d") for p in chart.iter(f"{SVG}path")]
     assert re.fullmatch(r"M[\d. ]+M[\d. ]+L[\d. ]+", path[0])
     labels = [c.find(f"{SVG}title").text for c in chart.iter(f"{SVG}circle")]
-    assert labels == ["s: 0.1000", "s: 0.3000", "s: 0.4000", "s"]
+    assert labels == ["s, a: 0.1000", "s, c: 0.3000", "s, d: 0.4000", "s"]
+
+
+def test_labels_have_room() -> None:
+    months = [f"2022-{month:02d}" for month in range(1, 13)]
+    values = [0.5] * len(months)
+    systems = [Series(f"s{n}", n, values, values, values) for n in range(30)]
+    chart = ET.fromstring(lines("t", months, systems, "mean"))
+    texts = list(chart.iter(f"{SVG}text"))
+    labels = [text for text in texts if text.text in months]
+    places = [float(label.get("x")) for label in labels]
+    assert labels[0].text == "2022-01"
+    assert min(b - a for a, b in pairwise(places)) >= 45
+    assert max(float(text.get("y")) for text in texts) < 300
+    shown = [text.text for text in texts if re.fullmatch(r"s\d+", text.text)]
+    assert f"and {30 - len(shown)} more" in [text.text for text in texts]
 
 
 def test_higher_is_further_up_and_right() -> None:
