@@ -32,6 +32,7 @@ FOUNDATION = {
     "models",
     "names",
     "notebook",
+    "numbers",
     "parameters",
     "plugins",
     "progress",

@@ -56,6 +56,7 @@ def pool(
         seed=seed,
         assessors=assessor or (),
         judgements=None if judged is None else pl.scan_parquet(judged),
+        snapshot=opened.folder,
     )
     if quiet:
         return

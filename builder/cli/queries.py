@@ -9,6 +9,7 @@ import typer
 
 from builder.cli.options import Format, PlainFormat
 from builder.cli.output import table
+from builder.numbers import decimal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,4 +136,4 @@ def _echo_table(frame: "pl.DataFrame") -> None:
 def _cell(value: object) -> object:
     if isinstance(value, list):
         return ", ".join(map(str, value))[:80]
-    return f"{value:.4f}" if isinstance(value, float) else value
+    return decimal(value) if isinstance(value, float) else value

@@ -41,6 +41,7 @@ def pool_runs(
     seed: str = "longeval-builder",
     assessors: Sequence[str] = (),
     judgements: pl.LazyFrame | None = None,
+    snapshot: Path | None = None,
 ) -> PoolReport:
     """Draw a pool and write what assessors need to judge it.
 
@@ -53,6 +54,7 @@ def pool_runs(
         seed: Key of the sample.
         assessors: Who judges the pool, each the whole of it; none: one sheet without a name.
         judgements: What people have judged already (contract `Judgements`); it is left out.
+        snapshot: Folder of the snapshot: if it was imported, runs may be in the release's ids.
 
     Raises:
         UsageError: no run, no such file, strata that overlap, or a name that is none.
@@ -63,7 +65,13 @@ def pool_runs(
     if len(set(assessors)) < len(assessors):
         raise UsageError(f"expected different assessors, found {', '.join(assessors)}")
     pool = draw_pool(
-        runs, queries=queries, documents=documents, strata=strata, seed=seed, judgements=judgements
+        runs,
+        queries=queries,
+        documents=documents,
+        strata=strata,
+        seed=seed,
+        judgements=judgements,
+        snapshot=snapshot,
     )
     files = [out / "pool.parquet"]
     write_frame(pool.pairs, files[0], PooledPairs)

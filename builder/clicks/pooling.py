@@ -14,7 +14,7 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.keys import in_sample
-from builder.trec import read_run
+from builder.trec import in_stable_ids, read_run
 from schemas import PooledPairs
 
 
@@ -79,6 +79,7 @@ def draw_pool(
     strata: Sequence[Stratum] = LONGEVAL_STRATA,
     seed: str = "longeval-builder",
     judgements: pl.LazyFrame | None = None,
+    snapshot: Path | None = None,
 ) -> Pool:
     """Draw the pairs that people should judge from several runs.
 
@@ -89,6 +90,7 @@ def draw_pool(
         strata: Ranks and their sampling shares; ranks outside all of them are left out.
         seed: Key of the sample.
         judgements: What people have judged already (contract `Judgements`).
+        snapshot: Folder of the snapshot: if it was imported, runs may be in the release's ids.
 
     Raises:
         UsageError: no run, no such file, or strata that overlap.
@@ -96,8 +98,10 @@ def draw_pool(
     """
     _check(runs, strata)
     deepest = max(stratum.last for stratum in strata)
+    read = [read_run(run, deepest) for run in runs]
+    named = read if snapshot is None else [in_stable_ids(run, snapshot) for run in read]
     best = (
-        pl.concat([read_run(run, deepest).ranking for run in runs])
+        pl.concat([run.ranking for run in named])
         .group_by("query_id", "doc_id")
         .agg(pl.col("rank").min(), pl.len().cast(pl.UInt32).alias("runs"))
     )

@@ -14,11 +14,12 @@ from typing import Any
 import polars as pl
 
 from builder.drift import Attribution, Evaluated, attribute
-from builder.errors import UsageError
+from builder.errors import DataError, UsageError
 from builder.evaluation.assignment import assign_runs
 from builder.evaluation.effectiveness import Judge
 from builder.evaluation.measures import Measure, parse_measures
 from builder.evaluation.qrels import read_qrels
+from builder.trec.released import in_stable_ids
 from builder.trec.runs import DEFAULT_DEPTH, Run, read_run
 
 Pair = tuple[str, str]
@@ -91,7 +92,7 @@ def attribute_paths(
     Raises:
         UsageError: no system ran on two consecutive snapshots, or a path cannot be assigned.
         FormatError: a malformed run or qrels file; names file and line.
-        DataError: a snapshot has no judgement.
+        DataError: a snapshot has no judgement, or a pair no document.
     """
     files = assign_runs(runs, sorted(qrels))
     paths = {(file.system, file.snapshot): file.path for file in files}
@@ -103,7 +104,13 @@ def attribute_paths(
         for system in sorted({file.system for file in files})
         if all((system, name) in paths for name in pair)
         for measure, attribution in _attribute(
-            [(read_run(paths[system, name], depth), judged[name]) for name in pair],
+            [
+                (
+                    in_stable_ids(read_run(paths[system, name], depth), qrels[name].parent),
+                    judged[name],
+                )
+                for name in pair
+            ],
             unchanged(document_changes, pair),
             parse_measures(measures),
             depth,
@@ -118,10 +125,18 @@ def attribute_paths(
 
 
 def unchanged(document_changes: Path, pair: Pair) -> pl.Series:
-    """Ids of the documents that both snapshots hold with the same words."""
-    rows = pl.scan_parquet(document_changes).filter(
-        from_snapshot=pair[0], to_snapshot=pair[1], status="unchanged"
-    )
+    """Ids of the documents that both snapshots hold with the same words.
+
+    Raises:
+        DataError: nothing is known of the documents of these snapshots.
+    """
+    of_pair = pl.scan_parquet(document_changes).filter(from_snapshot=pair[0], to_snapshot=pair[1])
+    if of_pair.head(1).collect().is_empty():
+        raise DataError(
+            f"expected documents of {pair[0]} and {pair[1]}, found none; what they contribute "
+            "cannot be told from queries and judgements alone"
+        )
+    rows = of_pair.filter(status="unchanged")
     return rows.select("doc_id").collect()["doc_id"]
 
 

@@ -21,9 +21,9 @@ from builder.evaluation.measures import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.perquery import query_drops, query_scores
 from builder.evaluation.qrels import read_qrels
-from builder.evaluation.released import in_stable_ids
 from builder.evaluation.topicsets import TopicSet, topic_sets
 from builder.progress import Progress, Silent
+from builder.trec.released import in_stable_ids
 from builder.trec.runs import Run, read_run
 
 
@@ -145,7 +145,7 @@ def evaluate_paths(
     depth = parameters.depth
 
     def loader(path: Path, snapshot: str) -> Callable[[], Run]:
-        return lambda: in_stable_ids(read_run(path, depth), qrels[snapshot])
+        return lambda: in_stable_ids(read_run(path, depth), qrels[snapshot].parent)
 
     sources = [_Source(f.system, f.snapshot, loader(f.path, f.snapshot)) for f in files]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}

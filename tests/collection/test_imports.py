@@ -13,15 +13,15 @@ import builder
 from builder.collection.compare import compare
 from builder.collection.imports import import_release
 from builder.collection.imports.found import find_snapshots
-from builder.collection.imports.ids import document_id, plain_number
+from builder.collection.imports.ids import document_id
 from builder.collection.imports.release import ImportReport
 from builder.collection.validate import validate
 from builder.errors import UsageError
 from builder.evaluation.qrels import read_qrels
-from builder.evaluation.released import in_stable_ids
 from builder.keys import doc_id, key64, query_id
 from builder.resources import Limits
-from builder.trec import read_run
+from builder.trec import in_stable_ids, read_run
+from builder.trec.released import plain_number
 
 TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<DOCID>{id}</DOCID>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
 TRAIN = "nested/release_2025_p1/French/LongEval Train Collection"
@@ -141,7 +141,7 @@ def test_runs_in_the_ids_of_the_release_are_scored(web: Path, tmp_path: Path) ->
         "x Q0 y 1 1 x",
     ]
     _write(tmp_path / "run", "\n".join(lines) + "\n")
-    found = in_stable_ids(read_run(tmp_path / "run", None), qrels).ranking
+    found = in_stable_ids(read_run(tmp_path / "run", None), qrels.parent).ranking
     key = query_id(key64("eau potable"))
     ranked = [doc_id(key64(f"https://a.example/{n}")) for n in (12, 11)]
     assert found.filter(query_id=key)["doc_id"].to_list() == ranked

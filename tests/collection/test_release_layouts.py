@@ -9,12 +9,14 @@ from typer.testing import CliRunner
 
 import builder
 from builder.cli import app
+from builder.clicks.pooling import draw_pool
 from builder.collection.imports import import_release
 from builder.collection.imports.found import find_snapshots, unread_files
 from builder.collection.imports.release import ImportReport
 from builder.collection.read import Collection
 from builder.collection.validate import validate
-from builder.errors import UsageError
+from builder.errors import DataError, UsageError
+from builder.evaluation.attribution import attribute_paths
 from builder.keys import doc_id, key64, query_id
 from builder.resources import Limits
 
@@ -240,3 +242,57 @@ def test_titles_are_one_line(tmp_path: Path) -> None:
     titles = _opened(report).snapshot("2024-11").documents.select("title").collect()["title"]
     assert not titles.str.contains(r"\s\s|\n").any()
     assert pl.Series(["On Water"]).is_in(titles.implode()).all()
+
+
+def test_of_two_editions_one_is_read(tmp_path: Path) -> None:
+    release = _months(tmp_path / "r", {"2022-06": ("1\teau\n", "1 0 7 1\n")})
+    older = release / "collection/qrels/2022-06_fr_qrels_processed.txt"
+    _write(older, "1 0 7 2\n")
+    found = find_snapshots(release, "longeval-web")
+    assert [path.name for path in found[0].qrels] == ["2022-06_qrels_processed.txt"]
+    assert unread_files(release, found) == {older.relative_to(release).as_posix(): 1}
+    (release / "collection/qrels/2022-06_qrels_processed.txt").unlink()
+    assert find_snapshots(release, "longeval-web")[0].qrels == [older]
+
+
+def test_runs_in_ids_of_the_release_are_attributed_and_pooled(tmp_path: Path) -> None:
+    release = _months(
+        tmp_path / "r",
+        {
+            "2022-06": ("1\teau\n2\tpain\n", "1 0 11 2\n2 0 12 1\n"),
+            "2022-07": ("1\teau\n2\tpain\n", "1 0 11 2\n2 0 12 0\n"),
+        },
+    )
+    for month in ("2022-06", "2022-07"):
+        pages = "".join(TREC.format(id=f"doc{n}", text=f"Une page {n}.") for n in (11, 12))
+        _write(release / f"Trec/{month}_fr/a.trec", pages)
+        _write(tmp_path / f"runs/{month}.txt", "1 Q0 doc11 1 2 x\n2 Q0 doc12 1 1 x\n")
+    report = _import(release, "longeval-web")
+    collection = _opened(report)
+    (found,) = attribute_paths(
+        {name: collection.snapshot(name).folder / "qrels.parquet" for name in report.rows},
+        report.version / "changes/documents.parquet",
+        [tmp_path / "runs"],
+        ["AP"],
+    )
+    assert found.attribution.change == -0.5
+    june = collection.snapshot("2022-06")
+    pool = draw_pool(
+        [tmp_path / "runs/2022-06.txt"],
+        queries=june.queries,
+        documents=june.documents,
+        snapshot=june.folder,
+    )
+    assert set(pool.pairs["query_id"]) == {_id("eau"), _id("pain")}
+    assert (pool.unknown_queries, pool.unknown_documents) == (0, 0)
+
+
+def test_changes_of_documents_that_nobody_has_are_not_attributed(tmp_path: Path) -> None:
+    month = ("1\teau\n", "1 0 11 2\n")
+    report = _import(_months(tmp_path / "r", {"2022-06": month, "2022-07": month}), "longeval-web")
+    for name in report.rows:
+        _write(tmp_path / f"runs/{name}.txt", "1 Q0 11 1 2 x\n")
+    qrels = {name: report.version / f"snapshots/{name}/qrels.parquet" for name in report.rows}
+    changes = report.version / "changes/documents.parquet"
+    with pytest.raises(DataError, match="expected documents of 2022-06 and 2022-07, found none"):
+        attribute_paths(qrels, changes, [tmp_path / "runs"])

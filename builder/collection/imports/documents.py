@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.imports.files import ReleasedSnapshot
-from builder.collection.imports.ids import document_id, plain_number, read_mapping
+from builder.collection.imports.ids import document_id, read_mapping
 from builder.collection.imports.lines import read_addresses
 from builder.collection.imports.notes import Notes
 from builder.collection.imports.pages import read_pages
@@ -23,6 +23,7 @@ from builder.keys import key_of_id
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import TableWriter
+from builder.trec.released import plain_number
 from schemas import Documents
 
 PAGES = 4096

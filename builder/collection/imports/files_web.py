@@ -1,8 +1,8 @@
 """Which files of a release in the layout `longeval-web` are what.
 
-Queries in `<month>_queries.txt`, judgements in `<month>_qrels.txt` or `<month>_qrels_processed.txt`
-or below `qrels/<month>_fr/`, documents below `Trec/<month>_fr/` or `Json/<month>_fr/`, addresses in
-`collection_db.db`, however deep they are nested.
+Queries in `<month>_queries.txt`; judgements in `<month>_qrels.txt`, `<month>_qrels_processed.txt`,
+`<month>_fr_qrels_processed.txt`, or below `qrels/<month>_fr/`; documents below `Trec/<month>_fr/`
+or `Json/<month>_fr/`; addresses in `collection_db.db`, however deep they are nested.
 """
 
 import re
@@ -18,6 +18,7 @@ from builder.collection.imports.files import (
 
 EXPECTED = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
 MAPPING = "collection_db.db"
+JUDGED = re.compile(rf"({MONTH})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{PACKED}")
 
 
 def find_web(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
@@ -35,8 +36,8 @@ def find_web(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
             split = "test" if any("test" in part.lower() for part in parts[:-1]) else "train"
             snapshot = found.setdefault(match[1], ReleasedSnapshot(match[1]))
             snapshot.queries.append((path, _language(parts), split))
-        elif match := re.fullmatch(rf"({MONTH})_qrels(?:_processed)?\.txt{PACKED}", path.name):
-            judged.setdefault((match[1], "fr"), []).append(path)
+        elif match := re.fullmatch(JUDGED, path.name):
+            judged.setdefault((match[1], match[2] or "fr"), []).append(path)
         elif (home := _month_folder(parts[:-1])) and home[2] == "qrels":
             judged.setdefault(home[:2], []).append(path)
     for (name, language), paths in sorted(judged.items(), reverse=True):
@@ -70,8 +71,9 @@ def _month_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
 
 
 def _main_qrels(paths: list[Path]) -> list[Path]:
-    processed = [path for path in paths if "qrels_processed" in path.name]
-    return processed or paths
+    """Of several editions the processed one, and that which is named without a language."""
+    processed = [path for path in paths if "qrels_processed" in path.name] or paths
+    return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 
 
 def _language(parts: tuple[str, ...]) -> str:

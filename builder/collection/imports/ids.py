@@ -18,13 +18,6 @@ from builder.ingest.texts import canonical_url
 from builder.keys import doc_id, fold_texts, key64, query_id
 from schemas import DOC_ID_PATTERN, QUERY_ID_PATTERN
 
-_PREFIXED = re.compile(r"doc(?=\d{1,19}$)")
-
-
-def plain_number(alias: str) -> str:
-    """A document number of `longeval-web` without `doc`, which judgements leave out."""
-    return _PREFIXED.sub("", alias)
-
 
 def query_ids(aliases: Iterable[str], texts: Iterable[str], place: str) -> list[str]:
     """The stable ids of queries with these texts; of their aliases where folding leaves nothing."""

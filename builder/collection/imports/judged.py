@@ -10,9 +10,10 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.imports.files import ReleasedSnapshot
-from builder.collection.imports.ids import plain_number, query_ids, unnamed_query
+from builder.collection.imports.ids import query_ids, unnamed_query
 from builder.collection.imports.lines import QUERY_COLUMNS, read_qrels, read_queries
 from builder.collection.imports.notes import Notes
+from builder.trec.released import plain_number
 from schemas import Qrels, Queries
 
 UNKNOWN_COUNTS = ("impressions", "users", "clicks")

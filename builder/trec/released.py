@@ -1,28 +1,34 @@
 """Runs in the ids of a published release -> runs in the stable ids of the collection it became.
 
-In: a run, and the judgements of a snapshot that was imported (`release_ids.parquet` is beside
-them). Out: the same ranking under our ids. Of two ids of the release that are one query the first
-(as text) keeps its ranking; ids that the release does not know stay as they are.
+In: a run, and the folder of a snapshot that was imported, which holds `release_ids.parquet`. Out:
+the same ranking under our ids. Of two ids of the release that are one query the first (as text)
+keeps its ranking; ids that the release does not know stay as they are.
 """
 
+import re
 from pathlib import Path
 
 import polars as pl
 
-from builder.collection.imports.ids import plain_number
-from builder.trec import Run
+from builder.trec.runs import Run
 
 IDS = "release_ids.parquet"
+_PREFIXED = re.compile(r"doc(?=\d{1,19}$)")
 
 
-def in_stable_ids(run: Run, qrels: Path) -> Run:
+def plain_number(alias: str) -> str:
+    """A document number of `longeval-web` without `doc`, which judgements leave out."""
+    return _PREFIXED.sub("", alias)
+
+
+def in_stable_ids(run: Run, snapshot: Path) -> Run:
     """A run under the ids of its collection.
 
     Args:
         run: Any run.
-        qrels: The judgements that it is scored by; a run for others is returned as it is.
+        snapshot: The folder of its snapshot; of one that was not imported, the run is as it is.
     """
-    path = qrels.with_name(IDS)
+    path = snapshot / IDS
     if not path.is_file():
         return run
     ids = pl.read_parquet(path)
