@@ -1,8 +1,8 @@
 """Logs as CSV or TSV -> records, one row an impression or one row a result.
 
 The first line names the columns. A line is a row: quoted line ends are not supported, so that one
-stray quote cannot swallow a file. In the wide form lists stand in one cell, separated or as JSON;
-the long form, which has a column for the URL and none for results, is put together in
+stray quote cannot swallow a file. In the wide form lists stand in one cell (see `cell_lists`); the
+long form, which has a column for the URL and none for results, is put together in
 `long_form.py`.
 """
 
@@ -10,9 +10,8 @@ import csv
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import orjson
-
 from builder.errors import FormatError
+from builder.ingest.cell_lists import split_list
 from builder.ingest.lines import read_blocks
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogParameters
@@ -115,29 +114,13 @@ def _record(row: dict[str, str], params: LogParameters) -> dict[str, Any] | str:
         record.pop(fields.user, None)
     try:
         if fields.results in record:
-            record[fields.results] = split_list(row[fields.results], params)
+            record[fields.results] = split_list(row[fields.results], params.list_separator)
         if fields.clicks in record:
-            clicks = split_list(row[fields.clicks], params)
+            clicks = split_list(row[fields.clicks], params.list_separator)
             record[fields.clicks] = [_integer(click) for click in clicks]
     except RejectError as reject:
         return str(reject)
     return record
-
-
-def split_list(cell: str, params: LogParameters) -> list[Any]:
-    """The items of a cell: of a JSON list, or between separators.
-
-    Raises:
-        RejectError: it begins like a JSON list and is none.
-    """
-    text = cell.strip()
-    if text.startswith("["):
-        try:
-            items = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            raise RejectError("bad_list") from None
-        return items if isinstance(items, list) else []
-    return [item for item in text.split(params.list_separator) if item]
 
 
 def _integer(click: object) -> object:

@@ -52,7 +52,9 @@ def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20
         examples: Most rows for each topic in `differences` and `false_words`.
     """
     distinct = (
-        queries.select(fold(pl.col("text")).alias("folded"), "text", "count")
+        queries.select(
+            fold(pl.col("text")).alias("folded"), pl.col("text").str.strip_chars(), "count"
+        )
         .filter(pl.col("folded") != "")
         .group_by("folded")
         .agg(

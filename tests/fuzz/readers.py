@@ -34,6 +34,7 @@ def seeds(folder: Path) -> dict[str, bytes]:
         (page_file,) = (world / "crawls").iterdir()
         (log_file,) = (world / "logs").iterdir()
         found[f"crawl-{crawl}"] = _unpacked(page_file)
+        found[f"crawl-{crawl}-packed"] = page_file.read_bytes()
         found[f"log-{log or 'again'}"] = _unpacked(log_file)
     rows = [("5", "u", "eau", "https://a.example/1 https://a.example/2", "2")] * 3
     for name, mark in (("csv", ","), ("tsv", "\t")):

@@ -1,0 +1,75 @@
+"""Lists in a cell of a table, however their writer put them down.
+
+JSON (`["a", "b"]`), what Python and numpy print (`['a', 'b']`, `['a' 'b']`), arrays of PostgreSQL
+(`{a,b}`), or items between separators. Nothing is evaluated: a list is read item by item.
+"""
+
+import re
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from builder.ingest.rejects import RejectError
+
+QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+PRINTED = re.compile(rf"{QUOTED}|\d{{1,18}}(?=[\s,\]])", re.DOTALL)
+ARRAY = re.compile(rf"{QUOTED}|[^\s,{{}}\"\\][^,{{}}\"\\]*", re.DOTALL)
+SPACE = re.compile(r"\s*")
+BETWEEN = re.compile(r"\s*,?\s*")
+ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+KINDS = {"[": ("]", PRINTED), "{": ("}", ARRAY)}
+"""How a list begins: how it ends, and what its items look like."""
+ABSENT = "NULL"
+
+
+def split_list(cell: str, separator: str) -> list[Any]:
+    """The items of a cell.
+
+    Args:
+        cell: What stands in it.
+        separator: What stands between items of a cell that is no other kind of list.
+
+    Raises:
+        RejectError: it begins like a list and is none.
+    """
+    text = cell.strip()
+    if text[:1] not in KINDS:
+        return [item for item in text.split(separator) if item]
+    if text.startswith("["):
+        with suppress(orjson.JSONDecodeError):
+            return list(orjson.loads(text))
+    return _written(text)
+
+
+def _written(text: str) -> list[Any]:
+    """The items of a list that is no JSON.
+
+    Raises:
+        RejectError: it is no list, or has escapes whose meaning nobody knows.
+    """
+    end, form = KINDS[text[0]]
+    items: list[Any] = []
+    at, is_apart = SPACE.match(text, 1).end(), True  # type: ignore[union-attr]
+    while not text.startswith(end, at):
+        found = form.match(text, at) if is_apart else None
+        if found is None:
+            raise RejectError("bad_list")
+        items.append(_item(found[0]))
+        at = BETWEEN.match(text, found.end()).end()  # type: ignore[union-attr]
+        is_apart = at > found.end()
+    if at != len(text) - 1:
+        raise RejectError("bad_list")
+    return items
+
+
+def _item(written: str) -> object:
+    """A text without its quotes, or a number; None where an array says so."""
+    if written[0] in "'\"":
+        inner = written[1:-1]
+        if any(escaped not in "\\'\"" for escaped in ESCAPE.findall(inner)):
+            raise RejectError("bad_list")
+        return ESCAPE.sub(r"\1", inner)
+    if written.isascii() and written.isdigit():
+        return int(written)
+    return None if written == ABSENT else written.strip()
