@@ -7,6 +7,7 @@ Keys are portable: they depend on nothing but the bytes of the text.
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable
 from urllib.parse import urlsplit, urlunsplit
 
@@ -23,19 +24,36 @@ TRACKING_PARAMETERS = frozenset(
     )
 )
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+ACCENTS = (
+    (0x300, 0x36F), (0x483, 0x489), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20F0),
+    (0xFE00, 0xFE0F), (0xFE20, 0xFE2F), (0xE0100, 0xE01EF),
+    (0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5C7),
+    (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
+    (0x6EA, 0x6ED),
+)  # fmt: skip
+"""Marks that a reader does without: accents of Latin, Greek and Cyrillic letters, points of Hebrew
+and Arabic ones, variants of symbols. The marks of other scripts are letters: Thai and Indic vowels,
+Japanese voicing."""
+_ACCENTS = "[" + "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in ACCENTS) + "]+"
+_NO_ACCENTS = {code: None for first, last in ACCENTS for code in range(first, last + 1)}
 LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"}
 
 
 def fold(text: pl.Expr) -> pl.Expr:
     """Fold a text column to its identity: no case, accents, punctuation or extra spaces.
 
-    NFKD, lower-cased, marks dropped, ligatures spelt out, every run of characters that are
-    neither letters nor numbers becomes one space. Idempotent.
+    NFKD, lower-cased, `ACCENTS` dropped, ligatures spelt out, every run of characters that are
+    neither letters nor numbers nor their marks becomes one space. Idempotent.
     """
     folded = text.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
-    folded = folded.str.replace_all(r"\p{M}+", "")
+    folded = folded.str.replace_all(_ACCENTS, "")
     folded = folded.str.replace_many(list(LIGATURES), list(LIGATURES.values()))
-    return folded.str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars(" ")
+    return folded.str.replace_all(r"[^\p{L}\p{N}\p{M}]+", " ").str.strip_chars(" ")
+
+
+def without_accents(text: str) -> str:
+    """A text in NFD without `ACCENTS`."""
+    return unicodedata.normalize("NFD", text).translate(_NO_ACCENTS)
 
 
 def fold_texts(texts: Iterable[str]) -> list[str]:

@@ -82,7 +82,7 @@ STAGES = (
     ),
     Stage(
         "log",
-        "6",
+        "7",
         Scope.SNAPSHOT,
         ingest_log,
         reads=(raw("files", lambda w, key: w.snapshot(key).log),),

@@ -21,10 +21,29 @@ from builder import keys
         ("pâte à crêpes", "pate a crepes"),
         ("pa\u0302te", "pate"),
         ("ﬁn", "fin"),
+        ("Ёлка, Άθήνα", "елка αθηνα"),
+        ("שָׁלוֹם", "שלום"),
+        ("مَدْرَسَة", "مدرسة"),
+        ("1\ufe0f\u20e3", "1"),
     ],
 )
 def test_fold_examples(typed: str, folded: str) -> None:
     assert keys.fold_texts([typed]) == [folded]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("かき", "がぎ"),  # Japanese voicing
+        ("น้ำดื่ม", "นาดม"),  # Thai vowels and tones
+        ("हिन्दी", "हनद"),  # Devanagari vowels
+        ("ঢাকা", "ঢক"),  # Bengali vowels
+    ],
+)
+def test_marks_that_are_letters_stay(one: str, other: str) -> None:
+    first, second = keys.fold_texts([one, other])
+    assert first != second
+    assert " " not in first
 
 
 @given(st.lists(st.text(), max_size=20))

@@ -5,7 +5,6 @@ In: a column of texts. Out: index terms per text: lower-cased words without elis
 finds "santé", as people type it. Every distinct word is analysed once.
 """
 
-import unicodedata
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +13,7 @@ import polars as pl
 
 from builder.evaluation.extras import load
 from builder.evaluation.stopwords import STOP_WORDS
+from builder.keys import without_accents
 
 _STEMMERS = {
     "ar": "arabic",
@@ -61,7 +61,7 @@ class Analyzer:
     def __init__(self, language: str) -> None:
         self.vocabulary: dict[str, int] = {}
         self._elision = _ELISIONS.get(language)
-        self._stop_words = {fold_accents(word) for word in STOP_WORDS.get(language, ())}
+        self._stop_words = {without_accents(word) for word in STOP_WORDS.get(language, ())}
         self._stem = _stemmer(_STEMMERS[language]) if language in _STEMMERS else str
         self._words: dict[str, int] = {}
 
@@ -94,21 +94,15 @@ class Analyzer:
     def _term_id(self, word: str, grow: bool) -> int:
         if word in self._words:
             return self._words[word]
-        folded = fold_accents(word)
+        folded = without_accents(word)
         if folded in self._stop_words:
             return self._words.setdefault(word, STOPPED)
-        term = fold_accents(self._stem(word))
+        term = without_accents(self._stem(word))
         if term not in self.vocabulary:
             if not grow:
                 return STOPPED
             self.vocabulary[term] = len(self.vocabulary)
         return self._words.setdefault(word, self.vocabulary[term])
-
-
-def fold_accents(word: str) -> str:
-    """A word without its diacritics."""
-    decomposed = unicodedata.normalize("NFD", word)
-    return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
 def _stemmer(name: str) -> Callable[[str], str]:
