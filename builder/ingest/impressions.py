@@ -45,8 +45,9 @@ fields of `make_impression`, or as the reason for which it is rejected."""
 ALL_TIME = Interval(0, LATEST)
 """What a reader is told where times are not looked at."""
 
+ANY = LogParameters()
 PARQUET = b"PAR1"
-JSON_START = re.compile(rb"\s*[\[{\"]")
+JSON_START = re.compile(rb"\s*[\[{]")
 CHUNK = 16 * 2**20
 """Bytes of JSON lines that are looked at together."""
 RECORDS = 4096
@@ -67,7 +68,7 @@ def read_impressions(
     Raises:
         FormatError: the file cannot be opened, or lacks columns that are needed.
     """
-    kind = params.format if params.format != "auto" else detect_format(source)
+    kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind == "jsonl" and has_long_objects(source, params):
         rows = join_rows(objects(source, params), params.fields)
         yield from _one_by_one(_renamed(rows, params), interval, params)
@@ -98,8 +99,12 @@ def reader_of(name: str) -> Reader:
     return reader
 
 
-def detect_format(source: Source) -> str:
+def detect_format(source: Source, params: LogParameters = ANY) -> str:
     """The format that the first bytes of a file show.
+
+    Args:
+        source: The file.
+        params: `[log]`; where it names columns, what is no Parquet is a table without a header.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -115,6 +120,8 @@ def detect_format(source: Source) -> str:
         first = next((line for line in block.lines if line and line.strip()), b"")
         if first or block.fault is not None:
             break
+    if params.columns:
+        return "tsv" if b"\t" in first else "csv"
     if JSON_START.match(first):
         return "jsonl"
     if yandex.LINE.match(first):

@@ -1,9 +1,9 @@
 """Logs as CSV or TSV -> records, one row an impression or one row a result.
 
-The first line names the columns. A line is a row: quoted line ends are not supported, so that one
-stray quote cannot swallow a file. In the wide form lists stand in one cell (see `cell_lists`); the
-long form, which has a column for the URL and none for results, is put together in
-`long_form.py`.
+The first line names the columns, or `log.columns` does. A line is a row: quoted line ends are not
+supported, so that one stray quote cannot swallow a file. In the wide form lists stand in one cell
+(see `cell_lists`); the long form, which has a column for the URL and none for results, is put
+together in `long_form.py`.
 """
 
 import csv
@@ -25,28 +25,71 @@ Offered = tuple[int, dict[str, Any] | str]
 
 
 class Header(NamedTuple):
-    """The names of the columns, and what stands between cells."""
+    """How the rows of a table are read.
+
+    Args:
+        names: Those of the columns.
+        delimiter: What stands between cells.
+        is_quoted: Whether cells may stand in quotes.
+        first: 1-based number of the first row.
+    """
 
     names: list[str]
     delimiter: str
+    is_quoted: bool
+    first: int = 2
 
 
 def read_header(source: Source, kind: str, params: LogParameters, *, timed: bool = True) -> Header:
-    """The first line of a file.
+    """How a file is read: by its first line, or by `log.columns` where it has no header.
 
     Args:
         source: The file.
-        kind: `csv`, with quotes, or `tsv`, without.
+        kind: `csv`, with quotes, or `tsv`, without, unless its header has them.
         params: `[log]`.
         timed: Whether a column of times is needed.
 
     Raises:
-        FormatError: the header lacks a column that is needed.
+        FormatError: a column that is needed has no name.
     """
-    for block in read_blocks(source, params.max_line_bytes):
-        if block.lines:
-            return _header(block.lines[0], kind, source, params, timed)
-    return _header(None, kind, source, params, timed)
+    blocks = (block.lines for block in read_blocks(source, params.max_line_bytes))
+    line = next((lines[0] for lines in blocks if lines), None)
+    fields = params.fields
+    needed = [*([fields.time] if timed else []), fields.query]
+    headers = _without_header(line, kind, params) if params.columns else _headers(line, kind)
+    found: list[str] = []
+    for header in headers:
+        if set(needed) <= set(header.names) and {fields.results, fields.url} & set(header.names):
+            return header
+        found = max(found, header.names, key=len)
+    place = "log.columns" if params.columns else "a header"
+    advice = "name the columns in [log.fields]"
+    advice += "" if params.columns else ", or in log.columns where there is no header"
+    raise FormatError(
+        f"expected {place} with {', '.join(needed)} and {fields.results} or {fields.url}, "
+        f"found {', '.join(found)[:200] or 'none'}; {advice}",
+        source.name,
+        1,
+    )
+
+
+def _headers(line: bytes | None, kind: str) -> Iterator[Header]:
+    """What a first line may say, with each delimiter."""
+    for delimiter in DELIMITERS[kind]:
+        for is_quoted in (True,) if kind == "csv" else (False, True):
+            cells = _cells(line, delimiter, is_quoted)
+            if not isinstance(cells, str):
+                yield Header([cell.strip() for cell in cells], delimiter, is_quoted)
+
+
+def _without_header(line: bytes | None, kind: str, params: LogParameters) -> Iterator[Header]:
+    """How a file is read whose columns are named; a first line that names them is none of it."""
+    names, is_quoted = list(params.columns), kind == "csv"
+    for delimiter in DELIMITERS[kind]:
+        cells = _cells(line, delimiter, is_quoted)
+        if not isinstance(cells, str) and len(cells) == len(names):
+            yield Header(names, delimiter, is_quoted, 1 + (cells == names))
+    yield Header(names, DELIMITERS[kind][0], is_quoted, 1)
 
 
 def read_rows(source: Source, header: Header, params: LogParameters) -> Iterator[Offered]:
@@ -54,9 +97,9 @@ def read_rows(source: Source, header: Header, params: LogParameters) -> Iterator
     csv.field_size_limit(params.max_line_bytes)
     for block in read_blocks(source, params.max_line_bytes):
         for number, line in enumerate(block.lines, block.first):
-            if number == 1:
+            if number < header.first:
                 continue
-            cells = _cells(line, header.delimiter)
+            cells = _cells(line, header.delimiter, header.is_quoted)
             if isinstance(cells, str):
                 yield number, cells
             elif len(cells) != len(header.names):
@@ -67,7 +110,7 @@ def read_rows(source: Source, header: Header, params: LogParameters) -> Iterator
             yield block.first + len(block.lines), block.fault
 
 
-def _cells(line: bytes | None, delimiter: str) -> list[str] | str:
+def _cells(line: bytes | None, delimiter: str, is_quoted: bool) -> list[str] | str:
     """The cells of a line, or why it has none."""
     if line is None:
         return "line_too_long"
@@ -77,33 +120,12 @@ def _cells(line: bytes | None, delimiter: str) -> list[str] | str:
         text = line.decode("utf-8")
     except UnicodeDecodeError:
         return "not_utf8"
-    if delimiter == "\t":
+    if not is_quoted:
         return text.split(delimiter)
     try:
         return next(csv.reader([text], strict=True, delimiter=delimiter), [])
     except csv.Error:
         return "bad_quotes"
-
-
-def _header(
-    line: bytes | None, kind: str, source: Source, params: LogParameters, timed: bool
-) -> Header:
-    fields = params.fields
-    needed = [*([fields.time] if timed else []), fields.query]
-    found: list[str] = []
-    for delimiter in DELIMITERS[kind]:
-        cells = _cells(line, delimiter)
-        names = [] if isinstance(cells, str) else [cell.strip() for cell in cells]
-        if set(needed) <= set(names) and {fields.results, fields.url} & set(names):
-            return Header(names, delimiter)
-        found = max(found, names, key=len)
-    raise FormatError(
-        f"expected a header with {', '.join(needed)} and {fields.results} or "
-        f"{fields.url}, found {', '.join(found)[:200] or 'none'}; name the columns "
-        "in [log.fields]",
-        source.name,
-        1,
-    )
 
 
 def _record(row: dict[str, str], params: LogParameters) -> dict[str, Any] | str:

@@ -56,6 +56,9 @@ class LogParameters(TimeParameters):
         "plug-in; auto tells it by their first bytes",
     )
     fields: LogFields = LogFields()
+    columns: tuple[str, ...] = Field(
+        default=(), description="Names of the columns of CSV or TSV without a header, in order"
+    )
     list_separator: str = Field(
         default=" ", min_length=1, description="Between URLs or ranks in a cell of CSV or TSV"
     )
