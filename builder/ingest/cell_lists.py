@@ -20,7 +20,8 @@ BETWEEN = re.compile(r"\s*,?\s*")
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 KINDS = {"[": ("]", PRINTED), "{": ("}", ARRAY)}
 """How a list begins: how it ends, and what its items look like."""
-ABSENT = "NULL"
+ABSENT = frozenset({"NULL", "null", "\\N", "None", "NaN", "nan", "NA"})
+"""What databases and programs write where there is no value; no address, no rank."""
 
 
 def split_list(cell: str, separator: str) -> list[Any]:
@@ -34,6 +35,8 @@ def split_list(cell: str, separator: str) -> list[Any]:
         RejectError: it begins like a list and is none.
     """
     text = cell.strip()
+    if text in ABSENT:
+        return []
     if text[:1] not in KINDS:
         return [item for item in text.split(separator) if item]
     if text.startswith("["):
@@ -72,4 +75,4 @@ def _item(written: str) -> object:
         return ESCAPE.sub(r"\1", inner)
     if written.isascii() and written.isdigit():
         return int(written)
-    return None if written == ABSENT else written.strip()
+    return None if written in ABSENT else written.strip()

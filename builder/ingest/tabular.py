@@ -20,6 +20,9 @@ from builder.sources import Source
 DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
 """What may stand between cells; the first that the header shows."""
 
+NO_USER = ("", "NULL", "\\N")
+"""Cells that name nobody; users without a name are not one user."""
+
 Offered = tuple[int, dict[str, Any] | str]
 """A record by its line, or the reason why there is none."""
 
@@ -132,7 +135,7 @@ def _record(row: dict[str, str], params: LogParameters) -> dict[str, Any] | str:
     """A row with its lists taken apart; an empty user is none."""
     fields = params.fields
     record: dict[str, Any] = dict(row)
-    if not record.get(fields.user):
+    if record.get(fields.user) in NO_USER:
         record.pop(fields.user, None)
     try:
         if fields.results in record:

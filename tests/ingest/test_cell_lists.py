@@ -35,6 +35,9 @@ from builder.sources import Source
         ('{a,"b,c","d\\"e"}', ["a", "b,c", 'd"e']),
         ("{1,2}", [1, 2]),
         ("{NULL,a}", [None, "a"]),
+        ("NULL", []),
+        ("\\N", []),
+        ("nan", []),
     ],
 )
 def test_lists(cell: str, items: list[object]) -> None:

@@ -70,6 +70,15 @@ def test_headers_in_quotes(tmp_path: Path, delimiter: str, kind: str) -> None:
     assert _read(path, LogParameters()) == (PAGES, [])
 
 
+def test_absent_values(tmp_path: Path) -> None:
+    rows = [[user, *ROWS[1][1:-1], clicks] for user, clicks in (("NULL", "\\N"), ("\\N", "NULL"))]
+    path = _write(tmp_path / "log", rows, "\t")
+    assert _read(path, COLUMNS) == (PAGES[1:] * 2, [])
+    named = COLUMNS.model_copy(update={"fields": LogFields(user="who")})
+    (records,) = read_impressions(Source(path, "log"), None, named)
+    assert [batch["user"].to_pylist() for batch in records.impressions] == [[None, None]]
+
+
 def test_texts_of_json_are_no_table(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text('"just a text"\n')
