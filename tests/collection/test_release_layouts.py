@@ -1,6 +1,7 @@
 """Releases in other layouts and languages, and ids that only other months explain."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +16,7 @@ from builder.collection.imports.found import find_snapshots, unread_files
 from builder.collection.imports.release import ImportReport
 from builder.collection.read import Collection
 from builder.collection.validate import validate
-from builder.errors import DataError, UsageError
+from builder.errors import DataError, FormatError, UsageError
 from builder.evaluation.attribution import attribute_paths
 from builder.keys import doc_id, key64, query_id
 from builder.resources import Limits
@@ -296,3 +297,36 @@ def test_changes_of_documents_that_nobody_has_are_not_attributed(tmp_path: Path)
     changes = report.version / "changes/documents.parquet"
     with pytest.raises(DataError, match="expected documents of 2022-06 and 2022-07, found none"):
         attribute_paths(qrels, changes, [tmp_path / "runs"])
+
+
+@pytest.mark.parametrize("form", ["queries_db.db", "queries.txt"])
+def test_texts_of_the_whole_release(tmp_path: Path, form: str) -> None:
+    home = tmp_path / "r/French"
+    for month, judged in (("2022-06", "1 0 7 1\n2 0 7 0\n3 0 7 1\n"), ("2022-07", "1 0 7 2\n")):
+        train = home / "LongEval Train Collection"
+        _write(train / f"qrels/{month}_fr/qrels_processed.txt", judged)
+    _write(home / "LongEval Train Collection/queries/2022-07_queries.txt", "2\tpain\n")
+    texts = [(1, "eau"), (2, "pain"), (4, "sel"), (5, "Eau")]
+    if form == "queries.txt":
+        _write(home / form, "".join(f"{number}\t{text}\n" for number, text in texts))
+    else:
+        with sqlite3.connect(home / form) as connection:
+            connection.execute("CREATE TABLE queries (id INTEGER PRIMARY KEY, query TEXT)")
+            connection.executemany("INSERT INTO queries VALUES (?, ?)", texts)
+    report = _import(tmp_path / "r", "longeval-web")
+    assert report.unread == {}
+    june = _opened(report).snapshot("2022-06").queries.sort("text").collect()
+    assert june["text"].to_list() == ["eau", "pain"]
+    assert _judged(report, "2022-06") == {
+        _id("eau"), _id("pain"), query_id(key64("query 3 of longeval-web")),
+    }  # fmt: skip
+    assert _judged(report, "2022-07") == {_id("eau")}
+    for ledger in report.ledgers.values():
+        ledger.check("import")
+
+
+def test_a_database_of_queries_that_is_none(tmp_path: Path) -> None:
+    release = _months(tmp_path / "r", {"2022-06": ("1\teau\n", "1 0 7 1\n")})
+    _write(release / "queries_db.db", "no database")
+    with pytest.raises(FormatError, match=r"expected a database with queries\(id, query"):
+        _import(release, "longeval-web")

@@ -26,6 +26,7 @@ class ReleasedSnapshot:
         documents: Files of documents by language.
         addresses: File of document ids and addresses.
         mapping: SQLite database of document numbers and addresses.
+        texts: Texts of query ids of the whole release: a SQLite database, or a file of lines.
     """
 
     name: str
@@ -34,13 +35,16 @@ class ReleasedSnapshot:
     documents: dict[str, list[Path]] = field(default_factory=dict)
     addresses: Path | None = None
     mapping: Path | None = None
+    texts: Path | None = None
 
     @property
     def paths(self) -> list[Path]:
         """Every file, in order, once."""
         found = {path for path, _, _ in self.queries} | {*self.qrels}
         found.update(path for paths in self.documents.values() for path in paths)
-        found.update(path for path in (self.addresses, self.mapping) if path is not None)
+        found.update(
+            path for path in (self.addresses, self.mapping, self.texts) if path is not None
+        )
         return sorted(found)
 
 

@@ -2,7 +2,8 @@
 
 Queries in `<month>_queries.txt`; judgements in `<month>_qrels.txt`, `<month>_qrels_processed.txt`,
 `<month>_fr_qrels_processed.txt`, or below `qrels/<month>_fr/`; documents below `Trec/<month>_fr/`
-or `Json/<month>_fr/`; addresses in `collection_db.db`, however deep they are nested.
+or `Json/<month>_fr/`; addresses in `collection_db.db`, texts of queries without a month in
+`queries_db.db` or `queries.txt`; however deep they are nested.
 """
 
 import re
@@ -18,6 +19,8 @@ from builder.collection.imports.files import (
 
 EXPECTED = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
 MAPPING = "collection_db.db"
+TEXTS = ("queries_db.db", "queries.txt")
+"""Where the texts of all query ids of a release are; the first that there is counts."""
 JUDGED = re.compile(rf"({MONTH})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{PACKED}")
 
 
@@ -47,6 +50,8 @@ def find_web(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
         found.setdefault(name, ReleasedSnapshot(name)).documents[language] = paths
     for snapshot in found.values():
         snapshot.mapping = next((p for p in files if p.name == MAPPING), None)
+        everywhere = (p for name in TEXTS for p in files if p.name == name)
+        snapshot.texts = next(everywhere, None)
     return found
 
 

@@ -49,16 +49,27 @@ def read_mapping(path: Path) -> Iterator[tuple[str, str]]:
     Raises:
         FormatError: it is no such database.
     """
+    yield from _pairs(path, "SELECT id, url FROM mapping ORDER BY id", "mapping(id, url, ...)")
+
+
+def read_query_texts(path: Path) -> Iterator[tuple[str, str]]:
+    """Query ids and texts of a SQLite database; it is opened to be read only.
+
+    Raises:
+        FormatError: it is no such database.
+    """
+    yield from _pairs(path, "SELECT id, query FROM queries ORDER BY id", "queries(id, query, ...)")
+
+
+def _pairs(path: Path, sql: str, expected: str) -> Iterator[tuple[str, str]]:
     try:
         address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(address, uri=True)) as connection:
-            for number, url in connection.execute("SELECT id, url FROM mapping ORDER BY id"):
-                if isinstance(url, str):
-                    yield str(number), url
+            for number, text in connection.execute(sql):
+                if isinstance(text, str):
+                    yield str(number), text
     except sqlite3.Error as error:
-        raise FormatError(
-            f"expected a database with mapping(id, url, ...): {error}", path
-        ) from None
+        raise FormatError(f"expected a database with {expected}: {error}", path) from None
 
 
 def id_frame(kind: str, pairs: dict[str, str]) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.imports.files import ReleasedSnapshot
-from builder.collection.imports.ids import query_ids, unnamed_query
+from builder.collection.imports.ids import query_ids, read_query_texts, unnamed_query
 from builder.collection.imports.lines import QUERY_COLUMNS, read_qrels, read_queries
 from builder.collection.imports.notes import Notes
 from builder.trec.released import plain_number
@@ -29,6 +29,30 @@ def read_all_queries(
         if found in languages
     ]
     return pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
+
+
+def read_common_texts(snapshot: ReleasedSnapshot, root: Path) -> pl.DataFrame:
+    """The queries of the whole release, where it has texts without a month; see `read_all_queries`.
+
+    Raises:
+        FormatError: they are in a database that cannot be read.
+    """
+    path = snapshot.texts
+    if path is None:
+        return pl.DataFrame(schema=QUERY_COLUMNS)
+    name = path.relative_to(root).as_posix()
+    if path.suffix != ".db":
+        return read_queries(path, name, "train", Notes())
+    pairs = enumerate(read_query_texts(path), 1)
+    rows = [(alias, text.strip(), "train", name, number) for number, (alias, text) in pairs]
+    found = pl.DataFrame(rows, schema=QUERY_COLUMNS, orient="row")
+    return found.filter(pl.col("text") != "")
+
+
+def judged_aliases(snapshot: ReleasedSnapshot, root: Path) -> pl.Series:
+    """The query ids that the judgements of a snapshot name."""
+    frames = [read_qrels(p, p.relative_to(root).as_posix(), Notes()) for p in snapshot.qrels]
+    return pl.concat([read_nothing(), *frames])["query_alias"].unique()
 
 
 def identify(queries: pl.DataFrame, place: str, notes: Notes) -> pl.DataFrame:

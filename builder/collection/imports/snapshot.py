@@ -14,9 +14,11 @@ from builder.collection.imports.ids import id_frame
 from builder.collection.imports.judged import (
     aliases_of,
     identify,
+    judged_aliases,
     qrels_table,
     queries_table,
     read_all_queries,
+    read_common_texts,
     read_judgements,
 )
 from builder.collection.imports.notes import Notes
@@ -56,12 +58,14 @@ class NamedQueries:
     Args:
         kept: `query_id`, `alias`, `text`, `split`; each stable id once.
         aliases: Stable id of each id of the release.
+        common: The same of ids that the release explains for all snapshots together.
         translations: English text of each id of the release.
         notes: What was left out, what was irregular.
     """
 
     kept: pl.DataFrame
     aliases: dict[str, str]
+    common: dict[str, str]
     translations: dict[str, str]
     notes: Notes
 
@@ -69,12 +73,23 @@ class NamedQueries:
 def name_queries(release: Release, snapshot: ReleasedSnapshot) -> NamedQueries:
     """Read the queries of a snapshot, and give them stable ids."""
     notes, place = Notes(), release.place_of(snapshot.name)
+    common = read_common_texts(snapshot, release.root)
     found = read_all_queries(snapshot, release.root, {release.source}, notes)
+    if not snapshot.queries:
+        judged = judged_aliases(snapshot, release.root)
+        found = common.filter(pl.col("alias").is_in(judged.implode()))
+        notes.offered += found.height
     others = read_all_queries(snapshot, release.root, {FRENCH, ENGLISH} - {release.source}, notes)
     named = found if found.height else others
     translated = others.unique("alias", keep="first") if found.height else others.clear()
     texts = dict(translated.select("alias", "text").rows())
-    return NamedQueries(identify(named, place, notes), aliases_of(named, place), texts, notes)
+    return NamedQueries(
+        identify(named, place, notes),
+        aliases_of(named, place),
+        aliases_of(common, place),
+        texts,
+        notes,
+    )
 
 
 def ids_of_all(release: Release, named: Iterable[NamedQueries]) -> dict[str, str] | None:
@@ -90,7 +105,7 @@ def ids_of_all(release: Release, named: Iterable[NamedQueries]) -> dict[str, str
         return None
     meant: dict[str, Counter[str]] = defaultdict(Counter)
     for queries in named:
-        for alias, query in queries.aliases.items():
+        for alias, query in {**queries.common, **queries.aliases}.items():
             meant[alias][query] += 1
     repeated = [found for found in meant.values() if found.total() > 1]
     if 2 * sum(len(found) > 1 for found in repeated) > len(repeated):
