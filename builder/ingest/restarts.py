@@ -18,6 +18,7 @@ from builder.ingest.lines import GZIP, ZSTD
 
 HEADER = b"WARC/"
 PLAIN = re.compile(rb"\r?\n\r?\n(?=WARC/\d\.\d{1,2}\r?\n)")
+BLANK = len(b"\r\n\r\n")
 PACKED = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
 """How files and their members begin."""
 PEEKED = 512
@@ -37,13 +38,12 @@ def restart(file: IO[bytes], after: int) -> int | None:
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         start = _magic(data)
         if start is None:
-            found = PLAIN.search(data, max(0, after - len(b"\r\n\r\n")))
-            return None if found is None else found.end()
+            return _plain_place(data, after)
         return next((place for place in _places(data, start, after) if _begins(data, place)), None)
 
 
 def after_record(file: IO[bytes], place: int, length: int) -> int:
-    """A place within or at the end of the record that begins at another, near to its end.
+    """A place after the beginning of a record, within it or at its end, near to that.
 
     Args:
         file: An archive that is not empty.
@@ -53,12 +53,19 @@ def after_record(file: IO[bytes], place: int, length: int) -> int:
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         start = _magic(data)
         if start is None:
-            return place + length
+            return place + max(1, length)
         return _end_of_member(data, place) if start == PACKED[GZIP] else place + 1
 
 
 def _magic(data: mmap.mmap) -> bytes | None:
     return next((start for magic, start in PACKED.items() if data[: len(magic)] == magic), None)
+
+
+def _plain_place(data: mmap.mmap, after: int) -> int | None:
+    for found in PLAIN.finditer(data, max(0, after - BLANK)):
+        if found.end() >= after:
+            return found.end()
+    return None
 
 
 def _places(data: mmap.mmap, start: bytes, after: int) -> Iterator[int]:

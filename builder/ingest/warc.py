@@ -102,7 +102,8 @@ def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:
                     yield number, "file_damaged"
                 after = start + 1
                 if last is not None:
-                    after = after_record(file, last.stream_pos, last.content_length)
+                    end = after_record(file, last.stream_pos, last.content_length)
+                    after = max(after, end)
                 found = restart(file, after)
                 if found is None:
                     return

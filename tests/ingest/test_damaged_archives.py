@@ -107,6 +107,18 @@ def test_bytes_that_changed_cost_their_record_alone(
     assert len(pages) + len(reasons) >= 4
 
 
+@pytest.mark.parametrize("ends", [b"\r\n", b"\n"])
+def test_a_damaged_record_without_a_body_is_left_behind(tmp_path: Path, ends: bytes) -> None:
+    empty = (
+        _record(1).partition(b"Content-Length")[0] + b"Content-Length: 0\r\n\r\n\r\n\r\nrubbish\r\n"
+    )
+    archive = _record(0) + b"rubbish\r\n\r\n" + empty + b"\r\n" + empty
+    (tmp_path / "a.warc").write_bytes(archive.replace(b"\r\n", ends))
+    pages, reasons = _read(tmp_path / "a.warc")
+    assert pages == ["0"]
+    assert reasons.count("file_damaged") <= 3
+
+
 def test_what_a_good_page_shows_is_no_record(tmp_path: Path) -> None:
     shown = "\r\n\r\n" + _record(9).decode()
     archive = _record(0, more=shown) + b"rubbish\r\n\r\n" + _record(1)
