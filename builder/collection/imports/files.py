@@ -6,6 +6,8 @@ from pathlib import Path
 
 import orjson
 
+from builder.errors import UsageError
+
 MONTH = r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?"
 """A month or a day as snapshots are named."""
 WRITTEN_MONTH = r"(?<!\d)\d{4}[-_](?:0[1-9]|1[0-2])(?:[-_]\d{2})?(?!\d)"
@@ -46,6 +48,14 @@ class ReleasedSnapshot:
             path for path in (self.addresses, self.mapping, self.texts) if path is not None
         )
         return sorted(found)
+
+
+def unknown_month(home: Path, label: str, example: str, metadata: str) -> UsageError:
+    """What is said where nothing tells the month of a folder."""
+    return UsageError(
+        f"{home}: which month is this? Rename {label!r} so that it holds one such as {example}, "
+        f"or write it to {metadata} as snapshot"
+    )
 
 
 def month_in(text: str) -> str | None:

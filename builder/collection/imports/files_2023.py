@@ -15,8 +15,8 @@ from builder.collection.imports.files import (
     ReleasedSnapshot,
     month_in,
     month_said,
+    unknown_month,
 )
-from builder.errors import UsageError
 
 EXPECTED = "French/Queries/*.tsv and French/Qrels/*.txt"
 KNOWN_LABELS = {"publish": "2022-06", "a-short-july": "2022-07", "b-long-september": "2022-09"}
@@ -67,10 +67,7 @@ def _month_of(home: Path) -> str:
     if name is None:
         name = month_in(label) or KNOWN_LABELS.get(label.lower())
     if not name:
-        raise UsageError(
-            f"{home}: which month is this? Rename {label!r} so that it holds one such as 2022-06, "
-            "or write it to etc/metadata.json as snapshot"
-        )
+        raise unknown_month(home, label, "2022-06", "etc/metadata.json")
     return name
 
 

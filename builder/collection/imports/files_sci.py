@@ -13,8 +13,8 @@ from builder.collection.imports.files import (
     ReleasedSnapshot,
     month_in,
     month_said,
+    unknown_month,
 )
-from builder.errors import UsageError
 
 EXPECTED = "documents/*.jsonl, queries.txt and qrels.txt"
 KNOWN_LABELS = {"longeval_sci_training_2025": "2024-11", "longeval_sci_testing_2025": "2025-01"}
@@ -73,10 +73,7 @@ def _month_of(path: Path, root: Path) -> str:
         folders = (home, *home.relative_to(root).parents)
         name = next(filter(None, (_month_of_folder(folder.name) for folder in folders)), None)
     if not name:
-        raise UsageError(
-            f"{home}: which month is this? Rename {home.name!r} so that it holds one such as "
-            "2024-11, or write it to metadata.json there as snapshot"
-        )
+        raise unknown_month(home, home.name, "2024-11", "metadata.json there")
     return name
 
 
