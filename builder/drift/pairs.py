@@ -26,7 +26,7 @@ def of_pair(drift: Mapping[str, Any], start: str | None, end: str | None) -> dic
         for label, entries in drift["vocabulary"].items()
     }
     pairs = [entry for entry in drift["pairs"] if stays(entry)]
-    if not pairs and not any(vocabulary.values()):
+    if (start or end) and not pairs and not any(vocabulary.values()):
         known = ", ".join(f"{p['from']} to {p['to']}" for p in drift["pairs"]) or "none"
         raise UsageError(
             f"no change from {start or 'any snapshot'} to {end or 'any'}; consecutive pairs are "

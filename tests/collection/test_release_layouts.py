@@ -330,3 +330,15 @@ def test_a_database_of_queries_that_is_none(tmp_path: Path) -> None:
     _write(release / "queries_db.db", "no database")
     with pytest.raises(FormatError, match=r"expected a database with queries\(id, query"):
         _import(release, "longeval-web")
+
+
+def test_the_report_of_one_snapshot(tmp_path: Path) -> None:
+    report = _import(
+        _months(tmp_path / "r", {"2022-06": ("1\teau\n", "1 0 7 1\n")}), "longeval-web"
+    )
+    page = tmp_path / "report.html"
+    said = CliRunner().invoke(app, ["drift", str(report.version), "--html", str(page)])
+    assert said.exit_code == 0, said.output
+    assert "One snapshot has nothing to compare with" in page.read_text()
+    other = CliRunner().invoke(app, ["drift", str(report.version), "--from", "2022-06"])
+    assert other.exit_code != 0

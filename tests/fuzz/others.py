@@ -56,6 +56,8 @@ SEEDS: dict[str, bytes] = {
     "release-queries": '1\teau potable\r\n2\t"crêpes"\n3\tEau potable\n'.encode(),
     "release-qrels": b"1 0 1 2\n1 0 2 0\n2 0 3 1\n9 0 4 1\n",
     "release-trec": TREC,
+    "release-papers": b'{"id": "1", "title": "Eau", "abstract": "Une page.", "fullText": null}\n'
+    b'{"id": 2, "title": "Pain", "abstract": ""}\n',
     "release-json": b'[{"id": "doc1", "contents": "Une page."},\n {"id": 2, "contents": "Deux"}]\n',
 }
 
@@ -68,11 +70,12 @@ def _release(folder: Path, data: bytes, kind: str) -> None:
         "release-qrels": root / "qrels/2022-06_fr/qrels_processed.txt",
         "release-trec": root / "Trec/2022-06_fr/a.trec",
         "release-json": root / "Json/2022-06_fr/a.json",
+        "release-papers": root / "Json/2022-06_fr/b.jsonl",
     }
-    if kind == "release-json":
+    if kind in ("release-json", "release-papers"):
         files.pop("release-trec")
     for name, path in files.items():
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data if name == kind else SEEDS[name])
     (folder / "scratch").mkdir()
     report = import_release(
