@@ -49,7 +49,9 @@ def write_version(folder: Path, documents: int) -> Path:
     home.mkdir(parents=True)
     scratch = Limits(folder / "scratch")
     scratch.scratch.mkdir()
-    released = Released(ReleasedSnapshot("2022-06"), folder, "bench", Notes(), is_escaped=False)
+    released = Released(
+        ReleasedSnapshot("2022-06"), folder, "bench", "fr", Notes(), is_escaped=False
+    )
     nothing = pl.Series("judged", [], dtype=pl.String)
     rng = np.random.default_rng(0)
     letters = rng.integers(97, 123, (50_000, 12)).astype(np.uint8).view("S12").ravel().astype(str)
@@ -62,7 +64,7 @@ def write_version(folder: Path, documents: int) -> Path:
             texts = [" ".join(row) + "." for row in drawn]
             frame = pl.DataFrame(
                 {"doc_id": [d for d, _ in some], "alias": [n for _, n in some], "text": texts}
-            ).with_columns(text_en=pl.lit(None, dtype=pl.String))
+            ).with_columns(title=pl.lit(""), text_en=pl.lit(None, dtype=pl.String))
             writer.write(released._described(frame, nothing).to_arrow())
     for name, contract in (("queries", Queries), ("qrels", Qrels)):
         write_frame(pl.DataFrame(schema=contract.dtypes()), home / f"{name}.parquet", contract)
