@@ -14,7 +14,7 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.keys import in_sample
-from builder.trec import in_stable_ids, read_run
+from builder.trec.released import read_run_of
 from schemas import PooledPairs
 
 
@@ -98,10 +98,8 @@ def draw_pool(
     """
     _check(runs, strata)
     deepest = max(stratum.last for stratum in strata)
-    read = [read_run(run, deepest) for run in runs]
-    named = read if snapshot is None else [in_stable_ids(run, snapshot) for run in read]
     best = (
-        pl.concat([run.ranking for run in named])
+        pl.concat([read_run_of(run, deepest, snapshot).ranking for run in runs])
         .group_by("query_id", "doc_id")
         .agg(pl.col("rank").min(), pl.len().cast(pl.UInt32).alias("runs"))
     )

@@ -19,8 +19,8 @@ from builder.evaluation.assignment import assign_runs
 from builder.evaluation.effectiveness import Judge
 from builder.evaluation.measures import Measure, parse_measures
 from builder.evaluation.qrels import read_qrels
-from builder.trec.released import in_stable_ids
-from builder.trec.runs import DEFAULT_DEPTH, Run, read_run
+from builder.trec.released import read_run_of
+from builder.trec.runs import DEFAULT_DEPTH, Run
 
 Pair = tuple[str, str]
 
@@ -105,10 +105,7 @@ def attribute_paths(
         if all((system, name) in paths for name in pair)
         for measure, attribution in _attribute(
             [
-                (
-                    in_stable_ids(read_run(paths[system, name], depth), qrels[name].parent),
-                    judged[name],
-                )
+                (read_run_of(paths[system, name], depth, qrels[name].parent), judged[name])
                 for name in pair
             ],
             unchanged(document_changes, pair),

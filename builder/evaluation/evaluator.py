@@ -23,8 +23,8 @@ from builder.evaluation.perquery import query_drops, query_scores
 from builder.evaluation.qrels import read_qrels
 from builder.evaluation.topicsets import TopicSet, topic_sets
 from builder.progress import Progress, Silent
-from builder.trec.released import in_stable_ids
-from builder.trec.runs import Run, read_run
+from builder.trec.released import read_run_of
+from builder.trec.runs import Run
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def evaluate_paths(
     depth = parameters.depth
 
     def loader(path: Path, snapshot: str) -> Callable[[], Run]:
-        return lambda: in_stable_ids(read_run(path, depth), qrels[snapshot].parent)
+        return lambda: read_run_of(path, depth, qrels[snapshot].parent)
 
     sources = [_Source(f.system, f.snapshot, loader(f.path, f.snapshot)) for f in files]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}

@@ -125,7 +125,7 @@ def open_plain(source: Source) -> IO[bytes]:
     """
     try:
         with _unpacked(source.path) as file:
-            _check_kind(_head(file), source)
+            _check_kind(_first_of(file, HEAD), source)
         return _unpacked(source.path)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
@@ -141,10 +141,19 @@ def _unpacked(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def _head(file: IO[bytes]) -> bytes:
-    """The first bytes of a file; none where it is damaged, which is told when it is read."""
+def first_bytes(source: Source, size: int) -> bytes:
+    """The first bytes of a file; none where it is damaged, which is told when it is read.
+
+    Raises:
+        FormatError: as `open_plain`.
+    """
+    with open_plain(source) as file:
+        return _first_of(file, size)
+
+
+def _first_of(file: IO[bytes], size: int) -> bytes:
     try:
-        return file.read1(HEAD)  # type: ignore[attr-defined, no-any-return]
+        return file.read(size)
     except (OSError, EOFError, ValueError, zlib.error, zstandard.ZstdError):
         return b""
 

@@ -5,7 +5,6 @@ Lines of JSON are read many at a time (`page_lines`), other records one by one; 
 and rules are dealt with by the block.
 """
 
-import zlib
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ import pyarrow.parquet as pq
 from builder.errors import FormatError
 from builder.executors import in_order
 from builder.ingest.fetches import Found
-from builder.ingest.lines import Chunk, open_plain, read_chunks
+from builder.ingest.lines import Chunk, first_bytes, read_chunks
 from builder.ingest.nested import named
 from builder.ingest.page import Names, RawPage, names_of, page_of
 from builder.ingest.page_lines import raw_frame, read_page_lines
@@ -62,7 +61,7 @@ def read_pages(
     Raises:
         FormatError: the file cannot be opened, or is a Parquet file without the columns.
     """
-    head = _head(source)
+    head = first_bytes(source, len(WARC))
     if head.startswith(PARQUET):
         yield from _one_by_one(_read_parquet(source, params), interval, params)
     elif head == WARC or (not head and WARC_NAME in source.path.name):
@@ -142,15 +141,6 @@ def check_pages(
     )
     refused = checked.filter(pl.col("reason").is_not_null()).select("line", "reason").rows()
     return checked.filter(pl.col("reason").is_null()).drop("reason", "is_part"), refused
-
-
-def _head(source: Source) -> bytes:
-    """The first bytes of a file; none where it is damaged, which is told when it is read."""
-    try:
-        with open_plain(source) as file:
-            return file.read(len(WARC))
-    except (OSError, EOFError, ValueError, zlib.error):
-        return b""
 
 
 def _read_parquet(source: Source, params: CrawlParameters) -> Iterator[Found]:

@@ -24,7 +24,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from builder.executors import Processes, map_buckets
 from builder.ingest.fetches import Batch, Body, Fetch, Found, Offered, read_batch
-from builder.ingest.lines import open_plain
+from builder.ingest.lines import first_bytes
 from builder.ingest.rejects import RejectError
 from builder.ingest.restarts import MOST_IN_VAIN, after_record, restart
 from builder.parameters import CrawlParameters
@@ -121,11 +121,7 @@ def _offered(record: WarcRecord, params: CrawlParameters) -> Fetch | str:
 
 def _has_bare_ends(source: Source) -> bool:
     """Whether lines of headers end with LF alone, as those of archives made by hand."""
-    try:
-        with open_plain(source) as file:
-            line, end, _ = file.read(FIRST_LINE).partition(b"\n")
-    except DAMAGES:
-        return False
+    line, end, _ = first_bytes(source, FIRST_LINE).partition(b"\n")
     return bool(end) and not line.endswith(b"\r")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.trec.runs import Run
+from builder.trec.runs import Run, read_run
 
 IDS = "release_ids.parquet"
 _PREFIXED = re.compile(r"doc(?=\d{1,19}$)")
@@ -19,6 +19,12 @@ _PREFIXED = re.compile(r"doc(?=\d{1,19}$)")
 def plain_number(alias: str) -> str:
     """A document number of `longeval-web` without `doc`, which judgements leave out."""
     return _PREFIXED.sub("", alias)
+
+
+def read_run_of(path: Path, depth: int | None, snapshot: Path | None) -> Run:
+    """Read a run of a snapshot, in stable ids; see `read_run` and `in_stable_ids`."""
+    run = read_run(path, depth)
+    return run if snapshot is None else in_stable_ids(run, snapshot)
 
 
 def in_stable_ids(run: Run, snapshot: Path) -> Run:

@@ -4,7 +4,7 @@ Two ids with one folded text are one query: the first of a file stands for it, t
 reject, and keeps its judgements where they say nothing else of a document.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -20,24 +20,27 @@ UNKNOWN_COUNTS = ("impressions", "users", "clicks")
 
 
 def read_all_queries(
-    snapshot: ReleasedSnapshot, root: Path, languages: Set[str], notes: Notes
+    snapshot: ReleasedSnapshot, root: Path, language: str, notes: Notes
 ) -> pl.DataFrame:
-    """All queries of a snapshot in some languages: `alias`, `text`, `split`, `file`, `line`."""
+    """All queries of a snapshot in a language: `alias`, `text`, `split`, `file`, `line`."""
     frames = [
         read_queries(path, path.relative_to(root).as_posix(), split, notes)
         for path, found, split in snapshot.queries
-        if found in languages
+        if found == language
     ]
     return pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
 
 
-def read_common_texts(snapshot: ReleasedSnapshot, root: Path) -> pl.DataFrame:
+def read_common_texts(path: Path | None, root: Path) -> pl.DataFrame:
     """The queries of the whole release, where it has texts without a month; see `read_all_queries`.
+
+    Args:
+        path: `ReleasedSnapshot.texts`.
+        root: The release.
 
     Raises:
         FormatError: they are in a database that cannot be read.
     """
-    path = snapshot.texts
     if path is None:
         return pl.DataFrame(schema=QUERY_COLUMNS)
     name = path.relative_to(root).as_posix()
@@ -51,8 +54,13 @@ def read_common_texts(snapshot: ReleasedSnapshot, root: Path) -> pl.DataFrame:
 
 def judged_aliases(snapshot: ReleasedSnapshot, root: Path) -> pl.Series:
     """The query ids that the judgements of a snapshot name."""
-    frames = [read_qrels(p, p.relative_to(root).as_posix(), Notes()) for p in snapshot.qrels]
-    return pl.concat([read_nothing(), *frames])["query_alias"].unique()
+    return _read_all_qrels(snapshot, root, Notes())["query_alias"].unique()
+
+
+def _read_all_qrels(snapshot: ReleasedSnapshot, root: Path, notes: Notes) -> pl.DataFrame:
+    """All judgements of a snapshot, as `read_qrels` gives them."""
+    frames = [read_qrels(p, p.relative_to(root).as_posix(), notes) for p in snapshot.qrels]
+    return pl.concat([read_nothing(), *frames])
 
 
 def identify(queries: pl.DataFrame, place: str, notes: Notes) -> pl.DataFrame:
@@ -104,8 +112,7 @@ def read_judgements(
     Returns:
         Columns `query_id`, `doc_id`, `doc_alias`, `grade`.
     """
-    frames = [read_qrels(p, p.relative_to(root).as_posix(), notes) for p in snapshot.qrels]
-    rows = pl.concat([read_nothing(), *frames])
+    rows = _read_all_qrels(snapshot, root, notes)
     rows = rows.with_columns(doc_alias=_mapped(rows["doc_alias"], plain_number))
     for alias in rows["query_alias"].unique().sort():
         queries.setdefault(alias, known.get(alias) or unnamed_query(alias, place))

@@ -14,6 +14,7 @@ from builder.collection.imports.found import (
     source_language,
     unread_files,
 )
+from builder.collection.imports.judged import read_common_texts
 from builder.collection.imports.publish import publish_release
 from builder.collection.imports.snapshot import (
     Release,
@@ -75,6 +76,7 @@ def import_release(
     if final.exists():
         raise UsageError(f"{final} exists; give another --out or --version")
     snapshots = find_snapshots(root, layout)
+    unread = unread_files(root, snapshots)
     common = Release(root, layout, source_language(snapshots), _is_escaped(root))
     partial = final.with_name(f".{version}{PARTIAL}")
     shutil.rmtree(partial, ignore_errors=True)
@@ -82,8 +84,9 @@ def import_release(
     ledgers, rows = {}, {}
     try:
         with told("the import", partial, limits.scratch):
-            named = [name_queries(common, snapshot) for snapshot in snapshots]
-            known = ids_of_all(common, named)
+            texts = read_common_texts(snapshots[0].texts, root)
+            named = [name_queries(common, snapshot, texts) for snapshot in snapshots]
+            known = ids_of_all(common, named, texts)
             for snapshot, queries in zip(snapshots, named, strict=True):
                 folder = places.snapshot_folder(partial, snapshot.name)
                 folder.mkdir(parents=True)
@@ -97,7 +100,7 @@ def import_release(
             partial.rename(final)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return ImportReport(final, ledgers, rows, unread_files(root, snapshots))
+    return ImportReport(final, ledgers, rows, unread)
 
 
 def _is_escaped(root: Path) -> bool:

@@ -18,7 +18,6 @@ from builder.collection.imports.judged import (
     qrels_table,
     queries_table,
     read_all_queries,
-    read_common_texts,
     read_judgements,
 )
 from builder.collection.imports.notes import Notes
@@ -27,6 +26,8 @@ from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Ledger, write_frame
 from schemas import Qrels, Queries, ReleaseIds
+
+OTHER = {FRENCH: ENGLISH, ENGLISH: FRENCH}
 
 
 @dataclass(frozen=True)
@@ -58,41 +59,43 @@ class NamedQueries:
     Args:
         kept: `query_id`, `alias`, `text`, `split`; each stable id once.
         aliases: Stable id of each id of the release.
-        common: The same of ids that the release explains for all snapshots together.
         translations: English text of each id of the release.
         notes: What was left out, what was irregular.
     """
 
     kept: pl.DataFrame
     aliases: dict[str, str]
-    common: dict[str, str]
     translations: dict[str, str]
     notes: Notes
 
 
-def name_queries(release: Release, snapshot: ReleasedSnapshot) -> NamedQueries:
-    """Read the queries of a snapshot, and give them stable ids."""
+def name_queries(
+    release: Release, snapshot: ReleasedSnapshot, common: pl.DataFrame
+) -> NamedQueries:
+    """Read the queries of a snapshot, and give them stable ids.
+
+    Args:
+        release: What it is a part of.
+        snapshot: Its files.
+        common: Queries that the release has for all snapshots together, see `read_common_texts`;
+            without a file of its own, a snapshot has those of them that it judges.
+    """
     notes, place = Notes(), release.place_of(snapshot.name)
-    common = read_common_texts(snapshot, release.root)
-    found = read_all_queries(snapshot, release.root, {release.source}, notes)
+    found = read_all_queries(snapshot, release.root, release.source, notes)
     if not snapshot.queries:
         judged = judged_aliases(snapshot, release.root)
         found = common.filter(pl.col("alias").is_in(judged.implode()))
         notes.offered += found.height
-    others = read_all_queries(snapshot, release.root, {FRENCH, ENGLISH} - {release.source}, notes)
+    others = read_all_queries(snapshot, release.root, OTHER[release.source], notes)
     named = found if found.height else others
     translated = others.unique("alias", keep="first") if found.height else others.clear()
     texts = dict(translated.select("alias", "text").rows())
-    return NamedQueries(
-        identify(named, place, notes),
-        aliases_of(named, place),
-        aliases_of(common, place),
-        texts,
-        notes,
-    )
+    return NamedQueries(identify(named, place, notes), aliases_of(named, place), texts, notes)
 
 
-def ids_of_all(release: Release, named: Iterable[NamedQueries]) -> dict[str, str] | None:
+def ids_of_all(
+    release: Release, named: Iterable[NamedQueries], common: pl.DataFrame
+) -> dict[str, str] | None:
     """The stable id of each query id that means one query in every snapshot that lists it.
 
     A judged query that its own snapshot does not list is thus known by what others say of its id.
@@ -104,8 +107,9 @@ def ids_of_all(release: Release, named: Iterable[NamedQueries]) -> dict[str, str
     if not LAYOUTS[release.layout].has_stable_ids:
         return None
     meant: dict[str, Counter[str]] = defaultdict(Counter)
+    everywhere = aliases_of(common, release.layout)
     for queries in named:
-        for alias, query in {**queries.common, **queries.aliases}.items():
+        for alias, query in {**everywhere, **queries.aliases}.items():
             meant[alias][query] += 1
     repeated = [found for found in meant.values() if found.total() > 1]
     if 2 * sum(len(found) > 1 for found in repeated) > len(repeated):
