@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from builder.documents.tokens import SPACE, bytes_of, count_tokens
+
 BINS = 64
 BANDS = 16
 BIN_SHIFT = np.uint64(58)
 EMPTY = np.uint32(2**32 - 1)
 CHUNK_BYTES = 15 * 2**16
 """Of texts that are hashed together: with one more, hardly ever more than 2^20 bytes."""
-SPACE = ord(" ")
 TOKEN_BASE = np.uint64(0x9E3779B97F4A7C15)
 BAND_ROWS = {"number": pl.Int64, "band": pl.UInt8, "value": pl.UInt64}
 INVERSE_BASE = pow(int(TOKEN_BASE), -1, 2**64)
@@ -90,8 +91,7 @@ def similarity(left: Signatures, right: Signatures) -> npt.NDArray[np.float64]:
 
 
 def _signatures(words: pl.Series, shingle: int) -> Signatures:
-    tokens = words.str.count_matches(" ", literal=True).cast(pl.Int64).to_numpy() + 1
-    tokens = np.where(words == "", 0, tokens)
+    tokens = count_tokens(words)
     least = np.full(len(words) * BINS, EMPTY, dtype=np.uint32)
     hashes = _shingles(_tokens(words.filter(words != "")), shingle)
     owner = _owners(tokens)
@@ -118,14 +118,13 @@ def _tokens(texts: pl.Series) -> Hashes:
     """
     if texts.is_empty():
         return np.zeros(0, dtype=np.uint64)
-    joined = (texts + " ").to_arrow(compat_level=pl.CompatLevel.oldest())
-    data = np.frombuffer(joined.buffers()[2], dtype=np.uint8)
+    data, _ = bytes_of(texts + " ")
     ends = np.flatnonzero(data == SPACE)
-    starts = np.concatenate([[0], ends[:-1] + 1])
     room = 1 << (len(data) - 1).bit_length()
     powers, inverses = _powers(int(TOKEN_BASE), room), _powers(INVERSE_BASE, room)
-    sums = np.add.reduceat(data * powers[: len(data)], starts)
-    sums[1:] *= inverses[starts[1:] - 1]
+    sums = data * powers[: len(data)]
+    sums = np.diff(np.cumsum(sums, out=sums)[ends], prepend=np.uint64(0))
+    sums[1:] *= inverses[ends[:-1]]
     return _mix(sums)
 
 

@@ -5,11 +5,38 @@ those of its title, then of its text.
 """
 
 import hashlib
-from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from builder.keys import runs_as_spaces
+
 WORD = r"\w+"
+SPACE = ord(" ")
+
+
+class TextBytes(NamedTuple):
+    """Texts as they lie in memory, one after the other in UTF-8.
+
+    Args:
+        data: Their bytes.
+        ends: n + 1: where the first begins, and where each ends.
+    """
+
+    data: npt.NDArray[np.uint8]
+    ends: npt.NDArray[np.int64]
+
+
+def bytes_of(texts: pl.Series) -> TextBytes:
+    """The bytes of texts, none of which is null."""
+    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, offsets, data = array.buffers()
+    ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    found = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return TextBytes(found, ends)
 
 
 def tokens(text: pl.Expr) -> pl.Expr:
@@ -19,7 +46,7 @@ def tokens(text: pl.Expr) -> pl.Expr:
 
 def token_text(text: pl.Expr) -> pl.Expr:
     """Tokens of a text column, joined by single spaces."""
-    return text.str.to_lowercase().str.replace_all(r"\W+", " ").str.strip_chars(" ")
+    return runs_as_spaces(text.str.to_lowercase(), r"[\W]").str.strip_chars(" ")
 
 
 def document_tokens() -> pl.Expr:
@@ -40,6 +67,15 @@ def tokens_of_chunk() -> pl.Expr:
     return pl.col("chunk").str.extract_all(WORD)
 
 
-def digest(texts: Sequence[str]) -> list[str]:
-    """md5 of each text, in hexadecimal."""
-    return [hashlib.md5(t.encode(), usedforsecurity=False).hexdigest() for t in texts]
+def count_tokens(words: pl.Series) -> npt.NDArray[np.int64]:
+    """Number of tokens of each text, from its tokens joined by single spaces."""
+    data, ends = bytes_of(words)
+    spaces = np.searchsorted(np.flatnonzero(data == SPACE), ends)
+    return np.asarray(np.diff(spaces) + (np.diff(ends) > 0), dtype=np.int64)
+
+
+def digest(texts: pl.Series) -> list[str]:
+    """md5 of each text in UTF-8, in hexadecimal."""
+    data, ends = bytes_of(texts)
+    pieces = (data.data[start:stop] for start, stop in pairwise(ends.tolist()))
+    return [hashlib.md5(piece, usedforsecurity=False).hexdigest() for piece in pieces]

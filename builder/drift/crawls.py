@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builder.alignment.documents import align_documents
-from builder.documents.tokens import digest, document_tokens
+from builder.documents.fingerprints import fingerprints
 from builder.drift import documents as document_drift
 from builder.drift.statistics import jaccard
 from builder.drift.vocabulary import IN_ALL, compare_words, put_beside
@@ -133,21 +133,11 @@ def _fingerprint(pages: Table, folder: Path) -> Table:
             for number in range(file.num_row_groups):
                 rows = pl.DataFrame(file.read_row_group(number))
                 paths.append(folder / f"part-{len(paths):06d}.parquet")
-                fingerprints(rows).write_parquet(paths[-1])
+                fingerprints(rows).drop("words").write_parquet(paths[-1])
     if not paths:
         paths.append(folder / "part-000000.parquet")
-        fingerprints(pl.DataFrame(schema=Pages.dtypes())).write_parquet(paths[0])
+        fingerprints(pl.DataFrame(schema=Pages.dtypes())).drop("words").write_parquet(paths[0])
     return Table(tuple(paths), Documents)
-
-
-def fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
-    """Pages with `tokens`, `text_hash` and `token_hash`, as documents have them."""
-    words = pages.select(document_tokens().alias("words"))["words"]
-    return pages.with_columns(
-        words.list.len().cast(pl.UInt32).alias("tokens"),
-        pl.Series("text_hash", digest(pages["text"].to_list()), dtype=pl.String),
-        pl.Series("token_hash", digest(words.list.join(" ").to_list()), dtype=pl.String),
-    )
 
 
 def _account(ledger: Ledger) -> dict[str, Any]:

@@ -10,15 +10,34 @@ from builder.executors.base import Item, Result
 def in_order(
     work: Callable[[Item], Result], pieces: Iterable[Item], threads: int
 ) -> Iterator[Result]:
-    """`work` of each piece in threads; no more than `threads` results wait at a time."""
+    """`work` of each piece in threads, with results in the order of the pieces.
+
+    The next piece is made beside that, in a thread of its own; no more than one piece and
+    `threads + 1` results wait at a time.
+    """
     if threads == 1:
         yield from map(work, pieces)
         return
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Result]] = deque()
-        for piece in pieces:
+        for piece in ahead(pieces):
             waiting.append(pool.submit(work, piece))
-            if len(waiting) >= threads:
+            if len(waiting) > threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """Items, of which the next is made in a thread of its own while one is worked on."""
+    iterator = iter(items)
+    with ThreadPoolExecutor(1, thread_name_prefix="ahead") as pool:
+        coming = pool.submit(_next_of, iterator)
+        while item := coming.result():
+            coming = pool.submit(_next_of, iterator)
+            yield item[0]
+
+
+def _next_of(iterator: Iterator[Item]) -> tuple[Item] | None:
+    """The next item, packed; None after the last."""
+    return next(((item,) for item in iterator), None)

@@ -6,6 +6,7 @@ of keys. A bucket that does not fit is parted by the next byte. A spill is one A
 batch for each bucket, so that a range is read from a few places of a few files.
 """
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -102,12 +103,19 @@ class Buckets:
             start += count
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        """The rows of each range, in order of ranges."""
+        """The rows of each range, in order of ranges; then they are let go."""
         for load in self.ranges():
             yield load()
+        self.clear()
+
+    def clear(self) -> None:
+        """Let go of all rows; to be called once every range was read."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._frames, self._held = [], 0
+        self._spills, self._spilled = [], [0] * BUCKETS
 
     def ranges(self) -> Iterator[Load]:
-        """What reads each range, in order of ranges; files are removed after the last."""
+        """What reads each range, in order of ranges."""
         if not self._spills:
             yield from self._held_range()
             return
@@ -118,9 +126,6 @@ class Buckets:
                 yield from self._parted(group)
             else:
                 yield from self._joined(group)
-        for spill in self._spills:
-            spill.path.unlink()
-        self._spills, self._spilled = [], [0] * BUCKETS
 
     def _is_large(self, number: int) -> bool:
         return self._spilled[number] > self._most and self._shift > 0

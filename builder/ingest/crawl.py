@@ -72,6 +72,7 @@ def ingest_crawl(
                     rejects.add("superseded", file=files[name].name, line=line)
                 ledger.rows_out += pages.height
                 parts.write(pages)
+        buckets.clear()
     return ledger
 
 

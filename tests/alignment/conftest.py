@@ -41,8 +41,8 @@ def describe(pages: Sequence[Page]) -> pl.DataFrame:
         pl.lit(True).alias("shown"),
         pl.lit(True).alias("sampled"),
         words.list.len().alias("tokens"),
-        pl.Series("text_hash", digest(rows["text"].to_list()), dtype=pl.String),
-        pl.Series("token_hash", digest(words.list.join(" ").to_list()), dtype=pl.String),
+        pl.Series("text_hash", digest(rows["text"]), dtype=pl.String),
+        pl.Series("token_hash", digest(words.list.join(" ")), dtype=pl.String),
         *(
             pl.lit(None, dtype).alias(name)
             for name, dtype in Documents.dtypes().items()

@@ -98,8 +98,8 @@ def page(url: str, title: str, text: str, **values: Any) -> dict[str, Any]:
         "shown": True,
         "sampled": True,
         "tokens": len(words),
-        "text_hash": digest([text])[0],
-        "token_hash": digest([" ".join(words)])[0],
+        "text_hash": digest(pl.Series([text]))[0],
+        "token_hash": digest(pl.Series([" ".join(words)]))[0],
     }
     return known | values
 

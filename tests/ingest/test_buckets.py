@@ -40,3 +40,13 @@ def test_what_was_spilled_is_removed(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*.arrow"))
     assert sum(frame.height for frame in buckets) == 300
     assert not list(tmp_path.rglob("*.arrow"))
+
+
+def test_ranges_may_be_read_once_all_are_told(tmp_path: Path) -> None:
+    buckets = Buckets(tmp_path, 100)
+    keys = [n * 2**55 for n in range(512)]
+    for start in range(0, 512, 64):
+        buckets.add(pl.DataFrame({"key": keys[start : start + 64]}, {"key": pl.UInt64}))
+    loads = list(buckets.ranges())
+    assert len(loads) > 1
+    assert sorted(pl.concat(load() for load in loads)["key"]) == keys

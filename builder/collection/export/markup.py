@@ -8,6 +8,8 @@ import re
 
 import polars as pl
 
+from builder.keys import runs_as_spaces
+
 RULE = (
     "tags of the TREC format in texts are escaped: < as &lt; and & of what looks escaped as &amp;"
 )
@@ -77,4 +79,4 @@ def _where(texts: pl.Series, changes: pl.Series, change: pl.Expr) -> pl.Series:
 
 def one_line(text: pl.Expr) -> pl.Expr:
     """A column of texts without what would break a line-based file: single spaces."""
-    return text.str.replace_all(r"[\s\x1c-\x1f]+", " ").str.strip_chars()
+    return runs_as_spaces(text, r"[\s\x1c-\x1f]").str.strip_chars()

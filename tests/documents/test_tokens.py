@@ -1,0 +1,39 @@
+"""Tokens of texts: what they are, how many, and their hashes, beside plain Python."""
+
+import hashlib
+import re
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.documents.tokens import count_tokens, digest, token_text, tokens
+from builder.keys import runs_as_spaces
+
+LETTERS = st.sampled_from("aB_1 é,.’\n\t\xa0\u2028字ก็İ") | st.characters(codec="utf-8")
+TEXTS = st.lists(st.text(LETTERS, max_size=40))
+
+
+@given(TEXTS, st.integers(0, 3))
+def test_tokens_joined_are_the_tokens(texts: list[str], start: int) -> None:
+    frame = pl.DataFrame({"text": texts}, {"text": pl.String})[start:]
+    listed = frame.select(tokens(pl.col("text")))["text"].to_list()
+    joined = frame.select(token_text(pl.col("text")))["text"]
+    assert joined.to_list() == [" ".join(words) for words in listed]
+    assert count_tokens(joined).tolist() == [len(words) for words in listed]
+
+
+@given(TEXTS, st.integers(0, 3))
+def test_digests_are_md5_of_the_bytes(texts: list[str], start: int) -> None:
+    series = pl.Series(texts, dtype=pl.String)[start:]
+    expected = [hashlib.md5(text.encode()).hexdigest() for text in texts[start:]]
+    assert digest(series) == expected
+
+
+@given(TEXTS)
+def test_runs_of_characters_are_one_space_each(texts: list[str]) -> None:
+    frame = pl.DataFrame({"text": texts}, {"text": pl.String})
+    found = frame.select(runs_as_spaces(pl.col("text"), r"[\s,.]"))["text"].to_list()
+    white = "".join(map(chr, (*range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B))))
+    white += "\u2028\u2029\u202f\u205f\u3000,."
+    assert found == [re.sub(f"[{re.escape(white)}]+", " ", text) for text in texts]
