@@ -10,9 +10,10 @@ import polars as pl
 
 MOST_ATTRIBUTES = 5000
 """Attributes of one tag beyond which a page is not parsed."""
-LONG_TAG = r"<[a-zA-Z][^>]{1000}"
+LONG = 2 * MOST_ATTRIBUTES
+"""Characters of a tag with more attributes, at least: each has one, and one before the next. Such a
+tag goes on for as long without `>`, or has it within quotes."""
 QUOTED_END = r"""=\s*(?:"[^"]*>|'[^']*>)"""
-"""A tag with many attributes goes on for long without `>`, or has it within quotes."""
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""
 SUSPICIOUS_TAG = (
     r"<[a-zA-Z][^\s/>]*(?:"
@@ -35,7 +36,7 @@ CLOSED_BY_OTHERS = frozenset(
 )
 """Tags that need no end: they nest only within others."""
 
-_LONG_TAG, _QUOTED_END = re.compile(LONG_TAG), re.compile(QUOTED_END)
+_BEGIN, _QUOTED_END = re.compile(r"<[a-zA-Z]"), re.compile(QUOTED_END)
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _OPENING = re.compile(r"<(?:(!--)|([a-zA-Z][^\s/>]*))")
 _ATTRIBUTE = re.compile(r"""[\s/]*[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]*))?|[\s/]*=+""")
@@ -45,7 +46,7 @@ _RAW_END = {name: re.compile(rf"</{name}", re.IGNORECASE) for name in ("script",
 
 def has_too_many_attributes(html: str) -> bool:
     """Whether a tag has more than `MOST_ATTRIBUTES`."""
-    if not (_LONG_TAG.search(html) or _QUOTED_END.search(html)):
+    if len(html) <= LONG or not (_has_long_tag(html) or _QUOTED_END.search(html)):
         return False
     if not pl.Series([html]).str.contains(SUSPICIOUS_TAG)[0]:
         return False
@@ -66,6 +67,21 @@ def has_too_many_attributes(html: str) -> bool:
     return False
 
 
+def _has_long_tag(html: str) -> bool:
+    """Whether what looks like a tag goes on for `LONG` characters without `>`."""
+    start = 0
+    while start + LONG <= len(html):
+        end = html.rfind(">", start, start + LONG)
+        if end < 0:
+            end = html.find(">", start + LONG)
+            end = len(html) if end < 0 else end
+            tag = _BEGIN.search(html, start, end)
+            if tag is not None and end - tag.start() >= LONG:
+                return True
+        start = end + 1
+    return False
+
+
 def _after(pattern: re.Pattern[str], html: str, place: int) -> int:
     found = pattern.search(html, place)
     return found.end() if found else len(html)
@@ -73,7 +89,8 @@ def _after(pattern: re.Pattern[str], html: str, place: int) -> int:
 
 def is_too_deep(html: str) -> bool:
     """Whether tags lie in one another deeper than `DEEPEST`."""
-    if html.count("<") <= DEEPEST:
+    begun = html.count("<")
+    if begun <= DEEPEST or begun - html.count("</") <= DEEPEST:
         return False
     depth = 0
     for end, name in _TAG.findall(html):
