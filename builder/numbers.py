@@ -1,9 +1,42 @@
-"""How numbers are written for people."""
+"""Numbers as people read them; a number that does not exist is a dash."""
 
-LEAST_DECIMAL = 5e-5
+LEAST_SCORE = 5e-5
 """The least number that four decimals show."""
+DASH = "\N{EN DASH}"
 
 
-def decimal(value: float) -> str:
+def count(value: int | None) -> str:
+    """An integer: `12,345`."""
+    return DASH if value is None else f"{value:,}"
+
+
+def signed(value: int | None) -> str:
+    """An integer with its sign: `+12`."""
+    return DASH if value is None else f"{value:+,}".replace("-", "\N{MINUS SIGN}")
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A share: `34.2 %`; never rounded to 0 % or 100 % when it is not."""
+    if value is None:
+        return DASH
+    least = 10**-digits
+    if 0 < value * 100 < least:
+        return f"< {least:.{digits}f} %"
+    if 100 - least < value * 100 < 100:
+        return f"> {100 - least:.{digits}f} %"
+    return f"{100 * value:.{digits}f} %"
+
+
+def decimal(value: float | None, digits: int = 3) -> str:
+    """A number with a fixed number of decimals: `0.843`."""
+    return DASH if value is None else f"{value:.{digits}f}"
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """A count with its noun: `1 page`, `2 pages`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def score(value: float) -> str:
     """A number of four decimals, or of two digits and a power of ten where those are all 0."""
-    return f"{value:.1e}" if 0 < abs(value) < LEAST_DECIMAL else f"{value:.4f}"
+    return f"{value:.1e}" if 0 < abs(value) < LEAST_SCORE else f"{value:.4f}"

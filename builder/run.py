@@ -18,12 +18,13 @@ from builder.disk import told
 from builder.errors import LedgerError
 from builder.executors import Executor, Local
 from builder.identity import Identity, differences, digest, identity
+from builder.ledger import Ledger
 from builder.plan import Pipeline, Unit
 from builder.progress import Progress, Silent
 from builder.resources import Limits
 from builder.stage import CONTRACTS, Read
 from builder.store import Store, check_columns, describe_files
-from builder.tables import Ledger, Table, table_at
+from builder.tables import Table, table_at
 from builder.workflow import Definition
 
 

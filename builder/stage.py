@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import schemas
-from builder.tables import Ledger
+from builder.ledger import Ledger
 from builder.workflow import Workflow
 from schemas import Contract
 

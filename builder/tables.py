@@ -1,13 +1,12 @@
-"""Tables on disk: how every Parquet file of ours is written and read, and how rows are accounted.
+"""Tables on disk: how every Parquet file of ours is written and read.
 
 One writer with fixed row groups and compression, so that the same rows are the same bytes for any
 number of threads.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, reduce
 from pathlib import Path
 from types import TracebackType
@@ -20,8 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from builder.errors import LedgerError
-from schemas import Contract, Rejects
+from schemas import Contract
 
 ROWS_PER_GROUP = 122_880
 TEXT_BYTES_PER_GROUP = 16 * 2**20
@@ -222,95 +220,3 @@ def write_query(
         for batch in connection.sql(sql).to_arrow_reader(ROWS_PER_GROUP):
             writer.write(batch)
     return writer.rows
-
-
-@dataclass
-class Ledger:
-    """The account of one stage: rows in = rows out + rejected rows, by reason.
-
-    Args:
-        unit: What is counted, such as "lines" or "pages".
-        rows_in: Rows offered to the stage.
-        rows_out: Rows that it kept.
-        rejected: Rows that it dropped, by reason.
-    """
-
-    unit: str
-    rows_in: int = 0
-    rows_out: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)
-
-    def check(self, stage: str) -> None:
-        """Compare both sides.
-
-        Raises:
-            LedgerError: rows went missing, or came from nowhere.
-        """
-        dropped = sum(self.rejected.values())
-        if self.rows_in != self.rows_out + dropped:
-            raise LedgerError(
-                f"stage {stage}: {self.rows_in} {self.unit} in, but {self.rows_out} out and "
-                f"{dropped} rejected; this is a fault of the stage, its output was not published"
-            )
-
-
-MOST_REJECTS = 100_000
-"""Rejects of one reason in one file that are listed one by one."""
-
-
-class RejectWriter:
-    """Collect the rows that a stage drops, in a table and in its ledger.
-
-    Of more than `MOST_REJECTS` for one reason in one file, the others are one row, which counts
-    them and has the line of the first of them: a damaged file cannot fill the memory.
-
-    Args:
-        folder: Output folder of the stage; `rejects.parquet` is written there on exit.
-        stage: Name of the stage.
-        ledger: The account to keep.
-    """
-
-    def __init__(self, folder: Path, stage: str, ledger: Ledger) -> None:
-        self._path = folder / "rejects.parquet"
-        self._stage = stage
-        self._ledger = ledger
-        self._rows: list[tuple[str, str, str | None, int | None, str | None, int]] = []
-        self._listed: Counter[tuple[str, str | None]] = Counter()
-        self._others: dict[tuple[str, str | None], tuple[int | None, int]] = {}
-
-    def add(
-        self,
-        reason: str,
-        *,
-        file: str | None = None,
-        line: int | None = None,
-        key: str | None = None,
-        rows: int = 1,
-    ) -> None:
-        """Drop `rows` rows for a reason (lower-case words joined by underscores)."""
-        self._ledger.rejected[reason] += rows
-        if not rows:
-            return
-        place = (reason, file)
-        self._listed[place] += 1
-        if self._listed[place] <= MOST_REJECTS:
-            self._rows.append((self._stage, reason, file, line, key, rows))
-        else:
-            first, count = self._others.get(place, (line, 0))
-            self._others[place] = (first, count + rows)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        others = [
-            (self._stage, reason, file, line, None, count)
-            for (reason, file), (line, count) in self._others.items()
-        ]
-        frame = pl.DataFrame(self._rows + others, schema=Rejects.dtypes(), orient="row")
-        write_frame(frame, self._path, Rejects)

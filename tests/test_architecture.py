@@ -28,6 +28,7 @@ FOUNDATION = {
     "errors",
     "executors",
     "keys",
+    "ledger",
     "sorting",
     "models",
     "names",

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from builder.errors import ContractError, DataError, LedgerError, UsageError
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import ClickParameters
 from builder.plan import Pipeline
 from builder.progress import Progress
@@ -18,7 +19,7 @@ from builder.run import Runner, Step
 from builder.sources import Source
 from builder.stage import CONTRACTS, Scope, Stage, each, raw, same, sides
 from builder.store import Store
-from builder.tables import Ledger, RejectWriter, Table, write_frame
+from builder.tables import Table, write_frame
 from builder.workflow import Definition
 from schemas import Contract
 

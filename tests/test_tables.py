@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder import tables
 from builder.errors import LedgerError
-from builder.tables import Ledger, RejectWriter, Table, TableWriter, table_at, write_frame
+from builder.ledger import Ledger, RejectWriter
+from builder.tables import Table, TableWriter, table_at, write_frame
 from schemas import LogUrls, Rejects
 
 ROWS = pl.DataFrame(
@@ -109,7 +109,7 @@ def test_rejects_are_written_in_order_and_counted(tmp_path: Path) -> None:
 def test_rejects_of_one_kind_are_listed_up_to_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "MOST_REJECTS", 2)
+    monkeypatch.setattr("builder.ledger.MOST_REJECTS", 2)
     ledger = Ledger("lines")
     with RejectWriter(tmp_path, "log", ledger) as rejects:
         for line in range(1, 6):

@@ -14,10 +14,11 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builder.alignment.pairing import LOOSE_KEY
+from builder.ledger import Ledger, RejectWriter
 from builder.progress import Progress
 from builder.queries import query_aliases
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table, write_query
+from builder.tables import Table, write_query
 from schemas import Contract, DocumentsMap, QueriesMap
 
 ROWS_PER_RANGE = 500_000

@@ -128,6 +128,10 @@ def run_model(
         f"wrote {report.pairs:,} pairs to {out}; {report.never_examined:,} were never examined "
         "and have no estimate"
     )
+    if report.pairs and not report.clicks:
+        typer.echo(
+            "no result was clicked: [log.fields] of a definition names what tells clicks", err=True
+        )
 
 
 @clicks.command("compare")

@@ -10,7 +10,7 @@ import typer
 from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
 from builder.cli.shapes import sanity_shape, say_json
-from builder.numbers import decimal
+from builder.numbers import score
 
 if TYPE_CHECKING:
     import polars as pl
@@ -248,7 +248,7 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
 
 
 def _cell(value: object) -> object:
-    return decimal(value) if isinstance(value, float) else value
+    return score(value) if isinstance(value, float) else value
 
 
 VERBS: tuple[Callable[..., Any], ...] = (evaluate, attribute, sanity, baseline, fuse, rerank)

@@ -9,7 +9,7 @@ import typer
 
 from builder.cli.options import Format, PlainFormat
 from builder.cli.output import table
-from builder.numbers import decimal
+from builder.numbers import score
 
 if TYPE_CHECKING:
     import polars as pl
@@ -136,4 +136,4 @@ def _echo_table(frame: "pl.DataFrame") -> None:
 def _cell(value: object) -> object:
     if isinstance(value, list):
         return ", ".join(map(str, value))[:80]
-    return decimal(value) if isinstance(value, float) else value
+    return score(value) if isinstance(value, float) else value

@@ -24,11 +24,12 @@ from builder.clicks.statistics import (
     count_pairs,
     set_variables,
 )
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import ClickParameters, VerdictFilter
 from builder.progress import Progress
 from builder.queries import left_out
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table, write_query
+from builder.tables import Table, write_query
 from schemas import ClickEstimates
 
 OFFERED = "SELECT count(*) FROM impressions"

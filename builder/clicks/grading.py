@@ -18,11 +18,12 @@ from builder.clicks.priors import Beta, Priors
 from builder.clicks.sensitivity import write_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE, set_variables
 from builder.errors import DataError
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import QrelParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.sources import Source
-from builder.tables import Ledger, RejectWriter, Table, write_frame, write_query
+from builder.tables import Table, write_frame, write_query
 from schemas import GradeCuts, JudgedQueries, Qrels
 
 REASONS = (

@@ -6,6 +6,7 @@ the database engine and needs little memory; the other models hold the distinct 
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,12 +53,14 @@ class ModelReport:
         log: Impressions offered, used and rejected.
         pairs: Rows written.
         never_examined: Pairs without an estimate, because they were shown but never examined.
+        clicks: Clicks on them.
         priors: Priors of sDBN; None for other models.
     """
 
     log: LogAccount
     pairs: int
     never_examined: int
+    clicks: int
     priors: Priors | None
 
 
@@ -105,8 +108,11 @@ def model_log(
         else:
             trained = _train(connection, model, Training(params, iterations), allowed)
             batches = _with_estimates(connection, trained)
-        pairs, unexamined = _write(batches, out)
-    return ModelReport(account, pairs, unexamined, priors)
+        totals: Counter[str] = Counter()
+        _write(_counted(batches, totals), out)
+    return ModelReport(
+        account, totals["pairs"], totals["never_examined"], totals["clicks"], priors
+    )
 
 
 def check_model(name: str) -> None:
@@ -153,38 +159,36 @@ def _estimates(trained: Trained, name: str, pair: np.ndarray) -> pa.Array:
     return pa.array(values[pair], mask=missing)
 
 
-def _write(batches: Iterator[pa.RecordBatch], out: Path) -> tuple[int, int]:
-    """Write all rows beside the file, then put it in place; returns rows, and those unexamined."""
+def _counted(batches: Iterator[pa.RecordBatch], totals: Counter[str]) -> Iterator[pa.RecordBatch]:
+    """The batches, counted as they go by."""
+    for batch in batches:
+        totals["pairs"] += len(batch)
+        totals["never_examined"] += int(np.count_nonzero(batch["examinations"].to_numpy() == 0))
+        totals["clicks"] += int(batch["clicks"].to_numpy().sum())
+        yield batch
+
+
+def _write(batches: Iterator[pa.RecordBatch], out: Path) -> None:
+    """Write all rows beside the file, then put it in place."""
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part")
     write = _write_parquet if out.suffix == ".parquet" else _write_tsv
     try:
-        counts = write(batches, part)
+        write(batches, part)
         part.replace(out)
     finally:
         part.unlink(missing_ok=True)
-    return counts
 
 
-def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> tuple[int, int]:
-    unexamined = 0
+def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> None:
     with TableWriter(path, PairStatistics) as writer:
         for batch in batches:
-            unexamined += _unexamined(batch)
             writer.write(batch)
-    return writer.rows, unexamined
 
 
-def _write_tsv(batches: Iterator[pa.RecordBatch], path: Path) -> tuple[int, int]:
-    rows = unexamined = 0
+def _write_tsv(batches: Iterator[pa.RecordBatch], path: Path) -> None:
     with path.open("wb") as file:
         file.write("\t".join(PairStatistics.dtypes()).encode() + b"\n")
         for batch in batches:
-            rows, unexamined = rows + len(batch), unexamined + _unexamined(batch)
             frame = pl.DataFrame(pa.Table.from_batches([batch]))
             frame.write_csv(file, separator="\t", include_header=False)
-    return rows, unexamined
-
-
-def _unexamined(batch: pa.RecordBatch) -> int:
-    return int(np.count_nonzero(batch["examinations"].to_numpy() == 0))

@@ -11,9 +11,10 @@ from pathlib import Path
 import duckdb
 
 from builder.errors import DataError
+from builder.ledger import Ledger, RejectWriter
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table, write_query
+from builder.tables import Table, write_query
 from schemas import Coverage
 
 NOT_IN_CRAWL = "not_in_crawl"

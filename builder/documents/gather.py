@@ -18,12 +18,13 @@ from builder.documents.addresses import read_address_list
 from builder.documents.notes import Group, take_notes
 from builder.documents.rules import PageRules
 from builder.executors import in_order, map_buckets
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import DocumentParameters, VerdictFilter
 from builder.progress import Progress
 from builder.queries.verdicts import left_out
 from builder.resources import Limits
 from builder.sources import Source
-from builder.tables import Ledger, RejectWriter, Table, TableWriter
+from builder.tables import Table, TableWriter
 from schemas import Documents
 
 DUPLICATE = "duplicate"

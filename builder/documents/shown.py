@@ -7,9 +7,10 @@ model never changes which documents a collection has.
 
 from pathlib import Path
 
+from builder.ledger import Ledger, RejectWriter
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table, write_query
+from builder.tables import Table, write_query
 from schemas import ShownDocuments
 
 SHOWN = """

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import polars as pl
 
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import VerdictParameters
 from builder.progress import Progress
 from builder.queries.plugins import ask, load_plugins
 from builder.queries.verdict_files import read_verdicts
 from builder.resources import Limits
 from builder.sources import Source
-from builder.tables import Ledger, RejectWriter, Table, write_frame
+from builder.tables import Table, write_frame
 from schemas import Verdicts
 
 ON_PAGES = """

@@ -19,11 +19,12 @@ from builder.drift.vocabulary import IN_ALL, compare_words, put_beside
 from builder.drift.words import count_words, row_groups
 from builder.errors import FormatError, UsageError
 from builder.ingest import ingest_crawl
+from builder.ledger import Ledger
 from builder.parameters import ChangeParameters, CrawlParameters
 from builder.progress import Progress, Silent
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import Ledger, Table, table_at
+from builder.tables import Table, table_at
 from schemas import Documents, Pages, WordCounts
 
 ALWAYS = Interval(-(2**62), 2**62)

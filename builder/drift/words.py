@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 
 from builder.documents.tokens import document_chunks, tokens_of_chunk
 from builder.executors import in_order
+from builder.ledger import Ledger, RejectWriter
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table, view_together, write_query
+from builder.tables import Table, view_together, write_query
 from schemas import LostWords, WordCounts
 
 ROWS_BEFORE_FLUSH = 1_000_000

@@ -15,11 +15,12 @@ from builder.executors import in_order
 from builder.ingest.buckets import Buckets, Load, bucket_of
 from builder.ingest.pages import read_pages
 from builder.keys import id_of_key, key64
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import CrawlParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import Ledger, RejectWriter, TableWriter
+from builder.tables import TableWriter
 from schemas import Pages
 
 PART_BYTES = 128 * 2**20

@@ -15,11 +15,12 @@ from builder.ingest.conduct import Conduct, Staging
 from builder.ingest.dictionary import Dictionary
 from builder.ingest.impressions import read_impressions
 from builder.ingest.keying import key_records, prepare
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import LogParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import Ledger, RejectWriter, TableWriter
+from builder.tables import TableWriter
 from schemas import Impressions
 
 SECRET_BYTES = 2**20

@@ -16,13 +16,14 @@ import pyarrow.parquet as pq
 from builder.errors import FormatError
 from builder.executors import in_order
 from builder.ingest.fetches import Found
-from builder.ingest.lines import Chunk, first_bytes, read_chunks
+from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.nested import named
 from builder.ingest.page import Names, RawPage, names_of, page_of
 from builder.ingest.page_lines import raw_frame, read_page_lines
 from builder.ingest.parquet_rows import offered_rows
 from builder.ingest.rejects import RejectError
 from builder.ingest.texts import normalise_texts, one_line, url_keys, without_credentials
+from builder.ingest.unpacking import first_bytes
 from builder.ingest.warc import read_warc
 from builder.parameters import CrawlParameters
 from builder.resources import Limits

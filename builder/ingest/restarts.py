@@ -14,7 +14,7 @@ from typing import IO
 
 import zstandard
 
-from builder.ingest.lines import GZIP, ZSTD
+from builder.ingest.unpacking import GZIP, ZSTD
 
 HEADER = b"WARC/"
 PLAIN = re.compile(rb"\r?\n\r?\n(?=WARC/\d\.\d{1,2}\r?\n)")

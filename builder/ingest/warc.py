@@ -24,9 +24,9 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from builder.executors import Processes, map_buckets
 from builder.ingest.fetches import Batch, Body, Fetch, Found, Offered, read_batch
-from builder.ingest.lines import first_bytes
 from builder.ingest.rejects import RejectError
 from builder.ingest.restarts import MOST_IN_VAIN, after_record, restart
+from builder.ingest.unpacking import first_bytes
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
 from builder.sources import Source

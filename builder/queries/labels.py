@@ -15,10 +15,11 @@ from pathlib import Path
 import polars as pl
 
 from builder.keys import key_of_id
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import VariantParameters
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table, write_frame
+from builder.tables import Table, write_frame
 from schemas import JudgedQueries, Qrels
 
 COUNTS = ("impressions", "examinations", "clicks", "last_clicks")

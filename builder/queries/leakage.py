@@ -16,13 +16,14 @@ import polars as pl
 
 from builder.errors import DataError
 from builder.keys import fold
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import VariantParameters
 from builder.progress import Progress
 from builder.queries.signatures import signature
 from builder.queries.similarity import near_signatures
 from builder.resources import Limits
 from builder.sources import Interval
-from builder.tables import Ledger, RejectWriter, Table, write_frame
+from builder.tables import Table, write_frame
 from schemas import NearLeaks
 
 TESTED = ("heldout", "test")

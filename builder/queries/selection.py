@@ -13,6 +13,7 @@ import polars as pl
 
 from builder.errors import FormatError
 from builder.keys import fold_texts
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import SelectParameters, VerdictFilter
 from builder.progress import Progress
 from builder.queries.anonymous import anonymous_queries
@@ -21,7 +22,7 @@ from builder.queries.rules import ANONYMITY, LEFT_OUT_USERS, Rule, first_rule, r
 from builder.queries.verdicts import left_out
 from builder.resources import Limits
 from builder.sources import Source
-from builder.tables import Ledger, RejectWriter, Table
+from builder.tables import Table
 
 
 def select(

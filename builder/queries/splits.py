@@ -11,11 +11,12 @@ from pathlib import Path
 import polars as pl
 
 from builder.keys import in_sample
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import SplitParameters
 from builder.progress import Progress
 from builder.queries.leakage import SnapshotSides, require_no_leak
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table, write_frame
+from builder.tables import Table, write_frame
 from schemas import Queries
 
 

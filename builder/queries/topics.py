@@ -15,11 +15,12 @@ import polars as pl
 
 from builder.errors import DataError, FormatError
 from builder.keys import fold_texts, key64
+from builder.ledger import Ledger, RejectWriter
 from builder.names import FRENCH
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.sources import Source
-from builder.tables import Ledger, RejectWriter, write_frame
+from builder.tables import write_frame
 from schemas import Topics
 
 LABEL = "label"

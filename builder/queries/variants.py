@@ -12,13 +12,14 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import SplitParameters, VariantParameters
 from builder.progress import Progress
 from builder.queries.given_sets import read_given_sets
 from builder.queries.sets import form_sets
 from builder.resources import Limits
 from builder.sources import Source
-from builder.tables import Ledger, RejectWriter, Table, write_frame
+from builder.tables import Table, write_frame
 from schemas import Candidates, Variants
 
 USERS_OF_SETS = """

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
 from builder.progress import Progress
 from builder.queries.anonymous import anonymous_queries
@@ -19,7 +20,7 @@ from builder.queries.plugins import VerdictPlugin, ask, load_plugins
 from builder.queries.verdict_files import read_verdicts
 from builder.resources import Limits
 from builder.sources import Source
-from builder.tables import Ledger, RejectWriter, Table, write_frame
+from builder.tables import Table, write_frame
 from schemas import Verdicts
 
 IN_SNAPSHOT = """

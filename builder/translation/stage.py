@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.keys import fold_texts
+from builder.ledger import Ledger, RejectWriter
 from builder.parameters import TranslateParameters
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table, TableWriter, write_frame
+from builder.tables import Table, TableWriter, write_frame
 from builder.translation.engines import load_engine
 from builder.translation.memory import Memory
 from builder.translation.pages import Fields, translated

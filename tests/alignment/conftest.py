@@ -10,10 +10,11 @@ import pytest
 from builder.alignment import changes
 from builder.documents.tokens import digest, document_tokens
 from builder.keys import doc_id, key64, url_key
+from builder.ledger import Ledger
 from builder.parameters import ChangeParameters
 from builder.progress import Silent
 from builder.resources import Limits
-from builder.tables import Ledger, Table, write_frame
+from builder.tables import Table, write_frame
 from schemas import Contract, Documents, Qrels, Queries
 
 Page = tuple[str, str, str]

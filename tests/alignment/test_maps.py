@@ -12,9 +12,10 @@ import builder.alignment.mapping
 from builder.alignment import maps
 from builder.alignment.mapping import id_ranges
 from builder.keys import doc_id, key64, query_id
+from builder.ledger import Ledger
 from builder.progress import Silent
 from builder.resources import Limits
-from builder.tables import Ledger, Table
+from builder.tables import Table
 from schemas import Contract, Documents, DocumentsMap, Queries, QueriesMap, Variants
 
 Store = Callable[[pl.DataFrame, type[Contract]], Table]

@@ -60,6 +60,13 @@ def test_clicks_of_a_log_by_hand(tmp_path: Path, capsys: Captured) -> None:
     assert pl.read_parquet(parquet).columns == CLICK_COLUMNS.split()
 
 
+def test_a_log_without_a_click_is_told(tmp_path: Path, capsys: Captured) -> None:
+    log = _log(tmp_path)
+    log.write_text(log.read_text().replace('"clicks"', '"clicked"'))
+    assert run("clicks", log, "--out", tmp_path / "p.tsv") == 0
+    assert "no result was clicked: [log.fields]" in capsys.readouterr().err
+
+
 def test_wrong_uses_of_clicks(tmp_path: Path, capsys: Captured) -> None:
     assert run("clicks", _log(tmp_path), "--out", tmp_path / "p.csv") == 2
     assert "expected a name that ends in .parquet or .tsv" in capsys.readouterr().err

@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 from builder.clicks import estimate, grade
+from builder.ledger import Ledger
 from builder.parameters import ClickParameters, QrelParameters
 from builder.progress import Silent
 from builder.resources import Limits
-from builder.tables import Ledger, Table, table_at, write_frame
+from builder.tables import Table, table_at, write_frame
 from schemas import Candidates, ClickEstimates, Contract, Documents, Impressions, Qrels
 
 Impression = tuple[int | None, int, list[int], list[int]]

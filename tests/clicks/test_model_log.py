@@ -36,12 +36,9 @@ def test_estimates_of_raw_strings(tmp_path: Path, name: str) -> None:
     assert found.columns == COLUMNS
     assert found.rows() == EXPECTED
     PairStatistics.validate(found)
-    assert (report.log.impressions, report.log.used, report.pairs, report.never_examined) == (
-        3,
-        3,
-        5,
-        1,
-    )
+    assert (report.log.impressions, report.log.used) == (3, 3)
+    assert (report.pairs, report.never_examined) == (5, 1)
+    assert report.clicks == sum(found["clicks"]) > 0
 
 
 def written_otherwise(tmp_path: Path, form: str) -> Path:

@@ -8,11 +8,12 @@ import polars as pl
 
 from builder.documents import gather
 from builder.keys import doc_id, key64, url_key
+from builder.ledger import Ledger
 from builder.parameters import DocumentParameters, VerdictFilter
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.sources import Source
-from builder.tables import Ledger, Table, table_at, write_frame
+from builder.tables import Table, table_at, write_frame
 from schemas import Documents, Pages, Rejects, ShownDocuments, Verdicts
 
 

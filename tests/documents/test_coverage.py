@@ -8,9 +8,10 @@ import pytest
 from builder.documents import measure_coverage
 from builder.errors import DataError
 from builder.keys import key64
+from builder.ledger import Ledger
 from builder.progress import Silent
 from builder.resources import Limits
-from builder.tables import Ledger, table_at, write_frame
+from builder.tables import table_at, write_frame
 from schemas import Coverage, Impressions, LogUrls, Pages, ShownDocuments
 from tests.documents.snapshots import store_pages
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from builder import numbers
 from builder.drift import render_report
 from builder.drift.measure import measure_series
-from builder.drift.report import numbers
 from builder.drift.report.findings import findings
 from builder.drift.report.markup import Markup, element, join
 from builder.parameters import ChangeParameters

@@ -9,12 +9,12 @@ import polars as pl
 
 from builder.errors import LongEvalError
 from builder.ingest import ingest_crawl, ingest_log
+from builder.ledger import Ledger
 from builder.parameters import CrawlParameters, LogParameters
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.simulation import Simulation, simulate
 from builder.sources import Interval, Source
-from builder.tables import Ledger
 from tests.fuzz import others
 from tests.fuzz.mutations import mutate
 

@@ -8,11 +8,11 @@ import polars as pl
 
 from builder.ingest import ingest_log
 from builder.keys import key64
+from builder.ledger import Ledger
 from builder.parameters import LogParameters
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import Ledger
 
 INTERVAL = Interval(0, 10_000_000)
 Rows = list[tuple[str, list[int]]]

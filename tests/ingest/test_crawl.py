@@ -11,11 +11,11 @@ from builder.ingest import crawl as module
 from builder.ingest import ingest_crawl
 from builder.ingest.texts import normalise
 from builder.keys import doc_id, key64
+from builder.ledger import Ledger
 from builder.parameters import CrawlParameters
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import Ledger
 
 GOOD = {"url": "https://a.example/1", "timestamp": 1500, "title": "Un", "text": "Texte."}
 

@@ -11,11 +11,11 @@ import pytest
 from builder.ingest import dictionary as dictionary_module
 from builder.ingest import ingest_log
 from builder.keys import key64
+from builder.ledger import Ledger
 from builder.parameters import LogParameters
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import Ledger
 
 INTERVAL = Interval(1000, 2000)
 GOOD = {

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from builder.errors import DataError, FormatError
 from builder.keys import fold_texts, key64
+from builder.ledger import Ledger
 from builder.parameters import SelectParameters, VerdictFilter
 from builder.progress import Silent
 from builder.queries import funnel, select
 from builder.queries.rules import LEFT_OUT_USERS
 from builder.queries.selection import read_stop_lists
 from builder.resources import Limits
-from builder.tables import Ledger
 from schemas import Candidates
 
 ANY = SelectParameters(min_users=1, min_impressions=1)

@@ -12,10 +12,11 @@ import pytest
 import builder
 from builder import BuildReport, DataError
 from builder.cli import main
+from builder.ledger import Ledger
 from builder.parameters import VariantParameters
 from builder.progress import Silent
 from builder.queries import find_leaks
-from builder.tables import Ledger, Table
+from builder.tables import Table
 from schemas import NearLeaks, Queries
 
 

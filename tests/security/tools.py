@@ -10,11 +10,11 @@ import pytest
 
 from builder import BuildReport
 from builder.ingest import ingest_crawl, ingest_log
+from builder.ledger import Ledger
 from builder.parameters import CrawlParameters, LogParameters
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import Ledger
 
 ROOT = Path(__file__).parents[2]
 ANY = Interval(0, 2**40)

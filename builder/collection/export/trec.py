@@ -24,11 +24,12 @@ from builder.collection.export.files import (
     write_queries,
     write_topics,
 )
+from builder.ledger import Ledger, RejectWriter
 from builder.names import suffixes_of
 from builder.parameters import ExportParameters
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.tables import Ledger, RejectWriter, Table
+from builder.tables import Table
 
 
 def export_trec(

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.tables import Ledger, RejectWriter, write_frame
+from builder.ledger import Ledger, RejectWriter
+from builder.tables import write_frame
 from schemas import Irregularities
 
 SHOWN = 80

@@ -24,10 +24,10 @@ from builder.collection.imports.snapshot import (
 )
 from builder.disk import told
 from builder.errors import UsageError
+from builder.ledger import Ledger
 from builder.progress import Progress, Silent
 from builder.resources import Limits
 from builder.store import PARTIAL
-from builder.tables import Ledger
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,11 @@ from builder.collection.imports.judged import (
     read_judgements,
 )
 from builder.collection.imports.notes import Notes
+from builder.ledger import Ledger
 from builder.names import ENGLISH, FRENCH
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.tables import Ledger, write_frame
+from builder.tables import write_frame
 from schemas import Qrels, Queries, ReleaseIds
 
 OTHER = {FRENCH: ENGLISH, ENGLISH: FRENCH}

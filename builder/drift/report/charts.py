@@ -7,7 +7,7 @@ A heat map is a table, bars are a list; only lines and histograms are drawn (see
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.drift.report import numbers
+from builder import numbers
 from builder.drift.report.markup import Content, Markup, element, join
 
 DARK = 0.75

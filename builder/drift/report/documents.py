@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from builder.drift.report import numbers
+from builder import numbers
 from builder.drift.report.charts import figure, heat_map
 from builder.drift.report.drawings import curves, histogram
 from builder.drift.report.markup import Markup, element

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.drift.report import numbers
+from builder import numbers
 from builder.drift.report.charts import key
 from builder.drift.report.markup import Markup, element, join
 

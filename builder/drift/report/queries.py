@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from builder.drift.report import numbers
+from builder import numbers
 from builder.drift.report.charts import Part, figure, heat_map, stacked_bars
 from builder.drift.report.markup import Markup, element
 from builder.drift.report.sections import (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from builder.drift.report import numbers
+from builder import numbers
 from builder.drift.report.charts import Part, figure, heat_map, stacked_bars
 from builder.drift.report.findings import findings
 from builder.drift.report.markup import Content, Markup, element, join

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from builder.drift.report import numbers
+from builder import numbers
 from builder.drift.report.markup import Content, Markup, element
 
 LONG = 24

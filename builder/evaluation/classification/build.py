@@ -43,8 +43,9 @@ from builder.evaluation.classification.manifest import (
 )
 from builder.evaluation.classification.markers import read_markers
 from builder.evaluation.classification.selection import choose
+from builder.ledger import Ledger
 from builder.resources import Limits
-from builder.tables import Ledger, write_query
+from builder.tables import write_query
 from schemas import Rejects
 
 STAGE = "classification"
