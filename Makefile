@@ -24,7 +24,7 @@ bench-quick: $(VENV)/.dev
 	@$(BIN)/python -m tests.bench --quick
 
 fuzz: $(VENV)/.dev
-	@$(BIN)/python -m tests.fuzz.readers
+	@$(BIN)/python -m tests.fuzz $(COUNT)
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .

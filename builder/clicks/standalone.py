@@ -110,9 +110,7 @@ def model_log(
             batches = _with_estimates(connection, trained)
         totals: Counter[str] = Counter()
         _write(_counted(batches, totals), out)
-    return ModelReport(
-        account, totals["pairs"], totals["never_examined"], totals["clicks"], priors
-    )
+    return ModelReport(account, totals["pairs"], totals["never_examined"], totals["clicks"], priors)
 
 
 def check_model(name: str) -> None:

@@ -1,6 +1,5 @@
 """All readers of ingestion under damage: nothing crashes, nothing hangs, no record is lost."""
 
-import json
 import tempfile
 import time
 from pathlib import Path
@@ -15,7 +14,6 @@ from builder.progress import Silent
 from builder.resources import Limits
 from builder.simulation import Simulation, simulate
 from builder.sources import Interval, Source
-from tests.fuzz import others
 from tests.fuzz.mutations import mutate
 
 INTERVAL = Interval(0, 2**40)
@@ -97,14 +95,3 @@ def try_all(originals: dict[str, bytes], count: int, first: int = 0) -> dict[str
         refused = isinstance(found, LongEvalError)
         ends["refused" if refused else "accepted or rejected by record"] += 1
     return ends
-
-
-def main() -> None:
-    """Read 40,000 mutated inputs of ingestion, 10,000 of other readers: `make fuzz`."""
-    with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(try_all(seeds(Path(folder)), 40_000)))  # noqa: T201 - its report
-    print(json.dumps(others.try_all(10_000)))  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()

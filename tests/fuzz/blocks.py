@@ -1,0 +1,71 @@
+"""Damaged inputs by the thousand, on all processors: `make fuzz`, or `make fuzz COUNT=100000`.
+
+`COUNT` of them go to the readers of ingestion, a fifth as many to all others. An input is made of
+its number, so that one that fails can be made again.
+"""
+
+import json
+import multiprocessing
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from pathlib import Path
+
+from tqdm import tqdm
+
+from tests.fuzz import others, readers
+
+COUNT = 20_000
+BLOCK = 100
+"""Inputs that a process is given at a time."""
+
+
+@cache
+def originals() -> dict[str, bytes]:
+    """The valid files of this process."""
+    with tempfile.TemporaryDirectory() as folder:
+        return readers.seeds(Path(folder))
+
+
+def ingest_block(count: int, first: int) -> dict[str, int]:
+    """How some inputs of ingestion ended."""
+    return readers.try_all(originals(), count, first)
+
+
+def read_block(count: int, first: int) -> dict[str, int]:
+    """How some inputs of other readers ended."""
+    return others.try_all(count, first)
+
+
+def try_blocks(
+    pool: ProcessPoolExecutor, block: Callable[[int, int], dict[str, int]], count: int, label: str
+) -> dict[str, int]:
+    """How all inputs ended; the first failure ends it.
+
+    Raises:
+        AssertionError: an input crashed a reader, made it hang, or lost a record.
+    """
+    sizes = {first: min(BLOCK, count - first) for first in range(0, count, BLOCK)}
+    ends: Counter[str] = Counter()
+    with tqdm(total=count, desc=label, unit=" inputs", disable=None) as bar:
+        for size, found in zip(sizes.values(), pool.map(block, sizes.values(), sizes), strict=True):
+            ends.update(found)
+            bar.update(size)
+    return dict(ends)
+
+
+def main(arguments: list[str]) -> None:
+    """Try all readers, and print how inputs ended."""
+    count = int(arguments[0]) if arguments else COUNT
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), context) as pool:
+        run = partial(try_blocks, pool)
+        for label, block, number in (
+            ("ingestion", ingest_block, count),
+            ("other readers", read_block, max(1, count // 5)),
+        ):
+            ends = run(block, number, label)
+            print(f"{label}: {number:,} damaged inputs, {json.dumps(ends)}", flush=True)  # noqa: T201 - its report
