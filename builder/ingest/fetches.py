@@ -1,20 +1,34 @@
-"""Records of an archive -> raw pages: what their bodies say, found wherever the executor works.
+"""Fetches with bodies -> raw pages: what the bodies say, found wherever the executor works.
 
-In: what an archive holds of some fetches. Out: a raw page for each, or the reason why it is none.
+In: what a crawl holds of some fetches. Out: a raw page for each, or the reason why it is none.
 Transfer and content encodings are undone; what unpacks to more than the limit is a reject and is
-never held.
+never held. Bodies are read by the executor, some at a time, and those of large files by other
+processes in any case.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
+from builder.executors import Processes, map_buckets
 from builder.ingest.encodings import decode_body
 from builder.ingest.html import decode, looks_like_html, read_html
 from builder.ingest.page import RawPage
 from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
+from builder.sources import Source
+
+LARGE = 32 * 2**20
+"""Bytes of a file from which it pays to start processes that read its pages."""
+WORKER_BYTES = 256 * 2**20
+"""Memory that such a process takes."""
+BATCH_BYTES = 4 * 2**20
+BATCH_RECORDS = 512
 
 Found = tuple[int, RawPage | str]
 """Number of a record, and its page or the reason why it is none."""
@@ -29,9 +43,10 @@ class Body(Enum):
 
 
 class Fetch(NamedTuple):
-    """A record that may be a page, its body as it stands in the archive; times in unix seconds.
+    """A record that may be a page, its body as it stands in the crawl; times in unix seconds.
 
-    `transfer` and `content` are the encodings of the body, `modified_at` what the server said.
+    `transfer` and `content` are the encodings of the body, `modified_at` what the server said,
+    `title` what the crawl says beside the body.
     """
 
     url: str
@@ -43,6 +58,7 @@ class Fetch(NamedTuple):
     content: str = ""
     modified_at: int | None = None
     is_part: bool = False
+    title: str = ""
 
 
 Offered = tuple[int, Fetch | str]
@@ -51,13 +67,48 @@ Offered = tuple[int, Fetch | str]
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive records of an archive."""
+    """Consecutive records of a crawl file."""
 
-    archive: str
+    file: str
     records: tuple[Offered, ...]
 
     def __str__(self) -> str:
-        return f"records {self.records[0][0]} to {self.records[-1][0]} of {self.archive}"
+        return f"records {self.records[0][0]} to {self.records[-1][0]} of {self.file}"
+
+
+def read_fetches(
+    offered: Iterable[Offered], source: Source, params: CrawlParameters, limits: Limits
+) -> Iterator[Found]:
+    """The pages of a crawl file, in the order of its records.
+
+    Args:
+        offered: Its records.
+        source: The file.
+        params: `[crawl]`.
+        limits: Threads, memory and executor.
+    """
+    task, batches = partial(read_batch, params=params), _batches(offered, source)
+    count = min(limits.threads, limits.memory // WORKER_BYTES)
+    if limits.executor.is_here and count > 1 and source.path.stat().st_size >= LARGE:
+        with closing(Processes()) as workers:  # one thread alone parses HTML at a time
+            some = replace(limits, threads=count)
+            yield from chain.from_iterable(workers.map(task, batches, some))
+    else:
+        yield from chain.from_iterable(map_buckets(task, batches, limits))
+
+
+def _batches(offered: Iterable[Offered], source: Source) -> Iterator[Batch]:
+    """The records of a file, some at a time."""
+    batch: list[Offered] = []
+    held = 0
+    for number, fetch in offered:
+        batch.append((number, fetch))
+        held += 0 if isinstance(fetch, str) else len(fetch.body)
+        if held >= BATCH_BYTES or len(batch) == BATCH_RECORDS:
+            yield Batch(source.name, tuple(batch))
+            batch, held = [], 0
+    if batch:
+        yield Batch(source.name, tuple(batch))
 
 
 def read_batch(batch: Batch, _: Limits, params: CrawlParameters) -> list[Found]:
@@ -91,7 +142,7 @@ def read_page(fetch: Fetch, params: CrawlParameters) -> RawPage:
     return RawPage(
         fetch.url,
         fetch.fetched_at,
-        page.title,
+        fetch.title or page.title,
         page.text,
         page.language,
         page.published_at,

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.executors import in_order
-from builder.ingest.fetches import Found
+from builder.ingest.fetches import Body, Fetch, Found, Offered, read_fetches
+from builder.ingest.html import UTF8
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.nested import named
 from builder.ingest.page import Names, RawPage, names_of, page_of
@@ -63,10 +64,16 @@ def read_pages(
         FormatError: the file cannot be opened, or is a Parquet file without the columns.
     """
     head = first_bytes(source, len(WARC))
-    if head.startswith(PARQUET):
-        yield from _one_by_one(_read_parquet(source, params), interval, params)
-    elif head == WARC or (not head and WARC_NAME in source.path.name):
+    is_parquet = head.startswith(PARQUET)
+    if head == WARC or (not head and WARC_NAME in source.path.name):
         yield from _one_by_one(read_warc(source, params, limits), interval, params)
+    elif params.text_format == "html":
+        records = (_read_parquet if is_parquet else _read_lines)(source, params)
+        fetches = _with_bodies(records, interval)
+        pages = read_fetches(fetches, source, params, limits)
+        yield from _one_by_one(pages, interval, params)
+    elif is_parquet:
+        yield from _one_by_one(_read_parquet(source, params), interval, params)
     else:
         work = partial(_lines, interval=interval, params=params)
         yield from in_order(work, read_chunks(source, params.max_record_bytes), limits.threads)
@@ -75,6 +82,26 @@ def read_pages(
 def _lines(chunk: Chunk, interval: Interval, params: CrawlParameters) -> PageBlock:
     raw, rejects = read_page_lines(chunk, params)
     return _block(raw, rejects, interval, params)
+
+
+def _read_lines(source: Source, params: CrawlParameters) -> Iterator[Found]:
+    """Every line, one by one."""
+    for chunk in read_chunks(source, params.max_record_bytes):
+        raw, rejects = read_page_lines(chunk, params)
+        yield from rejects
+        for line, *fields in raw.iter_rows():
+            yield line, RawPage(*fields)
+
+
+def _with_bodies(records: Iterator[Found], interval: Interval) -> Iterator[Offered]:
+    """Records whose texts are HTML as fetches of it."""
+    for number, page in records:
+        if isinstance(page, str):
+            yield number, page
+        else:
+            fetched_at = interval.start if page.fetched_at is None else page.fetched_at
+            body = page.text.encode()
+            yield number, Fetch(page.url, fetched_at, Body.HTML, body, UTF8, title=page.title)
 
 
 def _one_by_one(

@@ -6,24 +6,18 @@ offered to anything. A revisit has no body: the fetch that it refers to stands f
 a page without an HTTP header, a conversion the text that somebody took from a page (WET files).
 A record that the archive calls truncated is a page that is flagged so.
 
-Records are read here one after the other; what their bodies say (see `fetches`) is found by the
-executor, some records at a time, and for large archives by other processes in any case.
+Records are read here one after the other; what their bodies say is found elsewhere, see `fetches`.
 """
 
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import replace
 from datetime import datetime
 from email.message import Message
-from functools import partial
-from itertools import chain
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from builder.executors import Processes, map_buckets
-from builder.ingest.fetches import Batch, Body, Fetch, Found, Offered, read_batch
+from builder.ingest.fetches import Body, Fetch, Found, Offered, read_fetches
 from builder.ingest.rejects import RejectError
 from builder.ingest.restarts import MOST_IN_VAIN, after_record, restart
 from builder.ingest.unpacking import first_bytes
@@ -32,12 +26,6 @@ from builder.resources import Limits
 from builder.sources import Source
 
 HTML, TEXT = ("text/html", "application/xhtml+xml"), "text/plain"
-LARGE = 32 * 2**20
-"""Bytes of an archive from which it pays to start processes that read its pages."""
-WORKER_BYTES = 256 * 2**20
-"""Memory that such a process takes."""
-BATCH_BYTES = 4 * 2**20
-BATCH_RECORDS = 512
 KINDS = (
     WarcRecordType.response
     | WarcRecordType.revisit
@@ -54,28 +42,7 @@ DAMAGES = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 
 def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[Found]:
     """The pages of a WARC file; each damaged stretch of it is one more reject."""
-    task, batches = partial(read_batch, params=params), _batches(source, params)
-    count = min(limits.threads, limits.memory // WORKER_BYTES)
-    if limits.executor.is_here and count > 1 and source.path.stat().st_size >= LARGE:
-        with closing(Processes()) as workers:  # one thread alone parses HTML at a time
-            some = replace(limits, threads=count)
-            yield from chain.from_iterable(workers.map(task, batches, some))
-    else:
-        yield from chain.from_iterable(map_buckets(task, batches, limits))
-
-
-def _batches(source: Source, params: CrawlParameters) -> Iterator[Batch]:
-    """The records of an archive, some at a time."""
-    offered: list[Offered] = []
-    held = 0
-    for number, fetch in _fetches(source, params):
-        offered.append((number, fetch))
-        held += 0 if isinstance(fetch, str) else len(fetch.body)
-        if held >= BATCH_BYTES or len(offered) == BATCH_RECORDS:
-            yield Batch(source.name, tuple(offered))
-            offered, held = [], 0
-    if offered:
-        yield Batch(source.name, tuple(offered))
+    yield from read_fetches(_fetches(source, params), source, params, limits)
 
 
 def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:

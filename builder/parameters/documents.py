@@ -34,6 +34,10 @@ class CrawlParameters(TimeParameters):
         default="reject",
         description="Pages without a time: reject them, or date them at the snapshot's start",
     )
+    text_format: Literal["plain", "html"] = Field(
+        default="plain",
+        description="Texts of JSON lines and Parquet: as they are, or pages of HTML to be read",
+    )
     max_text_chars: Positive = Field(
         default=1_000_000, description="Longer texts are cut there and flagged"
     )

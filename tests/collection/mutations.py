@@ -351,6 +351,10 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
         "LB218",
         in_table(f"{FIRST}/documents", _english_then(where(5, text_en="The " + "leg " * 108))),
     ),
+    "texts that are HTML": (
+        "LB226",
+        in_table(f"{FIRST}/documents", every(text="<div><p>Un.</p><p>Deux.</p></div>" * 2)),
+    ),
     "a tag in an export": ("LB219", _trec_file(_trec)),
     "labels that flip": (
         "LB220",

@@ -10,7 +10,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from builder.executors import Processes
-from builder.ingest import warc
+from builder.ingest import fetches
 from builder.ingest.fetches import Batch, Body, Fetch
 from builder.ingest.warc import read_warc
 from builder.parameters import CrawlParameters
@@ -71,8 +71,8 @@ def test_large_archives_are_read_by_processes_in_any_case(
 ) -> None:
     params, limits = CrawlParameters(), Limits(tmp_path, threads=2)
     here = list(read_warc(archive, params, limits))
-    monkeypatch.setattr(warc, "LARGE", 1000)
-    monkeypatch.setattr(warc, "map_buckets", None)
+    monkeypatch.setattr(fetches, "LARGE", 1000)
+    monkeypatch.setattr(fetches, "map_buckets", None)
     assert list(read_warc(archive, params, limits)) == here
 
 
@@ -83,8 +83,8 @@ def test_batches_are_bounded(archive: Source, monkeypatch: pytest.MonkeyPatch) -
         held.extend(batches)
         return iter(())
 
-    monkeypatch.setattr(warc, "map_buckets", note)
-    monkeypatch.setattr(warc, "BATCH_BYTES", 10_000)
+    monkeypatch.setattr(fetches, "map_buckets", note)
+    monkeypatch.setattr(fetches, "BATCH_BYTES", 10_000)
     assert list(read_warc(archive, CrawlParameters(), Limits(Path(), threads=1))) == []
     sizes = [sum(len(f.body) for _, f in b.records if isinstance(f, Fetch)) for b in held]
     assert sum(len(batch.records) for batch in held) == RECORDS

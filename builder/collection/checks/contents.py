@@ -9,6 +9,8 @@ from builder.collection.checks.reading import Reading
 
 COMMON = 0.01
 """Share of documents with one text from which it is boilerplate."""
+MARKUP = 0.05
+"""Share of texts with tags from which a crawl of HTML was taken for text."""
 REPEATED = 50
 """Documents below which a repeated text is none."""
 
@@ -45,6 +47,15 @@ def _faults(*names: str) -> Callable[[Reading], Iterable[Found]]:
                     yield where, messages[name], count, tuple(facts.faults.examples[name])
 
     return find
+
+
+def _markup(reading: Reading) -> Iterator[Found]:
+    """Snapshots of which many texts are pages of HTML; pages about HTML are few."""
+    for where, facts in reading.facts.items():
+        count = facts.faults.counts["markup"]
+        if count > MARKUP * facts.rows:
+            message = "texts are pages of HTML, tags and all"
+            yield where, message, count, tuple(facts.faults.examples["markup"])
 
 
 def _exports(reading: Reading) -> Iterator[Found]:
@@ -106,5 +117,13 @@ CHECKS = (
         "site: operators among published queries",
         "select with operators left out",
         _faults("search_operator"),
+    ),
+    Check(
+        "LB226",
+        "texts are no markup",
+        "warning",
+        "crawls of HTML that were taken for text: the words of every page are tags",
+        'set crawl.text_format = "html"',
+        _markup,
     ),
 )

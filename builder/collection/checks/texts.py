@@ -9,6 +9,8 @@ from builder.queries.rules import OPERATOR
 from builder.queries.text_audit import FAULTS
 
 SHOWN = 3
+TAGS = 5
+"""Tags of HTML that end, from which a text is taken for a page of it."""
 SHORT = 40
 """Characters below which an English text may well be the French one."""
 
@@ -38,6 +40,7 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
         ).fill_null(value=False),
         "runaway_english": _runs_away(_ENGLISH, pl.col("text")),
         "control_character": pl.col("text").str.contains(r"[\x00-\x08\x0b-\x1f\x7f\x{FFFD}]"),
+        "markup": pl.col("text").str.count_matches(r"(?i)</(?:p|div|span|li|td)>") >= TAGS,
     },
     "queries": {
         "empty_english": _ENGLISH.is_not_null() & (_ENGLISH.str.strip_chars() == ""),
