@@ -9,7 +9,8 @@ never held longer than one row group.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,10 @@ NOTES = [
     "token_hash",
 ]
 KEPT = ["language", "language_score", "tokens", "text_hash", "token_hash"]
+
+
+Described = tuple[pl.DataFrame, Sketches | None]
+"""Notes on the pages of a row group, and sketches of those that may enter."""
 
 
 class Group(NamedTuple):
@@ -89,11 +94,9 @@ def take_notes(
     groups = tuple(_groups(pages, folder))
     signatures = limits.scratch / "signatures"
     first = 0
-    parts = [[group for group in groups if group.path == path] for path in pages.paths]
-    task = partial(_describe_part, rules=rules, params=params)
+    described = _described(groups, rules, params, limits)
     with signatures.open("wb") as file:
-        described = map_buckets(task, parts, limits)
-        for group, (notes, sketches) in zip(groups, chain.from_iterable(described), strict=True):
+        for group, (notes, sketches) in zip(groups, described, strict=True):
             kept = notes["reason"].is_null()
             numbers = first + kept.cast(pl.Int64).cum_sum() - 1
             number = pl.when(kept).then(numbers).otherwise(None).alias("number")
@@ -106,9 +109,21 @@ def take_notes(
     return Notebook(groups, signatures, bands)
 
 
+def _described(
+    groups: Sequence[Group], rules: PageRules, params: DocumentParameters, limits: Limits
+) -> Iterator[Described]:
+    """What is known of the pages of each row group."""
+    if limits.executor.is_here:
+        yield from in_order(partial(_describe, rules=rules, params=params), groups, limits.threads)
+        return
+    parts = [list(part) for _, part in groupby(groups, attrgetter("path"))]
+    task = partial(_describe_part, rules=rules, params=params)
+    yield from chain.from_iterable(map_buckets(task, parts, limits))
+
+
 def _describe_part(
     part: Sequence[Group], limits: Limits, rules: PageRules, params: DocumentParameters
-) -> list[tuple[pl.DataFrame, Sketches | None]]:
+) -> list[Described]:
     """What is known of the pages of a part, by row group."""
     work = partial(_describe, rules=rules, params=params)
     return list(in_order(work, part, limits.threads))
@@ -124,9 +139,7 @@ def _groups(pages: Table, folder: Path) -> Iterator[Group]:
             count += 1
 
 
-def _describe(
-    group: Group, rules: PageRules, params: DocumentParameters
-) -> tuple[pl.DataFrame, Sketches | None]:
+def _describe(group: Group, rules: PageRules, params: DocumentParameters) -> Described:
     """Notes on the pages of a row group, and sketches of those that are kept."""
     marked = rules.apply(group.read(["doc_id", "url_key"]))
     kept = marked["reason"].is_null()
