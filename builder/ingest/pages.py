@@ -1,8 +1,8 @@
 """A crawl file -> blocks of pages and rejects, whatever its format.
 
 The format is told by the first bytes: Parquet, WARC, else JSON lines; see `page` for the shapes.
-Lines of JSON are read many at a time (`page_lines`), other records one by one; texts, addresses
-and rules are dealt with by the block.
+Lines of JSON are read many at a time (`page_lines`), other records one by one, and texts that are
+HTML as those of archives (`fetches`); texts, addresses and rules are dealt with by the block.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ class PageBlock(NamedTuple):
 def read_pages(
     source: Source, interval: Interval, params: CrawlParameters, limits: Limits
 ) -> Iterator[PageBlock]:
-    """Every record of a crawl file, in order; pages of archives are read by the executor.
+    """Every record of a crawl file, block by block; pages of HTML are read by the executor.
 
     Raises:
         FormatError: the file cannot be opened, or is a Parquet file without the columns.
