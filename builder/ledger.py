@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import polars as pl
@@ -91,12 +90,7 @@ class RejectWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         others = [
             (self._stage, reason, file, line, None, count)
             for (reason, file), (line, count) in self._others.items()

@@ -24,7 +24,7 @@ from builder.clicks.pieces import piece_of
 from builder.clicks.runs import Run, merge, ranges, write_run
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import JOINED_PAGES
-from builder.executors import in_order, map_buckets
+from builder.executors import in_order, map_buckets, map_pieces
 from builder.parameters import ClickParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -176,12 +176,7 @@ def _merged(
     """Write the sums of each range of keys; the parts in order."""
     room = int(limits.memory * PIECE_SHARE / limits.threads / BYTES_PER_PAIR)
     task = partial(_merge, runs, keys, home)
-    found = ranges(runs, room)
-    if limits.executor.is_here:
-        parts = in_order(partial(task, limits=limits), found, limits.threads)
-    else:
-        parts = map_buckets(task, found, limits)
-    yield from chain.from_iterable(parts)
+    yield from chain.from_iterable(map_pieces(task, ranges(runs, room), limits))
 
 
 def _merge(

@@ -9,8 +9,6 @@ never held longer than one row group.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +20,7 @@ from builder.documents.duplicates import GROUPS, find_groups
 from builder.documents.fingerprints import describe
 from builder.documents.rules import PageRules
 from builder.documents.sketch import BAND_ROWS, Sketches, band_rows, sketch
-from builder.executors import in_order, map_buckets
+from builder.executors import map_pieces
 from builder.parameters import DocumentParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -41,10 +39,6 @@ NOTES = [
     "token_hash",
 ]
 KEPT = ["language", "language_score", "tokens", "text_hash", "token_hash"]
-
-
-Described = tuple[pl.DataFrame, Sketches | None]
-"""Notes on the pages of a row group, and sketches of those that may enter."""
 
 
 class Group(NamedTuple):
@@ -94,8 +88,9 @@ def take_notes(
     groups = tuple(_groups(pages, folder))
     signatures = limits.scratch / "signatures"
     first = 0
-    described = _described(groups, rules, params, limits)
+    task = partial(_describe, rules=rules, params=params)
     with signatures.open("wb") as file:
+        described = map_pieces(task, groups, limits)
         for group, (notes, sketches) in zip(groups, described, strict=True):
             kept = notes["reason"].is_null()
             numbers = first + kept.cast(pl.Int64).cum_sum() - 1
@@ -109,26 +104,6 @@ def take_notes(
     return Notebook(groups, signatures, bands)
 
 
-def _described(
-    groups: Sequence[Group], rules: PageRules, params: DocumentParameters, limits: Limits
-) -> Iterator[Described]:
-    """What is known of the pages of each row group."""
-    if limits.executor.is_here:
-        yield from in_order(partial(_describe, rules=rules, params=params), groups, limits.threads)
-        return
-    parts = [list(part) for _, part in groupby(groups, attrgetter("path"))]
-    task = partial(_describe_part, rules=rules, params=params)
-    yield from chain.from_iterable(map_buckets(task, parts, limits))
-
-
-def _describe_part(
-    part: Sequence[Group], limits: Limits, rules: PageRules, params: DocumentParameters
-) -> list[Described]:
-    """What is known of the pages of a part, by row group."""
-    work = partial(_describe, rules=rules, params=params)
-    return list(in_order(work, part, limits.threads))
-
-
 def _groups(pages: Table, folder: Path) -> Iterator[Group]:
     count = 0
     for path in pages.paths:
@@ -139,7 +114,9 @@ def _groups(pages: Table, folder: Path) -> Iterator[Group]:
             count += 1
 
 
-def _describe(group: Group, rules: PageRules, params: DocumentParameters) -> Described:
+def _describe(
+    group: Group, _: Limits, rules: PageRules, params: DocumentParameters
+) -> tuple[pl.DataFrame, Sketches | None]:
     """Notes on the pages of a row group, and sketches of those that are kept."""
     marked = rules.apply(group.read(["doc_id", "url_key"]))
     kept = marked["reason"].is_null()

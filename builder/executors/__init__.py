@@ -28,6 +28,7 @@ __all__ = [
     "executor_of",
     "in_order",
     "map_buckets",
+    "map_pieces",
 ]
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
@@ -67,3 +68,12 @@ def map_buckets(
         DataError: workers died of one item again and again.
     """
     return limits.executor.map(task, items, limits)
+
+
+def map_pieces(
+    task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
+) -> Iterator[Result]:
+    """`map_buckets` for tasks that work in one thread: here, as many at a time as there are."""
+    if limits.executor.is_here:
+        return in_order(lambda item: task(item, limits), items, limits.threads)
+    return map_buckets(task, items, limits)

@@ -12,9 +12,8 @@ import brotli  # type: ignore[import-untyped]
 import zstandard
 
 from builder.ingest.rejects import RejectError
+from builder.ingest.unpacking import GZIP, ZSTD
 
-GZIP = b"\x1f\x8b"
-ZSTD = b"\x28\xb5\x2f\xfd"
 EITHER_WRAPPER = zlib.MAX_WBITS + 32
 """zlib finds out by itself whether the stream is zlib's or gzip's."""
 STEP = 2**20

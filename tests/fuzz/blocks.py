@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from tqdm import tqdm
@@ -62,10 +62,9 @@ def main(arguments: list[str]) -> None:
     count = int(arguments[0]) if arguments else COUNT
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), context) as pool:
-        run = partial(try_blocks, pool)
         for label, block, number in (
             ("ingestion", ingest_block, count),
             ("other readers", read_block, max(1, count // 5)),
         ):
-            ends = run(block, number, label)
+            ends = try_blocks(pool, block, number, label)
             print(f"{label}: {number:,} damaged inputs, {json.dumps(ends)}", flush=True)  # noqa: T201 - its report

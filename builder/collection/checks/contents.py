@@ -10,7 +10,7 @@ from builder.collection.checks.reading import Reading
 COMMON = 0.01
 """Share of documents with one text from which it is boilerplate."""
 MARKUP = 0.05
-"""Share of texts with tags from which a crawl of HTML was taken for text."""
+"""Share of texts with tags beyond which a crawl of HTML was taken for text; some are about HTML."""
 REPEATED = 50
 """Documents below which a repeated text is none."""
 
@@ -30,32 +30,24 @@ def _boilerplate(reading: Reading) -> Iterator[Found]:
             )
 
 
-def _faults(*names: str) -> Callable[[Reading], Iterable[Found]]:
-    """Findings for faults of the texts of documents and queries."""
+def _faults(*names: str, share: float = 0) -> Callable[[Reading], Iterable[Found]]:
+    """Findings for faults of the texts of documents and queries that more than a share have."""
     messages = {
         "empty_english": "English texts are empty",
         "untranslated": "English texts are the French ones",
         "runaway_english": "English texts repeat a word over and over",
         "search_operator": "texts have a search operator such as site:",
+        "markup": "texts are pages of HTML, tags and all",
     }
 
     def find(reading: Reading) -> Iterator[Found]:
         for where, facts in reading.facts.items():
             for name in names:
-                if facts.faults.counts[name]:
-                    count = facts.faults.counts[name]
+                count = facts.faults.counts[name]
+                if count > share * facts.rows:
                     yield where, messages[name], count, tuple(facts.faults.examples[name])
 
     return find
-
-
-def _markup(reading: Reading) -> Iterator[Found]:
-    """Snapshots of which many texts are pages of HTML; pages about HTML are few."""
-    for where, facts in reading.facts.items():
-        count = facts.faults.counts["markup"]
-        if count > MARKUP * facts.rows:
-            message = "texts are pages of HTML, tags and all"
-            yield where, message, count, tuple(facts.faults.examples["markup"])
 
 
 def _exports(reading: Reading) -> Iterator[Found]:
@@ -124,6 +116,6 @@ CHECKS = (
         "warning",
         "crawls of HTML that were taken for text: the words of every page are tags",
         'set crawl.text_format = "html"',
-        _markup,
+        _faults("markup", share=MARKUP),
     ),
 )
