@@ -4,6 +4,7 @@
 its number, so that one that fails can be made again.
 """
 
+import argparse
 import json
 import multiprocessing
 import os
@@ -59,7 +60,9 @@ def try_blocks(
 
 def main(arguments: list[str]) -> None:
     """Try all readers, and print how inputs ended."""
-    count = int(arguments[0]) if arguments else COUNT
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=main.__doc__)
+    parser.add_argument("count", type=int, nargs="?", default=COUNT, help="inputs of ingestion")
+    count = parser.parse_args(arguments).count
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), context) as pool:
         for label, block, number in (
