@@ -37,6 +37,7 @@ FOUNDATION = {
     "parameters",
     "plugins",
     "progress",
+    "replacing",
     "resources",
     "sources",
     "tables",

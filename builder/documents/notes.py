@@ -23,6 +23,7 @@ from builder.documents.sketch import BAND_ROWS, Sketches, band_rows, sketch
 from builder.executors import map_pieces
 from builder.parameters import DocumentParameters
 from builder.progress import Progress
+from builder.replacing import replaced
 from builder.resources import Limits
 from builder.tables import Table
 
@@ -121,9 +122,7 @@ def _describe(
     marked = rules.apply(group.read(["doc_id", "url_key"]))
     kept = marked["reason"].is_null()
     described = describe(group.read(["title", "text"]).filter(kept))
-    places = kept.arg_true()
-    empty = pl.DataFrame({name: described[name].clear(marked.height) for name in KEPT})
-    filled = [empty[name].scatter(places, described[name]) for name in KEPT]
+    filled = [replaced(d.clear(marked.height), kept, d) for d in described.select(KEPT)]
     sketches = sketch(described["words"], SHINGLE) if params.near_duplicates != "off" else None
     return marked.with_columns(filled), sketches
 

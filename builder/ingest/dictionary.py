@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import DataError
+from builder.ingest.ids import addresses_of
 from builder.ingest.seen import Halves, Seen, md5_halves, pseudonyms
 from builder.ingest.texts import url_keys, without_credentials
 from builder.keys import fold_texts, key64
@@ -96,10 +97,12 @@ class Dictionary:
     Args:
         limits: Scratch space for the spilled dictionaries.
         secret: What only a holder of the raw log knows; keys the pseudonyms of users.
+        address: That of a document of which an id is given; None: addresses are given.
     """
 
-    def __init__(self, limits: Limits, secret: bytes) -> None:
+    def __init__(self, limits: Limits, secret: bytes, address: str | None = None) -> None:
         self._limits = limits
+        self._address = address
         self._secret = secret.hex()
         self._users, self._queries, self._urls = (Seen(MOST_REMEMBERED) for _ in range(3))
         self._opened = ExitStack()
@@ -175,10 +178,11 @@ class Dictionary:
 
     def _add_urls(self, _: Flags, texts: pa.Array, halves: Halves) -> Keys:
         """Write down URLs; their document keys."""
-        urls = pl.Series(pl.from_arrow(texts), dtype=pl.String)
+        given = pl.Series(pl.from_arrow(texts), dtype=pl.String)
+        urls = addresses_of(given, self._address)
         keys = halves.keys.copy()
         canonical = url_keys(urls)
-        others = (canonical != urls).fill_null(value=True).to_numpy()
+        others = (canonical != given).fill_null(value=True).to_numpy()
         keys[others] = [key64(key) if key else 0 for key in canonical.filter(others)]
         written = without_credentials(urls.str.strip_chars()) if others.any() else urls
         self._url_spill.add([pa.array(keys), canonical.to_arrow(), written.to_arrow()], keys != 0)

@@ -41,6 +41,13 @@ def _inside(items: Any, names: Mapping[str, str]) -> Any:
     ]
 
 
+def name_of(value: object) -> str | None:
+    """The address or the id of a document, which may be a number; None where it is neither."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else None
+
+
 def pick(record: dict[str, Any], name: str) -> Any:
     """The value under a name, or else under its parts one inside the other; None without one."""
     if record.get(name) is not None:

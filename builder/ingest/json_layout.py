@@ -21,8 +21,12 @@ from builder.ingest.nested import inner
 from builder.parameters import LogFields, LogParameters
 
 LISTS = ("results", "clicks")
-RESULT = {"url": pa.string(), "rank": pa.int64(), "clicked": pa.bool_()}
-"""A result that is an object; where `clicked` is a number, lines are read one by one."""
+INSIDE = {"url": "results", "click_time": "clicks"}
+"""Fields of objects whose types differ between logs, and the lists that these are in."""
+NAMES = {str: pa.string(), int: pa.int64()}
+RESULT = {"rank": pa.int64(), "clicked": pa.bool_()}
+"""What a result that is an object has beside its URL; where `clicked` is a number, lines are read
+one by one."""
 TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 LOOKED_AT = 64
 """Lines of a chunk that show its types."""
@@ -30,37 +34,43 @@ LOOKED_AT = 64
 
 def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
     """The columns that the first lines show; None where they are not those of columns."""
-    seen: dict[str, set[type]] = {name: set() for name in OWN}
+    seen: dict[str, set[type]] = {name: set() for name in (*OWN, *INSIDE)}
     others: set[str] = set()
-    moments: set[type] = set()
     for record in first_records(chunk):
         others |= record.keys() - {getattr(fields, name).partition(".")[0] for name in OWN}
         for name in OWN:
             value = pick(record, getattr(fields, name))
             items = value if name in LISTS and isinstance(value, list) else [value]
             seen[name] |= {type(item) for item in items if item is not None}
-            if name == "clicks":
-                times = [pick(item, fields.click_time) for item in items if isinstance(item, dict)]
-                moments |= {type(time) for time in times if time is not None}
-    time, moment = common_type(seen["time"], TIMES), common_type(moments, TIMES)
-    user = common_type(seen["user"], {str: pa.string(), int: pa.int64()})
+            for inside, outer in INSIDE.items():
+                if name == outer:
+                    seen[inside] |= _types_in(items, getattr(fields, inside))
+    time, moment = (common_type(seen[name], TIMES) for name in ("time", "click_time"))
+    user, url = (common_type(seen[name], NAMES) for name in ("user", "url"))
     of_click = {"rank": pa.int64(), "time": moment or pa.null()}
     objects = pa.struct({fields.of_clicks[own]: kind for own, kind in of_click.items()})
     click = common_type(seen["clicks"], {int: pa.int64(), dict: objects})
-    of_result = pa.struct({fields.of_results[own]: kind for own, kind in RESULT.items()})
-    result = common_type(seen["results"], {str: pa.string(), dict: of_result})
-    if time is None or user is None or click is None or result is None or moment is None:
+    of_result = {**RESULT, "url": url or pa.null()}
+    shown = pa.struct({fields.of_results[own]: kind for own, kind in of_result.items()})
+    result = common_type(seen["results"], {**NAMES, dict: shown})
+    if None in (time, moment, user, url, click, result):
         return None
     types = (time, user, pa.string(), pa.list_(result), pa.list_(click))
     schema = nested_schema(dict(zip(OWN, types, strict=True)), fields)
     has_others = (
         bool(others)
         or click != pa.int64()
-        or result != pa.string()
+        or result not in NAMES.values()
         or schema is None
         or "." in "".join(schema.names)
     )
     return None if schema is None else Layout(schema, has_others)
+
+
+def _types_in(items: list[Any], name: str) -> set[type]:
+    """The types that a field has in those items that are objects."""
+    values = [pick(item, name) for item in items if isinstance(item, dict)]
+    return {type(value) for value in values if value is not None}
 
 
 def first_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
@@ -125,6 +135,7 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
         clicks = ranks_of(clicks, pc.struct_field(pc.list_flatten(clicks), "time"), params)
     if pa.types.is_struct(results.type.value_type):
         results, clicks = _of_objects(results, clicks, told)
+    results = lists_of(lengths(results), pc.list_flatten(results).cast(pa.string()))
     return pa.record_batch([time, user.cast(pa.string()), query, results, clicks], names=OWN)
 
 

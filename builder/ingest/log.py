@@ -55,7 +55,7 @@ def ingest_log(
     ledger = Ledger("records")
     with (
         RejectWriter(out, "log", ledger) as rejects,
-        Dictionary(limits, _secret(files)) as dictionary,
+        Dictionary(limits, _secret(files), params.address) as dictionary,
         ThreadPoolExecutor(1) as beside,
     ):
         with Staging(limits.scratch) as staging:

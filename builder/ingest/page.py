@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from builder.ingest.fields import pick
+from builder.ingest.fields import name_of, pick
 from builder.ingest.impression import parse_object
 from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
@@ -99,14 +99,15 @@ def check_page(
     Raises:
         RejectError: a field is missing or of the wrong type.
     """
-    if not isinstance(url, str):
+    name = name_of(url)
+    if name is None:
         raise RejectError("bad_url")
     is_undated = time is None and params.undated == "start"
     fetched_at = None if is_undated else parse_time(time, params)
     title = "" if title is None else title
     if not isinstance(title, str) or not isinstance(text, str):
         raise RejectError("bad_text")
-    return RawPage(url, fetched_at, title, text)
+    return RawPage(name, fetched_at, title, text)
 
 
 def _first(record: dict[str, Any], *names: str) -> object:

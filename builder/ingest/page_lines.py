@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.columns import Mask, Rows
-from builder.ingest.json_layout import common_type, first_records
+from builder.ingest.json_layout import NAMES, TIMES, common_type, first_records
 from builder.ingest.line_columns import Layout, parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.page import AS_OURS, RAW, Names, names_of, parse_page
@@ -19,7 +19,6 @@ from builder.ingest.times import unix_seconds
 from builder.parameters import CrawlParameters
 
 NONE: Rows = np.zeros(0, dtype=np.int64)
-KINDS = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 TOO_LARGE = "record_too_large"
 
 
@@ -46,19 +45,20 @@ def read_page_lines(
 
 
 def layout_of(chunk: Chunk, names: Names) -> Layout | None:
-    """The columns that the first lines show; None where a time has no one type, or names nest."""
+    """The columns that the first lines show; None where a field has no one type, or names nest."""
     if "." in "".join(names.all) or len(set(names.all)) < len(names.all):
         return None
-    types = dict.fromkeys((names.url, names.title, *names.texts), pa.string())
-    seen: dict[str, set[type]] = {name: set() for name in names.times}
+    types = dict.fromkeys((names.title, *names.texts), pa.string())
+    kinds = {names.url: NAMES, **dict.fromkeys(names.times, TIMES)}
+    seen: dict[str, set[type]] = {name: set() for name in kinds}
     others: set[str] = set()
     for record in first_records(chunk):
         others |= record.keys() - types.keys() - seen.keys()
-        for name in names.times:
+        for name in kinds:
             if record.get(name) is not None:
                 seen[name].add(type(record[name]))
-    for name in names.times:
-        kind = common_type(seen[name], KINDS)
+    for name, known in kinds.items():
+        kind = common_type(seen[name], known)
         if kind is None:
             return None
         types[name] = kind
@@ -75,7 +75,7 @@ def _pages(
     raw = pa.table(
         {
             "line": pa.array(numbers),
-            "url": url,
+            "url": url.cast(pa.string()),
             "fetched_at": seconds,
             "title": columns[names.title].fill_null(""),
             "text": text,

@@ -17,6 +17,7 @@ from builder.errors import FormatError
 from builder.executors import in_order
 from builder.ingest.fetches import Body, Fetch, Found, Offered, read_fetches
 from builder.ingest.html import UTF8
+from builder.ingest.ids import addresses_of
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.nested import named
 from builder.ingest.page import Names, RawPage, names_of, page_of
@@ -146,6 +147,7 @@ def check_pages(
         The pages, and number and reason of each other record.
     """
     text = normalise_texts(raw["text"])
+    address = addresses_of(raw["url"], params.address)
     long = text.str.len_chars() > params.max_text_chars
     if long.any():
         cut = text.str.slice(0, params.max_text_chars).str.strip_chars_end()
@@ -153,8 +155,8 @@ def check_pages(
     outside = ~pl.col("fetched_at").is_between(interval.start, interval.stop, closed="left")
     checked = raw.with_columns(
         pl.col("fetched_at").fill_null(interval.start),
-        without_credentials(one_line(raw["url"])).alias("url"),
-        url_keys(raw["url"]).alias("url_key"),
+        without_credentials(one_line(address)).alias("url"),
+        url_keys(address).alias("url_key"),
         one_line(raw["title"]).alias("title"),
         text.alias("text"),
         (long | raw["is_part"].fill_null(value=False)).alias("truncated"),

@@ -255,7 +255,7 @@ def _urls(results: pa.Array) -> pa.Array:
         TypeError: they are no such lists.
     """
     _item(results.type)
-    return lists_of(lengths(results), _texts(pc.list_flatten(results), numbers=False))
+    return lists_of(lengths(results), _texts(pc.list_flatten(results)))
 
 
 def _item(kind: pa.DataType) -> pa.DataType:

@@ -1,7 +1,8 @@
 """The page of one record of a log: which results it shows, and which of them were clicked.
 
-In: results as addresses in rank order or as objects, and clicks as ranks or as objects. Out:
-addresses in rank order and ranks of clicks in click order, or the reason why they are no page.
+In: results as addresses or ids in rank order, or as objects, and clicks as ranks or as objects.
+Out: addresses or ids in rank order and ranks of clicks in click order, or the reason why they are
+no page.
 Clicks that all have a time are in the order of their times.
 """
 
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any, TypeGuard
 
+from builder.ingest.fields import name_of
 from builder.ingest.moments import parse_moment
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogParameters
@@ -17,10 +19,10 @@ from builder.parameters import LogParameters
 def read_page(
     results: object, clicks: object, params: LogParameters
 ) -> tuple[list[str], list[int]]:
-    """Addresses in rank order, and the ranks that were clicked, from 1.
+    """Addresses or ids in rank order, and the ranks that were clicked, from 1.
 
     Args:
-        results: Addresses, or objects with `url`, and `rank` and `clicked` where they have them.
+        results: Addresses or ids, or objects with `url`, and perhaps `rank` and `clicked`.
         clicks: Ranks or URLs, or objects with `rank` or `url`; None: what results say themselves.
         params: `[log]`.
 
@@ -33,35 +35,39 @@ def read_page(
         raise RejectError("too_many_results")
     if any(isinstance(result, dict) for result in results):
         return _read_objects(results, clicks, params)
-    if not all(map(_is_address, results)):
-        raise RejectError("bad_results")
     if not results:
         raise RejectError("no_results")
-    return results, _clicks(clicks, results, params)
+    urls = _names(results)
+    return urls, _clicks(clicks, urls, params)
 
 
 def _read_objects(
     results: list[Any], clicks: object, params: LogParameters
 ) -> tuple[list[str], list[int]]:
     """As `read_page`; clicks by rank mean the ranks that the objects have."""
-    if not all(isinstance(r, dict) and _is_address(r.get("url")) for r in results):
+    if not all(isinstance(result, dict) for result in results):
         raise RejectError("bad_results")
+    names = _names([result.get("url") for result in results])
     ranks = [result.get("rank") for result in results]
     if all(rank is None for rank in ranks):
         ranks = list(range(1, len(results) + 1))
     if not all(map(_is_integer, ranks)) or len(set(ranks)) < len(ranks):
         raise RejectError("bad_rank")
-    by_rank = dict(sorted(zip(ranks, results, strict=True), key=lambda pair: pair[0]))
-    urls = [result["url"] for result in by_rank.values()]
+    by_rank = sorted(zip(ranks, names, results, strict=True), key=itemgetter(0))
+    urls = [name for _, name, _ in by_rank]
     if clicks is None:
-        clicked = map(_is_clicked, by_rank.values())
+        clicked = (_is_clicked(result) for _, _, result in by_rank)
         return urls, [place for place, is_clicked in enumerate(clicked, 1) if is_clicked]
-    places = {rank: place for place, rank in enumerate(by_rank, 1)}
+    places = {rank: place for place, (rank, _, _) in enumerate(by_rank, 1)}
     return urls, _clicks(clicks, urls, params, places)
 
 
-def _is_address(value: object) -> bool:
-    return isinstance(value, str) and value != ""
+def _names(values: list[Any]) -> list[str]:
+    """Addresses or ids as texts."""
+    names = [name for value in values if (name := name_of(value))]
+    if len(names) < len(values):
+        raise RejectError("bad_results")
+    return names
 
 
 def _is_integer(value: object) -> TypeGuard[int]:
@@ -100,7 +106,7 @@ def _place(click: object, urls: list[str], places: Mapping[int, int] | None) -> 
     """The place of a click given as a rank, a URL, or an object with one of them; 0: none."""
     if isinstance(click, dict):
         rank = click.get("rank")
-        click = click.get("url") if rank is None else rank
+        click = name_of(click.get("url")) if rank is None else rank
     if isinstance(click, str) and (click in urls or "://" in click):
         return urls.index(click) + 1 if click in urls else 0
     if not _is_integer(click):

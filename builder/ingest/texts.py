@@ -11,6 +11,7 @@ import unicodedata
 import polars as pl
 
 from builder.keys import url_key
+from builder.replacing import replaced
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
@@ -40,11 +41,9 @@ def normalise(text: str) -> str:
 
 def normalise_texts(texts: pl.Series) -> pl.Series:
     """`normalise` of each text."""
-    places = texts.str.contains(UNCLEAN).arg_true()
-    if len(places):
-        found = texts.gather(places).to_list()
-        texts = texts.clone().scatter(places, [normalise(text) for text in found])
-    return texts.str.strip_chars()
+    unclean = texts.str.contains(UNCLEAN)
+    clean = [normalise(text) for text in texts.filter(unclean).to_list()]
+    return replaced(texts, unclean, pl.Series(clean, dtype=pl.String)).str.strip_chars()
 
 
 def one_line(texts: pl.Series) -> pl.Series:
@@ -64,12 +63,9 @@ def are_canonical(urls: pl.Series) -> pl.Series:
 
 def url_keys(urls: pl.Series) -> pl.Series:
     """The URL key of each address; null where it is no web address."""
-    places = (~are_canonical(urls)).arg_true()
-    if not len(places):
-        return urls
-    found = urls.gather(places).to_list()
-    canonical = pl.Series(map(canonical_url, found), dtype=pl.String)
-    return urls.clone().scatter(places, canonical)  # which changes what it is called on
+    others = ~are_canonical(urls)
+    canonical = pl.Series(map(canonical_url, urls.filter(others).to_list()), dtype=pl.String)
+    return replaced(urls, others, canonical)
 
 
 def canonical_url(url: str) -> str | None:

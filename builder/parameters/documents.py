@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from builder.parameters.raw import RawParameters
 from builder.parameters.section import Positive, Section, Share
-from builder.parameters.times import TimeParameters
 
 
 class PageFields(Section):
@@ -22,7 +22,7 @@ class PageFields(Section):
     )
 
 
-class CrawlParameters(TimeParameters):
+class CrawlParameters(RawParameters):
     """`[crawl]`: how crawls become pages."""
 
     fields: PageFields = PageFields()

@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from builder.errors import meant
+from builder.parameters.raw import RawParameters
 from builder.parameters.section import Positive, Section
-from builder.parameters.times import TimeParameters
 from builder.plugins import installed
 
 LOG_FORMATS = ("auto", "jsonl", "parquet", "csv", "tsv")
@@ -47,7 +47,7 @@ class LogFields(Section):
         return {"rank": self.rank, "url": self.url, "time": self.click_time}
 
 
-class LogParameters(TimeParameters):
+class LogParameters(RawParameters):
     """`[log]`: how query logs become impressions."""
 
     format: str = Field(

@@ -41,6 +41,20 @@ def test_estimates_of_raw_strings(tmp_path: Path, name: str) -> None:
     assert report.clicks == sum(found["clicks"]) > 0
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+def test_ids_that_are_numbers(tmp_path: Path, name: str) -> None:
+    numbers = [{"query": "eau", "results": [12, 7, 9], "clicks": [rank]} for rank in (1, 2)]
+    texts = [record | {"results": ["12", "7", "9"]} for record in numbers]
+    found = []
+    for folder, records in (("numbers", numbers), ("texts", texts)):
+        (tmp_path / folder).mkdir()
+        out = tmp_path / f"{folder}.parquet"
+        model_log(written(tmp_path / folder, records, name), "sdbn", out)
+        found.append(pl.read_parquet(out))
+    assert found[0].equals(found[1])
+    assert found[0]["url"].to_list() == ["12", "7", "9"]
+
+
 def written_otherwise(tmp_path: Path, form: str) -> Path:
     """The log of `RECORDS` in another format."""
     path = tmp_path / f"log.{form}"

@@ -1,6 +1,7 @@
 """Records looked at by columns against the same records looked at one by one."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -54,8 +55,12 @@ QUERIES = st.one_of(
     ),
     st.text(max_size=8),
 )
-URLS = st.lists(
-    st.sampled_from(["https://a.example/1", "http://b.example/é", "x", "", None, 3]), max_size=3
+IDS = st.lists(st.sampled_from([0, 5, -7, 2**40]), min_size=1, max_size=3)
+URLS = st.one_of(
+    st.lists(
+        st.sampled_from(["https://a.example/1", "http://b.example/é", "x", "", None, 3]), max_size=3
+    ),
+    IDS,
 )
 CLICKS = st.lists(
     st.sampled_from(
@@ -82,16 +87,22 @@ OBJECTS = st.lists(
     ),
     max_size=3,
 )
+
+
+def results_of(name: Callable[[int], Any]) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Results as objects, whose documents have such names."""
+    return st.lists(st.booleans(), min_size=1, max_size=4).map(
+        lambda clicked: [
+            {"url": name(n), "rank": n, "clicked": c} for n, c in enumerate(clicked, 1)
+        ]
+    )
+
+
 SHOWN = st.fixed_dictionaries(
     {
         "time": st.just(1_655_294_400),
         "query": st.just("eau"),
-        "results": st.lists(st.booleans(), min_size=1, max_size=4).map(
-            lambda clicked: [
-                {"url": f"https://a.example/{n}", "rank": n, "clicked": c}
-                for n, c in enumerate(clicked, 1)
-            ]
-        ),
+        "results": st.one_of(*map(results_of, ("https://a.example/{}".format, lambda n: n))),
     },
     optional={"clicks": st.sampled_from([None, [], [1], [{"rank": 1}], [None], [9]])},
 )
@@ -107,7 +118,7 @@ RECORD = st.fixed_dictionaries(
         ),
         "q.text": QUERIES,
         "results": st.one_of(
-            *(st.just(["https://a.example/1"]), URLS, OBJECTS, st.none(), st.just("x"))
+            *(st.just(["https://a.example/1"]), IDS, URLS, OBJECTS, st.none(), st.just("x"))
         ),
         "clicks": st.one_of(st.just([]), st.just([1]), CLICKS, st.none(), st.just(1)),
         "more": st.sampled_from([1, "x", {"a": [1, None]}, float(10**300), None]),
@@ -287,9 +298,11 @@ COLUMNS: dict[str, list[tuple[Any, pa.DataType]]] = {
         (st.integers(0, 5), pa.int8()),
     ],
     "results": [
-        (URLS.map(lambda u: [v for v in u if not isinstance(v, int)]), pa.list_(pa.string())),
+        (URLS.map(lambda u: [v if v is None else str(v) for v in u]), pa.list_(pa.string())),
         (st.none() | st.just(["a", "b"]), pa.large_list(pa.large_string())),
-        (st.just([1]), pa.list_(pa.int32())),
+        (st.none() | IDS, pa.list_(pa.int64())),
+        (st.lists(st.none() | st.integers(0, 2**64 - 1), max_size=3), pa.list_(pa.uint64())),
+        (st.just([True]), pa.list_(pa.bool_())),
     ],
     "clicks": [
         (st.none() | st.lists(st.none() | st.integers(-1, 3), max_size=3), pa.list_(pa.int32())),

@@ -42,6 +42,7 @@ OURS = st.fixed_dictionaries(
         "text": st.sampled_from(["eau", "eau potable\nl'été"]),
     }
 )
+IDS = OURS.flatmap(lambda page: st.integers(0, 9).map(lambda n: page | {"url": n}))
 QWANT = st.fixed_dictionaries(
     {
         "url": st.just("https://a.example/1"),
@@ -54,6 +55,7 @@ LINES = st.lists(
     st.one_of(
         OURS.map(line_of),
         OURS.map(line_of),
+        IDS.map(line_of),
         QWANT.map(line_of),
         RECORD.map(line_of),
         BROKEN,

@@ -9,6 +9,7 @@ import re
 import polars as pl
 
 from builder.keys import runs_as_spaces
+from builder.replacing import replaced
 
 RULE = (
     "tags of the TREC format in texts are escaped: < as &lt; and & of what looks escaped as &amp;"
@@ -70,11 +71,8 @@ def escape_all(texts: pl.Series) -> pl.Series:
 
 def _where(texts: pl.Series, changes: pl.Series, change: pl.Expr) -> pl.Series:
     """Texts, those that it changes changed."""
-    places = changes.arg_true()
-    if places.is_empty():
-        return texts
-    changed = texts.gather(places).alias("text").to_frame().select(change).to_series()
-    return texts.clone().scatter(places, changed)  # which changes what it is called on
+    changed = texts.filter(changes).alias("text").to_frame().select(change).to_series()
+    return replaced(texts, changes, changed)
 
 
 def one_line(text: pl.Expr) -> pl.Expr:

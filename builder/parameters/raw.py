@@ -1,0 +1,35 @@
+"""How documents are named and times are written, in logs and in crawls."""
+
+from pydantic import Field, field_validator
+
+from builder.keys import url_key
+from builder.parameters.times import TimeParameters
+
+PLACE = "{id}"
+"""Where an id stands in an address."""
+
+
+class RawParameters(TimeParameters):
+    """How documents are named and times are written."""
+
+    address: str | None = Field(
+        default=None,
+        description="Address of a document of which an id is given, such as "
+        "https://example.org/works/{id}; absent: addresses are given",
+    )
+
+    @field_validator("address")
+    @classmethod
+    def _ids_stay_apart(cls, value: str | None) -> str | None:
+        """Ids that differ in case alone must give two addresses: not in a host, nor a fragment."""
+        if value is None:
+            return value
+        if value.count(PLACE) != 1:
+            raise ValueError("expected an address with {id} in it once, where the id stands")
+        try:
+            keys = {url_key(value.replace(PLACE, example)) for example in ("a", "A")}
+        except ValueError:
+            keys = set()
+        if len(keys) < 2:
+            raise ValueError("expected an http or https address with {id} in its path or query")
+        return value
