@@ -1,7 +1,8 @@
 """Lists in a cell of a table, however their writer put them down.
 
-JSON (`["a", "b"]`), what Python and numpy print (`['a', 'b']`, `['a' 'b']`), arrays of PostgreSQL
-(`{a,b}`), or items between separators. Nothing is evaluated: a list is read item by item.
+JSON (`["a", "b"]`), what Python and numpy print (`['a', 'b']`, `['a' 'b']`, `[('a', 1)]`), arrays
+of PostgreSQL (`{a,b}`), or items between separators. Nothing is evaluated: a list is read item by
+item.
 """
 
 import re
@@ -13,7 +14,11 @@ import orjson
 from builder.ingest.rejects import RejectError
 
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-PRINTED = re.compile(rf"{QUOTED}|\d{{1,18}}(?=[\s,\]])", re.DOTALL)
+WORDS = {"True": True, "False": False}
+PLAIN = rf"{QUOTED}|(?:\d{{1,18}}|True|False|None)(?=[\s,\])])"
+TUPLE = rf"\(\s*(?:{PLAIN})\s*(?:,\s*(?:{PLAIN})\s*)*,?\s*\)"
+PRINTED = re.compile(rf"{PLAIN}|{TUPLE}", re.DOTALL)
+WITHIN = re.compile(PLAIN, re.DOTALL)
 ARRAY = re.compile(rf"{QUOTED}|[^\s,{{}}\"\\][^,{{}}\"\\]*", re.DOTALL)
 SPACE = re.compile(r"\s*")
 BETWEEN = re.compile(r"\s*,?\s*")
@@ -67,7 +72,9 @@ def _written(text: str) -> list[Any]:
 
 
 def _item(written: str) -> object:
-    """A text without its quotes, or a number; None where an array says so."""
+    """A text without its quotes, a number, or None where a list says so; a tuple as a list."""
+    if written[0] == "(":
+        return [_item(item[0]) for item in WITHIN.finditer(written)]
     if written[0] in "'\"":
         inner = written[1:-1]
         if any(escaped not in "\\'\"" for escaped in ESCAPE.findall(inner)):
@@ -75,4 +82,6 @@ def _item(written: str) -> object:
         return ESCAPE.sub(r"\1", inner)
     if written.isascii() and written.isdigit():
         return int(written)
+    if written in WORDS:
+        return WORDS[written]
     return None if written in ABSENT else written.strip()

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.columns import Mask, lengths, lists_of, parents
+from builder.ingest.columns import Mask, Rows, lengths, lists_of, parents
 from builder.ingest.fields import are_own
 from builder.ingest.times import unix_seconds
 from builder.parameters import TimeParameters
@@ -51,6 +51,34 @@ def ranks_of(clicks: pa.Array, times: pa.Array | None, params: TimeParameters) -
         doubtful = _not_rising(times, unix_seconds(times, params), clicks)
         ranks = pa.array(np.where(doubtful[parents(clicks)], 0, ranks.to_numpy()))
     return lists_of(lengths(clicks), ranks)
+
+
+def ranks_of_flags(flags: pa.Array, shown: Rows) -> pa.Array:
+    """Ranks of the results that were clicked, int64; 0 where a row must be looked at singly.
+
+    That is where there are fewer flags than results, or one is missing or negative. Those beyond
+    the results are clicks on ranks that no result has.
+
+    Args:
+        flags: Lists of integers or booleans; null where nothing is told.
+        shown: Results of each row.
+
+    Raises:
+        TypeError: they are something else.
+    """
+    kind = flags.type.value_type
+    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        raise TypeError(kind)
+    sizes, rows = lengths(flags), parents(flags)
+    values = pc.list_flatten(flags).cast(pa.int64()).fill_null(-1).to_numpy()
+    doubtful = (sizes < shown) & flags.is_valid().to_numpy(zero_copy_only=False)
+    doubtful[rows[values < 0]] = True
+    clicked = (values > 0) & ~doubtful[rows]
+    counts = np.where(doubtful, 1, np.bincount(rows[clicked], minlength=len(flags)))
+    ranks = np.zeros(counts.sum(), dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    ranks[~np.repeat(doubtful, counts)] = (np.arange(len(rows)) - starts[rows] + 1)[clicked]
+    return lists_of(counts, pa.array(ranks))
 
 
 def _not_rising(times: pa.Array, seconds: pa.Array, clicks: pa.Array) -> Mask:

@@ -70,8 +70,7 @@ def read_impressions(
     """
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind == "jsonl" and has_long_objects(source, params):
-        rows = join_rows(objects(source, params), params.fields)
-        yield from _one_by_one(_renamed(rows, params), interval, params)
+        yield from _long(objects(source, params), interval, params)
     elif kind == "jsonl":
         work = partial(read_lines, interval=interval, params=params)
         chunks = read_chunks(source, params.max_line_bytes, CHUNK)
@@ -79,7 +78,7 @@ def read_impressions(
     elif kind == "parquet":
         yield from _parquet(source, interval, params, threads)
     elif kind in DELIMITERS:
-        yield from _one_by_one(_table_rows(source, kind, interval, params), interval, params)
+        yield from _table(source, kind, interval, params)
     else:
         offered = reader_of(kind)(source, interval or ALL_TIME, params)
         yield from _one_by_one(offered, interval, params)
@@ -152,14 +151,24 @@ def _checked(piece: list[Offered], interval: Interval | None, params: LogParamet
     return Records([as_batch(impressions)], rejects)
 
 
-def _table_rows(
+def _table(
     source: Source, kind: str, interval: Interval | None, params: LogParameters
-) -> Iterator[Offered]:
+) -> Iterator[Records]:
     header = read_header(source, kind, params, timed=interval is not None)
     rows = read_rows(source, header, params)
     if is_long(header.names, params.fields):
-        rows = join_rows(rows, params.fields)
-    yield from _renamed(rows, params)
+        yield from _long(rows, interval, params)
+    else:
+        yield from _one_by_one(_renamed(rows, params), interval, params)
+
+
+def _long(
+    rows: Iterator[Offered], interval: Interval | None, params: LogParameters
+) -> Iterator[Records]:
+    """Rows of the long form; the clicks that are made of theirs are ranks."""
+    joined = _renamed(join_rows(rows, params.fields), params)
+    in_ranks = params.model_copy(update={"click_form": "ranks"})
+    yield from _one_by_one(joined, interval, in_ranks)
 
 
 def _renamed(rows: Iterator[Offered], params: LogParameters) -> Iterator[Offered]:
@@ -175,8 +184,7 @@ def _parquet(
         with pq.ParquetFile(source.path) as file:
             names = known_columns(file.schema_arrow, source, params, timed=interval is not None)
             if is_long(names, params.fields):
-                rows = join_rows(offered_rows(file, size, names), params.fields)
-                yield from _one_by_one(_renamed(rows, params), interval, params)
+                yield from _long(offered_rows(file, size, names), interval, params)
             else:
                 work = partial(read_batch, interval=interval, params=params)
                 seen, faults = 0, list[str]()

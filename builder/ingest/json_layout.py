@@ -12,7 +12,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.click_columns import ranks_of, under_own_names
+from builder.ingest.click_columns import ranks_of, ranks_of_flags, under_own_names
 from builder.ingest.columns import Mask, lengths, lists_of, parents
 from builder.ingest.fields import OWN, pick
 from builder.ingest.line_columns import Layout
@@ -32,8 +32,9 @@ LOOKED_AT = 64
 """Lines of a chunk that show its types."""
 
 
-def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
+def layout_of(chunk: Chunk, params: LogParameters) -> Layout | None:
     """The columns that the first lines show; None where they are not those of columns."""
+    fields = params.fields
     seen: dict[str, set[type]] = {name: set() for name in (*OWN, *INSIDE)}
     others: set[str] = set()
     for record in first_records(chunk):
@@ -49,7 +50,7 @@ def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
     user, url = (common_type(seen[name], NAMES) for name in ("user", "url"))
     of_click = {"rank": pa.int64(), "time": moment or pa.null()}
     objects = pa.struct({fields.of_clicks[own]: kind for own, kind in of_click.items()})
-    click = common_type(seen["clicks"], {int: pa.int64(), dict: objects})
+    click = common_type(seen["clicks"], _clicks(params, objects))
     of_result = {**RESULT, "url": url or pa.null()}
     shown = pa.struct({fields.of_results[own]: kind for own, kind in of_result.items()})
     result = common_type(seen["results"], {**NAMES, dict: shown})
@@ -59,12 +60,19 @@ def layout_of(chunk: Chunk, fields: LogFields) -> Layout | None:
     schema = nested_schema(dict(zip(OWN, types, strict=True)), fields)
     has_others = (
         bool(others)
-        or click != pa.int64()
+        or click == objects
         or result not in NAMES.values()
         or schema is None
         or "." in "".join(schema.names)
     )
     return None if schema is None else Layout(schema, has_others)
+
+
+def _clicks(params: LogParameters, objects: pa.StructType) -> dict[type, pa.DataType]:
+    """The types of clicks that are looked at in columns."""
+    if params.click_form == "flags":
+        return {int: pa.int64(), bool: pa.bool_()}
+    return {int: pa.int64(), dict: objects} if params.click_form == "ranks" else {}
 
 
 def _types_in(items: list[Any], name: str) -> set[type]:
@@ -87,7 +95,7 @@ def first_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
 def common_type(seen: set[type], known: dict[type, pa.DataType]) -> pa.DataType | None:
     """The type of a column of such values; the first known one where there are none."""
     if not seen:
-        return next(iter(known.values()))
+        return next(iter(known.values()), None)
     if seen == {int, float}:
         seen = {float}
     return known.get(next(iter(seen))) if len(seen) == 1 else None
@@ -131,7 +139,9 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
     told = clicks.is_valid().to_numpy(zero_copy_only=False)
     results = under_own_names(results, params.fields.of_results)
     clicks = under_own_names(clicks, params.fields.of_clicks)
-    if pa.types.is_struct(clicks.type.value_type):
+    if params.click_form == "flags":
+        clicks = ranks_of_flags(clicks, lengths(results))
+    elif pa.types.is_struct(clicks.type.value_type):
         clicks = ranks_of(clicks, pc.struct_field(pc.list_flatten(clicks), "time"), params)
     if pa.types.is_struct(results.type.value_type):
         results, clicks = _of_objects(results, clicks, told)

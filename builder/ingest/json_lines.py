@@ -38,7 +38,7 @@ def read_lines(chunk: Chunk, interval: Interval | None, params: LogParameters) -
 
 def _columns_of(chunk: Chunk, params: LogParameters) -> tuple[pa.RecordBatch | None, Rows]:
     """The columns of the lines that can be parsed together, under our names, and their places."""
-    layout = layout_of(chunk, params.fields)
+    layout = layout_of(chunk, params)
     parsed, places = (None, NONE) if layout is None else parse_lines(chunk, layout)
     columns = None if parsed is None else own_columns(parsed, params)
     return columns, NONE if columns is None else places

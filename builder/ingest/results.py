@@ -6,7 +6,7 @@ no page.
 Clicks that all have a time are in the order of their times.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, TypeGuard
 
@@ -23,7 +23,8 @@ def read_page(
 
     Args:
         results: Addresses or ids, or objects with `url`, and perhaps `rank` and `clicked`.
-        clicks: Ranks or URLs, or objects with `rank` or `url`; None: what results say themselves.
+        clicks: Ranks or URLs, objects with `rank` or `url`, or flags (`click_form`); None: what
+            results say themselves.
         params: `[log]`.
 
     Raises:
@@ -38,6 +39,8 @@ def read_page(
     if not results:
         raise RejectError("no_results")
     urls = _names(results)
+    if params.click_form == "flags":
+        clicks = _flagged(clicks, range(1, len(urls) + 1))
     return urls, _clicks(clicks, urls, params)
 
 
@@ -55,6 +58,8 @@ def _read_objects(
         raise RejectError("bad_rank")
     by_rank = sorted(zip(ranks, names, results, strict=True), key=itemgetter(0))
     urls = [name for _, name, _ in by_rank]
+    if params.click_form == "flags":
+        clicks = _flagged(clicks, ranks)
     if clicks is None:
         clicked = (_is_clicked(result) for _, _, result in by_rank)
         return urls, [place for place, is_clicked in enumerate(clicked, 1) if is_clicked]
@@ -81,6 +86,22 @@ def _is_clicked(result: dict[str, Any]) -> bool:
     raise RejectError("bad_clicks")
 
 
+def _flagged(flags: object, ranks: Sequence[int]) -> list[int] | None:
+    """The ranks of results that were clicked; None where nothing is told.
+
+    There may be more flags than results, all 0: pages filled up to one length.
+    """
+    if flags is None:
+        return None
+    if not isinstance(flags, list) or len(flags) < len(ranks):
+        raise RejectError("bad_clicks")
+    if not all(isinstance(flag, int | float) and flag >= 0 for flag in flags):
+        raise RejectError("bad_clicks")
+    if any(flags[len(ranks) :]):
+        raise RejectError("click_not_shown")
+    return sorted(rank for rank, flag in zip(ranks, flags, strict=False) if flag)
+
+
 def _clicks(
     value: object,
     urls: list[str],
@@ -92,7 +113,8 @@ def _clicks(
         return []
     if not isinstance(value, list):
         raise RejectError("bad_clicks")
-    found = [_place(click, urls, places) for click in value]
+    are_ids = params.click_form == "ids"
+    found = [_place(click, urls, places, are_ids=are_ids) for click in value]
     if 0 in found:
         raise RejectError("click_not_shown")
     times = [click.get("time") if isinstance(click, dict) else None for click in value]
@@ -102,12 +124,18 @@ def _clicks(
     return [place for _, place in sorted(zip(moments, found, strict=True), key=itemgetter(0))]
 
 
-def _place(click: object, urls: list[str], places: Mapping[int, int] | None) -> int:
-    """The place of a click given as a rank, a URL, or an object with one of them; 0: none."""
+def _place(
+    click: object, urls: list[str], places: Mapping[int, int] | None, *, are_ids: bool
+) -> int:
+    """The place of a click given as a rank, a URL, or an object or a list with one; 0: none."""
+    if isinstance(click, list):
+        click = click[0] if click else None
     if isinstance(click, dict):
         rank = click.get("rank")
         click = name_of(click.get("url")) if rank is None else rank
-    if isinstance(click, str) and (click in urls or "://" in click):
+    elif are_ids:
+        click = name_of(click)
+    if isinstance(click, str) and (are_ids or click in urls or "://" in click):
         return urls.index(click) + 1 if click in urls else 0
     if not _is_integer(click):
         raise RejectError("bad_clicks")

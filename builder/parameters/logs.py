@@ -27,7 +27,9 @@ class LogFields(Section):
         default="results", description="URLs in rank order, or objects with url, rank, clicked"
     )
     clicks: str = Field(
-        default="clicks", description="1-based ranks or URLs, or objects with rank or url"
+        default="clicks",
+        description="Ranks or URLs, or objects with rank or url, or lists that begin with one; "
+        "see log.click_form",
     )
     url: str = Field(
         default="url", description="URL of a result, in an object or in a row of the long form"
@@ -56,6 +58,11 @@ class LogParameters(RawParameters):
         "plug-in; auto tells it by their first bytes",
     )
     fields: LogFields = LogFields()
+    click_form: Literal["ranks", "ids", "flags"] = Field(
+        default="ranks",
+        description="What numbers in clicks are: 1-based ranks, ids of results, or one number for "
+        "each result, which is 0 where it was not clicked",
+    )
     columns: tuple[str, ...] = Field(
         default=(), description="Names of the columns of CSV or TSV without a header, in order"
     )

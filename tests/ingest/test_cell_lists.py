@@ -30,6 +30,9 @@ from builder.sources import Source
         ("""['it\\'s', "l'eau"]""", ["it's", "l'eau"]),
         ("[1 2  13]", [1, 2, 13]),
         ("[1, 'a']", [1, "a"]),
+        ("[('12', 'works'), (7, 'author',)]", [["12", "works"], [7, "author"]]),
+        ("[True, False, None]", [True, False, None]),
+        ("[( 'a' )]", [["a"]]),
         ("{}", []),
         ("{a,b}", ["a", "b"]),
         ('{a,"b,c","d\\"e"}', ["a", "b,c", 'd"e']),
@@ -46,7 +49,22 @@ def test_lists(cell: str, items: list[object]) -> None:
 
 @pytest.mark.parametrize(
     "cell",
-    ["[", "['a'", "['a', b]", "[1, 2] 3", "['a\\n']", "[a]", "{a", '{"a": 1}', "[1,,2]", "{a}b}"],
+    [
+        "[",
+        "['a'",
+        "['a', b]",
+        "[1, 2] 3",
+        "['a\\n']",
+        "[a]",
+        "{a",
+        '{"a": 1}',
+        "[1,,2]",
+        "{a}b}",
+        "[()]",
+        "[(1, 2]",
+        "[((1,),)]",
+        "[Truer]",
+    ],
 )
 def test_what_is_no_list(cell: str) -> None:
     with pytest.raises(RejectError, match="bad_list"):

@@ -32,6 +32,8 @@ PARAMS = st.sampled_from(
         LogParameters(),
         LogParameters(time_zone="Europe/Paris", max_results=2),
         LogParameters(time_unit="ms", max_query_chars=5),
+        LogParameters(click_form="flags"),
+        LogParameters(click_form="ids"),
         LogParameters(fields=LogFields(query="q.text", clicks="q.clicks", user="session")),
     ]
 )
@@ -132,6 +134,22 @@ PLAIN = st.fixed_dictionaries(
         "results": st.just(["https://a.example/1", "https://a.example/2"]),
         "clicks": st.sampled_from([[], [1], [2, 1]]),
     }
+)
+FLAGGED = st.lists(
+    st.fixed_dictionaries(
+        {
+            "time": st.just(1_655_294_400),
+            "query": st.just("eau"),
+            "results": st.sampled_from([["x", "y"], ["x"], [{"url": "x"}, {"url": "y"}], []]),
+            "clicks": st.one_of(
+                st.lists(st.integers(0, 2), min_size=1, max_size=3),
+                st.sampled_from([None, [], [0, 1], [1, -1], [None, 1], [1.0, 0.0], ["1", 0]]),
+            ),
+        }
+    )
+    | st.fixed_dictionaries(
+        {"time": st.just(9), "query": st.just("a"), "results": IDS, "clicks": IDS}
+    )
 )
 CLICK_TIMES: list[list[Any]] = [
     [2, 2.5],
@@ -253,6 +271,19 @@ def test_clicks_with_times_by_columns(records: list[dict[str, Any]], params: Log
     assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
 
 
+@settings(max_examples=examples(400), deadline=None)
+@given(FLAGGED, st.sampled_from(["flags", "ids", "ranks"]), st.booleans())
+def test_flags_and_ids_by_columns(records: list[Any], click_form: Any, are_booleans: bool) -> None:
+    if are_booleans:
+        for record in records:
+            clicks = record["clicks"]
+            record["clicks"] = clicks and [c == 1 if isinstance(c, int) else c for c in clicks]
+    params = LogParameters(click_form=click_form)
+    lines = list(map(line_of, records))
+    chunk = Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
+    assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
+
+
 def test_most_lines_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     good = {"time": 5, "user": "u", "query": "eau", "results": ["x"], "clicks": [1]}
     lines = [line_of(good)] * 5000
@@ -316,6 +347,8 @@ COLUMNS: dict[str, list[tuple[Any, pa.DataType]]] = {
             ),
             pa.list_(pa.struct({"rank": pa.int16(), "time": pa.int64()})),
         ),
+        (st.lists(st.none() | st.booleans(), max_size=3), pa.list_(pa.bool_())),
+        (st.lists(st.lists(st.integers(0, 2), max_size=2)), pa.list_(pa.list_(pa.int8()))),
         (st.none(), pa.null()),
     ],
 }

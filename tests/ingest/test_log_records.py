@@ -128,3 +128,94 @@ def test_other_names_zones_and_units(tmp_path: Path) -> None:
     assert ledger.rows_out == 1
     with pytest.raises(ValidationError, match="expected a time zone"):
         LogParameters(time_zone="Mars/Olympus")
+
+
+SESSIONS = (
+    "1,test,0,eau,1970-01-01 00:00:05,\"[12, 7, 9]\",\"[('7', 'works'), ('12', 'author')]\"\n"
+    '2,test,0,loi,1970-01-01 00:00:09,"[3]",[]\n'
+    "1,test,1,mer,1970-01-01 00:00:07,\"[4, 12]\",\"[('5', 'works')]\"\n"
+)
+"""Sessions in the form in which LongEval publishes them: no header, clicks as tuples of ids."""
+
+
+def test_clicks_that_are_tuples_begin_with_an_id(tmp_path: Path) -> None:
+    names = ["place", "who", "session", "query", "time", "results", "clicks"]
+    ledger, found = ingest(
+        tmp_path,
+        {"log.csv": SESSIONS.encode()},
+        columns=names,
+        fields={"user": "session"},
+        address="https://core.example/works/{id}",
+    )
+    assert seen(found) == [("eau", [2, 1]), ("loi", [])]
+    assert ledger.rejected == {"bad_clicks": 1}
+
+
+RANKED = [{"url": TWO, "rank": 2}, {"url": ONE, "rank": 1}]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("click_form", "results", "clicks", "expected"),
+    [
+        ("flags", [ONE, TWO], [0, 1], [2]),
+        ("flags", [ONE, TWO], [3, 1], [1, 2]),
+        ("flags", [ONE, TWO], [0, 0], []),
+        ("flags", [ONE, TWO], [True, False], [1]),
+        ("flags", [ONE, TWO], [0.0, 1.0], [2]),
+        ("flags", [ONE, TWO], None, []),
+        ("flags", RANKED, [1, 0], [2]),
+        ("flags", [ONE, TWO], [1], "bad_clicks"),
+        ("flags", [ONE, TWO], [0, 1, 0, 0], [2]),
+        ("flags", [ONE, TWO], [0, 1, 0, 1], "click_not_shown"),
+        ("flags", [ONE, TWO], [0, -1], "bad_clicks"),
+        ("flags", [ONE, TWO], ["0", "1"], "bad_clicks"),
+        ("ids", [7, 2], [2, 7], [2, 1]),
+        ("ids", ["7", "2"], [2], [2]),
+        ("ids", [7, 2], ["2"], [2]),
+        ("ids", [7, 2], [[2, 5]], [2]),
+        ("ids", [7, 2], [1], "click_not_shown"),
+        ("ids", [7, 2], [{"rank": 2}], [2]),
+        ("ids", [7, 2], [None], "bad_clicks"),
+        ("ranks", [ONE, TWO], [[2, 9]], [2]),
+        ("ranks", [ONE, TWO], [[]], "bad_clicks"),
+    ],
+)
+def test_what_numbers_in_clicks_are(
+    tmp_path: Path, form: str, click_form: str, results: Any, clicks: Any, expected: Any
+) -> None:
+    record = {"time": 5, "user": "ada", "query": "eau", "results": results, "clicks": clicks}
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([record]), file)
+    data = file.getvalue() if form == "parquet" else orjson.dumps(record)
+    address = "https://core.example/works/{id}"
+    ledger, found = ingest(tmp_path, {"log": data}, click_form=click_form, address=address)
+    if isinstance(expected, str):
+        assert ledger.rejected == {expected: 1}
+    else:
+        assert seen(found) == [("eau", expected)]
+
+
+def test_rows_of_results_tell_clicks_themselves(tmp_path: Path) -> None:
+    rows = "time\tuser\tquery\turl\tclicked\n5\tada\teau\thttps://a.example/1\t0\n"
+    rows += "5\tada\teau\thttps://a.example/2\t1\n"
+    for click_form in ("ranks", "ids", "flags"):
+        folder = tmp_path / click_form
+        folder.mkdir()
+        _, found = ingest(folder, {"log.tsv": rows.encode()}, click_form=click_form)
+        assert seen(found) == [("eau", [2])]
+
+
+def test_many_flags_are_read_by_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from builder.ingest import json_lines, parquet_rows
+
+    monkeypatch.delattr(json_lines, "parse_impression")
+    monkeypatch.delattr(parquet_rows, "make_impression")
+    record = {"time": 5, "user": "ada", "query": "eau", "results": [ONE, TWO], "clicks": [0, 1]}
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([record]), file)
+    for name, data in (("lines", orjson.dumps(record)), ("parquet", file.getvalue())):
+        folder = tmp_path / name
+        folder.mkdir()
+        _, found = ingest(folder, {"log": data}, click_form="flags")
+        assert seen(found) == [("eau", [2])]
