@@ -69,6 +69,10 @@ def import_(
     out: Annotated[Path, typer.Option(help="The collection; its version is written in it.")],
     name: Annotated[str | None, typer.Option(help="Of the collection; default: layout.")] = None,
     version: Annotated[str, typer.Option(help="Of the collection.")] = "1.0.0",
+    qrels: Annotated[
+        str | None,
+        typer.Option(help="Of several editions of judgements, such as raw and dctr, this one."),
+    ] = None,
     memory: Memory = "4GiB",
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
@@ -86,6 +90,7 @@ def import_(
             out,
             name=name,
             version=version,
+            edition=qrels,
             limits=limits,
             progress=Terminal(),
         )

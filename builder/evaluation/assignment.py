@@ -4,11 +4,12 @@ In: paths of run files or folders, and the names of a collection's snapshots. Ou
 snapshot is the one named in the file name, otherwise in the nearest folder of the path as given.
 The system is the file name without snapshot and extensions, or, where nothing is left, that of
 the folder: `bm25/2022-06.txt.gz`, `bm25_2022-06.run` and `2022-06/bm25.txt` are all `bm25` at
-2022-06, and so is `bm25/2022-06/run.txt.gz`, as the lab has submissions.
+2022-06, and so is `bm25/2022-06/run.txt.gz`, as the lab has submissions. `snapshot-2`, as it called
+them in 2026, is the second snapshot of the collection.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -58,7 +59,8 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
     files = [file for path in paths for file in _files(path)]
     if not files:
         raise UsageError("expected at least one run file, found none")
-    runs = sorted(_assign(file, snapshots) for file in dict.fromkeys(files))
+    patterns = {name: _pattern(name, number) for number, name in enumerate(sorted(snapshots), 1)}
+    runs = sorted(_assign(file, patterns) for file in dict.fromkeys(files))
     for first, second in pairwise(runs):
         if (first.system, first.snapshot) == (second.system, second.snapshot):
             raise UsageError(
@@ -93,22 +95,23 @@ def _files(path: Path) -> list[Path]:
     return [p for p in below if not any(map(_NO_RUN.fullmatch, p.relative_to(path).parts))]
 
 
-def _assign(path: Path, snapshots: Sequence[str]) -> RunFile:
+def _assign(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
     stem = _EXTENSIONS.sub("", path.name)
     parts = [stem, *reversed(path.parts[:-1])]
     for part in parts:
-        named = [name for name in snapshots if _pattern(name).search(part)]
+        named = [name for name, pattern in patterns.items() if pattern.search(part)]
         if len(named) > 1:
             raise UsageError(f"{path}: expected one snapshot in {part!r}, found {', '.join(named)}")
         if named:
-            system = _without(named[0], stem)
+            pattern = patterns[named[0]]
+            system = _without(pattern, stem)
             if system == NAMELESS and part != stem:
-                system = _name_above(path, named[0])
-            return RunFile(system or _folder_name(path, named[0]), named[0], path)
-    if len(snapshots) == 1:
-        return RunFile(stem, snapshots[0], path)
+                system = _name_above(path, pattern)
+            return RunFile(system or _folder_name(path, pattern), named[0], path)
+    if len(patterns) == 1:
+        return RunFile(stem, next(iter(patterns)), path)
     raise UsageError(
-        f"{path}: expected the name of a snapshot ({', '.join(snapshots)}) in the file name or in "
+        f"{path}: expected the name of a snapshot ({', '.join(patterns)}) in the file name or in "
         "a folder, as in bm25/2022-06.txt or bm25_2022-06.txt" + _absent(path)
     )
 
@@ -117,14 +120,14 @@ def _absent(path: Path) -> str:
     return "" if path.exists() else "; there is no such file either"
 
 
-def _folder_name(path: Path, snapshot: str) -> str:
+def _folder_name(path: Path, snapshot: re.Pattern[str]) -> str:
     name = _without(snapshot, path.absolute().parent.name)
     if not name:
         raise UsageError(f"{path}: expected the name of a system in the file or folder name")
     return name
 
 
-def _name_above(path: Path, snapshot: str) -> str:
+def _name_above(path: Path, snapshot: re.Pattern[str]) -> str:
     """What the nearest folder says beside the snapshot and its language; else the file's name."""
     for folder in list(path.parents)[:2]:
         name = _without(snapshot, folder.name)
@@ -133,11 +136,12 @@ def _name_above(path: Path, snapshot: str) -> str:
     return NAMELESS
 
 
-def _without(snapshot: str, name: str) -> str:
-    pieces = (piece.strip(_SEPARATORS) for piece in _pattern(snapshot).split(name))
+def _without(snapshot: re.Pattern[str], name: str) -> str:
+    pieces = (piece.strip(_SEPARATORS) for piece in snapshot.split(name))
     return "_".join(piece for piece in pieces if piece)
 
 
-def _pattern(snapshot: str) -> re.Pattern[str]:
-    """The snapshot as a whole date: `2022-06` is not in `2022-06-15` nor in `12022-06`."""
-    return re.compile(rf"(?<!\d){re.escape(snapshot)}(?!\d|-\d\d(?!\d))")
+def _pattern(snapshot: str, number: int) -> re.Pattern[str]:
+    """The snapshot by number, or as a whole date: `2022-06`, not in `2022-06-15` nor `12022-06`."""
+    date = rf"(?<!\d){re.escape(snapshot)}(?!\d|-\d\d(?!\d))"
+    return re.compile(rf"{date}|(?<![a-z\d])snapshot[-_]?{number}(?!\d)", re.IGNORECASE)

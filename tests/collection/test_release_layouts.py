@@ -218,6 +218,81 @@ def test_a_snapshot_of_papers_may_say_its_month(tmp_path: Path) -> None:
         find_snapshots(tmp_path / "r", "longeval-sci")
 
 
+def _science_of_2026(root: Path) -> Path:
+    """A release as that of 2026: numbers for months, editions of judgements, papers twice."""
+    folders = {
+        "a/data/snapshot-1/longeval_sci_training_2026_abstract": 1,
+        "b/data/snapshot-1/longeval_sci_training_2026_fulltext": 1,
+        "longeval_sci_06_08_2026_documents/data/snapshot-2/abstract": 2,
+        "longeval_sci_test-09-11_2026_abstract/data/snapshot-3": 3,
+    }
+    for folder, number in folders.items():
+        page: dict[str, object] = {"id": 11, "title": f"On water {number}", "abstract": "Wet."}
+        if "fulltext" in folder:
+            page["fullText"] = "Very wet."
+        _write(root / folder / "documents/documents_1.jsonl", json.dumps(page) + "\n")
+    adhoc = root / "task1_longeval_adhoc"
+    _write(adhoc.with_name(f"{adhoc.name}-queries-snapshot-train.tsv"), "a\twater\n")
+    _write(adhoc.with_name(f"{adhoc.name}-queries-snapshot-test.tsv"), "b\tsalt\n")
+    _write(adhoc.with_name(f"{adhoc.name}-qrels-snapshot-train-raw.txt"), "a 0 11 1\n")
+    _write(adhoc.with_name(f"{adhoc.name}-qrels-snapshot-train-dctr.txt"), "a 0 11 2\n")
+    _write(root / "06-08/qrels-snapshot-2-raw.txt", "b 0 11 1\n")
+    _write(root / "task3_longeval_usim-sessions-train.csv", "1,u,0,water\n")
+    return root
+
+
+def test_the_release_of_papers_of_2026(tmp_path: Path) -> None:
+    report = _import(_science_of_2026(tmp_path / "r"), "longeval-sci")
+    collection = _opened(report)
+    assert collection.snapshots == ("2025-03", "2025-06", "2025-09")
+    first, second, third = map(collection.snapshot, collection.snapshots)
+    splits = [dict(s.queries.collect().select("text", "split").rows()) for s in (first, second)]
+    assert splits == [{"water": "train", "salt": "heldout"}, {"salt": "test"}]
+    assert third.queries.collect()["text"].to_list() == ["salt"]
+    assert first.documents.collect()["text"].to_list() == ["Wet.\nVery wet."]
+    assert [s.qrels.collect()["grade"].to_list() for s in (first, second, third)] == [[2], [1], []]
+    assert report.unread == {
+        "a/data/snapshot-1/longeval_sci_training_2026_abstract/documents/documents_1.jsonl": 1,
+        "task1_longeval_adhoc-qrels-snapshot-train-raw.txt": 1,
+        "task3_longeval_usim-sessions-train.csv": 1,
+    }
+
+
+def test_an_edition_of_judgements_can_be_chosen(tmp_path: Path) -> None:
+    release = _science_of_2026(tmp_path / "r")
+    found = find_snapshots(release, "longeval-sci", "raw")
+    assert [[path.name for path in snapshot.qrels] for snapshot in found] == [
+        ["task1_longeval_adhoc-qrels-snapshot-train-raw.txt"],
+        ["qrels-snapshot-2-raw.txt"],
+        [],
+    ]
+    arguments = ["import", str(release), "--layout", "longeval-sci", "--out", str(tmp_path / "o")]
+    said = CliRunner().invoke(app, [*arguments, "--qrels", "dtcr"])
+    assert "--qrels: no judgements 'dtcr' here; did you mean 'dctr'" in str(said.exception)
+    with pytest.raises(UsageError, match="this release has no editions"):
+        find_snapshots(_science(tmp_path / "s"), "longeval-sci", "raw")
+
+
+def test_numbers_of_another_year_are_not_guessed(tmp_path: Path) -> None:
+    page = '{"id": "1", "title": "t", "abstract": "a"}\n'
+    _write(tmp_path / "r/longeval_sci_training_2027/snapshot-1/documents/a.jsonl", page)
+    _write(tmp_path / "r/task1_longeval_adhoc-queries-snapshot-train.tsv", "a\twater\n")
+    with pytest.raises(UsageError, match="which month is this"):
+        find_snapshots(tmp_path / "r", "longeval-sci")
+    _write(tmp_path / "s/snapshot-1/documents/a.jsonl", page)
+    with pytest.raises(UsageError, match="which month is this"):
+        find_snapshots(tmp_path / "s", "longeval-sci")
+
+
+def test_queries_that_lie_among_papers(tmp_path: Path) -> None:
+    home = tmp_path / "r/2025-03/documents"
+    _write(home / "a.jsonl", '{"id": "1", "title": "t", "abstract": "a"}\n')
+    _write(home / "queries-test.tsv", "a\twater\n")
+    (snapshot,) = find_snapshots(tmp_path / "r", "longeval-sci")
+    assert [path.name for path, _, _ in snapshot.queries] == ["queries-test.tsv"]
+    assert [path.name for path in snapshot.documents["en"]] == ["a.jsonl"]
+
+
 def test_what_is_not_read_is_told(tmp_path: Path) -> None:
     release = _months(tmp_path / "r", {"2022-06": ("1\teau\n", "1 0 7 1\n")})
     _write(release / "collection/qrels/2022-06_qrels_broken.txt", "1 0 8 1\n")

@@ -27,6 +27,10 @@ SNAPSHOTS = ["2022-06", "2022-07", "2022-06-15"]
         ("2022-07/bm25_2022-06.txt", "bm25", "2022-06"),
         ("bm25v2022-06", "bm25v", "2022-06"),
         ("system_2022-06/2022-06.txt", "system", "2022-06"),
+        ("team/bm25/snapshot-1/run.txt.gz", "bm25", "2022-06"),
+        ("bm25/snapshot-2.txt", "bm25", "2022-06-15"),
+        ("bm25_snapshot3.run", "bm25", "2022-07"),
+        ("snapshot-1/2022-07/bm25.txt", "bm25", "2022-07"),
     ],
 )
 def test_paths(path: str, system: str, snapshot: str) -> None:
@@ -37,11 +41,15 @@ def test_paths(path: str, system: str, snapshot: str) -> None:
 @pytest.mark.parametrize(
     ("paths", "message"),
     [
-        (["bm25.txt"], r"expected the name of a snapshot \(2022-06, 2022-07, 2022-06-15\)"),
+        (["bm25.txt"], r"expected the name of a snapshot \(2022-06, 2022-06-15, 2022-07\)"),
         (["bm25_2022-08.txt"], "expected the name of a snapshot"),
         (["bm25_12022-06.txt"], "expected the name of a snapshot"),
         (["bm25_2022-065.txt"], "expected the name of a snapshot"),
         (["bm25_2022-06-16.txt"], "expected the name of a snapshot"),
+        (["bm25/snapshot-4.txt"], "expected the name of a snapshot"),
+        (["bm25/snapshot-10.txt"], "expected the name of a snapshot"),
+        (["bm25/mysnapshot-1.txt"], "expected the name of a snapshot"),
+        (["bm25/snapshot-1.txt", "bm25/2022-06.txt"], "both runs of 'bm25' for 2022-06"),
         (["a_2022-06_2022-07.txt"], "expected one snapshot .* found 2022-06, 2022-07"),
         (["bm25/2022-06.txt", "bm25_2022-06.txt"], "both runs of 'bm25' for 2022-06"),
         (["2022-06/2022-06.txt"], "expected the name of a system"),

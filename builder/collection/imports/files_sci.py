@@ -2,7 +2,9 @@
 
 A folder of `documents/*.jsonl`, with `queries.txt` and `qrels.txt` beside it, is a snapshot; files
 whose names hold a month (`queries_2024-11_test.txt`, `qrels-longeval-sci-2025-01`) belong to it
-wherever they lie.
+wherever they lie. In the release of 2026 snapshots have numbers, one file has the queries that
+test in all of them, judgements have several editions (`raw`, `dctr`), and papers may be there
+twice: with their full texts, which are read then, and without.
 """
 
 import re
@@ -17,9 +19,29 @@ from builder.collection.imports.files import (
 )
 
 EXPECTED = "documents/*.jsonl, queries.txt and qrels.txt"
-KNOWN_LABELS = {"longeval_sci_training_2025": "2024-11", "longeval_sci_testing_2025": "2025-01"}
-"""How folders of the release of 2025 begin that do not say their month."""
-DOCUMENTS = "documents"
+KNOWN_LABELS = {
+    "longeval_sci_training_2025": "2024-11",
+    "longeval_sci_testing_2025": "2025-01",
+    "longeval_sci_training_2026": "2025-03",
+    "longeval_sci_test-06-08_2026": "2025-06",
+    "longeval_sci_06_08_2026": "2025-06",
+    "longeval_sci_test-09-11_2026": "2025-09",
+    "longeval_sci_09_11_2026": "2025-09",
+}
+"""How folders of releases begin that do not say their month."""
+YEAR = re.compile(r"longeval_sci_[\w-]*?(20\d\d)")
+"""What says the year of a release."""
+NUMBERED = {"1": "2025-03", "train": "2025-03", "2": "2025-06", "3": "2025-09"}
+"""The snapshots of 2026: three months each, which begin with these."""
+ADHOC = "longeval_adhoc-"
+BEFORE = rf"(?:task1_)?(?:{ADHOC})?"
+NUMBER = re.compile(BEFORE + r"(?:queries|qrels)-snapshot-(\d|train|test)\b")
+FOLDER = re.compile(r"snapshot[-_]?(\d)")
+KIND = re.compile(BEFORE + r"(queries|qrels)(?![a-z])")
+EDITIONS = ("dctr", "raw", "llm")
+"""Of judgements: graded by click-through, every click, by a language model."""
+JUDGED = re.compile(rf"-({'|'.join(EDITIONS)})(?=\.|$)")
+DOCUMENTS, FULL_TEXT = "documents", "fulltext"
 LANGUAGE = "en"
 
 
@@ -34,11 +56,16 @@ def find_sci(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
         UsageError: nothing says the month of a file.
     """
     found: dict[str, ReleasedSnapshot] = {}
+    numbered = NUMBERED if _is_of_2026(files) else {}
+    everywhere: list[Path] = []
     for path in files:
         kind = _kind(path)
         if kind is None:
             continue
-        name = _month_of(path, root)
+        name = _month_of(path, root, numbered)
+        if name is None:
+            everywhere.append(path)
+            continue
         snapshot = found.setdefault(name, ReleasedSnapshot(name))
         if kind == "queries":
             split = "test" if "test" in path.name.lower() else "train"
@@ -48,38 +75,77 @@ def find_sci(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
         else:
             snapshot.documents.setdefault(LANGUAGE, []).append(path)
     for snapshot in found.values():
+        snapshot.queries += [(path, LANGUAGE, "test") for path in everywhere]
+        snapshot.qrels = _one_edition(snapshot.qrels)
+        snapshot.documents = {k: _fullest(p, root) for k, p in snapshot.documents.items()}
         _name_splits(snapshot)
     return found
 
 
+def _is_of_2026(files: list[Path]) -> bool:
+    """Whether a release is that of 2026, as folders of papers say, or names of other files."""
+    years = {year for path in files for year in YEAR.findall(path.as_posix())}
+    return years == {"2026"} if years else any(ADHOC in path.name for path in files)
+
+
 def _kind(path: Path) -> str | None:
     """What a file is, as its name and folder say."""
-    if path.parent.name == DOCUMENTS:
-        return None if NO_DOCUMENT.fullmatch(path.name) else DOCUMENTS
-    match = re.match(r"(queries|qrels)(?![a-z])", path.name.lower())
-    return match[1] if match else None
+    match = KIND.match(path.name.lower())
+    if match or path.parent.name != DOCUMENTS:
+        return match[1] if match else None
+    return None if NO_DOCUMENT.fullmatch(path.name) else DOCUMENTS
 
 
-def _month_of(path: Path, root: Path) -> str:
+def _month_of(path: Path, root: Path, numbered: dict[str, str]) -> str | None:
     """The snapshot of a file: by its name, by what lies beside it, by the folders above it.
+
+    Returns:
+        None where it is of all snapshots.
 
     Raises:
         UsageError: nothing says it.
     """
-    home = path.parent.parent if path.parent.name == DOCUMENTS else path.parent
-    name = None if path.parent.name == DOCUMENTS else month_in(path.name)
+    is_document = _kind(path) == DOCUMENTS
+    home = path.parent.parent if is_document else path.parent
+    number = None if is_document else NUMBER.match(path.name.lower())
+    name = None if is_document else month_in(path.name)
+    if name is None and number and numbered:
+        if number[1] == "test":
+            return None
+        name = numbered.get(number[1])
     name = name or month_said(home / "metadata.json")
     if name is None:
         folders = (home, *home.relative_to(root).parents)
-        name = next(filter(None, (_month_of_folder(folder.name) for folder in folders)), None)
+        named = (_month_of_folder(folder.name, numbered) for folder in folders)
+        name = next(filter(None, named), None)
     if not name:
         raise unknown_month(home, home.name, "2024-11", "metadata.json there")
     return name
 
 
-def _month_of_folder(label: str) -> str | None:
+def _month_of_folder(label: str, numbered: dict[str, str]) -> str | None:
     known = (month for start, month in KNOWN_LABELS.items() if label.lower().startswith(start))
-    return month_in(label) or next(known, None)
+    number = FOLDER.fullmatch(label.lower())
+    return month_in(label) or next(known, None) or (numbered.get(number[1]) if number else None)
+
+
+def edition_of(path: Path) -> str | None:
+    """Which edition of judgements a file is; None where it is none, or there is only one."""
+    found = JUDGED.search(path.name.lower()) if _kind(path) == "qrels" else None
+    return found[1] if found else None
+
+
+def _one_edition(paths: list[Path]) -> list[Path]:
+    """Of files of judgements those of the first of `EDITIONS` that there is; others are of none."""
+    there = {edition_of(path) for path in paths}
+    wanted = next((edition for edition in EDITIONS if edition in there), None)
+    return [path for path in paths if edition_of(path) in (None, wanted)]
+
+
+def _fullest(paths: list[Path], root: Path) -> list[Path]:
+    """Files of papers with their full texts, where they are there with and without them."""
+    full = [path for path in paths if FULL_TEXT in path.relative_to(root).as_posix().lower()]
+    return full or paths
 
 
 def _name_splits(snapshot: ReleasedSnapshot) -> None:

@@ -41,22 +41,23 @@ OWN = {"SHA256SUMS", "longeval-export.json"}
 """Files that our exports add to a layout."""
 
 
-def find_snapshots(root: Path, layout: str) -> list[ReleasedSnapshot]:
+def find_snapshots(root: Path, layout: str, edition: str | None = None) -> list[ReleasedSnapshot]:
     """The snapshots of a release, in order of time.
 
     Args:
         root: Its folder, or one above it.
         layout: One of `LAYOUTS`.
+        edition: Of judgements, where there are several; None: the layout's choice.
 
     Raises:
-        UsageError: there is no such layout, no snapshot with queries and judgements is there, or
-            its month is not said.
+        UsageError: there is no such layout, no snapshot with queries and judgements is there, its
+            month is not said, or there is no such edition.
     """
     if layout not in LAYOUTS:
         raise UsageError(f"no layout {layout!r}; {meant(layout, LAYOUTS)}")
     if not root.is_dir():
         raise UsageError(f"{root}: expected the folder of a release")
-    found = LAYOUTS[layout].find(root, _files(root))
+    found = LAYOUTS[layout].find(root, _of_edition(_files(root), edition))
     snapshots = [found[name] for name in sorted(found) if found[name].queries or found[name].qrels]
     if not snapshots:
         raise UsageError(
@@ -64,6 +65,17 @@ def find_snapshots(root: Path, layout: str) -> list[ReleasedSnapshot]:
         )
     _keep_own_language(snapshots)
     return snapshots
+
+
+def _of_edition(files: list[Path], edition: str | None) -> list[Path]:
+    """Files without those of judgements of another edition."""
+    if edition is None:
+        return files
+    there = sorted({found for path in files if (found := files_sci.edition_of(path))})
+    if edition not in there:
+        other = meant(edition, there) if there else "this release has no editions"
+        raise UsageError(f"--qrels: no judgements {edition!r} here; {other}")
+    return [path for path in files if files_sci.edition_of(path) in (None, edition)]
 
 
 def _files(root: Path) -> list[Path]:
@@ -99,7 +111,8 @@ def unread_files(root: Path, snapshots: Sequence[ReleasedSnapshot]) -> dict[str,
     read = {path for snapshot in snapshots for path in snapshot.paths}
     left = [p for p in _files(root) if p not in read and _is_offered(p.relative_to(root))]
     folders = Counter(path.parent for path in left)
-    names = (path.parent if folders[path.parent] > 1 else path for path in left)
+    several = {folder for folder, count in folders.items() if count > 1} - {root}
+    names = (path.parent if path.parent in several else path for path in left)
     return dict(Counter(name.relative_to(root).as_posix() for name in names))
 
 

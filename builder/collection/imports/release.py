@@ -54,6 +54,7 @@ def import_release(
     *,
     name: str | None = None,
     version: str = "1.0.0",
+    edition: str | None = None,
     limits: Limits,
     progress: Progress | None = None,
 ) -> ImportReport:
@@ -65,17 +66,19 @@ def import_release(
         out: The collection's folder; the version is published in it.
         name: Of the collection; default: the layout.
         version: Of the collection.
+        edition: Of judgements, such as `dctr`, where there are several; default: the layout's
+            choice.
         limits: Memory, threads, scratch space.
         progress: Where progress goes.
 
     Raises:
-        UsageError: nothing of that layout is there, or the version exists.
+        UsageError: nothing of that layout or edition is there, or the version exists.
         FormatError: a file is damaged beyond reading.
     """
     root, final = Path(release), Path(out) / version
     if final.exists():
         raise UsageError(f"{final} exists; give another --out or --version")
-    snapshots = find_snapshots(root, layout)
+    snapshots = find_snapshots(root, layout, edition)
     unread = unread_files(root, snapshots)
     common = Release(root, layout, source_language(snapshots), _is_escaped(root))
     partial = final.with_name(f".{version}{PARTIAL}")
