@@ -150,7 +150,7 @@ STAGES = (
     ),
     Stage(
         "clicks",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         estimate,
         reads=(same("impressions"), same("candidates"), same("variants"), same("verdicts")),

@@ -1,9 +1,10 @@
 """Beta priors of the click parameters: fixed, or fitted to the snapshot (empirical Bayes).
 
-In: how many pairs had `successes` out of `trials`. Out: the Beta(alpha, beta) under which these
-counts are most likely, that is the maximum of the beta-binomial likelihood (Minka 2000,
-"Estimating a Dirichlet distribution", section 3). The likelihood needs rising factorials only,
-written as sums over tail counts, so no special function is involved.
+In: how many pairs had `successes` out of `trials`. Out: the Beta(alpha, beta) that is most likely
+after these counts, that is the maximum of the beta-binomial likelihood (Minka 2000, "Estimating a
+Dirichlet distribution", section 3) times a weak log-normal prior of alpha + beta, which matters
+where pairs are few or were examined once each. The likelihood needs rising factorials only, written
+as sums over tail counts, so no special function is involved.
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ LEAST_PAIRS = 10
 
 STRENGTH = (0.02, 10_000.0)
 """Bounds of alpha + beta, in pseudo-counts: the likelihood may have no maximum inside."""
+
+LOG_STRENGTH, SPREAD = float(np.log(4.0)), 1.5
+"""Mean and standard deviation of the logarithm of alpha + beta before any log was seen: between .2
+and 76 pseudo-counts. Pairs that were examined once each say nothing about it, and without this the
+likelihood of a few hundred pairs is often greatest at a bound, where no click can move a grade."""
 
 MEAN_LOGIT = 12.0
 STEPS = 200
@@ -80,7 +86,7 @@ class _Tail:
 
 
 class _BetaBinomial:
-    """Log-likelihood of counts, with gradient and Hessian, in x = (logit mean, log strength)."""
+    """Log-posterior after counts, with gradient and Hessian, in x = (logit mean, log strength)."""
 
     def __init__(self, successes: Integers, trials: Integers, pairs: Integers) -> None:
         self._tails = (
@@ -92,7 +98,8 @@ class _BetaBinomial:
     def value(self, point: Floats) -> float:
         alpha, beta = _natural(point)
         wins, losses, all_ = self._tails
-        return wins.log(alpha) + losses.log(beta) - all_.log(alpha + beta)
+        far = (point[1] - LOG_STRENGTH) / SPREAD
+        return wins.log(alpha) + losses.log(beta) - all_.log(alpha + beta) - float(far**2) / 2
 
     def derivatives(self, point: Floats) -> tuple[Floats, Floats]:
         alpha, beta = _natural(point)
@@ -110,7 +117,10 @@ class _BetaBinomial:
         second = slope[0] * np.array([[bend, spread], [spread, alpha]]) + slope[1] * np.array(
             [[-bend, -spread], [-spread, beta]]
         )
-        return jacobian.T @ slope, jacobian.T @ curve @ jacobian + second
+        first = jacobian.T @ slope
+        first[1] -= (point[1] - LOG_STRENGTH) / SPREAD**2
+        second[1, 1] -= 1 / SPREAD**2
+        return first, jacobian.T @ curve @ jacobian + second
 
 
 def _natural(point: Floats) -> tuple[float, float]:
@@ -119,7 +129,7 @@ def _natural(point: Floats) -> tuple[float, float]:
 
 
 def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
-    """The Beta prior that makes the counts most likely.
+    """The Beta prior that is most likely after the counts.
 
     Args:
         successes: int64[n]; clicks (for a) or last clicks (for s).
@@ -149,7 +159,7 @@ def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
 
 
 def _climb(model: _BetaBinomial, point: Floats) -> Floats:
-    """One Newton step with Levenberg damping that never lowers the likelihood."""
+    """One Newton step with Levenberg damping that never makes the point less likely."""
     slope, curve = model.derivatives(point)
     now = model.value(point)
     damping = max(0.0, float(np.linalg.eigvalsh(curve)[-1]) + 1e-9 * float(np.abs(curve).max()))

@@ -34,18 +34,36 @@ def test_distribution_outside_the_unit_interval() -> None:
 
 
 @pytest.mark.parametrize("truth", [(1.0, 1.0), (0.3, 4.0), (5.0, 20.0), (40.0, 4.0)])
-def test_fitted_prior_is_the_maximum_of_the_beta_binomial(truth: tuple[float, float]) -> None:
+def test_fitted_prior_is_the_maximum_of_the_posterior(truth: tuple[float, float]) -> None:
     rng = np.random.default_rng(7)
     trials = rng.integers(1, 40, 3000)
     successes = rng.binomial(trials, rng.beta(*truth, 3000))
     found = fit_beta(successes, trials, np.ones(3000, dtype=np.int64))
 
     def loss(log_shapes: np.ndarray) -> float:
-        return -float(stats.betabinom.logpmf(successes, trials, *np.exp(log_shapes)).sum())
+        likelihood = stats.betabinom.logpmf(successes, trials, *np.exp(log_shapes)).sum()
+        strength = stats.norm.logpdf(np.log(np.exp(log_shapes).sum()), np.log(4), 1.5)
+        return -float(likelihood + strength)
 
     best = optimize.minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-7})
     assert (found.alpha, found.beta) == pytest.approx(tuple(np.exp(best.x)), rel=1e-3)
     assert loss(np.log([found.alpha, found.beta])) <= best.fun + 1e-6
+
+
+def test_pairs_that_were_examined_once_say_nothing_of_the_strength() -> None:
+    found = fit_beta(np.array([0, 1]), np.array([1, 1]), np.array([30, 10]))
+    assert found.alpha + found.beta == pytest.approx(4, rel=1e-4)
+    assert found.mean == pytest.approx(0.25, rel=1e-4)
+
+
+def test_few_pairs_that_are_alike_leave_room_for_evidence() -> None:
+    """The likelihood alone is greatest at the bound of 10,000: nothing could be relevant."""
+    found = fit_beta(np.array([0, 1, 0, 1]), np.array([1, 1, 2, 2]), np.array([60, 10, 14, 6]))
+    assert 1 < found.alpha + found.beta < 40
+    many = fit_beta(
+        np.array([0, 1, 0, 1, 2]), np.array([1, 1, 2, 2, 2]), 1000 * np.array([80, 20, 64, 32, 4])
+    )
+    assert many.alpha + many.beta > 200
 
 
 def test_fit_counts_pairs_with_multiplicity() -> None:
