@@ -309,7 +309,7 @@ STAGES = (
     ),
     Stage(
         "pair_drift",
-        "1",
+        "2",
         Scope.PAIR,
         measure_pair,
         reads=(

@@ -368,6 +368,10 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
         "LB222",
         in_table(f"{FIRST}/queries", where(0, text="eau site:example.org")),
     ),
+    "relevance that nobody clicked": (
+        "LB227",
+        in_table(f"{FIRST}/qrels", every(source="click", grade=1, clicks=0, last_clicks=0)),
+    ),
     "a snapshot without judgements": (
         "LB224",
         in_table(f"{LAST}/qrels", lambda rows: rows.head(0)),

@@ -147,9 +147,11 @@ def test_grades_follow_clicks() -> None:
     assert "no clicks" in outcome.evidence
 
 
-def cells(alpha: float, beta: float) -> list[tuple[int, int, float, int]]:
+def cells(alpha: float, beta: float, most: int = 24) -> list[tuple[int, int, float, int]]:
     return [
-        (c, e, (c + alpha) / (e + alpha + beta), 1 + c) for e in range(1, 9) for c in range(e + 1)
+        (c, e, (c + alpha) / (e + alpha + beta), 1 + c)
+        for e in range(1, most + 1)
+        for c in range(e + 1)
     ]
 
 
@@ -162,10 +164,10 @@ def test_priors_are_read_back() -> None:
     assert recover_prior([]) is None
 
 
-def scored(alpha: float, beta: float, **values: Any) -> Rows:
+def scored(alpha: float, beta: float, most: int = 24, **values: Any) -> Rows:
     return [
         qrel("eau", f"p{c}-{e}", 0, clicks=c, examinations=e, attractiveness=a, **values)
-        for c, e, a, _ in cells(alpha, beta)
+        for c, e, a, _ in cells(alpha, beta, most)
     ]
 
 
@@ -174,7 +176,14 @@ def test_priors_follow_clicks_or_stay() -> None:
     assert scoring.priors_stand(asking([], [], (scored(1, 1), scored(1.1, 1)))).found is False
     assert scoring.priors_stand(asking([], [], (scored(1, 1), scored(4, 4)))).found is True
     assert scoring.priors_stand(asking([], [], (scored(1, 1), []))).found is None
-    assert Prior(1, 3, 0.2).strength == 4
+    assert Prior(1, 3, 0.2, 9).strength == 4
+
+
+def test_few_pairs_cannot_tell_how_strong_a_prior_is() -> None:
+    before, after = scored(1, 1, most=2), scored(4, 4, most=2)
+    assert scoring.priors_stand(asking([], [], (before, after))).found is False
+    after = scored(8, 1, most=2)
+    assert scoring.priors_stand(asking([], [], (before, after))).found is True
 
 
 def test_which_score_is_graded() -> None:

@@ -13,38 +13,8 @@ from builder.names import ENGLISH_SUFFIX
 from builder.queries.matching import match_topics
 from builder.queries.personal import personal_data
 
-FAR = 5
-"""Times the judgements of the 99th percentile query that make one query an outlier."""
-MANY = 100
-"""Judgements below which no query is an outlier."""
 INSIDE = 0.2
 """Share of queries that may hold their topic inside another word."""
-FLIPS = 0.15
-"""Share of shared pairs that may change between not and highly relevant."""
-
-
-def _outliers(reading: Reading) -> Iterator[Found]:
-    for name, qrels in reading.snapshots("qrels"):
-        lines = pl.concat([qrels.select("query_id"), _left_out(reading, name)])
-        counts = lines.group_by("query_id").len().sort("len", "query_id", descending=True).collect()
-        usual = counts["len"].quantile(0.99, "lower") or 0
-        far = counts.filter((pl.col("len") > MANY) & (pl.col("len") > FAR * usual))
-        if far.height:
-            most = far["len"][0]
-            message = f"queries have up to {most:,} judgements; 99 % have at most {usual:.0f}"
-            yield f"snapshots/{name}/qrels", message, far.height, tuple(far["query_id"].head(3))
-
-
-def _left_out(reading: Reading, snapshot: str) -> pl.LazyFrame:
-    """The query of each judgement that an import left out because it was there already."""
-    rejects = reading.scan(f"snapshots/{snapshot}/rejects")
-    ids = reading.scan(f"snapshots/{snapshot}/release_ids")
-    if rejects is None or ids is None:
-        return pl.LazyFrame(schema={"query_id": pl.String})
-    repeated = rejects.filter(pl.col("reason").str.ends_with("_judgement"))
-    named = repeated.select(alias=pl.col("key").str.split(" ").list.first())
-    queries = ids.filter(kind="query").select("alias", query_id="id")
-    return named.join(queries, on="alias").select("query_id")
 
 
 def _construction(reading: Reading) -> Iterator[Found]:
@@ -88,22 +58,6 @@ def _filters(reading: Reading) -> Iterator[Found]:
             odd = min(groups.values(), key=len)
             message = f"stage {stage} has other parameters here than in other snapshots"
             yield f"snapshots/{odd[0]}", message, len(odd), tuple(odd[:3])
-
-
-def _flips(reading: Reading) -> Iterator[Found]:
-    changes = reading.scan("changes/qrels")
-    if changes is None:
-        return
-    shared = changes.filter(pl.col("grade_from").is_not_null() & pl.col("grade_to").is_not_null())
-    difference = pl.col("grade_from").cast(pl.Int8) - pl.col("grade_to").cast(pl.Int8)
-    pair = ("from_snapshot", "to_snapshot")
-    counts = shared.group_by(pair).agg(pl.len(), flips=(difference.abs() == 2).sum())
-    for before, after, pairs, flips in counts.sort(pair).collect().iter_rows():
-        if pairs >= MANY and flips > FLIPS * pairs:
-            message = (
-                f"{flips / pairs:.0%} of the pairs judged in {before} went from 0 to 2 or back"
-            )
-            yield f"snapshots/{after}/qrels", message, flips, ()
 
 
 def _personal(reading: Reading) -> Iterator[Found]:
@@ -170,14 +124,6 @@ def _empty(reading: Reading) -> Iterator[Found]:
 
 CHECKS = (
     Check(
-        "LB211",
-        "no query gathers judgements",
-        "warning",
-        "a query with 726 judgements, where the repaired file has at most 49",
-        "join judgements by id, never by a prefix of the text",
-        _outliers,
-    ),
-    Check(
         "LB212",
         "snapshots differ by the world, not by their construction",
         "warning",
@@ -201,14 +147,6 @@ CHECKS = (
         "filters that were applied differently per month",
         "rebuild all snapshots with one definition",
         _filters,
-    ),
-    Check(
-        "LB220",
-        "labels are stable",
-        "warning",
-        "6.6 to 8.8 % of shared pairs flip between 0 and 2 from month to month",
-        "publish the evidence; raise the least number of impressions",
-        _flips,
     ),
     Check(
         "LB221",

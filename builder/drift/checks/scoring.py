@@ -23,6 +23,10 @@ FIXED = 1e-3
 STRENGTH_RATIO = 1.8
 """Change of alpha + beta that a refit does not make."""
 
+UNSURE = 24.0
+"""Over the root of the examinations after the first of each pair: two standard errors of the
+difference of two fitted logarithms of alpha + beta, which few pairs cannot tell."""
+
 MEAN_SHIFT = 0.3
 """Difference of the logarithms of prior mean and click rate, later over earlier."""
 
@@ -47,11 +51,15 @@ Cell = tuple[int, int, float, int]
 
 @dataclass(frozen=True)
 class Prior:
-    """A Beta prior read back from scores, and the mean click rate of the same pairs."""
+    """A Beta prior read back from scores, with the mean click rate of the same pairs.
+
+    `repeats`: examinations of pairs after the first of each.
+    """
 
     alpha: float
     beta: float
     rate: float
+    repeats: int
 
     @property
     def mean(self) -> float:
@@ -88,7 +96,8 @@ def recover_prior(cells: Sequence[Cell]) -> Prior | None:
         return None
     pairs = sum(n for *_, n in cells)
     rate = math.fsum(c / e * n for c, e, _, n in cells) / pairs
-    return Prior(round(alpha, 6), round(beta, 6), round(rate, 6))
+    repeats = sum((e - 1) * n for _, e, _, n in cells)
+    return Prior(round(alpha, 6), round(beta, 6), round(rate, 6), repeats)
 
 
 def priors_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -119,9 +128,10 @@ def _same(before: Prior, after: Prior) -> bool:
 def _refitted(before: Prior, after: Prior) -> bool:
     if not (before.rate and after.rate):
         return False
-    ratio = after.strength / before.strength
+    change = abs(math.log(after.strength / before.strength))
+    unsure = UNSURE / math.sqrt(max(1, min(before.repeats, after.repeats)))
     follows = math.log(after.mean / before.mean) - math.log(after.rate / before.rate)
-    return 1 / STRENGTH_RATIO < ratio < STRENGTH_RATIO and abs(follows) < MEAN_SHIFT
+    return change < math.log(STRENGTH_RATIO) + unsure and abs(follows) < MEAN_SHIFT
 
 
 def score_is_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
