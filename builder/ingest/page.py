@@ -67,9 +67,14 @@ class Names(NamedTuple):
 
 def names_of(fields: PageFields) -> Names:
     """The names that a definition gives, with those that it leaves open."""
-    times = TIMES if fields.time is None else (fields.time,)
-    texts = TEXTS if fields.text is None else (fields.text,)
+    times, texts = _several(fields.time, TIMES), _several(fields.text, TEXTS)
     return Names(fields.url, times, fields.title, texts)
+
+
+def _several(given: str | tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    if given is None:
+        return default
+    return (given,) if isinstance(given, str) else given
 
 
 def parse_page(line: bytes, params: CrawlParameters = AS_OURS) -> RawPage:
@@ -87,7 +92,7 @@ def page_of(record: dict[str, Any], names: Names, params: CrawlParameters = AS_O
     Raises:
         RejectError: a field is missing or of the wrong type; the message is the reason.
     """
-    time, text = _first(record, *names.times), _first(record, *names.texts)
+    time, text = _first(record, *names.times), _first_text(record, *names.texts)
     return check_page(pick(record, names.url), time, pick(record, names.title), text, params)
 
 
@@ -108,6 +113,12 @@ def check_page(
     if not isinstance(title, str) or not isinstance(text, str):
         raise RejectError("bad_text")
     return RawPage(name, fetched_at, title, text)
+
+
+def _first_text(record: dict[str, Any], *names: str) -> object:
+    """The first of these keys with a value that is not empty, else the first with a value."""
+    full = (value for name in names if (value := pick(record, name)) not in (None, ""))
+    return next(full, _first(record, *names))
 
 
 def _first(record: dict[str, Any], *names: str) -> object:

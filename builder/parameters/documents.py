@@ -12,13 +12,17 @@ class PageFields(Section):
     """`[crawl.fields]`: what the fields of a page are called; dots lead into objects."""
 
     url: str = Field(default="url", description="Where the page was fetched")
-    time: str | None = Field(
+    time: str | tuple[str, ...] | None = Field(
         default=None,
-        description="When; absent: the first of timestamp, last_updated_at, created_at",
+        min_length=1,
+        description="When; of several the first that has a value; absent: timestamp, "
+        "last_updated_at, created_at",
     )
     title: str = Field(default="title", description="Its title; may be missing")
-    text: str | None = Field(
-        default=None, description="Its text; absent: the first of text, content"
+    text: str | tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="Its text; of several the first that has a value; absent: text, content",
     )
 
 

@@ -169,3 +169,24 @@ def test_the_field_is_named_where_it_is_no_name(tmp_path: Path) -> None:
     blocks = read_pages(source, Interval(0, 10), params, Limits(tmp_path, threads=1))
     rejects = [reason for block in blocks for _, reason in block.rejects]
     assert rejects == ["bad_url"] * 4
+
+
+@pytest.mark.parametrize("write", [_as_lines, _as_parquet])
+def test_of_several_texts_and_times_the_first_with_a_value_counts(
+    tmp_path: Path, write: Any
+) -> None:
+    papers = [
+        {"id": 1, "title": "T", "abstract": "A.", "fullText": "F.", "up": 3, "made": 4},
+        {"id": 2, "title": "T", "abstract": "A.", "fullText": None, "up": None, "made": 4},
+        {"id": 3, "title": "T", "abstract": "", "fullText": "", "up": None, "made": 4},
+        {"id": 4, "title": "", "abstract": "", "fullText": "", "up": None, "made": 4},
+        {"id": 5, "title": "T", "abstract": "A.", "fullText": None, "up": None, "made": None},
+    ]
+    (tmp_path / "crawl").write_bytes(write(papers))
+    names = {"url": "id", "text": ["fullText", "abstract", "title"], "time": ["up", "made"]}
+    params = CrawlParameters.model_validate({"fields": names, "address": WORKS})
+    source = Source(tmp_path / "crawl", "crawl")
+    (block,) = read_pages(source, Interval(0, 10), params, Limits(tmp_path, threads=1))
+    assert block.pages["text"].to_list() == ["F.", "A.", "T"]
+    assert block.pages["fetched_at"].to_list() == [3, 4, 4]
+    assert block.rejects == [(5, "bad_time"), (4, "empty_text")]
