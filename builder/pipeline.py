@@ -82,7 +82,7 @@ STAGES = (
     ),
     Stage(
         "log",
-        "7",
+        "8",
         Scope.SNAPSHOT,
         ingest_log,
         reads=(raw("files", lambda w, key: w.snapshot(key).log),),
@@ -93,7 +93,7 @@ STAGES = (
     ),
     Stage(
         "crawl",
-        "7",
+        "8",
         Scope.SNAPSHOT,
         ingest_crawl,
         reads=(raw("files", lambda w, key: w.snapshot(key).crawl),),
