@@ -34,6 +34,7 @@ from builder.ingest.parquet_rows import (
 )
 from builder.ingest.rejects import RejectError
 from builder.ingest.tabular import DELIMITERS, Offered, read_header, read_rows
+from builder.ingest.unpacking import check_lines
 from builder.parameters import LOG_READERS, LogParameters
 from builder.plugins import load
 from builder.sources import Interval, Source
@@ -69,6 +70,8 @@ def read_impressions(
         FormatError: the file cannot be opened, or lacks columns that are needed.
     """
     kind = params.format if params.format != "auto" else detect_format(source, params)
+    if kind == "jsonl":
+        check_lines(source)
     if kind == "jsonl" and has_long_objects(source, params):
         yield from _long(objects(source, params), interval, params)
     elif kind == "jsonl":

@@ -25,7 +25,7 @@ from builder.ingest.page_lines import raw_frame, read_page_lines
 from builder.ingest.parquet_rows import offered_rows
 from builder.ingest.rejects import RejectError
 from builder.ingest.texts import normalise_texts, one_line, url_keys, without_credentials
-from builder.ingest.unpacking import first_bytes
+from builder.ingest.unpacking import check_lines, first_bytes
 from builder.ingest.warc import read_warc
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
@@ -65,6 +65,7 @@ def read_pages(
         FormatError: the file cannot be opened, or is a Parquet file without the columns.
     """
     head = first_bytes(source, len(WARC))
+    check_lines(source)
     is_parquet = head.startswith(PARQUET)
     if head == WARC or (not head and WARC_NAME in source.path.name):
         yield from _one_by_one(read_warc(source, params, limits), interval, params)

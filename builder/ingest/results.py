@@ -23,8 +23,8 @@ def read_page(
 
     Args:
         results: Addresses or ids, or objects with `url`, and perhaps `rank` and `clicked`.
-        clicks: Ranks or URLs, objects with `rank` or `url`, or flags (`click_form`); None: what
-            results say themselves.
+        clicks: Ranks or URLs, objects with `rank` or `url`, or flags (`click_form`); one URL or id
+            may stand alone; None: what results say themselves.
         params: `[log]`.
 
     Raises:
@@ -111,9 +111,11 @@ def _clicks(
     """Places of clicks; `places` has those of ranks where these are not the places themselves."""
     if value is None:
         return []
+    are_ids = params.click_form == "ids"
+    if isinstance(value, str) or (are_ids and _is_integer(value)):
+        value = [value]
     if not isinstance(value, list):
         raise RejectError("bad_clicks")
-    are_ids = params.click_form == "ids"
     found = [_place(click, urls, places, are_ids=are_ids) for click in value]
     if 0 in found:
         raise RejectError("click_not_shown")

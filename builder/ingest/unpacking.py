@@ -38,6 +38,7 @@ FOREIGN = (
 )
 """Files that are no text and that nobody here reads: place and pattern, what they are, advice."""
 HEAD = 512
+ARRAY = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
 
 
 def open_plain(source: Source) -> IO[bytes]:
@@ -72,6 +73,20 @@ def first_bytes(source: Source, size: int) -> bytes:
     """
     with open_plain(source) as file:
         return _first_of(file, size)
+
+
+def check_lines(source: Source) -> None:
+    """Make sure that a file of JSON has its records in lines.
+
+    Raises:
+        FormatError: it is an array of them; or as `open_plain`.
+    """
+    if ARRAY.match(first_bytes(source, HEAD)):
+        raise FormatError(
+            "expected a record of JSON in each line, found an array of them; convert it with "
+            "jq -c '.[]'",
+            source.name,
+        )
 
 
 def _first_of(file: IO[bytes], size: int) -> bytes:

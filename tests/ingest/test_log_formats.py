@@ -10,8 +10,11 @@ import pytest
 import zstandard
 
 from builder.errors import FormatError
-from builder.ingest.impressions import detect_format
-from builder.sources import Source
+from builder.ingest.impressions import detect_format, read_impressions
+from builder.ingest.pages import read_pages
+from builder.parameters import CrawlParameters, LogParameters
+from builder.resources import Limits
+from builder.sources import Interval, Source
 from tests.ingest.log_files import Rows, ingest, seen
 
 WIDE = [
@@ -169,3 +172,13 @@ def test_formats_are_told_by_their_first_bytes(tmp_path: Path, data: bytes, kind
 def test_a_header_without_what_is_needed(tmp_path: Path, name: str, data: bytes) -> None:
     with pytest.raises(FormatError, match="expected a header with time, query and results"):
         ingest(tmp_path, {name: data}, format=name[-3:])
+
+
+@pytest.mark.parametrize("start", [b"[{", b"\xef\xbb\xbf [\n  {"])
+def test_an_array_of_records_is_told(tmp_path: Path, start: bytes) -> None:
+    (tmp_path / "log.json").write_bytes(start + b'"query": "eau"}]')
+    source = Source(tmp_path / "log.json", "log.json")
+    with pytest.raises(FormatError, match=r"an array of them; convert it with jq -c '\.\[\]'"):
+        list(read_impressions(source, None, LogParameters(), 1))
+    with pytest.raises(FormatError, match="found an array of them"):
+        list(read_pages(source, Interval(0, 9), CrawlParameters(), Limits(tmp_path)))
