@@ -3,7 +3,9 @@
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
+import orjson
 import polars as pl
 
 from builder.errors import LongEvalError
@@ -17,6 +19,16 @@ from builder.sources import Interval, Source
 from tests.fuzz.mutations import mutate
 
 INTERVAL = Interval(0, 2**40)
+BY_ID = {"address": "https://a.example/works/{id}"}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "log-flags": BY_ID | {"click_form": "flags"},
+    "log-flags-parquet": BY_ID | {"click_form": "flags"},
+    "log-ids": BY_ID | {"click_form": "ids"},
+    "log-sessions": BY_ID | {"columns": ["user", "query", "time", "results", "clicks"]},
+    "crawl-ids": BY_ID,
+    "crawl-html": BY_ID | {"text_format": "html"},
+}
+"""Parameters of kinds that are not read with the defaults."""
 SLOWEST = 10.0
 """Seconds of computing after which an input counts as one that hangs, however busy the machine."""
 
@@ -42,10 +54,26 @@ def seeds(folder: Path) -> dict[str, bytes]:
     hit = b'{"time":1,"user":"u","query":"eau","url":"https://a.example/%d","rank":%d}\n'
     found["log-long-jsonl"] = b"".join(hit % (rank, rank) for rank in (1, 2, 3))
     found["log-yandex"] = b"0\t0\tQ\t17\t0\t1\t2\n0\t3\tC\t2\n1\t0\tQ\t18\t0\t9\n"
+    found |= _by_ids(folder)
     frame = pl.DataFrame({"url": ["https://a.example/"], "timestamp": [1], "text": ["Un texte."]})
     frame.write_parquet(folder / "c.parquet")
     found["crawl-parquet"] = (folder / "c.parquet").read_bytes()
     return found
+
+
+def _by_ids(folder: Path) -> dict[str, bytes]:
+    """Files that name documents by ids, and clicks in other forms; see `SETTINGS`."""
+    page = {"time": 1, "user": "u", "query": "eau", "results": [7, 2, 9], "clicks": [0, 1, 0]}
+    pl.DataFrame([page] * 3).write_parquet(folder / "flags.parquet")
+    paper = {"url": 7, "timestamp": 1, "title": "Eau", "text": "", "content": "<p>De l'eau.</p>"}
+    return {
+        "log-flags": b"".join(orjson.dumps(page) + b"\n" for _ in range(3)),
+        "log-flags-parquet": (folder / "flags.parquet").read_bytes(),
+        "log-ids": b"".join(orjson.dumps(page | {"clicks": [9, 7]}) + b"\n" for _ in range(3)),
+        "log-sessions": b"0,eau,1970-01-01 00:00:05,\"[7, 2]\",\"[('2', 'works')]\"\n" * 3,
+        "crawl-ids": b"".join(orjson.dumps(paper) + b"\n" for _ in range(3)),
+        "crawl-html": b"".join(orjson.dumps(paper) + b"\n" for _ in range(3)),
+    }
 
 
 def _unpacked(path: Path) -> bytes:
@@ -67,10 +95,13 @@ def read(kind: str, data: bytes) -> Ledger | LongEvalError:
         files = [Source(path, "input")]
         common = {"files": files, "interval": INTERVAL, "limits": limits, "progress": Silent()}
         try:
+            given = SETTINGS.get(kind, {})
             if kind.startswith("crawl"):
-                ledger = ingest_crawl(folder / "out", params=CrawlParameters(), **common)  # type: ignore[arg-type]
+                crawl = CrawlParameters.model_validate(given)
+                ledger = ingest_crawl(folder / "out", params=crawl, **common)  # type: ignore[arg-type]
             else:
-                ledger = ingest_log(folder / "out", params=LogParameters(), **common)  # type: ignore[arg-type]
+                log = LogParameters.model_validate(given)
+                ledger = ingest_log(folder / "out", params=log, **common)  # type: ignore[arg-type]
         except LongEvalError as error:
             return error
         ledger.check(kind)
