@@ -21,7 +21,7 @@ def run_bench(quick: bool = False) -> list[Row]:
         snapshots=count,
         documents=300 if quick else 40_000,
         queries=100,
-        impressions=10_000 if quick else 400_000,
+        impressions=5_000 if quick else 400_000,
         seed=5,
     )
     with tempfile.TemporaryDirectory(prefix="bench-adding-") as name:

@@ -67,7 +67,7 @@ def run_bench(quick: bool = False) -> list[Row]:
             rows += bench_archive(write_archive(Path(folder), 1 if quick else 8), runs)
         crawl = write_crawl(Path(folder), 0.03 if quick else 0.5, documents)
         rows += bench_lines(crawl, runs)
-        rows.append(bench_memory(write_crawl(Path(folder), 0.1 if quick else 10.0, documents)))
+        rows.append(bench_memory(write_crawl(Path(folder), 0.05 if quick else 10.0, documents)))
     return rows
 
 

@@ -14,11 +14,14 @@ COMMAND = "from builder.cli import main; main()"
 
 def run_bench(quick: bool = False) -> list[dict[str, object]]:
     """One row for each verb: the least of five runs; of two of a smaller collection where quick."""
-    repeats, documents = (2, 300) if quick else (5, 1500)
+    repeats, documents, impressions = (2, 300, 3000) if quick else (5, 1500, 20_000)
     with tempfile.TemporaryDirectory(prefix="bench-start-") as name:
         folder = Path(name)
         world = Simulation(
-            snapshots=1 if quick else 3, documents=documents, queries=150, impressions=20_000
+            snapshots=1 if quick else 3,
+            documents=documents,
+            queries=150,
+            impressions=impressions,
         )
         builder.simulate(folder / "world", world)
         report = builder.build(folder / "world/workflow.toml", folder / "collection")
