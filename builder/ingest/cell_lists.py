@@ -16,7 +16,7 @@ from builder.ingest.rejects import RejectError
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 WORDS = {"True": True, "False": False}
 PLAIN = rf"{QUOTED}|(?:\d{{1,18}}|True|False|None)(?=[\s,\])])"
-TUPLE = rf"\(\s*(?:{PLAIN})\s*(?:,\s*(?:{PLAIN})\s*)*,?\s*\)"
+TUPLE = rf"\(\s*(?:{PLAIN})(?:\s*,\s*(?:{PLAIN}))*(?:\s*,)?\s*\)"
 PRINTED = re.compile(rf"{PLAIN}|{TUPLE}", re.DOTALL)
 WITHIN = re.compile(PLAIN, re.DOTALL)
 ARRAY = re.compile(rf"{QUOTED}|[^\s,{{}}\"\\][^,{{}}\"\\]*", re.DOTALL)

@@ -12,7 +12,7 @@ from builder.parameters.raw import PLACE
 from builder.replacing import replaced
 
 WITH_SCHEME = r"^\s*[A-Za-z][A-Za-z0-9+.-]*://"
-DOTS = frozenset({".", ".."})
+STEPS = frozenset({".", ".."})
 """Steps within a path, which no escape makes names."""
 
 
@@ -25,12 +25,14 @@ def addresses_of(names: pl.Series, template: str | None) -> pl.Series:
     """
     if template is None:
         return names
-    others = names.str.strip_chars().is_in(["", *DOTS])
-    ids = ~(others | names.str.contains(WITH_SCHEME))
-    found = [template.replace(PLACE, _escaped(name)) for name in names.filter(ids).to_list()]
+    ids = ~names.str.contains(WITH_SCHEME)
+    found = [_address(name, template) for name in names.filter(ids).to_list()]
     return replaced(names, ids, pl.Series(found, dtype=pl.String))
 
 
-def _escaped(name: str) -> str:
+def _address(name: str, template: str) -> str:
     text = name.strip()
-    return quote(text, safe="" if DOTS & set(text.split("/")) else "/")
+    if not text or text in STEPS:
+        return name
+    escaped = quote(text, safe="" if STEPS & set(text.split("/")) else "/")
+    return template.replace(PLACE, escaped)

@@ -279,7 +279,8 @@ def test_numbers_of_another_year_are_not_guessed(tmp_path: Path) -> None:
     _write(tmp_path / "r/task1_longeval_adhoc-queries-snapshot-train.tsv", "a\twater\n")
     with pytest.raises(UsageError, match="which month is this"):
         find_snapshots(tmp_path / "r", "longeval-sci")
-    _write(tmp_path / "s/snapshot-1/documents/a.jsonl", page)
+    _write(tmp_path / "longeval_sci_2026/s/snapshot-1/documents/a.jsonl", page)
+    (tmp_path / "longeval_sci_2026/s").rename(tmp_path / "s")
     with pytest.raises(UsageError, match="which month is this"):
         find_snapshots(tmp_path / "s", "longeval-sci")
 

@@ -105,3 +105,11 @@ def test_a_table_written_by_pandas(tmp_path: Path) -> None:
     pages = [row for batch in batches for row in batch.to_pylist()]
     assert [page["results"] for page in pages] == [urls] * 4
     assert [page["clicks"] for page in pages] == [[1], [1, 2], [2], [2]]
+
+
+def test_a_tuple_without_an_end_takes_no_longer_than_one_with_it() -> None:
+    """A million spaces: a pattern that tries them twice over would take hours."""
+    for cell in ("[('a'" + " " * 10**6, "[('a'," + "'b', " * 10**5, "[(" + "1," * 10**5 + ";"):
+        with pytest.raises(RejectError, match="bad_list"):
+            split_list(cell, " ")
+    assert split_list("[('a'" + " " * 10**6 + ")]", " ") == [["a"]]

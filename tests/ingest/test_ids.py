@@ -40,7 +40,7 @@ def test_an_id_becomes_an_address_and_an_address_stays_one() -> None:
         "https://core.example/works/a%20b%26c%3Fd%23e",
         "https://core.example/works/%C3%A9t%C3%A9",
     ]
-    others = ["https://a.example/1", "ftp://a.example/1", "", " ", ".", "..", None]
+    others = ["https://a.example/1", "ftp://a.example/1", "", " ", "\x1c", ".", " .. ", None]
     assert _addresses(*others) == others
     assert _addresses("12", "x", template=None) == ["12", "x"]
 

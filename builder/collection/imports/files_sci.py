@@ -56,7 +56,7 @@ def find_sci(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
         UsageError: nothing says the month of a file.
     """
     found: dict[str, ReleasedSnapshot] = {}
-    numbered = NUMBERED if _is_of_2026(files) else {}
+    numbered = NUMBERED if _is_of_2026(root, files) else {}
     everywhere: list[Path] = []
     for path in files:
         kind = _kind(path)
@@ -82,10 +82,11 @@ def find_sci(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
     return found
 
 
-def _is_of_2026(files: list[Path]) -> bool:
-    """Whether a release is that of 2026, as folders of papers say, or names of other files."""
-    years = {year for path in files for year in YEAR.findall(path.as_posix())}
-    return years == {"2026"} if years else any(ADHOC in path.name for path in files)
+def _is_of_2026(root: Path, files: list[Path]) -> bool:
+    """Whether the latest release is that of 2026, as folders of papers or other names say."""
+    names = [root.resolve().name, *(path.relative_to(root).as_posix() for path in files)]
+    years = {year for name in names for year in YEAR.findall(name)}
+    return max(years) == "2026" if years else any(ADHOC in path.name for path in files)
 
 
 def _kind(path: Path) -> str | None:
