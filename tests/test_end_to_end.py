@@ -177,8 +177,7 @@ def test_a_click_parameter_runs_only_what_depends_on_it(copy: tuple[Path, Path])
     assert "clicks" in stages
     assert not stages & {"topics", "log", "crawl", "select", "shown", "documents"}
     assert stages <= {name.split()[0] for name in ran(planned)}
-    findings = {finding.check for finding in builder.validate(root)}
-    assert findings == {"LB227"}  # without pages that nobody clicked, scores are above the cuts
+    assert builder.validate(root) == []
 
 
 def test_part_of_a_build(world: Path, tmp_path: Path) -> None:
