@@ -179,6 +179,28 @@ def test_priors_follow_clicks_or_stay() -> None:
     assert Prior(1, 3, 0.2, 9).strength == 4
 
 
+def test_pairs_with_the_same_counts_pass_a_cut_together() -> None:
+    """200 pairs with one click in six score .148 under one prior, and .156 under another."""
+
+    def pairs(alpha: float, beta: float) -> Rows:
+        counts = [(1, 6)] * 200 + [(0, 6), (3, 6), (0, 9), (5, 9)]
+        scores = [(c, e, (c + alpha) / (e + alpha + beta)) for c, e in counts]
+        return [
+            qrel(
+                "eau", f"p{n}", int(a >= 0.15), clicks=c, examinations=e, attractiveness=a, score=a
+            )
+            for n, (c, e, a) in enumerate(scores)
+        ]
+
+    before, after = pairs(0.40, 3.06), pairs(0.48, 3.01)
+    outcome = grading.grade_shares_follow_clicks(asking([], [], (before, after)))
+    assert outcome.found is False
+    assert "scores are made and cut by the same rules" in outcome.evidence
+    unscored = [row | {"score": None} for row in before]
+    outcome = grading.grade_shares_follow_clicks(asking([], [], (unscored, after)))
+    assert outcome.found is True
+
+
 def test_few_pairs_cannot_tell_how_strong_a_prior_is() -> None:
     before, after = scored(1, 1, most=2), scored(4, 4, most=2)
     assert scoring.priors_stand(asking([], [], (before, after))).found is False

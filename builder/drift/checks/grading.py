@@ -2,8 +2,9 @@
 
 A grade is a step function of a score, and within a snapshot the steps can be bounded from the
 qrels. Bounds that exclude each other prove another rule: no behaviour of users brings them about.
-Where a collection gives no scores, a jump of grade shares on the same pairs is held against the
-clicks on those pairs.
+Where a collection gives no scores, or none whose rule can be read back, a jump of grade shares on
+the same pairs is held against the clicks on those pairs. With scores it proves nothing: a few
+clicks move a prior, and all pairs with the same counts pass a cut together.
 """
 
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import duckdb
 
 from builder.drift.checks.outcome import Check, Outcome, percent, row, unknown
+from builder.drift.checks.scoring import priors_stand
 from builder.drift.judgements import agreement
 from builder.drift.statistics import share
 
@@ -117,8 +119,11 @@ def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome
         return Outcome(None, f"{says}, and there are no clicks to hold against them", numbers)
     rates = [numbers[f"clicks_{s}"] / numbers[f"examinations_{s}"] for s in ("from", "to")]
     says += f", while {percent(rates[0])} and {percent(rates[1])} of examinations were clicks"
-    found = _alike(rates[0], rates[1])
-    return Outcome(found, f"{says}: grading changed, users did not" if found else says, numbers)
+    if not _alike(rates[0], rates[1]):
+        return Outcome(False, says, numbers)
+    if cuts_stand(connection).found is False and priors_stand(connection).found is False:
+        return Outcome(False, f"{says}; scores are made and cut by the same rules", numbers)
+    return Outcome(True, f"{says}: grading changed, users did not", numbers)
 
 
 def _alike(before: float, after: float) -> bool:
