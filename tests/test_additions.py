@@ -134,12 +134,8 @@ CHECKS = (Check("LB290", "queries are short", "note", "a rule of ours", "shorten
 ''',
         "builder/collection/checks/__init__.py",
         {
-            "import contents, defects, files, references,": (
-                "import contents, defects, files, longest, references,"
-            ),
-            "references, releases, defects, contents)": (
-                "references, releases, defects, contents, longest)"
-            ),
+            "    labels,\n": "    labels,\n    longest,\n",
+            "releases, defects, labels, contents)": "releases, defects, labels, contents, longest)",
         },
         """
 from builder.collection.checks import CHECKS

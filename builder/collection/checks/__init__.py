@@ -5,7 +5,15 @@ of its check; ids are never reused. `LB0xx` are about files, `LB1xx` about table
 refer to, `LB2xx` about the defects that published collections had.
 """
 
-from builder.collection.checks import contents, defects, files, labels, references, releases, tables
+from builder.collection.checks import (
+    contents,
+    defects,
+    files,
+    labels,
+    references,
+    releases,
+    tables,
+)
 from builder.collection.checks.finding import Check, Finding, Severity
 from builder.collection.checks.reading import Reading
 
