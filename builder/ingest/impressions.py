@@ -71,13 +71,7 @@ def read_impressions(
     """
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind == "jsonl":
-        check_lines(source)
-    if kind == "jsonl" and has_long_objects(source, params):
-        yield from _long(objects(source, params), interval, params)
-    elif kind == "jsonl":
-        work = partial(read_lines, interval=interval, params=params)
-        chunks = read_chunks(source, params.max_line_bytes, CHUNK)
-        yield from in_order(work, chunks, threads)
+        yield from _json(source, interval, params, threads)
     elif kind == "parquet":
         yield from _parquet(source, interval, params, threads)
     elif kind in DELIMITERS:
@@ -152,6 +146,18 @@ def _checked(piece: list[Offered], interval: Interval | None, params: LogParamet
         except RejectError as reject:
             rejects.append((number, str(reject)))
     return Records([as_batch(impressions)], rejects)
+
+
+def _json(
+    source: Source, interval: Interval | None, params: LogParameters, threads: int
+) -> Iterator[Records]:
+    check_lines(source)
+    if has_long_objects(source, params):
+        yield from _long(objects(source, params), interval, params)
+    else:
+        work = partial(read_lines, interval=interval, params=params)
+        chunks = read_chunks(source, params.max_line_bytes, CHUNK)
+        yield from in_order(work, chunks, threads)
 
 
 def _table(

@@ -20,9 +20,8 @@ from builder.ingest.lines import Chunk
 from builder.ingest.nested import inner
 from builder.parameters import LogFields, LogParameters
 
-LISTS = ("results", "clicks")
-INSIDE = {"url": "results", "click_time": "clicks"}
-"""Fields of objects whose types differ between logs, and the lists that these are in."""
+INSIDE = {"results": "url", "clicks": "click_time"}
+"""The lists, and the field of their objects whose type differs between logs."""
 NAMES = {str: pa.string(), int: pa.int64()}
 RESULT = {"rank": pa.int64(), "clicked": pa.bool_()}
 """What a result that is an object has beside its URL; where `clicked` is a number, lines are read
@@ -35,17 +34,17 @@ LOOKED_AT = 64
 def layout_of(chunk: Chunk, params: LogParameters) -> Layout | None:
     """The columns that the first lines show; None where they are not those of columns."""
     fields = params.fields
-    seen: dict[str, set[type]] = {name: set() for name in (*OWN, *INSIDE)}
+    seen: dict[str, set[type]] = {name: set() for name in (*OWN, *INSIDE.values())}
     others: set[str] = set()
     for record in first_records(chunk):
         others |= record.keys() - {getattr(fields, name).partition(".")[0] for name in OWN}
         for name in OWN:
             value = pick(record, getattr(fields, name))
-            items = value if name in LISTS and isinstance(value, list) else [value]
+            items = value if name in INSIDE and isinstance(value, list) else [value]
             seen[name] |= {type(item) for item in items if item is not None}
-            for inside, outer in INSIDE.items():
-                if name == outer:
-                    seen[inside] |= _types_in(items, getattr(fields, inside))
+            if name in INSIDE:
+                inside = INSIDE[name]
+                seen[inside] |= _types_in(items, getattr(fields, inside))
     time, moment = (common_type(seen[name], TIMES) for name in ("time", "click_time"))
     user, url = (common_type(seen[name], NAMES) for name in ("user", "url"))
     of_click = {"rank": pa.int64(), "time": moment or pa.null()}
@@ -145,7 +144,8 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
         clicks = ranks_of(clicks, pc.struct_field(pc.list_flatten(clicks), "time"), params)
     if pa.types.is_struct(results.type.value_type):
         results, clicks = _of_objects(results, clicks, told)
-    results = lists_of(lengths(results), pc.list_flatten(results).cast(pa.string()))
+    if pa.types.is_integer(results.type.value_type):
+        results = lists_of(lengths(results), pc.list_flatten(results).cast(pa.string()))
     return pa.record_batch([time, user.cast(pa.string()), query, results, clicks], names=OWN)
 
 

@@ -112,13 +112,12 @@ def _first_time(
 
 def _first_text(columns: pa.RecordBatch, names: Names) -> pa.Array:
     """The first text of each row that is not empty, else the first that there is."""
-    first, *others = (columns[name] for name in names.texts)
-    if not others or (not first.null_count and pc.min(pc.binary_length(first)).as_py() != 0):
+    texts = [columns[name] for name in names.texts]
+    first = texts[0]
+    if len(texts) == 1 or (not first.null_count and pc.min(pc.binary_length(first)).as_py() != 0):
         return first
-    full = [
-        pc.if_else(pc.equal(pc.binary_length(text), 0), None, text) for text in (first, *others)
-    ]
-    return pc.coalesce(*full, first, *others)
+    full = [pc.if_else(pc.equal(pc.binary_length(text), 0), None, text) for text in texts]
+    return pc.coalesce(*full, *texts)
 
 
 def _singly(

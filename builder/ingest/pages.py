@@ -65,9 +65,11 @@ def read_pages(
         FormatError: the file cannot be opened, or is a Parquet file without the columns.
     """
     head = first_bytes(source, len(WARC))
-    check_lines(source)
     is_parquet = head.startswith(PARQUET)
-    if head == WARC or (not head and WARC_NAME in source.path.name):
+    is_archive = head == WARC or (not head and WARC_NAME in source.path.name)
+    if not (is_parquet or is_archive):
+        check_lines(source)
+    if is_archive:
         yield from _one_by_one(read_warc(source, params, limits), interval, params)
     elif params.text_format == "html":
         records = (_read_parquet if is_parquet else _read_lines)(source, params)

@@ -231,13 +231,16 @@ def _science_of_2026(root: Path) -> Path:
         if "fulltext" in folder:
             page["fullText"] = "Very wet."
         _write(root / folder / "documents/documents_1.jsonl", json.dumps(page) + "\n")
-    adhoc = root / "task1_longeval_adhoc"
-    _write(adhoc.with_name(f"{adhoc.name}-queries-snapshot-train.tsv"), "a\twater\n")
-    _write(adhoc.with_name(f"{adhoc.name}-queries-snapshot-test.tsv"), "b\tsalt\n")
-    _write(adhoc.with_name(f"{adhoc.name}-qrels-snapshot-train-raw.txt"), "a 0 11 1\n")
-    _write(adhoc.with_name(f"{adhoc.name}-qrels-snapshot-train-dctr.txt"), "a 0 11 2\n")
-    _write(root / "06-08/qrels-snapshot-2-raw.txt", "b 0 11 1\n")
-    _write(root / "task3_longeval_usim-sessions-train.csv", "1,u,0,water\n")
+    files = {
+        "task1_longeval_adhoc-queries-snapshot-train.tsv": "a\twater\n",
+        "task1_longeval_adhoc-queries-snapshot-test.tsv": "b\tsalt\n",
+        "task1_longeval_adhoc-qrels-snapshot-train-raw.txt": "a 0 11 1\n",
+        "task1_longeval_adhoc-qrels-snapshot-train-dctr.txt": "a 0 11 2\n",
+        "06-08/qrels-snapshot-2-raw.txt": "b 0 11 1\n",
+        "task3_longeval_usim-sessions-train.csv": "1,u,0,water\n",
+    }
+    for name, text in files.items():
+        _write(root / name, text)
     return root
 
 
