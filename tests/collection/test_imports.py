@@ -22,14 +22,10 @@ from builder.keys import doc_id, key64, query_id
 from builder.resources import Limits
 from builder.trec import in_stable_ids, read_run
 from builder.trec.released import plain_number
+from tests.collection.releases import write
 
 TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<DOCID>{id}</DOCID>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
 TRAIN = "nested/release_2025_p1/French/LongEval Train Collection"
-
-
-def _write(path: Path, data: str | bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data if isinstance(data, bytes) else data.encode())
 
 
 def _import(release: Path, layout: str, folder: Path) -> ImportReport:
@@ -46,19 +42,19 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     queries = (
         'no tab here\n1\teau  potable\r\n2\t"crêpes ""bretonnes"""\n3\tEau potable\n\n4\tvide\n'
     )
-    _write(home / "queries/2022-06_queries.txt", queries.encode() + b"5\t\xff\n6\t \n1\tautre\n")
+    write(home / "queries/2022-06_queries.txt", queries.encode() + b"5\t\xff\n6\t \n1\tautre\n")
     qrels = "1 0 11 2\n1 0 11 2\n1 0 12 1\n3 0 11 0\n3 0 12 1\n2 0 doc13 0\n9 0 14 1\n"
     qrels += "1 0 11\n1 0 12 7\n"
-    _write(home / "qrels/2022-06_fr/qrels_processed.txt", qrels)
+    write(home / "qrels/2022-06_fr/qrels_processed.txt", qrels)
     first = "".join(TREC.format(id=f"doc{n}", text=f"Page {n}.\nSuite.") for n in (11, 12))
     first += TREC.format(id="doc11", text="Page 11.\nSuite.") + TREC.format(
         id="doc12", text="Autre."
     )
-    _write(home / "Trec/2022-06_fr/collector_kodicare_1.txt.trec", first.replace("\n", "\r\n"))
+    write(home / "Trec/2022-06_fr/collector_kodicare_1.txt.trec", first.replace("\n", "\r\n"))
     second = TREC.format(id="13", text="Sans préfixe.") + TREC.format(id="doc14", text="")
     second += "<DOC>\n<TEXT>\nx\n</TEXT>\n</DOC>\n<DOC>\n<DOCNO>doc15</DOCNO>\n<TEXT>\nsans fin"
-    _write(home / "Trec/2022-06_fr/sub/part.jsonl.gz", gzip.compress(second.encode()))
-    _write(home / "Trec/2022-06_fr/metadata.json", "{}")
+    write(home / "Trec/2022-06_fr/sub/part.jsonl.gz", gzip.compress(second.encode()))
+    write(home / "Trec/2022-06_fr/metadata.json", "{}")
     database = root / "nested/release_2025_p1/French/collection_db.db"
     with sqlite3.connect(database) as connection:
         connection.execute("CREATE TABLE mapping (id INTEGER PRIMARY KEY, url TEXT)")
@@ -140,7 +136,7 @@ def test_runs_in_the_ids_of_the_release_are_scored(web: Path, tmp_path: Path) ->
         "2 Q0 13 1 1 x",
         "x Q0 y 1 1 x",
     ]
-    _write(tmp_path / "run", "\n".join(lines) + "\n")
+    write(tmp_path / "run", "\n".join(lines) + "\n")
     found = in_stable_ids(read_run(tmp_path / "run", None), qrels.parent).ranking
     key = query_id(key64("eau potable"))
     ranked = [doc_id(key64(f"https://a.example/{n}")) for n in (12, 11)]
@@ -153,8 +149,8 @@ def test_runs_in_the_ids_of_the_release_are_scored(web: Path, tmp_path: Path) ->
 
 def test_queries_and_judgements_alone(tmp_path: Path) -> None:
     for name, judged in (("2022-06", "1 0 5 2\n2 0 6 0\n"), ("2022-07", "1 0 5 1\n")):
-        _write(tmp_path / f"r/{name}_queries.txt.gz", gzip.compress(b"1\teau\n2\tpain\n"))
-        _write(tmp_path / f"r/{name}_qrels.txt", judged)
+        write(tmp_path / f"r/{name}_queries.txt.gz", gzip.compress(b"1\teau\n2\tpain\n"))
+        write(tmp_path / f"r/{name}_qrels.txt", judged)
     report = _import(tmp_path / "r", "longeval-web", tmp_path)
     collection = builder.open_collection(report.version)
     assert collection.snapshots == ("2022-06", "2022-07")
@@ -169,20 +165,20 @@ def test_the_release_of_2023(tmp_path: Path) -> None:
     for folder, month in (("publish", "0622"), ("test-collection/A-Short-July", "0722")):
         for language, text in (("French", "Une page."), ("English", "A page.")):
             home = root / folder / language
-            _write(
+            write(
                 home / "Documents/Trec/collector_kodicare_1.txt",
                 TREC.format(id=f"doc{month}00100001", text=text),
             )
             array = [{"id": f"doc{month}00100001", "contents": "wrong, TREC is read"}]
-            _write(home / "Documents/Json/collector_kodicare_1.txt.json", json.dumps(array))
+            write(home / "Documents/Json/collector_kodicare_1.txt.json", json.dumps(array))
             names = ("train", "heldout") if folder == "publish" else ("test07",)
             for number, name in enumerate(names):
-                _write(home / f"Queries/{name}.tsv", f"q{month}{number}\t{text} {number}\n")
-        _write(root / folder / "French/urls.txt", f"doc{month}00100001\thttps://a.example/page\n")
-    _write(root / "publish/French/Qrels/train.txt", "q06220 0 doc062200100001 2\n")
+                write(home / f"Queries/{name}.tsv", f"q{month}{number}\t{text} {number}\n")
+        write(root / folder / "French/urls.txt", f"doc{month}00100001\thttps://a.example/page\n")
+    write(root / "publish/French/Qrels/train.txt", "q06220 0 doc062200100001 2\n")
     judged = root / "longeval-relevance-judgements"
-    _write(judged / "heldout-test.txt", "q06221 0 doc062200100001 0\n")
-    _write(judged / "a-short-july.txt", "q07220 0 doc072200100001 1\n")
+    write(judged / "heldout-test.txt", "q06221 0 doc062200100001 0\n")
+    write(judged / "a-short-july.txt", "q07220 0 doc072200100001 1\n")
     report = _import(root, "longeval-2023", tmp_path)
     collection = builder.open_collection(report.version)
     assert collection.snapshots == ("2022-06", "2022-07")
@@ -199,7 +195,7 @@ def test_the_release_of_2023(tmp_path: Path) -> None:
 
 
 def test_months_must_be_said(tmp_path: Path) -> None:
-    _write(tmp_path / "r/C-Later/French/Queries/test.tsv", "q1\teau\n")
+    write(tmp_path / "r/C-Later/French/Queries/test.tsv", "q1\teau\n")
     with pytest.raises(UsageError, match="which month is this"):
         find_snapshots(tmp_path / "r", "longeval-2023")
     with pytest.raises(UsageError, match="no snapshot in layout longeval-web"):
@@ -240,7 +236,7 @@ def test_the_broken_release_of_june(shared: Path, tmp_path: Path) -> None:
     for name, suffix in (("broken", "_broken_release"), ("repaired", "")):
         for kind in ("queries", "qrels"):
             data = (folder / f"2022-06_{kind}{suffix}.txt.gz").read_bytes()
-            _write(tmp_path / name / f"2022-06_{kind}.txt.gz", data)
+            write(tmp_path / name / f"2022-06_{kind}.txt.gz", data)
         reports[name] = _import(tmp_path / name, "longeval-web", tmp_path / f"{name}-out")
     broken = validate(reports["broken"].version)
     found = {(f.check, f.count) for f in broken}
