@@ -22,7 +22,8 @@ from schemas import Contract
 
 ROWS_PER_GROUP = 122_880
 TEXT_BYTES_PER_GROUP = 16 * 2**20
-COMPRESSION_LEVEL = 3
+COMPRESSION = {"zstd": 3, "lz4": None}
+"""Levels of compression: lz4 for text that the next stage alone reads, three times as quick."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class TableWriter:
         contract: Columns and types; batches are cast to them.
         rows_per_group: Most rows in a row group.
         bytes_per_group: Most bytes in a row group, for tables that hold text.
+        compression: One of `COMPRESSION`.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class TableWriter:
         *,
         rows_per_group: int = ROWS_PER_GROUP,
         bytes_per_group: int = TEXT_BYTES_PER_GROUP,
+        compression: str = "zstd",
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.rows = 0
@@ -115,7 +118,10 @@ class TableWriter:
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="table")
         self._writing: Future[None] | None = None
         self._writer = pq.ParquetWriter(
-            path, self._schema, compression="zstd", compression_level=COMPRESSION_LEVEL
+            path,
+            self._schema,
+            compression=compression,
+            compression_level=COMPRESSION[compression],
         )
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:

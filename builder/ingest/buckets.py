@@ -8,6 +8,7 @@ batch for each bucket, so that a range is read from a few places of a few files.
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -46,12 +47,23 @@ class _Spill(NamedTuple):
             return [pl.DataFrame(reader.get_batch(place)) for place in found]
 
 
+class _Held(NamedTuple):
+    """Rows of each bucket in memory: those that came after the last spill."""
+
+    rows: dict[int, pl.DataFrame]
+
+    def read(self, numbers: Sequence[int]) -> list[pl.DataFrame]:
+        """The rows of some buckets; they are let go."""
+        return [self.rows.pop(number) for number in numbers if number in self.rows]
+
+
 class Buckets:
     """Rows in key ranges.
 
     Args:
         folder: Scratch folder for spilled rows.
-        most_bytes: Bytes held before rows are spilled, and that a range may have.
+        most_bytes: Bytes held before rows are spilled, and that a range may have. Half of them are
+            spilled beside the work that makes the other half.
         shift: Which bits of the key make a bucket.
     """
 
@@ -61,45 +73,57 @@ class Buckets:
         self._shift = shift
         self._frames: list[pl.DataFrame] = []
         self._held = 0
-        self._spills: list[_Spill] = []
+        self._spills: list[_Spill | _Held] = []
         self._spilled = [0] * BUCKETS
+        self._beside = ThreadPoolExecutor(1, thread_name_prefix="buckets")
+        self._spilling: Future[None] | None = None
 
     def add(self, rows: pl.DataFrame) -> None:
         """Put rows into their buckets; column `key` (UInt64) tells which."""
         self._frames.append(rows)
         self._held += int(rows.estimated_size())
-        if self._held > self._most:
-            self._spill()
+        if self._held > self._most // 2:
+            self._let_go()
 
-    def _spill(self) -> None:
-        if not self._frames:
-            return
+    def _let_go(self) -> None:
+        """Spill what is held, once what was let go before is written."""
+        self._wait()
+        frames, self._frames, self._held = self._frames, [], 0
+        if frames:
+            self._spilling = self._beside.submit(self._spill, frames)
+
+    def _wait(self) -> None:
+        """Wait for the rows that are being written."""
+        spilling, self._spilling = self._spilling, None
+        if spilling is not None:
+            spilling.result()
+
+    def _spill(self, frames: list[pl.DataFrame]) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         spill = _Spill(self._folder / f"{len(self._spills):06d}.arrow", {})
-        schema = self._frames[0].to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+        schema = frames[0].to_arrow(compat_level=pl.CompatLevel.oldest()).schema
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with (
             pa.OSFile(str(spill.path), "wb") as file,
             pa.ipc.new_file(file, schema, options=options) as writer,
         ):
-            for number, rows in self._by_bucket():
+            for number, rows in self._by_bucket(frames):
                 table = rows.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
                 writer.write_table(table)
                 spill.batches[number] = len(spill.batches)
                 self._spilled[number] += int(rows.estimated_size())
         self._spills.append(spill)
 
-    def _by_bucket(self) -> Iterator[tuple[int, pl.DataFrame]]:
-        """The rows held in memory, bucket by bucket; they are let go."""
-        rows = pl.concat(self._frames, rechunk=False)
-        self._frames, self._held = [], 0
+    def _by_bucket(self, frames: list[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Rows bucket by bucket; the frames are let go."""
+        rows = pl.concat(frames, rechunk=False)
+        frames.clear()
         numbers = rows.select(bucket_of(self._shift).alias("bucket"))["bucket"]
-        order = np.argsort(numbers.to_numpy(), kind="stable")
+        ordered = rows[np.argsort(numbers.to_numpy(), kind="stable")]
         counts = numbers.value_counts().sort("bucket")
         start = 0
         for number, count in counts.iter_rows():
-            if count:
-                yield number, rows[order[start : start + count]]
+            yield number, ordered[start : start + count]
             start += count
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
@@ -110,22 +134,33 @@ class Buckets:
 
     def clear(self) -> None:
         """Let go of all rows; to be called once every range was read."""
+        self._beside.shutdown()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._frames, self._held = [], 0
         self._spills, self._spilled = [], [0] * BUCKETS
 
     def ranges(self) -> Iterator[Load]:
         """What reads each range, in order of ranges."""
+        self._wait()
         if not self._spills:
             yield from self._held_range()
             return
-        self._spill()
+        self._hold_last()
         numbers = [number for number in range(BUCKETS) if self._spilled[number]]
         for large, group in groupby(numbers, self._is_large):
             if large:
                 yield from self._parted(group)
             else:
                 yield from self._joined(group)
+
+    def _hold_last(self) -> None:
+        """Put what came after the last spill into buckets; it stays in memory."""
+        frames, self._frames, self._held = self._frames, [], 0
+        if frames:
+            last = dict(self._by_bucket(frames))
+            self._spills.append(_Held(last))
+            for number, rows in last.items():
+                self._spilled[number] += int(rows.estimated_size())
 
     def _is_large(self, number: int) -> bool:
         return self._spilled[number] > self._most and self._shift > 0

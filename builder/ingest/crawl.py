@@ -123,7 +123,8 @@ class _Parts:
         self._writer = self._open()
 
     def _open(self) -> TableWriter:
-        return TableWriter(self._folder / f"part-{self._number:05d}.parquet", Pages)
+        path = self._folder / f"part-{self._number:05d}.parquet"
+        return TableWriter(path, Pages, compression="lz4")
 
     def write(self, pages: pl.DataFrame) -> None:
         """Append pages whose keys are greater than those before."""
