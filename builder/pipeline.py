@@ -82,7 +82,7 @@ STAGES = (
     ),
     Stage(
         "log",
-        "8",
+        "9",
         Scope.SNAPSHOT,
         ingest_log,
         reads=(raw("files", lambda w, key: w.snapshot(key).log),),
@@ -93,7 +93,7 @@ STAGES = (
     ),
     Stage(
         "crawl",
-        "8",
+        "9",
         Scope.SNAPSHOT,
         ingest_crawl,
         reads=(raw("files", lambda w, key: w.snapshot(key).crawl),),
@@ -178,7 +178,7 @@ STAGES = (
     ),
     Stage(
         "documents",
-        "2",
+        "3",
         Scope.SNAPSHOT,
         gather,
         reads=(
@@ -253,7 +253,7 @@ STAGES = (
     ),
     Stage(
         "translate",
-        "2",
+        "3",
         Scope.SNAPSHOT,
         translate,
         reads=(

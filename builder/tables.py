@@ -98,6 +98,7 @@ class TableWriter:
         rows_per_group: Most rows in a row group.
         bytes_per_group: Most bytes in a row group, for tables that hold text.
         compression: One of `COMPRESSION`.
+        has_dictionaries: Whether values that repeat are written once; hashes hardly do.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class TableWriter:
         rows_per_group: int = ROWS_PER_GROUP,
         bytes_per_group: int = TEXT_BYTES_PER_GROUP,
         compression: str = "zstd",
+        has_dictionaries: bool = True,
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.rows = 0
@@ -122,6 +124,7 @@ class TableWriter:
             self._schema,
             compression=compression,
             compression_level=COMPRESSION[compression],
+            use_dictionary=has_dictionaries,
         )
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -23,7 +24,7 @@ ROWS = pl.DataFrame(
 )
 
 
-def _written(folder: Path, sizes: list[int], **limits: int) -> tuple[str, list[int]]:
+def _written(folder: Path, sizes: list[int], **limits: Any) -> tuple[str, list[int]]:
     path = folder / "t.parquet"
     with TableWriter(path, LogUrls, **limits) as writer:
         start, turn = 0, 0
@@ -62,6 +63,19 @@ def test_row_groups_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
 def test_a_row_larger_than_a_group_is_written(tmp_path: Path) -> None:
     _, groups = _written(tmp_path, [300], bytes_per_group=1)
     assert groups == [1] * 300
+
+
+@pytest.mark.parametrize(("name", "stored"), [("zstd", "ZSTD"), ("lz4", "LZ4")])
+@pytest.mark.parametrize("has_dictionaries", [False, True])
+def test_how_columns_are_stored(
+    tmp_path: Path, name: str, stored: str, has_dictionaries: bool
+) -> None:
+    _written(tmp_path, [300], compression=name, has_dictionaries=has_dictionaries)
+    group = pq.read_metadata(tmp_path / "t.parquet").row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    assert {column.compression for column in columns} == {stored}
+    assert {column.has_dictionary_page for column in columns} == {has_dictionaries}
+    assert pl.read_parquet(tmp_path / "t.parquet").equals(ROWS)
 
 
 def test_write_frame_sorts_and_casts(tmp_path: Path) -> None:

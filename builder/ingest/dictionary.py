@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builder.errors import DataError
@@ -22,7 +23,7 @@ from builder.ingest.texts import url_keys, without_credentials
 from builder.keys import fold_texts, key64
 from builder.resources import Limits
 from builder.sorting import Flags, Keys
-from builder.tables import write_query
+from builder.tables import ROWS_PER_GROUP, TableWriter, write_query
 from schemas import LogQueries, LogUrls
 
 MOST_REMEMBERED = 4_000_000
@@ -34,20 +35,18 @@ ENGINE_SHARE = 0.1
 WRITING_SHARE = 0.35
 """Part of the memory for the engine that sorts what was seen, beside another one."""
 
-QUERIES = "SELECT DISTINCT surface, query, text, folded FROM seen ORDER BY surface, text"
+QUERIES = "SELECT DISTINCT surface, query, text, folded FROM queries ORDER BY surface, text"
 URLS = """
-SELECT doc, url_key, min(url) AS url FROM seen GROUP BY doc, url_key ORDER BY doc, url_key
+SELECT doc, min(url_key) AS url_key, min(url) AS url, max(url_key) AS other
+FROM urls GROUP BY doc ORDER BY doc
 """
 QUERY_CLASH = """
-SELECT min(text), max(text) FROM seen GROUP BY surface HAVING min(text) <> max(text)
+SELECT min(text), max(text) FROM queries GROUP BY surface HAVING min(text) <> max(text)
 UNION ALL
-SELECT min(folded), max(folded) FROM seen GROUP BY query HAVING min(folded) <> max(folded)
+SELECT min(folded), max(folded) FROM queries GROUP BY query HAVING min(folded) <> max(folded)
 LIMIT 1
 """
-URL_CLASH = """
-SELECT min(url_key), max(url_key) FROM seen GROUP BY doc HAVING min(url_key) <> max(url_key)
-LIMIT 1
-"""
+CLASH = "two different strings of a log have one key: {}"
 
 _QUERY_COLUMNS = pa.schema(
     {"surface": pa.uint64(), "query": pa.uint64(), "text": pa.string(), "folded": pa.string()}
@@ -61,7 +60,7 @@ class _Spill:
     def __init__(self, path: Path, columns: pa.Schema) -> None:
         self.path = path
         self._columns = columns
-        self._writer = pq.ParquetWriter(path, columns, compression="zstd")
+        self._writer = pq.ParquetWriter(path, columns, compression="lz4", use_dictionary=False)
 
     def add(self, columns: list[pa.Array], kept: Flags) -> None:
         """Write some rows of columns down."""
@@ -89,6 +88,17 @@ class Looked(NamedTuple):
     new: Flags
     texts: pa.Array
     made: Keys | None = None
+
+
+def _check_urls(batch: pa.RecordBatch) -> None:
+    """Make sure that there is one URL key for each document key.
+
+    Raises:
+        DataError: there are two.
+    """
+    clash = batch.filter(pc.not_equal(batch["url_key"], batch["other"]))
+    for row in clash.select(["url_key", "other"]).to_pylist():
+        raise DataError(CLASH.format(tuple(row.values())))
 
 
 class Dictionary:
@@ -195,16 +205,16 @@ class Dictionary:
             DataError: two different strings have one key.
         """
         with self._limits.connect(WRITING_SHARE) as connection:
-            for spill, clash, sql, name, contract in (
-                (self._query_spill, QUERY_CLASH, QUERIES, "log_queries", LogQueries),
-                (self._url_spill, URL_CLASH, URLS, "log_urls", LogUrls),
-            ):
+            for spill in (self._query_spill, self._url_spill):
                 spill.close()
-                connection.read_parquet(str(spill.path)).create_view("seen")
-                if found := connection.execute(clash).fetchall():
-                    raise DataError(f"two different strings of a log have one key: {found[0]}")
-                write_query(connection, sql, out / f"{name}.parquet", contract)
-                connection.execute("DROP VIEW seen")
+                connection.read_parquet(str(spill.path)).create_view(spill.path.stem)
+            if found := connection.execute(QUERY_CLASH).fetchall():
+                raise DataError(CLASH.format(found[0]))
+            write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)
+            with TableWriter(out / "log_urls.parquet", LogUrls) as table:
+                for batch in connection.sql(URLS).to_arrow_reader(ROWS_PER_GROUP):
+                    _check_urls(batch)
+                    table.write(batch)
 
     def __enter__(self) -> Self:
         self._engine = self._opened.enter_context(self._limits.connect(ENGINE_SHARE))

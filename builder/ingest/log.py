@@ -73,7 +73,8 @@ def ingest_log(
         conduct = Conduct(staging, params, limits)
         for reason, place, record in conduct.left_out:
             rejects.add(reason, file=files[place].name, line=record)
-        with TableWriter(out / "impressions.parquet", Impressions) as table:
+        path = out / "impressions.parquet"
+        with TableWriter(path, Impressions, has_dictionaries=False) as table:
             for batch in conduct.kept():
                 table.write(batch)
         written.result()

@@ -16,9 +16,9 @@ import pyarrow as pa
 from builder.errors import DataError
 from builder.sorting import Flags, Keys, repeats
 
-MD5 = "SELECT unhex(md5(text)) AS digest FROM texts"
+MD5 = "SELECT md5_number(text) AS digest FROM texts"
 KEYED = "SELECT unhex(substr(sha256($secret || text), 1, 32)) AS digest FROM texts"
-DIGEST = pa.binary(16)
+DIGEST_BYTES = 16
 MOST_RECENT = 2**18
 """Keys that are held apart before they go to the others."""
 
@@ -55,11 +55,12 @@ def _halves(
     texts: pa.Array, connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, str]
 ) -> Halves:
     connection.register("texts", pa.table({"text": texts}))
-    digests = connection.sql(sql, params=values).to_arrow_table()["digest"].cast(DIGEST).chunks
+    found = connection.sql(sql, params=values).to_arrow_table()["digest"]
     connection.unregister("texts")
+    digests = found if pa.types.is_decimal(found.type) else found.cast(pa.binary(DIGEST_BYTES))
     parts = [
-        np.frombuffer(part.buffers()[1], ">u8", 2 * len(part), part.offset * DIGEST.byte_width)
-        for part in digests
+        np.frombuffer(part.buffers()[1], ">u8", 2 * len(part), part.offset * DIGEST_BYTES)
+        for part in digests.chunks
     ]
     numbers = np.concatenate([*parts, np.zeros(0, ">u8")]).astype(np.uint64).reshape(-1, 2)
     return Halves(numbers[:, 0].copy(), numbers[:, 1].copy())

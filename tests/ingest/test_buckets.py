@@ -42,6 +42,19 @@ def test_what_was_spilled_is_removed(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.arrow"))
 
 
+def test_what_cannot_be_spilled_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Buckets, "_by_bucket", full)
+    buckets = Buckets(tmp_path, 100)
+    buckets.add(pl.DataFrame({"key": range(100)}, {"key": pl.UInt64}))
+    with pytest.raises(OSError, match="No space left"):
+        next(buckets.ranges())
+
+
 def test_ranges_may_be_read_once_all_are_told(tmp_path: Path) -> None:
     buckets = Buckets(tmp_path, 100)
     keys = [n * 2**55 for n in range(512)]

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from builder.errors import DataError
 from builder.ingest import dictionary as dictionary_module
 from builder.ingest import ingest_log
 from builder.keys import key64
@@ -166,6 +167,21 @@ def test_forgetting_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     _, second = ingest(tmp_path / "b", *lines)
     for name in ("impressions", "log_queries", "log_urls"):
         assert (first / f"{name}.parquet").read_bytes() == (second / f"{name}.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [{**GOOD, "results": ["HTTP://A.example/1", "https://b.example/%7Ex"], "clicks": []}],
+        [GOOD, {**GOOD, "query": "ail"}],
+    ],
+)
+def test_two_texts_with_one_key_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, object]]
+) -> None:
+    monkeypatch.setattr(dictionary_module, "key64", lambda _: 5)
+    with pytest.raises(DataError, match="two different strings of a log have one key"):
+        ingest(tmp_path, *lines)
 
 
 def test_no_user_query_or_time_in_impressions(tmp_path: Path) -> None:
