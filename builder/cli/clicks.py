@@ -130,7 +130,9 @@ def run_model(
     )
     if report.pairs and not report.clicks:
         typer.echo(
-            "no result was clicked: [log.fields] of a definition names what tells clicks", err=True
+            "no result was clicked: [log.fields] of a definition names what tells clicks, "
+            "log.click_form how",
+            err=True,
         )
 
 

@@ -162,7 +162,8 @@ def account_for_rejects(
         raise DataError(
             f"expected impressions, found {account.impressions:,} records and none that can be "
             f"used ({reasons}); an impression has a query, a list of results and a list of "
-            "clicks; other names are told by [log.fields] of a definition"
+            "clicks; a definition tells other names by [log.fields], clicks that are no ranks by "
+            "log.click_form, ids of documents by log.address"
         )
 
 

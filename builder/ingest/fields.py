@@ -42,7 +42,7 @@ def _inside(items: Any, names: Mapping[str, str]) -> Any:
 
 
 def name_of(value: object) -> str | None:
-    """The address or the id of a document, which may be a number; None where it is neither."""
+    """What names a document or a query: a text, or an id that is a number; None where neither."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) else None

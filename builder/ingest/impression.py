@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from builder.ingest.fields import rename
+from builder.ingest.fields import name_of, rename
 from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
 from builder.ingest.results import read_page
@@ -96,14 +96,15 @@ def _user(value: object) -> str | None:
 
 
 def clean_query(value: object, params: LogParameters) -> str:
-    """The text of a query: NFC, single spaces.
+    """The text of a query, or the digits of its id: NFC, single spaces.
 
     Raises:
-        RejectError: not a text, empty, or too long.
+        RejectError: neither text nor id, empty, or too long.
     """
-    if not isinstance(value, str):
+    given = name_of(value)
+    if given is None:
         raise RejectError("bad_query")
-    text = " ".join(unicodedata.normalize("NFC", value).split())
+    text = " ".join(unicodedata.normalize("NFC", given).split())
     if not text:
         raise RejectError("empty_query")
     if len(text) > params.max_query_chars:

@@ -46,16 +46,16 @@ def layout_of(chunk: Chunk, params: LogParameters) -> Layout | None:
                 inside = INSIDE[name]
                 seen[inside] |= _types_in(items, getattr(fields, inside))
     time, moment = (common_type(seen[name], TIMES) for name in ("time", "click_time"))
-    user, url = (common_type(seen[name], NAMES) for name in ("user", "url"))
+    user, query, url = (common_type(seen[name], NAMES) for name in ("user", "query", "url"))
     of_click = {"rank": pa.int64(), "time": moment or pa.null()}
     objects = pa.struct({fields.of_clicks[own]: kind for own, kind in of_click.items()})
     click = common_type(seen["clicks"], _clicks(params, objects))
     of_result = {**RESULT, "url": url or pa.null()}
     shown = pa.struct({fields.of_results[own]: kind for own, kind in of_result.items()})
     result = common_type(seen["results"], {**NAMES, dict: shown})
-    if None in (time, moment, user, url, click, result):
+    if None in (time, moment, user, query, url, click, result):
         return None
-    types = (time, user, pa.string(), pa.list_(result), pa.list_(click))
+    types = (time, user, query, pa.list_(result), pa.list_(click))
     schema = nested_schema(dict(zip(OWN, types, strict=True)), fields)
     has_others = (
         bool(others)
@@ -146,7 +146,8 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
         results, clicks = _of_objects(results, clicks, told)
     if pa.types.is_integer(results.type.value_type):
         results = lists_of(lengths(results), pc.list_flatten(results).cast(pa.string()))
-    return pa.record_batch([time, user.cast(pa.string()), query, results, clicks], names=OWN)
+    user, query = user.cast(pa.string()), query.cast(pa.string())
+    return pa.record_batch([time, user, query, results, clicks], names=OWN)
 
 
 def _of_objects(results: pa.Array, clicks: pa.Array, told: Mask) -> tuple[pa.Array, pa.Array]:

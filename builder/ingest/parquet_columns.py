@@ -17,7 +17,7 @@ def own_columns(batch: pa.RecordBatch, params: LogParameters) -> pa.RecordBatch 
         batch.validate(full=True)
         found = [_column(batch, getattr(params.fields, name)) for name in OWN]
         time, user, query, results, clicks = found
-        columns = [_times(time), _texts(user), _texts(query, numbers=False)]
+        columns = [_times(time), _texts(user), _texts(query)]
         columns += [_urls(results), _ranks(clicks, lengths(results), params)]
     except (pa.ArrowException, TypeError, KeyError):
         return None

@@ -129,7 +129,7 @@ def test_clicks_as_objects_are_ordered_by_their_time(tmp_path: Path) -> None:
 
 BAD: list[tuple[Any, str]] = [
     ([1, 2], "not_an_object"),
-    ({"query": 5, "results": ["u"], "clicks": []}, "bad_query"),
+    ({"query": 5.5, "results": ["u"], "clicks": []}, "bad_query"),
     ({"query": "", "results": ["u"], "clicks": []}, "empty_query"),
     ({"query": "q", "results": [], "clicks": []}, "no_results"),
     ({"query": "q", "results": ["u", ""], "clicks": []}, "bad_results"),

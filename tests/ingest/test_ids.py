@@ -121,6 +121,25 @@ def test_logs_of_every_form(tmp_path: Path, data: bytes) -> None:
     assert set(urls["url_key"]) == {WORKS.format(id=name) for name in (12, 7)}
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        _as_lines([PAGE[0] | {"query": 31}]),
+        _as_lines([PAGE[0] | {"query": " 31"}, PAGE[0] | {"query": 31, "user": "eve"}]),
+        _as_lines([row | {"query": 31} for row in LONG]),
+        _as_parquet([PAGE[0] | {"query": 31}]),
+        _as_parquet([row | {"query": 31} for row in LONG]),
+        b"time,user,query,results,clicks\n5,ada,31,12 7,2\n",
+    ],
+)
+def test_queries_may_be_ids(tmp_path: Path, data: bytes) -> None:
+    ledger, found = ingest(tmp_path, {"log": data}, address=WORKS)
+    assert ledger.rejected == {}
+    assert set(found["query"]) == {key64("31")}
+    texts = pl.read_parquet(tmp_path / "out" / "log_queries.parquet")
+    assert texts["text"].to_list() == ["31"]
+
+
 def test_ids_without_an_address_are_told(tmp_path: Path) -> None:
     ledger, found = ingest(tmp_path, {"log": _as_lines(PAGE)})
     assert (ledger.rejected, found.height) == ({"bad_url": 1}, 0)
@@ -153,10 +172,10 @@ def test_numbers_are_read_by_columns(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.delattr(json_lines, "parse_impression")
     monkeypatch.delattr(page_lines, "parse_page")
     objects = [{"url": 12, "rank": 1}, {"url": 7, "rank": 2}]
-    for number, results in enumerate(([12, 7], objects)):
+    for number, fields in enumerate(({"results": [12, 7]}, {"results": objects}, {"query": 31})):
         folder = tmp_path / str(number)
         folder.mkdir()
-        ledger, _ = ingest(folder, {"log": _as_lines([PAGE[0] | {"results": results}])})
+        ledger, _ = ingest(folder, {"log": _as_lines([PAGE[0] | fields])})
         assert ledger.rows_in == 1
     test_crawls_of_every_form(tmp_path, _as_lines, "plain")
 
