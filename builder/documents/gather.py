@@ -8,6 +8,7 @@ changes are found and the groups of duplicates.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ import polars as pl
 from builder.documents.addresses import read_address_list
 from builder.documents.notes import Group, take_notes
 from builder.documents.rules import PageRules
-from builder.executors import in_order, map_buckets
+from builder.executors import Task, in_order, map_buckets
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import DocumentParameters, VerdictFilter
 from builder.progress import Progress
@@ -80,7 +81,7 @@ def gather(
         Part(tuple(notebook.of(path)), out / "gathered" / f"part-{number:05d}.parquet")
         for number, path in enumerate(pages.paths)
     ]
-    for rows, left in map_buckets(partial(_write, groups=groups, params=params), parts, limits):
+    for rows, left in _written(partial(_write, groups=groups, params=params), parts, limits):
         counts.update(left)
         progress.advance(rows + left.total())
         ledger.rows_out += rows
@@ -98,10 +99,23 @@ class Part(NamedTuple):
     path: Path
 
 
-def _write(
-    part: Part, limits: Limits, groups: pl.DataFrame, params: DocumentParameters
-) -> tuple[int, Counter[str]]:
-    """Write the documents of a part; returns how many, and the pages left out by reason."""
+Written = tuple[int, Counter[str]]
+"""How many documents of a part were written, and the pages left out by reason."""
+
+
+def _written(task: Task[Part, Written], parts: Sequence[Part], limits: Limits) -> Iterator[Written]:
+    """Write parts by the executor; here some at a time, with a thread for each.
+
+    No thread waits for the last row group of a part then.
+    """
+    if not limits.executor.is_here or len(parts) < limits.threads:
+        return map_buckets(task, parts, limits)
+    alone = replace(limits, threads=1)
+    return in_order(lambda part: task(part, alone), parts, limits.threads)
+
+
+def _write(part: Part, limits: Limits, groups: pl.DataFrame, params: DocumentParameters) -> Written:
+    """Write the documents of a part."""
     counts: Counter[str] = Counter()
     with TableWriter(part.path, Documents) as writer:
         for kept, left in _documents(part.row_groups, groups, params, limits.threads):
