@@ -177,6 +177,8 @@ def compacted(texts: pa.DictionaryArray) -> pa.DictionaryArray:
     """The same texts, with a dictionary of those that occur."""
     occurs = np.zeros(len(texts.dictionary) + 1, dtype=bool)
     occurs[texts.indices.fill_null(len(texts.dictionary)).to_numpy()] = True
+    if occurs[:-1].all() and texts.type.index_type == pa.int32():
+        return texts
     numbers = pa.array((np.cumsum(occurs) - 1).astype(np.int32))
     known = texts.dictionary.filter(pa.array(occurs[:-1]))
     return pa.DictionaryArray.from_arrays(numbers.take(texts.indices), known)

@@ -10,7 +10,7 @@ import mmap
 import re
 import zlib
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, NamedTuple
 
 import zstandard
 
@@ -19,6 +19,10 @@ from builder.ingest.unpacking import GZIP, ZSTD
 HEADER = b"WARC/"
 PLAIN = re.compile(rb"\r?\n\r?\n(?=WARC/\d\.\d{1,2}\r?\n)")
 BLANK = len(b"\r\n\r\n")
+WITHIN = re.compile(rb"\r?\n\r?\nWARC/\d\.\d{1,2}\r?\nWARC-")
+"""What a body has in it where its record is said to be longer than it is."""
+ENDS = re.compile(rb"\r?\n\r?\n|\Z")
+"""What comes after a record."""
 PACKED = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
 """How files and their members begin."""
 PEEKED = 512
@@ -54,7 +58,52 @@ def after_record(file: IO[bytes], place: int, length: int) -> int:
         start = _magic(data)
         if start is None:
             return place + max(1, length)
-        return _end_of_member(data, place) if start == PACKED[GZIP] else place + 1
+        member = _member(data, place) if start == PACKED[GZIP] else None
+        return place + 1 if member is None else member.end
+
+
+def is_too_long(file: IO[bytes], place: int, length: int, body: bytes | None) -> bool:
+    """Whether a record goes on over the one that follows it, as its header says wrongly.
+
+    Args:
+        file: An archive that is not empty.
+        place: Where the record begins.
+        length: Bytes that it says it has, with its headers, unpacked.
+        body: The end of it, where that was read; a page about archives may show records, too.
+    """
+    if body is not None and not (HEADER in body and WITHIN.search(body)):
+        return False
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        start = _magic(data)
+        if start is None:
+            if body is None or place + length > len(data):
+                return place + length > len(data)
+            return not ENDS.match(data, data.find(body, place) + len(body))
+        member = _member(data, place) if start == PACKED[GZIP] else None
+        return member is not None and member.size < length
+
+
+def unread(file: IO[bytes], place: int) -> int | None:
+    """Where an archive of gzip members that seems to end does not; None where it does.
+
+    A member whose own header is damaged may claim all that follows, and looks like the end then.
+
+    Args:
+        file: An archive that is not empty.
+        place: Where a member of it begins.
+
+    Returns:
+        The first member from there on that is damaged or does not end.
+    """
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if _magic(data) != PACKED[GZIP]:
+            return None
+        while data[place : place + PIECE].strip():
+            member = _member(data, place)
+            if member is None:
+                return place
+            place = member.end
+        return None
 
 
 def _magic(data: mmap.mmap) -> bytes | None:
@@ -88,15 +137,24 @@ def _begins(data: mmap.mmap, place: int) -> bool:
     return first.startswith(HEADER) or (head.startswith(ZSTD) and not first)
 
 
-def _end_of_member(data: mmap.mmap, place: int) -> int:
-    """Where a gzip member ends; just after its beginning where it is damaged."""
+class _Member(NamedTuple):
+    """A gzip member: where it ends, and its bytes unpacked."""
+
+    end: int
+    size: int
+
+
+def _member(data: mmap.mmap, place: int) -> _Member | None:
+    """The gzip member at a place; None where it is damaged or does not end."""
     member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    at = place
+    at, size = place, 0
     try:
-        while not member.eof and at < len(data):
+        while not member.eof:
             piece = member.unconsumed_tail or data[at : at + PIECE]
+            if not piece:
+                return None
             at += 0 if member.unconsumed_tail else len(piece)
-            member.decompress(piece, PIECE)
+            size += len(member.decompress(piece, PIECE))
     except zlib.error:
-        return place + 1
-    return at - len(member.unused_data)
+        return None
+    return _Member(at - len(member.unused_data), size)

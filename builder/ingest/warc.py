@@ -14,26 +14,27 @@ import zlib
 from collections.abc import Iterator
 from datetime import datetime
 from email.message import Message
+from typing import IO
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from builder.ingest.fetches import Body, Fetch, Found, Offered, read_fetches
 from builder.ingest.rejects import RejectError
-from builder.ingest.restarts import MOST_IN_VAIN, after_record, restart
+from builder.ingest.restarts import MOST_IN_VAIN, after_record, is_too_long, restart, unread
 from builder.ingest.unpacking import first_bytes
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
 from builder.sources import Source
 
 HTML, TEXT = ("text/html", "application/xhtml+xml"), "text/plain"
-KINDS = (
-    WarcRecordType.response
-    | WarcRecordType.revisit
-    | WarcRecordType.resource
-    | WarcRecordType.conversion
-    | WarcRecordType.unknown
+OTHERS = (
+    WarcRecordType.warcinfo
+    | WarcRecordType.request
+    | WarcRecordType.metadata
+    | WarcRecordType.continuation
 )
-"""Kinds of records that are looked at; unknown ones count where their header is damaged."""
+"""Kinds of records that are no fetches."""
+TOO_LARGE = "record_too_large"
 FIRST_LINE = 16
 DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{1,3}T\d\d:\d\d:\d\d(?:Z|[+-]\d{4}))", re.ASCII)
 DAMAGES = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
@@ -47,21 +48,33 @@ def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterat
 
 def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:
     """Every record, and a reject for each stretch of the file that cannot be read."""
-    number, start, in_vain = 0, 0, 0
+    number, in_vain = 0, 0
+    begins = 0 if source.path.stat().st_size else None
     is_quirky = _has_bare_ends(source)
     with source.path.open("rb") as file:
-        while in_vain <= MOST_IN_VAIN:
-            file.seek(start)
+        while begins is not None and in_vain <= MOST_IN_VAIN:
+            start = file.seek(begins)
             last: WarcRecord | None = None
             try:
-                for record in ArchiveIterator(
-                    file, record_types=KINDS, parse_http=False, quirks_mode=is_quirky
-                ):
-                    if record.record_type == WarcRecordType.unknown and _is_well_formed(record):
+                for record in ArchiveIterator(file, parse_http=False, quirks_mode=is_quirky):
+                    if _is_of_other_kind(record):
                         continue
+                    length = record.content_length
                     offered = _offered(record, params)
                     number, last = number + 1, record
+                    if _goes_too_far(file, record, length, offered):
+                        yield number, "bad_length"
+                        begins = restart(file, record.stream_pos + 1)
+                        break
                     yield number, offered
+                else:
+                    place = start if last is None else last.stream_pos
+                    lost = unread(file, place)
+                    begins = None
+                    if lost is not None and (last is None or lost > place):
+                        number += 1
+                        yield number, "file_damaged"
+                        begins = restart(file, lost + 1)
             except DAMAGES:
                 in_vain = 0 if last is not None else in_vain + 1
                 if last is not None or not start:
@@ -71,12 +84,7 @@ def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:
                 if last is not None:
                     end = after_record(file, last.stream_pos, last.content_length)
                     after = max(after, end)
-                found = restart(file, after)
-                if found is None:
-                    return
-                start = found
-            else:
-                return
+                begins = restart(file, after)
 
 
 def _offered(record: WarcRecord, params: CrawlParameters) -> Fetch | str:
@@ -86,18 +94,33 @@ def _offered(record: WarcRecord, params: CrawlParameters) -> Fetch | str:
         return str(reject)
 
 
+def _goes_too_far(file: IO[bytes], record: WarcRecord, length: int, offered: Fetch | str) -> bool:
+    """Whether a record of a length takes those that follow for its body.
+
+    Of records whose bodies are not read only those are asked that are too large.
+    """
+    if isinstance(offered, str) and offered != TOO_LARGE:
+        return False
+    head = sum(len(name) + len(value) + 4 for name, value in record.headers.items())
+    body = None if isinstance(offered, str) else offered.body
+    return is_too_long(file, record.stream_pos, head + length, body)
+
+
 def _has_bare_ends(source: Source) -> bool:
     """Whether lines of headers end with LF alone, as those of archives made by hand."""
     line, end, _ = first_bytes(source, FIRST_LINE).partition(b"\n")
     return bool(end) and not line.endswith(b"\r")
 
 
-def _is_well_formed(record: WarcRecord) -> bool:
-    return record.headers.get("Content-Length") is not None
+def _is_of_other_kind(record: WarcRecord) -> bool:
+    """Whether a record is none of a fetch; one of an unknown kind is, if its header is damaged."""
+    if record.record_type == WarcRecordType.unknown:
+        return record.headers.get("Content-Length") is not None
+    return bool(record.record_type & OTHERS)
 
 
 def _fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
-    if record.record_type == WarcRecordType.unknown:
+    if record.record_type in (WarcRecordType.unknown, WarcRecordType.no_type):
         raise RejectError("bad_header")
     if record.record_type == WarcRecordType.revisit:
         raise RejectError("revisit")
@@ -111,9 +134,8 @@ def _fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
         body = Body.TEXT
     else:
         raise RejectError("not_html")
-    return Fetch(
-        _url(record), fetched_at, body, record.reader.read(), charset, is_part=_is_part(record)
-    )
+    data = record.reader.read()
+    return Fetch(_url(record), fetched_at, body, data, charset, is_part=_is_part(record, data))
 
 
 def _response(record: WarcRecord, params: CrawlParameters) -> Fetch:
@@ -130,22 +152,23 @@ def _response(record: WarcRecord, params: CrawlParameters) -> Fetch:
     fetched_at = _fetched_at(record, params)
     modified = record.http_last_modified
     headers = {name.lower(): value for name, value in record.http_headers.items()}
+    data = record.reader.read()
     return Fetch(
         _url(record),
         fetched_at,
         Body.HTML if kind else Body.UNKNOWN,
-        record.reader.read(),
+        data,
         record.http_charset,
         transfer=headers.get("transfer-encoding", ""),
         content=headers.get("content-encoding", ""),
         modified_at=None if modified is None else min(int(modified.timestamp()), fetched_at),
-        is_part=_is_part(record),
+        is_part=_is_part(record, data),
     )
 
 
-def _is_part(record: WarcRecord) -> bool:
-    """Whether the archive kept the beginning of what it fetched, as `WARC-Truncated` says."""
-    return bool(record.headers.get("WARC-Truncated"))
+def _is_part(record: WarcRecord, data: bytes) -> bool:
+    """Whether the archive kept the beginning of a body, as `WARC-Truncated` says or as it ends."""
+    return bool(record.headers.get("WARC-Truncated")) or len(data) < record.content_length
 
 
 def _url(record: WarcRecord) -> str:
@@ -160,7 +183,7 @@ def _fetched_at(record: WarcRecord, params: CrawlParameters) -> int:
         RejectError: it is too large, or has no time.
     """
     if record.content_length > params.max_record_bytes:
-        raise RejectError("record_too_large")
+        raise RejectError(TOO_LARGE)
     fetched_at = record.record_date or _on_day_of_year(str(record.headers.get("WARC-Date")))
     if fetched_at is None:
         raise RejectError("bad_time")

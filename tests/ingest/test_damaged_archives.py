@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 import zstandard
 from hypothesis import given, settings
@@ -105,6 +106,67 @@ def test_bytes_that_changed_cost_their_record_alone(
     assert set(pages) >= {str(n) for n in range(5) if n not in (hit, hit + 1)}
     assert len(pages) == len(set(pages))
     assert len(pages) + len(reasons) >= 4
+
+
+def test_a_member_that_claims_all_that_follows_is_told(tmp_path: Path) -> None:
+    records = [gzip.compress(_record(n)) for n in range(5)]
+    claim = b"\x04" + bytes(6) + (600).to_bytes(2, "little")  # an extra field of 600 bytes
+    for hit, pages in ((3, "0124"), (4, "0123")):
+        changed = records[hit][:3] + claim + records[hit][3 + len(claim) :]
+        archive = b"".join([*records[:hit], changed, *records[hit + 1 :]])
+        (tmp_path / "a.warc.gz").write_bytes(archive)
+        assert _read(tmp_path / "a.warc.gz") == (list(pages), ["file_damaged"])
+
+
+@pytest.mark.parametrize("blank", [b"", b"\n"])
+@pytest.mark.parametrize("packing", ["plain", "gzip"])
+def test_the_end_of_a_good_archive_is_no_damage(tmp_path: Path, packing: str, blank: bytes) -> None:
+    asked = _record(7).replace(b"WARC-Type: response", b"WARC-Type: request")
+    records = [PACKINGS[packing](record) for record in (_record(0), _record(1), asked)]
+    (tmp_path / "a.warc").write_bytes(b"".join(records) + blank)
+    assert _read(tmp_path / "a.warc") == (["0", "1"], [])
+
+
+@pytest.mark.parametrize("packing", ["plain", "gzip"])
+@pytest.mark.parametrize("more", [b"1", b"9", b"99999"])
+def test_a_record_that_says_it_is_longer_costs_no_other(
+    tmp_path: Path, packing: str, more: bytes
+) -> None:
+    records = [_record(n) for n in range(5)]
+    records[2] = records[2].replace(b"Content-Length: ", b"Content-Length: " + more)
+    (tmp_path / "a.warc").write_bytes(b"".join(map(PACKINGS[packing], records)))
+    assert _read(tmp_path / "a.warc") == (list("0134"), ["bad_length"])
+
+
+@pytest.mark.parametrize("packing", ["plain", "gzip"])
+def test_a_page_that_ends_too_early_is_flagged(tmp_path: Path, packing: str) -> None:
+    records = [_record(0), _record(1).replace(b"Content-Length: ", b"Content-Length: 9")]
+    path = tmp_path / "a.warc"
+    path.write_bytes(b"".join(map(PACKINGS[packing], records)))
+    blocks = read_pages(Source(path, "a"), INTERVAL, CrawlParameters(), Limits(tmp_path))
+    pages = pl.concat(block.pages for block in blocks)
+    assert pages.select("title", "truncated").rows() == [("0", False), ("1", True)]
+
+
+@pytest.mark.parametrize(
+    ("header", "reasons"),
+    [(b"WARC-Typo: response", ["bad_header"]), (b"WARC-Type: screenshot", [])],
+)
+def test_records_without_a_type_are_told_those_of_other_types_are_none(
+    tmp_path: Path, header: bytes, reasons: list[str]
+) -> None:
+    other = _record(1).replace(b"WARC-Type: response", header)
+    (tmp_path / "a.warc").write_bytes(_record(0) + other + _record(2))
+    assert _read(tmp_path / "a.warc") == (["0", "2"], reasons)
+
+
+@pytest.mark.parametrize("packing", ["plain", "gzip"])
+@pytest.mark.parametrize("others", [[], [1]])
+def test_a_page_about_archives_is_one_page(tmp_path: Path, packing: str, others: list[int]) -> None:
+    shown = "<pre>\r\n\r\nWARC/1.0\r\nWARC-Type: response\r\n</pre>"
+    records = [_record(0, more=shown), *map(_record, others)]
+    (tmp_path / "a.warc").write_bytes(b"".join(map(PACKINGS[packing], records)))
+    assert _read(tmp_path / "a.warc") == ([str(n) for n in (0, *others)], [])
 
 
 @pytest.mark.parametrize("ends", [b"\r\n", b"\n"])
