@@ -97,8 +97,8 @@ def _check_urls(batch: pa.RecordBatch) -> None:
         DataError: there are two.
     """
     clash = batch.filter(pc.not_equal(batch["url_key"], batch["other"]))
-    for row in clash.select(["url_key", "other"]).to_pylist():
-        raise DataError(CLASH.format(tuple(row.values())))
+    if len(clash):
+        raise DataError(CLASH.format((clash["url_key"][0].as_py(), clash["other"][0].as_py())))
 
 
 class Dictionary:

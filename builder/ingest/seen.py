@@ -19,6 +19,7 @@ from builder.sorting import Flags, Keys, repeats
 MD5 = "SELECT md5_number(text) AS digest FROM texts"
 KEYED = "SELECT unhex(substr(sha256($secret || text), 1, 32)) AS digest FROM texts"
 DIGEST_BYTES = 16
+"""What the engine calls a number comes as a decimal whose bytes are the digest."""
 MOST_RECENT = 2**18
 """Keys that are held apart before they go to the others."""
 
