@@ -10,6 +10,7 @@ import mmap
 import re
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from typing import IO, NamedTuple
 
 import zstandard
@@ -79,8 +80,8 @@ def is_too_long(file: IO[bytes], place: int, length: int, body: bytes | None) ->
             if body is None or place + length > len(data):
                 return place + length > len(data)
             return not ENDS.match(data, data.find(body, place) + len(body))
-        member = _member(data, place) if start == PACKED[GZIP] else None
-        return member is not None and member.size < length
+        size = _size(data, place, start)
+        return size is not None and size < length
 
 
 def unread(file: IO[bytes], place: int) -> int | None:
@@ -135,6 +136,19 @@ def _begins(data: mmap.mmap, place: int) -> bool:
     except (zlib.error, zstandard.ZstdError):
         return False
     return first.startswith(HEADER) or (head.startswith(ZSTD) and not first)
+
+
+def _size(data: mmap.mmap, place: int, start: bytes) -> int | None:
+    """Bytes of the member at a place, unpacked; None where it is damaged."""
+    if start == PACKED[GZIP]:
+        member = _member(data, place)
+        return None if member is None else member.size
+    frame = zstandard.ZstdDecompressor()
+    try:
+        with memoryview(data) as whole, whole[place:] as rest, frame.stream_reader(rest) as reader:
+            return sum(map(len, iter(partial(reader.read, PIECE), b"")))
+    except zstandard.ZstdError:
+        return None
 
 
 class _Member(NamedTuple):

@@ -127,7 +127,7 @@ def test_the_end_of_a_good_archive_is_no_damage(tmp_path: Path, packing: str, bl
     assert _read(tmp_path / "a.warc") == (["0", "1"], [])
 
 
-@pytest.mark.parametrize("packing", ["plain", "gzip"])
+@pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("more", [b"1", b"9", b"99999"])
 def test_a_record_that_says_it_is_longer_costs_no_other(
     tmp_path: Path, packing: str, more: bytes
@@ -160,7 +160,7 @@ def test_records_without_a_type_are_told_those_of_other_types_are_none(
     assert _read(tmp_path / "a.warc") == (["0", "2"], reasons)
 
 
-@pytest.mark.parametrize("packing", ["plain", "gzip"])
+@pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("others", [[], [1]])
 def test_a_page_about_archives_is_one_page(tmp_path: Path, packing: str, others: list[int]) -> None:
     shown = "<pre>\r\n\r\nWARC/1.0\r\nWARC-Type: response\r\n</pre>"
