@@ -63,6 +63,11 @@ def after_record(file: IO[bytes], place: int, length: int) -> int:
         return place + 1 if member is None else member.end
 
 
+def shows_record(body: bytes) -> bool:
+    """Whether a body has the beginning of a record in it, as one of a page about archives may."""
+    return HEADER in body and WITHIN.search(body) is not None
+
+
 def is_too_long(file: IO[bytes], place: int, length: int, body: bytes | None) -> bool:
     """Whether a record goes on over the one that follows it, as its header says wrongly.
 
@@ -70,10 +75,8 @@ def is_too_long(file: IO[bytes], place: int, length: int, body: bytes | None) ->
         file: An archive that is not empty.
         place: Where the record begins.
         length: Bytes that it says it has, with its headers, unpacked.
-        body: The end of it, where that was read; a page about archives may show records, too.
+        body: The end of it, which shows a record; None where it was not read.
     """
-    if body is not None and not (HEADER in body and WITHIN.search(body)):
-        return False
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         start = _magic(data)
         if start is None:

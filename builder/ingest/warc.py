@@ -20,7 +20,14 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from builder.ingest.fetches import Body, Fetch, Found, Offered, read_fetches
 from builder.ingest.rejects import RejectError
-from builder.ingest.restarts import MOST_IN_VAIN, after_record, is_too_long, restart, unread
+from builder.ingest.restarts import (
+    MOST_IN_VAIN,
+    after_record,
+    is_too_long,
+    restart,
+    shows_record,
+    unread,
+)
 from builder.ingest.unpacking import first_bytes
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
@@ -99,10 +106,11 @@ def _goes_too_far(file: IO[bytes], record: WarcRecord, length: int, offered: Fet
 
     Of records whose bodies are not read only those are asked that are too large.
     """
-    if isinstance(offered, str) and offered != TOO_LARGE:
+    body = None if isinstance(offered, str) else offered.body
+    is_asked = offered == TOO_LARGE if body is None else shows_record(body)
+    if not is_asked:
         return False
     head = sum(len(name) + len(value) + 4 for name, value in record.headers.items())
-    body = None if isinstance(offered, str) else offered.body
     return is_too_long(file, record.stream_pos, head + length, body)
 
 
