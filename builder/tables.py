@@ -4,7 +4,7 @@ One writer with fixed row groups and compression, so that the same rows are the 
 number of threads.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -209,7 +209,11 @@ def write_frame(rows: pl.DataFrame, path: Path, contract: type[Contract]) -> int
 
 
 def write_query(
-    connection: duckdb.DuckDBPyConnection, sql: str, path: Path, contract: type[Contract]
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    path: Path,
+    contract: type[Contract],
+    check: Callable[[pa.RecordBatch], None] | None = None,
 ) -> int:
     """Stream an ordered DuckDB query into a table; returns its rows.
 
@@ -217,9 +221,12 @@ def write_query(
         connection: Where the views of the query live.
         sql: A constant statement of ours that ends in a total ORDER BY.
         path: The file to write.
-        contract: Columns and types of the result.
+        contract: Columns and types of the result; it may have others, which are left out.
+        check: Looks at each batch of the result, and raises what is wrong with it.
     """
     with TableWriter(path, contract) as writer:
         for batch in connection.sql(sql).to_arrow_reader(ROWS_PER_GROUP):
+            if check is not None:
+                check(batch)
             writer.write(batch)
     return writer.rows

@@ -36,7 +36,8 @@ def detect_languages(texts: pl.Series | Sequence[str]) -> list[Guess]:
     """ISO 639 code and confidence in [0, 1] of each text; (None, None) where it is too short."""
     whole = pl.Series(texts, dtype=pl.String)
     guesses = [_detect(head) for head in whole.str.slice(0, CHARACTERS).to_list()]
-    unsure = [place for place, (_, score) in enumerate(guesses) if score is None or score < SURE]
+    has_more = (whole.str.len_chars() > CHARACTERS).to_list()
+    unsure = [n for n, (_, score) in enumerate(guesses) if has_more[n] and (score or 0) < SURE]
     longer = whole.gather(unsure).str.slice(0, MORE_CHARACTERS)
     for place, head in zip(unsure, longer.to_list(), strict=True):
         guesses[place] = _detect(head)

@@ -111,11 +111,10 @@ class Buckets:
                 table = rows.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
                 writer.write_table(table)
                 spill.batches[number] = len(spill.batches)
-                self._spilled[number] += int(rows.estimated_size())
         self._spills.append(spill)
 
     def _by_bucket(self, frames: list[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Rows bucket by bucket; the frames are let go."""
+        """Rows bucket by bucket, which are counted; the frames are let go."""
         rows = pl.concat(frames, rechunk=False)
         frames.clear()
         numbers = rows.select(bucket_of(self._shift).alias("bucket"))["bucket"]
@@ -123,7 +122,9 @@ class Buckets:
         counts = numbers.value_counts().sort("bucket")
         start = 0
         for number, count in counts.iter_rows():
-            yield number, ordered[start : start + count]
+            part = ordered[start : start + count]
+            self._spilled[number] += int(part.estimated_size())
+            yield number, part
             start += count
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
@@ -157,10 +158,7 @@ class Buckets:
         """Put what came after the last spill into buckets; it stays in memory."""
         frames, self._frames, self._held = self._frames, [], 0
         if frames:
-            last = dict(self._by_bucket(frames))
-            self._spills.append(_Held(last))
-            for number, rows in last.items():
-                self._spilled[number] += int(rows.estimated_size())
+            self._spills.append(_Held(dict(self._by_bucket(frames))))
 
     def _is_large(self, number: int) -> bool:
         return self._spilled[number] > self._most and self._shift > 0

@@ -23,7 +23,7 @@ from builder.ingest.texts import url_keys, without_credentials
 from builder.keys import fold_texts, key64
 from builder.resources import Limits
 from builder.sorting import Flags, Keys
-from builder.tables import ROWS_PER_GROUP, TableWriter, write_query
+from builder.tables import write_query
 from schemas import LogQueries, LogUrls
 
 MOST_REMEMBERED = 4_000_000
@@ -211,10 +211,7 @@ class Dictionary:
             if found := connection.execute(QUERY_CLASH).fetchall():
                 raise DataError(CLASH.format(found[0]))
             write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)
-            with TableWriter(out / "log_urls.parquet", LogUrls) as table:
-                for batch in connection.sql(URLS).to_arrow_reader(ROWS_PER_GROUP):
-                    _check_urls(batch)
-                    table.write(batch)
+            write_query(connection, URLS, out / "log_urls.parquet", LogUrls, check=_check_urls)
 
     def __enter__(self) -> Self:
         self._engine = self._opened.enter_context(self._limits.connect(ENGINE_SHARE))

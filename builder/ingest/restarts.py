@@ -80,9 +80,9 @@ def is_too_long(file: IO[bytes], place: int, length: int, body: bytes | None) ->
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         start = _magic(data)
         if start is None:
-            if body is None or place + length > len(data):
-                return place + length > len(data)
-            return not ENDS.match(data, data.find(body, place) + len(body))
+            if place + length > len(data):
+                return True
+            return body is not None and not ENDS.match(data, data.find(body, place) + len(body))
         size = _size(data, place, start)
         return size is not None and size < length
 
