@@ -1,10 +1,8 @@
-"""Sufficient statistics of sDBN from pages in keys, piece by piece: the fast way of `statistics`.
+"""What some impressions say, page by page: the fast way of `statistics`.
 
-In: some impressions in arrays. Out: what they add to the counts of every pair, the impressions of
-every user, and what the diagnostics count. The pieces of a log add up to the log, in any order.
-
-Equal pages are counted together, ranks by position: of a page that was shown n times, a histogram
-of its last clicks tells how often each rank was examined, and clicks are counted where they fell.
+In: some impressions in arrays. Out: the distinct pages among them, with what was counted of each
+and of its ranks, and what the diagnostics count. The pages of all pieces of a log, added up, are
+those of the log, in any order; `pairs_of` makes the counts of query-document pairs of them.
 """
 
 from dataclasses import dataclass, field
@@ -12,14 +10,21 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
-from builder.clicks.pieces import Pages, Piece, distinct_pages
+from builder.clicks.pieces import Lists, Pages, Piece, Values, distinct_pages, lists_of
 from builder.clicks.sums import add_up
 from builder.sorting import Flags, Integers, Keys, ascending, repeats
 
 COUNTS = ("shown_in_all", "shown_in_clicked", "examined_in_clicked", "clicks", "last_clicks")
 """What is counted of a pair; on pages without a click, what is shown is examined."""
+OF_PAGE = ("shown", "shown_clicked", "beyond")
+"""What is counted of a page: impressions, those with a click, those with one below the page."""
+OF_RANK = ("depths", "clicks", "latest")
+"""What is counted of a rank: impressions whose deepest click it is, clicks, impressions whose
+latest click it is; the latter where the latest click is the last one."""
 RANKS = 65_536
+TOP = np.uint64(56)
 
 
 @dataclass
@@ -63,55 +68,75 @@ def _added(one: Integers, other: Integers) -> Integers:
     return np.pad(one, (0, size - len(one))) + np.pad(other, (0, size - len(other)))
 
 
-def count_piece(piece: Piece, *, last_by_time: bool) -> tuple[pl.DataFrame, Tally]:
-    """Counts of every pair of some impressions, and their tally.
+def count_piece(piece: Piece, *, last_by_time: bool) -> tuple[pa.Table, Tally]:
+    """The distinct pages of some impressions with their counts, and the tally of impressions.
 
     Args:
-        piece: The impressions; each shows at least one result.
+        piece: The impressions.
         last_by_time: Whether the last click is the latest, or the deepest.
 
     Returns:
-        Columns query, doc and `COUNTS`, each pair once, in order.
+        Columns query, `OF_PAGE`, results and `OF_RANK` (lists), each page once, in the order of the
+        top bytes of queries.
     """
-    pages = distinct_pages(piece)
-    lengths = np.diff(piece.starts)[pages.shown_by]
+    groups = list(distinct_pages(piece.query, piece.results))
+    shown_by, page = _numbered(piece, groups)
+    lengths = piece.results.lengths[shown_by]
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    page = _owners(starts)
-    doc = piece.results[(piece.starts[pages.shown_by] - starts[:-1])[page] + np.arange(starts[-1])]
-    shown = np.bincount(pages.page, minlength=len(lengths))
-    shown_clicked = np.bincount(pages.page[piece.clicked], minlength=len(lengths))
-    clicked = _clicked_ranks(piece)
-    again = repeats(clicked)
-    clicker, rank = np.divmod(clicked[~again], RANKS)
-    last = piece.latest if last_by_time else piece.deepest
-    counts = {
-        "shown_in_all": shown[page],
-        "shown_in_clicked": shown_clicked[page],
-        "examined_in_clicked": _examined(piece, pages, starts, page),
-        "clicks": _at(pages.page[clicker], rank, lengths, starts),
-        "last_clicks": _at(pages.page, np.where(piece.clicked, last, 0), lengths, starts),
+    repeated, clicker, rank = _clicked_ranks(piece.clicks)
+    clicked = np.flatnonzero(piece.clicked)
+    of_rank = {
+        "depths": _at(page[clicked], piece.deepest[clicked], lengths, starts),
+        "clicks": _at(page[clicker], rank, lengths, starts),
     }
+    if last_by_time:
+        of_rank["latest"] = _at(page[clicked], piece.latest[clicked], lengths, starts)
+    below = piece.deepest > piece.results.lengths
+    shown, *others = (
+        np.bincount(pages, minlength=len(lengths)).astype(np.uint32)
+        for pages in (page, page[clicked], page[below & piece.clicked])
+    )
+    results = _taken(piece.results, shown_by, starts)
+    columns: dict[str, Any] = {"query": piece.query[shown_by]}
+    columns |= dict(zip(OF_PAGE, (shown, *others), strict=True))
+    columns |= {"results": _column(results, starts)}
+    columns |= {name: _column(counts, starts) for name, counts in of_rank.items()}
     tally = _tally(piece, rank)
-    tally.repeated = _distinct(clicked[again] // RANKS, len(piece.query))
-    tally.with_duplicate = int(shown[_with_duplicates(doc, lengths, starts)].sum())
-    return add_up({"query": piece.query[pages.shown_by][page], "doc": doc}, counts), tally
+    tally.repeated = _distinct(repeated, len(piece.query))
+    tally.with_duplicate = int(shown[_with_duplicates(Lists(results, starts))].sum())
+    return pa.table(columns), tally
 
 
-def _owners(starts: Integers) -> Integers:
-    """The page of each rank, from where pages begin; lets other threads work meanwhile."""
-    owners = np.zeros(starts[-1], dtype=np.int64)
-    owners[starts[1:-1]] = 1
-    return np.cumsum(owners, out=owners)
+def _numbered(piece: Piece, groups: list[Pages]) -> tuple[Integers, Integers]:
+    """An impression of each page, by the top bytes of queries, and the page of each impression."""
+    shown_by = np.concatenate([np.zeros(0, dtype=np.int64), *(pages.shown_by for pages in groups)])
+    top = (piece.query[shown_by] >> TOP).astype(np.uint8)
+    order = np.argsort(top, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    page = np.empty(len(piece.query), dtype=np.int64)
+    first = 0
+    for pages in groups:
+        count = len(pages.starts)
+        page[pages.rows] = np.repeat(place[first : first + count], pages.weights)
+        first += count
+    return shown_by[order], page
 
 
-def _examined(piece: Piece, pages: Pages, starts: Integers, page: Integers) -> Integers:
-    """How often each rank of each page lay at or above the deepest click."""
-    lengths = np.diff(starts)
-    depth = np.minimum(piece.deepest, lengths[pages.page])
-    ends = _at(pages.page, np.where(piece.clicked, depth, 0), lengths, starts)
-    below = np.concatenate([[0], np.cumsum(ends)])
-    examined: Integers = below[starts[1:]][page] - below[:-1]
-    return examined
+def _taken(lists: Lists, rows: Integers, starts: Integers) -> Values:
+    """The values of some lists, one after the other from where they are to start."""
+    if lists.are_even and len(rows):
+        return lists.matrix(rows, int(starts[1])).ravel()
+    shift = np.repeat(lists.starts[rows] - starts[:-1], np.diff(starts))
+    values: Values = lists.values[shift + np.arange(starts[-1])]
+    return values
+
+
+def _column(values: Values, starts: Integers) -> pa.Array:
+    """A column of lists; what is counted is as narrow as its largest number allows."""
+    if values.dtype == np.int64:
+        values = values.astype(np.min_scalar_type(values.max(initial=0)))
+    return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32)), pa.array(values))
 
 
 def _at(page: Integers, rank: Integers, lengths: Integers, starts: Integers) -> Integers:
@@ -121,22 +146,24 @@ def _at(page: Integers, rank: Integers, lengths: Integers, starts: Integers) -> 
     return np.asarray(np.bincount(places, minlength=int(starts[-1])), dtype=np.int64)
 
 
-def _clicked_ranks(piece: Piece) -> Integers:
-    """Impression and rank of every click in one number, in order."""
-    clicker = np.repeat(np.arange(len(piece.query)), np.diff(piece.click_starts))
-    return ascending((clicker * RANKS + piece.clicks).astype(np.uint64)).astype(np.int64)
+def _clicked_ranks(clicks: Lists) -> tuple[Integers, Integers, Integers]:
+    """Impressions that have a rank again, and impression and rank of every click but those."""
+    clicker = np.repeat(np.arange(len(clicks.starts) - 1), clicks.lengths)
+    ordered = ascending((clicker * RANKS + clicks.values).astype(np.uint64)).astype(np.int64)
+    again = repeats(ordered)
+    return ordered[again] // RANKS, *np.divmod(ordered[~again], RANKS)
 
 
 def _tally(piece: Piece, distinct_ranks: Integers) -> Tally:
-    clicks = np.diff(piece.click_starts)
+    clicks = piece.clicks.lengths
     owner = np.repeat(np.arange(len(clicks)), clicks)
-    back = (owner[1:] == owner[:-1]) & (piece.clicks[1:] < piece.clicks[:-1])
+    back = (owner[1:] == owner[:-1]) & (piece.clicks.values[1:] < piece.clicks.values[:-1])
     return Tally(
         total=len(clicks),
         without_click=int((clicks == 0).sum()),
         never_clicked=int((~piece.clicked).sum()),
         reordered=_distinct(owner[1:][back], len(clicks)),
-        lengths=np.bincount(np.diff(piece.starts)),
+        lengths=np.bincount(piece.results.lengths),
         clicks=np.bincount(distinct_ranks),
     )
 
@@ -148,11 +175,62 @@ def _distinct(numbers: Integers, size: int) -> int:
     return int(found.sum())
 
 
-def _with_duplicates(doc: Keys, lengths: Integers, starts: Integers) -> Flags:
+def _with_duplicates(results: Lists) -> Flags:
     """Whether each page shows a document twice; pages of one length are looked at together."""
+    lengths = results.lengths
     found = np.zeros(len(lengths), dtype=np.bool_)
     for length in np.flatnonzero(np.bincount(lengths)).tolist():
         pages = np.flatnonzero(lengths == length)
-        shown = np.sort(doc[starts[pages, np.newaxis] + np.arange(length)], axis=1)
+        shown = np.sort(results.matrix(pages, length), axis=1)
         found[pages] = (shown[:, 1:] == shown[:, :-1]).any(axis=1)
     return found
+
+
+def pairs_of(pages: pa.Table) -> pl.DataFrame:
+    """The counts of every pair that some pages show.
+
+    Args:
+        pages: What `count_piece` returns, of some pieces.
+
+    Returns:
+        Columns query, doc and `COUNTS`, each pair once, in order.
+    """
+    query = pages["query"].to_numpy()
+    has = set(pages.column_names)
+    lists = {name: lists_of(pages, name) for name in ("results", *OF_RANK) if name in has}
+    of_page = {name: pages[name].to_numpy() for name in OF_PAGE}
+    parts = [
+        _shown(group, query, lists, of_page) for group in distinct_pages(query, lists["results"])
+    ]
+    columns = {
+        name: np.concatenate([part[name] for part in parts]) for name in ("query", "doc", *COUNTS)
+    }
+    return add_up({name: columns.pop(name) for name in ("query", "doc")}, columns)
+
+
+def _shown(
+    pages: Pages, query: Keys, lists: dict[str, Lists], of_page: dict[str, Values]
+) -> dict[str, Values]:
+    """A row for every rank of some pages of one length, with what is counted there."""
+    length, by = pages.length, pages.shown_by
+    shown, shown_clicked, beyond = (
+        np.add.reduceat(of_page[name][pages.rows], pages.starts) for name in OF_PAGE
+    )
+    of_rank = {
+        name: np.add.reduceat(
+            lists[name].matrix(pages.rows, length).astype(np.uint32), pages.starts, axis=0
+        )
+        for name in OF_RANK
+        if name in lists
+    }
+    depths = of_rank["depths"]
+    examined = depths[:, ::-1].cumsum(axis=1, dtype=np.uint32)[:, ::-1] + beyond[:, np.newaxis]
+    return {
+        "query": np.repeat(query[by], length),
+        "doc": lists["results"].matrix(by, length).ravel(),
+        "shown_in_all": np.repeat(shown, length),
+        "shown_in_clicked": np.repeat(shown_clicked, length),
+        "examined_in_clicked": examined.ravel(),
+        "clicks": of_rank["clicks"].ravel(),
+        "last_clicks": of_rank.get("latest", depths).ravel(),
+    }

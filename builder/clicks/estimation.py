@@ -125,7 +125,7 @@ def estimate(
     by_user = params.votes == "user"
     evidence = count_log(selection, params, limits, progress, with_pairs=not by_user)
     with limits.connect(ENGINE_SHARE) as connection:
-        selection.open(connection, *selection.extent())
+        selection.open(connection)
         if by_user:
             count_pairs(connection, params)
         else:

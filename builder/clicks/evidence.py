@@ -2,13 +2,13 @@
 
 In: impressions of a snapshot and which of them count. Out: Parquet parts with one row a pair, in
 order, the activity of users, and the tally of the diagnostics. The log is read once, in pieces
-whose size follows from the memory; what a piece adds is a sorted run on disk; runs are merged range
-by range. Pieces and ranges are what an executor gives to its workers.
+whose size follows from the memory; the distinct pages of a piece are a run on disk; runs are merged
+into pairs range by range. Portions of the log and ranges are what an executor gives to its workers.
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,12 +19,13 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builder.clicks.counting import Tally, count_piece
-from builder.clicks.pieces import piece_of
-from builder.clicks.runs import Run, merge, ranges, write_run
-from builder.clicks.selected import Selection
+from builder.clicks.counting import Tally, count_piece, pairs_of
+from builder.clicks.pieces import bytes_of, lists_of, piece_of
+from builder.clicks.runs import Run, Summed, merge, ranges, write_run
+from builder.clicks.selected import Portion, Selection
 from builder.clicks.statistics import JOINED_PAGES
-from builder.executors import in_order, map_buckets, map_pieces
+from builder.clicks.sums import add_up
+from builder.executors import in_order, map_pieces
 from builder.parameters import ClickParameters
 from builder.progress import Progress
 from builder.resources import Limits
@@ -33,21 +34,14 @@ from builder.sorting import tallied
 ENGINE_SHARE = 0.2
 PIECE_SHARE = 0.5
 """Parts of the memory for the database engine and for the pieces that are counted."""
-BYTES_PER_RESULT = 90
-BYTES_PER_PAIR = 200
-"""Peak of arrays while a piece is counted, per result, and while runs are merged, per row."""
-MOST_RESULTS = 8_000_000
+BYTES_PER_RANK = 200
+BYTES_PER_USER = 60
+"""Peak of arrays while runs are merged, for each rank of a page and for each user."""
+MOST_BYTES = 512 * 2**20
 """A larger piece finds hardly more pages that are equal."""
 ROWS_PER_BATCH = 122_880
-RANGES = 16
-"""Pieces of the log for each worker of an executor."""
-PAIR = ("query", "doc")
-USER = ("user",)
 
-PAGES = {
-    "separate": 'SELECT "user", query, results, clicks FROM used_impressions',
-    "joined": 'SELECT "user", query, results, clicks, deepest, latest FROM read_pages',
-}
+READ_PAGES = 'SELECT "user", query, results, clicks, deepest, latest FROM read_pages'
 
 
 @dataclass(frozen=True)
@@ -65,10 +59,24 @@ class Evidence:
     tally: Tally
 
 
-class _Counted(NamedTuple):
-    pairs: list[Run]
-    users: list[Run]
-    tally: Tally
+class _Kind(NamedTuple):
+    """What is summed over runs: its keys, what sums them, peak bytes of that for a size of 1."""
+
+    keys: tuple[str, ...]
+    summed: Summed
+    bytes_each: int
+
+
+@dataclass
+class _Counted:
+    pages: list[Run] = field(default_factory=list)
+    users: list[Run] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+
+    def __add__(self, other: "_Counted") -> "_Counted":
+        return _Counted(
+            self.pages + other.pages, self.users + other.users, self.tally + other.tally
+        )
 
 
 def count_log(
@@ -89,113 +97,128 @@ def count_log(
         with_pairs: Whether pairs are counted, or users and the tally alone.
     """
     home = Path(tempfile.mkdtemp(prefix="evidence-", dir=limits.scratch))
-    task = partial(_count, selection, home, params, with_pairs=with_pairs)
-    total = _Counted([], [], Tally())
-    for found in map_buckets(task, _pieces_of_log(selection, params, limits), limits):
-        total.pairs.extend(found.pairs)
-        total.users.extend(found.users)
-        total = total._replace(tally=total.tally + found.tally)
+    room = int(limits.memory * PIECE_SHARE / limits.threads)
+    most = min(room, MOST_BYTES)
+    count = partial(_count, home, last_by_time=params.last == "time", with_pages=with_pairs)
+    total = _Counted()
+    for found in _counts(selection, params, most, count, limits):
+        total += found
         progress.advance(found.tally.total)
-    pairs = tuple(_merged(total.pairs, PAIR, home, limits))
-    return Evidence(pairs, _activity(total.users, home, limits), total.tally)
+    pairs = tuple(_merged(total.pages, PAIRS, home, room, limits))
+    return Evidence(pairs, _activity(total.users, home, room, limits), total.tally)
 
 
-def _pieces_of_log(
-    selection: Selection, params: ClickParameters, limits: Limits
-) -> list[tuple[int, int]]:
-    """Ranges of impressions; only one where they are counted here, or where users' pages join."""
-    first, last = selection.extent()
-    if limits.executor.is_here or params.pages == "joined":
-        return [(first, last)]
-    step = max(1, -(-(last - first) // (RANGES * limits.threads)))
-    return [(start, min(start + step, last)) for start in range(first, last, step)]
+def _counts(
+    selection: Selection,
+    params: ClickParameters,
+    most: int,
+    count: Callable[[str, pa.Table], _Counted],
+    limits: Limits,
+) -> Iterator[_Counted]:
+    """What every piece of the log says: portions are read by workers, joined pages here."""
+    if params.pages == "joined":
+        pieces = enumerate(_joined(selection, most, limits))
+        yield from in_order(lambda it: count(f"{it[0]:06d}", it[1]), pieces, limits.threads)
+    else:
+        task = partial(_count_portion, selection, most, count)
+        yield from map_pieces(task, selection.portions(most), limits)
+
+
+def _joined(selection: Selection, most: int, limits: Limits) -> Iterator[pa.Table]:
+    """All impressions that count, with the deepest and the latest click of the pages of a visit."""
+    with limits.connect(ENGINE_SHARE) as connection:
+        selection.open(connection)
+        connection.execute(JOINED_PAGES)
+        yield from _pieces(connection, READ_PAGES, most)
+
+
+def _count_portion(
+    selection: Selection,
+    most: int,
+    count: Callable[[str, pa.Table], _Counted],
+    portion: Portion,
+    limits: Limits,  # noqa: ARG001 - every task is given them
+) -> _Counted:
+    """Count the impressions of a portion; leaves runs."""
+    total = _Counted()
+    for number, rows in enumerate(selection.read(portion, most)):
+        total += count(f"{portion.number:06d}-{number:06d}", rows)
+    return total
 
 
 def _count(
-    selection: Selection,
-    home: Path,
-    params: ClickParameters,
-    extent: tuple[int, int],
-    limits: Limits,
-    *,
-    with_pairs: bool,
+    home: Path, name: str, rows: pa.Table, *, last_by_time: bool, with_pages: bool
 ) -> _Counted:
-    """Count the impressions of a range; leaves sorted runs in `home`."""
-    room = int(limits.memory * PIECE_SHARE / limits.threads / BYTES_PER_RESULT)
-    counted = _Counted([], [], Tally())
-
-    def work(numbered: tuple[int, pa.Table]) -> tuple[Run | None, Run, Tally]:
-        number, rows = numbered
-        name = f"{extent[0]:016x}-{number:06d}"
-        frame, tally = count_piece(piece_of(rows), last_by_time=params.last == "time")
-        tally.anonymous = rows["user"].null_count
-        run = write_run(frame, PAIR, home / f"{name}.pairs") if with_pairs else None
-        users = write_run(_users(rows), USER, home / f"{name}.users")
-        return run, users, tally
-
-    with limits.connect(ENGINE_SHARE) as connection:
-        selection.open(connection, *extent)
-        if params.pages == "joined":
-            connection.execute(JOINED_PAGES)
-        pieces = _pieces(connection, PAGES[params.pages], min(room, MOST_RESULTS))
-        for run, users, tally in in_order(work, enumerate(pieces), limits.threads):
-            counted.pairs.extend([run] if run is not None else [])
-            counted.users.append(users)
-            counted = counted._replace(tally=counted.tally + tally)
+    """Count some impressions; leaves runs in `home`, whose names begin so."""
+    pages, tally = count_piece(piece_of(rows), last_by_time=last_by_time)
+    tally.anonymous = rows["user"].null_count
+    counted = _Counted([], [write_run(_users(rows), home / f"{name}.users")], tally)
+    if with_pages:
+        sizes = lists_of(pages, "results").lengths
+        counted.pages.append(write_run(pages, home / f"{name}.pages", sizes))
     return counted
 
 
-def _pieces(
-    connection: duckdb.DuckDBPyConnection, sql: str, most_results: int
-) -> Iterator[pa.Table]:
-    """The rows of a query in tables of about so many results."""
+def _pieces(connection: duckdb.DuckDBPyConnection, sql: str, most: int) -> Iterator[pa.Table]:
+    """The rows of a query in tables that take about so many bytes."""
     held: list[pa.RecordBatch] = []
-    results = 0
+    size = 0
     for batch in connection.sql(sql).to_arrow_reader(ROWS_PER_BATCH):
         for start in range(0, len(batch), ROWS_PER_BATCH // 4):
             rows = batch.slice(start, ROWS_PER_BATCH // 4)
             offsets = rows["results"].offsets
-            results += offsets[-1].as_py() - offsets[0].as_py()
+            size += bytes_of(len(rows), offsets[-1].as_py() - offsets[0].as_py())
             held.append(rows)
-            if results >= most_results:
+            if size >= most:
                 yield pa.Table.from_batches(held)
-                held, results = [], 0
+                held, size = [], 0
     if held:
         yield pa.Table.from_batches(held)
 
 
-def _users(rows: pa.Table) -> pl.DataFrame:
+def _users(rows: pa.Table) -> pa.Table:
     """How many impressions each user has; rows without a user are left out."""
     users, impressions = tallied(rows["user"].drop_null().to_numpy())
-    return pl.DataFrame({"user": users, "impressions": impressions.astype(np.uint32)})
+    return pa.table({"user": users, "impressions": impressions.astype(np.uint32)})
+
+
+def _users_of(rows: pa.Table) -> pl.DataFrame:
+    """The sums of impressions of each user."""
+    impressions = rows["impressions"].to_numpy().astype(np.int64)
+    return add_up({"user": rows["user"].to_numpy()}, {"impressions": impressions})
+
+
+PAIRS = _Kind(("query", "doc"), pairs_of, BYTES_PER_RANK)
+USERS = _Kind(("user",), _users_of, BYTES_PER_USER)
 
 
 def _merged(
-    runs: Sequence[Run], keys: tuple[str, ...], home: Path, limits: Limits
+    runs: Sequence[Run], kind: _Kind, home: Path, room: int, limits: Limits
 ) -> Iterator[Path]:
     """Write the sums of each range of keys; the parts in order."""
-    room = int(limits.memory * PIECE_SHARE / limits.threads / BYTES_PER_PAIR)
-    task = partial(_merge, runs, keys, home)
-    yield from chain.from_iterable(map_pieces(task, ranges(runs, room), limits))
+    most = room // kind.bytes_each
+    task = partial(_merge, runs, kind, home, most)
+    yield from chain.from_iterable(map_pieces(task, ranges(runs, most), limits))
 
 
 def _merge(
     runs: Sequence[Run],
-    keys: tuple[str, ...],
+    kind: _Kind,
     home: Path,
+    most: int,
     extent: tuple[int, int],
     limits: Limits,  # noqa: ARG001 - every task is given them
 ) -> list[Path]:
-    rows = merge(runs, keys, *extent)
+    rows = merge(runs, kind.keys, kind.summed, extent, most)
     if rows.is_empty():
         return []
-    path = home / f"{keys[0]}-{extent[0]:03d}.parquet"
+    path = home / f"{kind.keys[0]}-{extent[0]:03d}.parquet"
     rows.write_parquet(path, compression="lz4", row_group_size=ROWS_PER_BATCH)
     return [path]
 
 
-def _activity(runs: Sequence[Run], home: Path, limits: Limits) -> pl.DataFrame:
-    parts = list(_merged(runs, USER, home, limits))
+def _activity(runs: Sequence[Run], home: Path, room: int, limits: Limits) -> pl.DataFrame:
+    parts = list(_merged(runs, USERS, home, room, limits))
     if not parts:
         return pl.DataFrame(schema={"impressions": pl.Int64, "users": pl.Int64})
     users = pl.scan_parquet(parts).group_by(pl.col("impressions").cast(pl.Int64))

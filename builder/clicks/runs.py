@@ -1,69 +1,95 @@
-"""Counts by key, added up outside memory: sorted runs on disk, merged one range of keys at a time.
+"""Counts by key, added up outside memory: runs on disk, merged one range of keys at a time.
 
-In: frames with keys (UInt64) and integer counts, each key once in a frame. Out: every key once, in
-order, with its sums. A run is an Arrow file with the buckets of the first key (its top byte) one
-after the other; a range is some buckets, so that what is held does not grow with what is counted.
+In: tables whose first column is a key (UInt64), in the order of its top bytes. Out: every key once,
+in order, with its sums. A run is an Arrow file with the buckets of the key (its top byte) one after
+the other; a range is some buckets, of which so much is held at a time, so that what is held does
+not grow with what is counted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
 from builder.clicks.sums import add_up
+from builder.sorting import Integers
 
 BUCKETS = 256
-TOP = 56
-BUCKET_ROWS = 2**20
-"""Most rows in a record batch; an empty bucket has none."""
+TOP = np.uint64(56)
+BATCH_SIZE = 2**20
+"""Most rows, or results of rows, in a record batch; an empty bucket has none."""
 
-Bounds = npt.NDArray[np.int64]
+Summed = Callable[[pa.Table], pl.DataFrame]
+"""What turns some rows of runs into sums, each key once, in order."""
 
 
 class Run(NamedTuple):
-    """A run: its file, and the first row of each bucket, with the number of rows at the end."""
+    """A run: its file, the first batch of each bucket (and past the last), the size of batches."""
 
     path: Path
-    bounds: Bounds
+    batches: Integers
+    sizes: Integers
 
 
-def write_run(rows: pl.DataFrame, keys: Sequence[str], path: Path) -> Run:
-    """Write the rows of a frame, which are in the order of their keys."""
-    first = rows[keys[0]].to_numpy()
-    starts = np.arange(BUCKETS, dtype=np.uint64) << np.uint64(TOP)
-    bounds = np.append(np.searchsorted(first, starts), len(first)).astype(np.int64)
-    table = rows.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
+def write_run(rows: pa.Table, path: Path, sizes: Integers | None = None) -> Run:
+    """Write the rows of a table, which are in the order of the top bytes of their first column.
+
+    Args:
+        rows: The rows.
+        path: The file to write.
+        sizes: What each row takes; without them, 1.
+    """
+    top = rows.column(0).to_numpy() >> TOP
+    bounds = np.searchsorted(top, np.arange(BUCKETS + 1, dtype=np.uint64)).tolist()
+    sizes = np.ones(len(rows), dtype=np.int64) if sizes is None else sizes
+    most = max(1, BATCH_SIZE // int(sizes.max(initial=1)))
+    edges = [at for start, stop in pairwise(bounds) for at in range(start, stop, most)]
+    table = rows.combine_chunks()
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        for start, stop in pairwise(bounds.tolist()):
-            writer.write_table(table.slice(start, stop - start), max_chunksize=BUCKET_ROWS)
-    return Run(path, bounds)
+        for start, stop in pairwise([*edges, len(rows)]):
+            writer.write_table(table.slice(start, stop - start))
+    return Run(path, np.searchsorted(edges, bounds), _sums(sizes, edges))
 
 
-def ranges(runs: Sequence[Run], most_rows: int) -> list[tuple[int, int]]:
-    """Ranges of buckets, first and past the last, of at most so many rows where possible."""
+def _sums(values: Integers, starts: Sequence[int]) -> Integers:
+    """The sums of values from each start to the next."""
+    return np.add.reduceat(values, starts) if len(starts) else np.zeros(0, dtype=np.int64)
+
+
+def ranges(runs: Sequence[Run], most: int) -> list[tuple[int, int]]:
+    """Ranges of buckets, first and past the last, of at most such a size where possible."""
     if not runs:
         return []
-    rows = np.sum([np.diff(run.bounds) for run in runs], axis=0)
+    ends = [np.append(0, np.cumsum(run.sizes))[run.batches] for run in runs]
     found, start, held = [], 0, 0
-    for bucket, count in enumerate(rows.tolist()):
-        if held and held + count > most_rows:
+    for bucket, size in enumerate(np.diff(np.sum(ends, axis=0)).tolist()):
+        if held and held + size > most:
             found.append((start, bucket))
             start, held = bucket, 0
-        held += count
+        held += size
     return [*found, (start, BUCKETS)]
 
 
-def merge(runs: Iterable[Run], keys: tuple[str, ...], start: int, stop: int) -> pl.DataFrame:
-    """The sums of every key in a range of buckets, in the order of keys."""
-    slices = [rows for run in runs if (rows := _slice(run, start, stop)) is not None]
-    if len(slices) < 2:
-        return slices[0] if slices else pl.DataFrame()
-    everything = pl.concat(slices)
+def merge(
+    runs: Iterable[Run], keys: Sequence[str], summed: Summed, extent: tuple[int, int], most: int
+) -> pl.DataFrame:
+    """The sums of every key in a range of buckets, in the order of keys.
+
+    Args:
+        runs: The runs.
+        keys: Columns of sums that are keys; all others add up.
+        summed: What turns some rows into sums.
+        extent: The range: its first bucket, and that past its last.
+        most: Size of what is summed at a time.
+    """
+    sums = [summed(rows) for rows in _some(runs, extent, most)]
+    if len(sums) < 2:
+        return sums[0] if sums else pl.DataFrame()
+    everything = pl.concat(sums)
     counts = [name for name in everything.columns if name not in keys]
     return add_up(
         {name: everything[name].to_numpy() for name in keys},
@@ -71,16 +97,26 @@ def merge(runs: Iterable[Run], keys: tuple[str, ...], start: int, stop: int) -> 
     )
 
 
-def _slice(run: Run, start: int, stop: int) -> pl.DataFrame | None:
-    if run.bounds[start] == run.bounds[stop]:
-        return None
-    before = _batches(run.bounds[: start + 1])
+def _some(runs: Iterable[Run], extent: tuple[int, int], most: int) -> Iterator[pa.Table]:
+    """The rows of a range, of which some are held at a time."""
+    held: list[pa.Table] = []
+    room = most
+    for run in runs:
+        for batch, size in _batches(run, extent):
+            if held and size > room:
+                yield pa.concat_tables(held, promote_options="permissive")
+                held, room = [], most
+            held.append(pa.Table.from_batches([batch]))
+            room -= size
+    if held:
+        yield pa.concat_tables(held, promote_options="permissive")
+
+
+def _batches(run: Run, extent: tuple[int, int]) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The record batches of a range, and their sizes; what counts are wide may differ by run."""
+    first, past = run.batches[list(extent)].tolist()
+    if first == past:
+        return
     with pa.OSFile(str(run.path)) as file, pa.ipc.open_file(file) as reader:
-        count = _batches(run.bounds[start : stop + 1])
-        batches = [reader.get_batch(before + number) for number in range(count)]
-    return pl.DataFrame(pa.Table.from_batches(batches))
-
-
-def _batches(bounds: Bounds) -> int:
-    """How many record batches hold the buckets between the first and the last bound."""
-    return int((-(-np.diff(bounds) // BUCKET_ROWS)).sum())
+        for number in range(first, past):
+            yield reader.get_batch(number), int(run.sizes[number])

@@ -3,20 +3,23 @@
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from builder.clicks import evidence, pieces
+from builder.clicks import evidence, pieces, runs
 from builder.clicks.counting import COUNTS, Tally
 from builder.clicks.evidence import count_log
-from builder.clicks.pieces import distinct_pages, piece_of
+from builder.clicks.pieces import bytes_of, distinct_pages, lists_of
 from builder.clicks.runs import merge, ranges, write_run
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import count_pairs
@@ -63,8 +66,9 @@ def selection(log: Sequence[Impression], folder: Path) -> Selection:
 
 def fast(log: Sequence[Impression], params: ClickParameters, piece: int) -> Any:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "MOST_RESULTS", piece)
+        patch.setattr(evidence, "MOST_BYTES", piece)
         patch.setattr(evidence, "ROWS_PER_BATCH", 8)
+        patch.setattr(evidence, "PAIRS", evidence.PAIRS._replace(bytes_each=2**30 // piece))
         folder = Path(name)
         chosen = selection(log, folder)
         found = count_log(chosen, params, Limits(folder, threads=2), Silent())
@@ -75,17 +79,23 @@ def fast(log: Sequence[Impression], params: ClickParameters, piece: int) -> Any:
 def slow(log: Sequence[Impression], params: ClickParameters) -> Any:
     """What the database counts, in the order of its columns."""
     with tempfile.TemporaryDirectory() as name, duckdb.connect() as connection:
-        selection(log, Path(name)).open(connection, 0, len(log))
+        selection(log, Path(name)).open(connection)
         count_pairs(connection, params)
         return connection.execute("SELECT * FROM pair_counts").fetchall()
 
 
+VISIT: list[Impression] = [(1, 3, [1, 2], []), (1, 3, [HIGH, 3], [1]), (1, 3, [1], [])]
+"""A user who turns the page and clicks on the next one, so that all of the first was examined."""
+
+
 @settings(max_examples=25, deadline=None)
+@example(VISIT, "rank", "joined", 1000)
+@example(VISIT, "time", "joined", 1000)
 @given(
     logs(),
     st.sampled_from(["rank", "time"]),
     st.sampled_from(["separate", "joined"]),
-    st.sampled_from([1, 7, 1000]),
+    st.sampled_from([1, 1000, 100_000]),
 )
 def test_pairs_are_those_of_the_database(
     log: list[Impression], last: Any, pages: Any, piece: int
@@ -108,7 +118,7 @@ def test_pairs_are_those_of_the_database(
 
 
 @settings(max_examples=25, deadline=None)
-@given(logs(), st.sampled_from([1, 9, 1000]))
+@given(logs(), st.sampled_from([1, 1000, 100_000]))
 def test_the_tally_is_that_of_one_impression_at_a_time(log: list[Impression], piece: int) -> None:
     _, found = fast(log, ClickParameters(), piece)
     used = [row for row in log if row[1] in QUERIES[:2] and row[0] != 4]
@@ -128,13 +138,56 @@ def test_the_tally_is_that_of_one_impression_at_a_time(log: list[Impression], pi
     assert dict(found.activity.iter_rows()) == active
 
 
+def test_portions_are_all_of_the_log_in_tables_of_bounded_size(tmp_path: Path) -> None:
+    log = [(None, 3, [1, 2, 3][: 1 + n % 3], []) for n in range(100)]
+    chosen = selection(log, tmp_path)
+    rows = pq.read_table(chosen.impressions.paths[0])
+    parts = (tmp_path / "a.parquet", tmp_path / "b.parquet")
+    pq.write_table(rows[:60], parts[0], row_group_size=7)
+    pq.write_table(rows[60:], parts[1], row_group_size=30)
+    chosen = replace(chosen, impressions=Table(parts, Impressions))
+    most = bytes_of(15, 30)
+    portions = list(chosen.portions(most))
+    assert [(p.number, p.path.name, p.groups, p.rows) for p in portions] == [
+        (0, "a.parquet", (0, 1), 14),
+        (1, "a.parquet", (2, 3), 14),
+        (2, "a.parquet", (4, 5), 14),
+        (3, "a.parquet", (6, 7), 14),
+        (4, "a.parquet", (8,), 4),
+        (5, "b.parquet", (0,), 30),
+        (6, "b.parquet", (1,), 10),
+    ]
+    tables = [table for portion in portions for table in chosen.read(portion, most)]
+    assert pa.concat_tables(tables).equals(rows.select(tables[0].column_names))
+    assert max(map(len, tables)) == 15
+
+
+def test_a_range_is_summed_in_tables_of_bounded_size(tmp_path: Path) -> None:
+    keys = np.repeat(np.array([1, 2, HIGH], dtype=np.uint64), 50)
+    rows = pa.table({"one": keys, "other": keys, "value": np.ones(150, dtype=np.int64)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "BATCH_SIZE", 20)
+        written = [write_run(rows, tmp_path / name, np.full(150, 2)) for name in "ab"]
+    sizes: list[int] = []
+
+    def summed(table: pa.Table) -> pl.DataFrame:
+        sizes.append(len(table))
+        return _sums(table)
+
+    assert ranges(written, 250) == [(0, 1), (1, 256)]
+    low, high = (merge(written, KEYS, summed, extent, 250) for extent in ranges(written, 250))
+    assert list(low.iter_rows()) == [(1, 1, 100), (2, 2, 100)]
+    assert list(high.iter_rows()) == [(HIGH, HIGH, 100)]
+    assert sizes == [120, 80, 100]
+
+
 def test_pages_with_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = pl.DataFrame(
         {"query": [1, 1, 2], "results": [[5, 6], [6, 5], [5, 6]], "clicks": [[1], [1], []]},
         schema=dict.fromkeys(("query",), pl.UInt64)
         | {"results": pl.List(pl.UInt64), "clicks": pl.List(pl.UInt16)},
     ).to_arrow()
-    piece = piece_of(rows)
+    query, results = rows["query"].to_numpy(), lists_of(rows, "results")
     honest = pieces._hashes
 
     def colliding(*arguments: Any) -> Any:
@@ -142,10 +195,11 @@ def test_pages_with_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch)
         return hashes if arguments[-1] == 2 else np.zeros_like(hashes)
 
     monkeypatch.setattr(pieces, "_hashes", colliding)
-    assert len(set(distinct_pages(piece).page.tolist())) == 3
+    (pages,) = distinct_pages(query, results)
+    assert pages.weights.tolist() == [1, 1, 1]
     monkeypatch.setattr(pieces, "_hashes", lambda *a: np.zeros(3, dtype=np.uint64))
     with pytest.raises(DataError, match="no hash told 3 result pages apart"):
-        distinct_pages(piece)
+        list(distinct_pages(query, results))
 
 
 @given(
@@ -197,21 +251,28 @@ def test_numbers_that_differ_in_their_last_bits_alone_are_in_order(
     assert order_of(numbers, then).tolist() == sorted(range(len(rows)), key=rows.__getitem__)
 
 
+KEYS = ("one", "other")
+
+
+def _sums(rows: pa.Table) -> pl.DataFrame:
+    keys = {name: rows[name].to_numpy() for name in KEYS}
+    return add_up(keys, {"value": rows["value"].to_numpy()})
+
+
 @settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=20), max_size=4), st.integers(1, 30))
-def test_runs_are_merged_range_by_range(runs: list[list[int]], most: int) -> None:
+def test_runs_are_merged_range_by_range(logged: list[list[int]], most: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         written = []
-        for number, keys in enumerate(runs):
+        for number, keys in enumerate(logged):
             unique = np.array(sorted(set(keys)), dtype=np.uint64)
-            frame = pl.DataFrame({"one": unique, "other": unique}).with_columns(
-                value=pl.lit(1, pl.UInt32)
-            )
-            written.append(write_run(frame, ("one", "other"), Path(name) / str(number)))
+            counts = np.ones(len(unique), dtype=np.int64)
+            rows = pa.table({"one": unique, "other": unique, "value": counts})
+            written.append(write_run(rows, Path(name) / str(number), counts * 2))
         found = ranges(written, most)
-        parts = [merge(written, ("one", "other"), *extent) for extent in found]
+        parts = [merge(written, KEYS, _sums, extent, most) for extent in found]
     got = [row for part in parts for row in part.iter_rows()]
-    expected = Counter(key for keys in runs for key in set(keys))
+    expected = Counter(key for keys in logged for key in set(keys))
     assert got == [(key, key, expected[key]) for key in sorted(expected)]
     assert not found or (found[0][0] == 0 and found[-1][1] == 256)
 
