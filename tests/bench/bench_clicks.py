@@ -3,11 +3,11 @@
 The log has ten results a page and text for queries and URLs, in Parquet. `times_reading` is ours
 over reading the same columns as Arrow batches, `times_maximum` over the engine's own scan for the
 maximum of each. The stage of the pipeline is measured on the same log in keys, as ingestion leaves
-it. PyClick is measured when the environment variable PYCLICK names its folder; its load and
-training are one number, and its counts must be ours; four million impressions take it three to
-four minutes and 10 GiB. Growth is measured in processes of their own, under `--memory 1GiB`: first
-with the same queries in the longer log, then with five times as many, which is five times the
-output.
+it, and on a longer one, of `CODED_IMPRESSIONS`. PyClick is measured when the environment variable
+PYCLICK names its folder; its load and training are one number, and its counts must be ours; four
+million impressions take it three to four minutes and 10 GiB. Growth is measured in processes of
+their own, under `--memory 1GiB`: first with the same queries in the longer log, then with five
+times as many, which is five times the output.
 
 Run it as `python -m tests.bench clicks`.
 """
@@ -16,6 +16,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ from builder.sources import Interval, Source
 from builder.tables import Table
 from schemas import Candidates, Impressions
 from tests.bench.click_log import write_log
+from tests.bench.coded_log import write_impressions
 
 READ = "SELECT query, results, clicks FROM read_parquet(?)"
 MAXIMUM = "SELECT max(query), max(results), max(clicks) FROM read_parquet(?)"
@@ -53,6 +55,30 @@ seconds = time.perf_counter() - begun
 peak = peak_bytes() // 2**20
 print(json.dumps({"seconds": seconds, "peak_mib": peak}))
 """
+RUN_STAGE = """
+import json, sys, time
+from pathlib import Path
+from builder.clicks import estimate
+from builder.parameters import ClickParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.tables import Table, table_at
+from schemas import Candidates, Impressions
+from tests.bench.peak import peak_bytes
+folder = Path(sys.argv[1])
+begun = time.perf_counter()
+estimate(
+    folder,
+    impressions=table_at(folder, "impressions", Impressions),
+    candidates=table_at(folder, "candidates", Candidates),
+    params=ClickParameters(),
+    limits=Limits(folder, threads=2, memory=2 * 2**30),
+    progress=Silent(),
+)
+seconds = time.perf_counter() - begun
+print(json.dumps({"seconds": seconds, "peak_mib": peak_bytes() // 2**20}))
+"""
+CODED = "CODED_IMPRESSIONS"
 
 
 def run_bench(quick: bool = False) -> list[dict[str, object]]:
@@ -62,7 +88,8 @@ def run_bench(quick: bool = False) -> list[dict[str, object]]:
         folder = Path(name)
         beside_pyclick = 4_000_000 if os.environ.get("PYCLICK") else 1_000_000
         rows = _beside_peers(folder, beside_pyclick // scale)
-        return rows + _growth(folder, 5_000_000 // scale)
+        coded = int(os.environ.get(CODED, "20000000")) // scale
+        return [*rows, _coded(folder / "coded", coded), *_growth(folder, 5_000_000 // scale)]
 
 
 def _beside_peers(folder: Path, impressions: int) -> list[dict[str, object]]:
@@ -89,8 +116,9 @@ def _beside_peers(folder: Path, impressions: int) -> list[dict[str, object]]:
         model_log(log, "sdbn", out, params=ClickParameters(prior="beta"))
         rows[0] |= _beside_pyclick(theirs, rows[0], _digest(pl.read_parquet(out)))
         rows[2] |= _beside_pyclick(theirs, rows[2], _digest(_in_words(folder / "keys")))
+    roomy = Limits(folder, memory=8 * 2**30)
     for model in ("pbm", "dbn"):
-        seconds = _best(lambda: model_log(log, model, out), repeats=1)  # noqa: B023
+        seconds = _best(lambda: model_log(log, model, out, limits=roomy), repeats=1)  # noqa: B023
         rows.append({"name": f"{model}, {impressions} impressions, 50 steps", "seconds": seconds})
     return rows
 
@@ -141,6 +169,20 @@ def _stage(folder: Path, log: Path, impressions: int) -> dict[str, object]:
         "seconds": seconds,
         "times_maximum": seconds / scan,
     }
+
+
+def _coded(folder: Path, impressions: int) -> dict[str, object]:
+    """The stage `clicks` on a large log in keys, in a process of its own, beside the scan."""
+    parts = write_impressions(folder / "impressions", impressions, impressions // 100)
+    files = [str(path) for path in sorted(parts.iterdir())]
+    with duckdb.connect() as connection:
+        chosen = "COPY (SELECT DISTINCT query FROM read_parquet(?) ORDER BY query) TO "
+        connection.execute(f"{chosen} '{folder / 'candidates.parquet'}'", [files])
+        scan = _best(lambda: connection.execute(MAXIMUM, [files]).fetchall())
+    found = _alone(["-c", RUN_STAGE, str(folder)])
+    shutil.rmtree(folder)
+    name = f"the stage clicks, {impressions} impressions in keys, 2 GiB"
+    return {"name": name, **found, "times_maximum": float(found["seconds"]) / scan}
 
 
 def _in_words(keys: Path) -> pl.DataFrame:
