@@ -5,9 +5,8 @@ number of threads.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from pathlib import Path
 from typing import Self
 
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from builder.executors import Beside
 from schemas import Contract
 
 ROWS_PER_GROUP = 122_880
@@ -117,8 +117,7 @@ class TableWriter:
         self._group = (rows_per_group, bytes_per_group)
         self._pending: list[pa.Table] = []
         self._pending_size = (0, 0)
-        self._beside = ThreadPoolExecutor(1, thread_name_prefix="table")
-        self._writing: Future[None] | None = None
+        self._beside = Beside("table")
         self._writer = pq.ParquetWriter(
             path,
             self._schema,
@@ -149,11 +148,11 @@ class TableWriter:
         """Write what is pending as a row group, beside what comes next."""
         rows = self._taken()
         if rows:
-            self._writing = self._beside.submit(self._write_group, rows)
+            self._beside.begin(partial(self._write_group, rows))
 
     def _taken(self) -> list[pa.Table]:
         """What is pending, once the row group before it is written; then nothing is."""
-        self._wait()
+        self._beside.wait()
         rows, (count, _) = self._pending, self._pending_size
         self.rows += count
         self._pending, self._pending_size = [], (0, 0)
@@ -162,12 +161,6 @@ class TableWriter:
     def _write_group(self, rows: list[pa.Table]) -> None:
         group = pa.concat_tables(rows).combine_chunks()
         self._writer.write_table(group, row_group_size=self._group[0])
-
-    def _wait(self) -> None:
-        """Wait for the row group that is being written."""
-        writing, self._writing = self._writing, None
-        if writing is not None:
-            writing.result()
 
     def close(self) -> None:
         """Write what is pending and the footer.
@@ -179,7 +172,7 @@ class TableWriter:
             if rows := self._taken():
                 self._write_group(rows)
         finally:
-            self._beside.shutdown()
+            self._beside.close()
             self._writer.close()
 
     def __enter__(self) -> Self:

@@ -1,10 +1,11 @@
-"""Pieces in threads: results in order, few at a time; what goes wrong is told."""
+"""Pieces in threads: results in order, few at a time; what goes wrong is told; work beside work."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
 
-from builder.executors import in_order
+from builder.executors import Beside, in_order
 
 
 def counted(stop: int, made: list[int]) -> Iterator[int]:
@@ -45,3 +46,29 @@ def test_what_pieces_raise_is_raised(threads: int) -> None:
 def test_what_work_raises_is_raised(threads: int) -> None:
     with pytest.raises(ZeroDivisionError):
         list(in_order(lambda number: 1 // (number - 2), range(10), threads))
+
+
+def test_work_beside_is_done_one_piece_at_a_time_and_its_errors_are_raised_once() -> None:
+    beside = Beside("test")
+    done: list[int] = []
+    begun, go = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        begun.set()
+        assert go.wait(10)
+        done.append(1)
+
+    beside.begin(slow)
+    assert begun.wait(10)
+    assert done == []
+    go.set()
+    beside.begin(lambda: done.append(2))
+    beside.wait()
+    assert done == [1, 2]
+    beside.begin(lambda: done.append(1 // 0))
+    with pytest.raises(ZeroDivisionError):
+        beside.begin(lambda: done.append(3))
+    beside.wait()
+    beside.begin(lambda: done.append(4))
+    beside.close()
+    assert done == [1, 2, 4]

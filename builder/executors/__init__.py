@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from builder.errors import UsageError, meant
 from builder.executors.base import ATTEMPTS, Executor, Item, Local, Result, Task, alone
 from builder.executors.cluster import Ray
-from builder.executors.ordered import in_order
+from builder.executors.ordered import Beside, in_order
 from builder.executors.processes import Processes
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ATTEMPTS",
+    "Beside",
     "Executor",
     "Local",
     "Processes",

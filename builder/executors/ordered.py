@@ -1,10 +1,37 @@
-"""Pieces are worked on by threads of this process."""
+"""Pieces are worked on by threads of this process, or one beside what makes the next."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from builder.executors.base import Item, Result
+
+
+class Beside:
+    """A thread that does one piece of work at a time, beside that of its owner.
+
+    Args:
+        name: Of the thread.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._doing: Future[None] | None = None
+
+    def begin(self, work: Callable[[], None]) -> None:
+        """Begin a piece of work once the one before is done; raises what that raised."""
+        self.wait()
+        self._doing = self._pool.submit(work)
+
+    def wait(self) -> None:
+        """Wait for what was begun; raises what it raised, once."""
+        doing, self._doing = self._doing, None
+        if doing is not None:
+            doing.result()
+
+    def close(self) -> None:
+        """Let the thread go, when it is done."""
+        self._pool.shutdown()
 
 
 def in_order(

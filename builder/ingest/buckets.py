@@ -8,7 +8,6 @@ batch for each bucket, so that a range is read from a few places of a few files.
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 import pyarrow as pa
+
+from builder.executors import Beside
 
 BUCKETS = 256
 TOP = 56
@@ -75,8 +76,7 @@ class Buckets:
         self._held = 0
         self._spills: list[_Spill | _Held] = []
         self._spilled = [0] * BUCKETS
-        self._beside = ThreadPoolExecutor(1, thread_name_prefix="buckets")
-        self._spilling: Future[None] | None = None
+        self._beside = Beside("buckets")
 
     def add(self, rows: pl.DataFrame) -> None:
         """Put rows into their buckets; column `key` (UInt64) tells which."""
@@ -87,16 +87,9 @@ class Buckets:
 
     def _let_go(self) -> None:
         """Spill what is held, once what was let go before is written."""
-        self._wait()
         frames, self._frames, self._held = self._frames, [], 0
         if frames:
-            self._spilling = self._beside.submit(self._spill, frames)
-
-    def _wait(self) -> None:
-        """Wait for the rows that are being written."""
-        spilling, self._spilling = self._spilling, None
-        if spilling is not None:
-            spilling.result()
+            self._beside.begin(partial(self._spill, frames))
 
     def _spill(self, frames: list[pl.DataFrame]) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -135,14 +128,14 @@ class Buckets:
 
     def clear(self) -> None:
         """Let go of all rows; to be called once every range was read."""
-        self._beside.shutdown()
+        self._beside.close()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._frames, self._held = [], 0
         self._spills, self._spilled = [], [0] * BUCKETS
 
     def ranges(self) -> Iterator[Load]:
         """What reads each range, in order of ranges."""
-        self._wait()
+        self._beside.wait()
         if not self._spills:
             yield from self._held_range()
             return
