@@ -81,29 +81,26 @@ def count_piece(piece: Piece, *, last_by_time: bool) -> tuple[pa.Table, Tally]:
     """
     groups = list(distinct_pages(piece.query, piece.results))
     shown_by, page = _numbered(piece, groups)
-    lengths = piece.results.lengths[shown_by]
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    results = piece.results.take(shown_by)
     repeated, clicker, rank = _clicked_ranks(piece.clicks)
     clicked = np.flatnonzero(piece.clicked)
+    below = piece.clicked & (piece.deepest > piece.results.lengths)
+    of_page = dict(zip(OF_PAGE, (page, page[clicked], page[below]), strict=True))
     of_rank = {
-        "depths": _at(page[clicked], piece.deepest[clicked], lengths, starts),
-        "clicks": _at(page[clicker], rank, lengths, starts),
+        "depths": _at(page[clicked], piece.deepest[clicked], results),
+        "clicks": _at(page[clicker], rank, results),
     }
     if last_by_time:
-        of_rank["latest"] = _at(page[clicked], piece.latest[clicked], lengths, starts)
-    below = piece.deepest > piece.results.lengths
-    shown, *others = (
-        np.bincount(pages, minlength=len(lengths)).astype(np.uint32)
-        for pages in (page, page[clicked], page[below & piece.clicked])
-    )
-    results = _taken(piece.results, shown_by, starts)
+        of_rank["latest"] = _at(page[clicked], piece.latest[clicked], results)
     columns: dict[str, Any] = {"query": piece.query[shown_by]}
-    columns |= dict(zip(OF_PAGE, (shown, *others), strict=True))
-    columns |= {"results": _column(results, starts)}
-    columns |= {name: _column(counts, starts) for name, counts in of_rank.items()}
+    for name, pages in of_page.items():
+        columns[name] = np.bincount(pages, minlength=len(shown_by)).astype(np.uint32)
+    columns["results"] = _column(results.values, results.starts)
+    for name, counts in of_rank.items():
+        columns[name] = _column(_narrow(counts), results.starts)
     tally = _tally(piece, rank)
     tally.repeated = _distinct(repeated, len(piece.query))
-    tally.with_duplicate = int(shown[_with_duplicates(Lists(results, starts))].sum())
+    tally.with_duplicate = int(columns["shown"][_with_duplicates(results)].sum())
     return pa.table(columns), tally
 
 
@@ -123,27 +120,22 @@ def _numbered(piece: Piece, groups: list[Pages]) -> tuple[Integers, Integers]:
     return shown_by[order], page
 
 
-def _taken(lists: Lists, rows: Integers, starts: Integers) -> Values:
-    """The values of some lists, one after the other from where they are to start."""
-    if lists.are_even and len(rows):
-        return lists.matrix(rows, int(starts[1])).ravel()
-    shift = np.repeat(lists.starts[rows] - starts[:-1], np.diff(starts))
-    values: Values = lists.values[shift + np.arange(starts[-1])]
-    return values
-
-
 def _column(values: Values, starts: Integers) -> pa.Array:
-    """A column of lists; what is counted is as narrow as its largest number allows."""
-    if values.dtype == np.int64:
-        values = values.astype(np.min_scalar_type(values.max(initial=0)))
+    """A column of lists."""
     return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32)), pa.array(values))
 
 
-def _at(page: Integers, rank: Integers, lengths: Integers, starts: Integers) -> Integers:
+def _at(page: Integers, rank: Integers, pages: Lists) -> Integers:
     """How often each rank of each page is named; ranks outside their page are not counted."""
-    inside = (rank >= 1) & (rank <= lengths[page])
-    places = starts[page[inside]] + rank[inside] - 1
-    return np.asarray(np.bincount(places, minlength=int(starts[-1])), dtype=np.int64)
+    inside = (rank >= 1) & (rank <= pages.lengths[page])
+    places = pages.starts[page[inside]] + rank[inside] - 1
+    return np.asarray(np.bincount(places, minlength=len(pages.values)), dtype=np.int64)
+
+
+def _narrow(counts: Integers) -> Values:
+    """Counts in the least bytes that hold the largest."""
+    narrow: Values = counts.astype(np.min_scalar_type(counts.max(initial=0)))
+    return narrow
 
 
 def _clicked_ranks(clicks: Lists) -> tuple[Integers, Integers, Integers]:

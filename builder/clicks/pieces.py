@@ -51,6 +51,15 @@ class Lists(NamedTuple):
         found: Values = self.values[self.starts[rows, np.newaxis] + np.arange(length)]
         return found
 
+    def take(self, rows: Integers) -> "Lists":
+        """Some lists."""
+        lengths = self.lengths[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        if self.are_even and len(rows):
+            return Lists(self.matrix(rows, int(lengths[0])).ravel(), starts)
+        places = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
+        return Lists(self.values[places], starts)
+
     @property
     def are_even(self) -> bool:
         """Whether all lists have one length."""
