@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from builder.clicks.pieces import Lists, Pages, Piece, Values, distinct_pages, lists_of
+from builder.clicks.runs import TOP
 from builder.clicks.sums import add_up
 from builder.sorting import Flags, Integers, Keys, ascending, repeats
 
@@ -24,7 +25,6 @@ OF_RANK = ("depths", "clicks", "latest")
 """What is counted of a rank: impressions whose deepest click it is, clicks, impressions whose
 latest click it is; the latter where the latest click is the last one."""
 RANKS = 65_536
-TOP = np.uint64(56)
 
 
 @dataclass

@@ -20,7 +20,7 @@ import polars as pl
 import pyarrow as pa
 
 from builder.clicks.counting import Tally, count_piece, pairs_of
-from builder.clicks.pieces import bytes_of, lists_of, piece_of
+from builder.clicks.pieces import bytes_to_count, lists_of, piece_of
 from builder.clicks.runs import Run, Summed, merge, ranges, write_run
 from builder.clicks.selected import Portion, Selection
 from builder.clicks.statistics import JOINED_PAGES
@@ -35,7 +35,7 @@ ENGINE_SHARE = 0.2
 PIECE_SHARE = 0.5
 """Parts of the memory for the database engine and for the pieces that are counted."""
 BYTES_PER_RANK = 200
-BYTES_PER_USER = 60
+BYTES_PER_USER = 120
 """Peak of arrays while runs are merged, for each rank of a page and for each user."""
 MOST_BYTES = 512 * 2**20
 """A larger piece finds hardly more pages that are equal."""
@@ -104,6 +104,7 @@ def count_log(
     for found in _counts(selection, params, most, count, limits):
         total += found
         progress.advance(found.tally.total)
+    pa.default_memory_pool().release_unused()
     pairs = tuple(_merged(total.pages, PAIRS, home, room, limits))
     return Evidence(pairs, _activity(total.users, home, room, limits), total.tally)
 
@@ -167,7 +168,7 @@ def _pieces(connection: duckdb.DuckDBPyConnection, sql: str, most: int) -> Itera
         for start in range(0, len(batch), ROWS_PER_BATCH // 4):
             rows = batch.slice(start, ROWS_PER_BATCH // 4)
             offsets = rows["results"].offsets
-            size += bytes_of(len(rows), offsets[-1].as_py() - offsets[0].as_py())
+            size += bytes_to_count(len(rows), offsets[-1].as_py() - offsets[0].as_py())
             held.append(rows)
             if size >= most:
                 yield pa.Table.from_batches(held)

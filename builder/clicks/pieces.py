@@ -28,7 +28,7 @@ BYTES_PER_RESULT = 50
 Values = npt.NDArray[np.integer]
 
 
-def bytes_of(impressions: int, results: int) -> int:
+def bytes_to_count(impressions: int, results: int) -> int:
     """About how much memory it takes to count impressions that show so many results."""
     return impressions * BYTES_PER_IMPRESSION + results * BYTES_PER_RESULT
 

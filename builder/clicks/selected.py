@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.clicks.pieces import bytes_of
+from builder.clicks.pieces import bytes_to_count
 from builder.tables import Table
 
 SELECTED = """
@@ -127,7 +127,7 @@ def _row_groups(path: Path, most: int) -> Iterator[Portion]:
     held = Portion(0, path, (), 0, 0)
     for number in range(found.num_row_groups):
         group = found.row_group(number)
-        size = bytes_of(group.num_rows, group.column(names.index("results")).num_values)
+        size = bytes_to_count(group.num_rows, group.column(names.index("results")).num_values)
         if held.groups and held.size + size > most:
             yield held
             held = Portion(0, path, (), 0, 0)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from builder.clicks import evidence, pieces, runs
 from builder.clicks.counting import COUNTS, Tally
 from builder.clicks.evidence import count_log
-from builder.clicks.pieces import bytes_of, distinct_pages, lists_of
+from builder.clicks.pieces import bytes_to_count, distinct_pages, lists_of
 from builder.clicks.runs import merge, ranges, write_run
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import count_pairs
@@ -146,7 +146,7 @@ def test_portions_are_all_of_the_log_in_tables_of_bounded_size(tmp_path: Path) -
     pq.write_table(rows[:60], parts[0], row_group_size=7)
     pq.write_table(rows[60:], parts[1], row_group_size=30)
     chosen = replace(chosen, impressions=Table(parts, Impressions))
-    most = bytes_of(15, 30)
+    most = bytes_to_count(15, 30)
     portions = list(chosen.portions(most))
     assert [(p.number, p.path.name, p.groups, p.rows) for p in portions] == [
         (0, "a.parquet", (0, 1), 14),
