@@ -169,11 +169,9 @@ def _distinct(numbers: Integers, size: int) -> int:
 
 def _with_duplicates(results: Lists) -> Flags:
     """Whether each page shows a document twice; pages of one length are looked at together."""
-    lengths = results.lengths
-    found = np.zeros(len(lengths), dtype=np.bool_)
-    for length in np.flatnonzero(np.bincount(lengths)).tolist():
-        pages = np.flatnonzero(lengths == length)
-        shown = np.sort(results.matrix(pages, length), axis=1)
+    found = np.zeros(len(results.lengths), dtype=np.bool_)
+    for pages, documents in results.matrices():
+        shown = np.sort(documents, axis=1)
         found[pages] = (shown[:, 1:] == shown[:, :-1]).any(axis=1)
     return found
 
@@ -188,12 +186,11 @@ def pairs_of(pages: pa.Table) -> pl.DataFrame:
         Columns query, doc and `COUNTS`, each pair once, in order.
     """
     query = pages["query"].to_numpy()
-    has = set(pages.column_names)
-    lists = {name: lists_of(pages, name) for name in ("results", *OF_RANK) if name in has}
+    results = lists_of(pages, "results")
     of_page = {name: pages[name].to_numpy() for name in OF_PAGE}
-    parts = [
-        _shown(group, query, lists, of_page) for group in distinct_pages(query, lists["results"])
-    ]
+    of_rank = {name: lists_of(pages, name) for name in OF_RANK if name in pages.column_names}
+    groups = distinct_pages(query, results)
+    parts = [_shown(group, query, results, of_page, of_rank) for group in groups]
     columns = {
         name: np.concatenate([part[name] for part in parts]) for name in ("query", "doc", *COUNTS)
     }
@@ -201,28 +198,27 @@ def pairs_of(pages: pa.Table) -> pl.DataFrame:
 
 
 def _shown(
-    pages: Pages, query: Keys, lists: dict[str, Lists], of_page: dict[str, Values]
+    pages: Pages, query: Keys, results: Lists, of_page: dict[str, Values], of_rank: dict[str, Lists]
 ) -> dict[str, Values]:
     """A row for every rank of some pages of one length, with what is counted there."""
     length, by = pages.length, pages.shown_by
     shown, shown_clicked, beyond = (
         np.add.reduceat(of_page[name][pages.rows], pages.starts) for name in OF_PAGE
     )
-    of_rank = {
+    sums = {
         name: np.add.reduceat(
-            lists[name].matrix(pages.rows, length).astype(np.uint32), pages.starts, axis=0
+            lists.matrix(pages.rows, length).astype(np.uint32), pages.starts, axis=0
         )
-        for name in OF_RANK
-        if name in lists
+        for name, lists in of_rank.items()
     }
-    depths = of_rank["depths"]
+    depths = sums["depths"]
     examined = depths[:, ::-1].cumsum(axis=1, dtype=np.uint32)[:, ::-1] + beyond[:, np.newaxis]
     return {
         "query": np.repeat(query[by], length),
-        "doc": lists["results"].matrix(by, length).ravel(),
+        "doc": results.matrix(by, length).ravel(),
         "shown_in_all": np.repeat(shown, length),
         "shown_in_clicked": np.repeat(shown_clicked, length),
         "examined_in_clicked": examined.ravel(),
-        "clicks": of_rank["clicks"].ravel(),
-        "last_clicks": of_rank.get("latest", depths).ravel(),
+        "clicks": sums["clicks"].ravel(),
+        "last_clicks": sums.get("latest", depths).ravel(),
     }

@@ -24,7 +24,7 @@ from builder.clicks.pieces import bytes_to_count, lists_of, piece_of
 from builder.clicks.runs import Run, Summed, merge, ranges, write_run
 from builder.clicks.selected import Portion, Selection
 from builder.clicks.statistics import JOINED_PAGES
-from builder.clicks.sums import add_up
+from builder.clicks.sums import add_up_rows
 from builder.executors import in_order, map_pieces
 from builder.parameters import ClickParameters
 from builder.progress import Progress
@@ -185,8 +185,7 @@ def _users(rows: pa.Table) -> pa.Table:
 
 def _users_of(rows: pa.Table) -> pl.DataFrame:
     """The sums of impressions of each user."""
-    impressions = rows["impressions"].to_numpy().astype(np.int64)
-    return add_up({"user": rows["user"].to_numpy()}, {"impressions": impressions})
+    return add_up_rows(pl.DataFrame(rows), ("user",))
 
 
 PAIRS = _Kind(("query", "doc"), pairs_of, BYTES_PER_RANK)

@@ -51,6 +51,17 @@ class Lists(NamedTuple):
         found: Values = self.values[self.starts[rows, np.newaxis] + np.arange(length)]
         return found
 
+    def matrices(self) -> Iterator[tuple[Integers, Values]]:
+        """The lists of each length: their places, and a matrix of them."""
+        lengths = self.lengths
+        if self.are_even:
+            if len(lengths):
+                yield np.arange(len(lengths)), self.values.reshape(-1, int(lengths[0]))
+            return
+        order = np.argsort(lengths.astype(np.min_scalar_type(lengths.max())), kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
+            yield rows, self.matrix(rows, int(lengths[rows[0]]))
+
     def take(self, rows: Integers) -> "Lists":
         """Some lists."""
         lengths = self.lengths[rows]
@@ -152,16 +163,8 @@ def distinct_pages(query: Keys, results: Lists) -> Iterator[Pages]:
     Raises:
         DataError: no hash function told the pages apart.
     """
-    if results.are_even:
-        if len(query):
-            length = len(results.values) // len(query)
-            yield _distinct(query, results.values.reshape(-1, length))
-        return
-    lengths = results.lengths
-    order = np.argsort(lengths.astype(np.min_scalar_type(lengths.max())), kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
-        length = int(lengths[rows[0]])
-        pages = _distinct(query[rows], results.matrix(rows, length))
+    for rows, shown in results.matrices():
+        pages = _distinct(query[rows], shown)
         yield pages._replace(rows=rows[pages.rows])
 
 

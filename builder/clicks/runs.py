@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builder.clicks.sums import add_up
+from builder.clicks.sums import add_up_rows
 from builder.sorting import Integers
 
 BUCKETS = 256
@@ -89,12 +89,7 @@ def merge(
     sums = [summed(rows) for rows in _some(runs, extent, most)]
     if len(sums) < 2:
         return sums[0] if sums else pl.DataFrame()
-    everything = pl.concat(sums)
-    counts = [name for name in everything.columns if name not in keys]
-    return add_up(
-        {name: everything[name].to_numpy() for name in keys},
-        {name: everything[name].to_numpy().astype(np.int64) for name in counts},
-    )
+    return add_up_rows(pl.concat(sums), keys)
 
 
 def _some(runs: Iterable[Run], extent: tuple[int, int], most: int) -> Iterator[pa.Table]:

@@ -1,5 +1,7 @@
 """Sums of counts by one or two keys, in the order of keys."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -10,7 +12,13 @@ WIDTH = 64
 HALF = np.uint64(32)
 
 
-def add_up(keys: dict[str, Keys], counts: dict[str, Integers]) -> pl.DataFrame:
+def add_up_rows(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The sums of all columns but the keys of rows; see `add_up`."""
+    columns = {name: rows[name].to_numpy() for name in rows.columns}
+    return add_up({name: columns.pop(name) for name in keys}, columns)
+
+
+def add_up(keys: Mapping[str, Keys], counts: Mapping[str, npt.NDArray[np.integer]]) -> pl.DataFrame:
     """The sums of counts of each key, in the order of keys.
 
     Args:
@@ -37,7 +45,9 @@ def _order_of_keys(one: Keys, other: Keys | None = None) -> Integers:
     return order_of((rank << (np.uint64(WIDTH) - bits)) | (other >> bits), other)
 
 
-def _sums(counts: dict[str, Integers], order: Integers, starts: Integers) -> dict[str, Keys]:
+def _sums(
+    counts: Mapping[str, npt.NDArray[np.integer]], order: Integers, starts: Integers
+) -> dict[str, Keys]:
     """The sums of stretches of counts in some order, two counts in one number."""
     names = list(counts)
     sums: dict[str, npt.NDArray[np.unsignedinteger]] = {}

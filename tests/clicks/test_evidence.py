@@ -23,7 +23,7 @@ from builder.clicks.pieces import bytes_to_count, distinct_pages, lists_of
 from builder.clicks.runs import merge, ranges, write_run
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import count_pairs
-from builder.clicks.sums import add_up
+from builder.clicks.sums import add_up, add_up_rows
 from builder.errors import DataError
 from builder.parameters import ClickParameters
 from builder.progress import Silent
@@ -255,8 +255,7 @@ KEYS = ("one", "other")
 
 
 def _sums(rows: pa.Table) -> pl.DataFrame:
-    keys = {name: rows[name].to_numpy() for name in KEYS}
-    return add_up(keys, {"value": rows["value"].to_numpy()})
+    return add_up_rows(pl.DataFrame(rows), KEYS)
 
 
 @settings(deadline=None)
