@@ -93,7 +93,7 @@ STAGES = (
     ),
     Stage(
         "crawl",
-        "9",
+        "10",
         Scope.SNAPSHOT,
         ingest_crawl,
         reads=(raw("files", lambda w, key: w.snapshot(key).crawl),),
@@ -178,7 +178,7 @@ STAGES = (
     ),
     Stage(
         "documents",
-        "3",
+        "4",
         Scope.SNAPSHOT,
         gather,
         reads=(

@@ -22,6 +22,7 @@ from schemas import Contract
 
 ROWS_PER_GROUP = 122_880
 TEXT_BYTES_PER_GROUP = 16 * 2**20
+ROWS_AT_ONCE = 4096
 COMPRESSION = {"zstd": 3, "lz4": None}
 """Levels of compression: lz4 for text that the next stage alone reads, three times as quick."""
 
@@ -125,6 +126,11 @@ class TableWriter:
             compression_level=COMPRESSION[compression],
             use_dictionary=has_dictionaries,
         )
+
+    def append(self, rows: pl.DataFrame) -> None:
+        """Append the rows of a frame, of which few are Arrow's at a time; see `write`."""
+        for some in rows.iter_slices(ROWS_AT_ONCE):
+            self.write(some.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:
         """Append rows; extra columns are left out, types are cast."""

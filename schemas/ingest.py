@@ -36,7 +36,7 @@ class LogUrls(Contract):
 
 
 class Pages(Contract):
-    """One page per URL key: the last fetch within the snapshot's interval."""
+    """One page per URL key: the last fetch within the snapshot's interval, in the order read."""
 
     doc_id = dy.String(primary_key=True, description="Stable document id")
     url = dy.String(min_length=1, description="Address as fetched")

@@ -50,22 +50,41 @@ ORDER BY number
 """
 
 GROUPS = {
-    "number": pl.Int64(),
+    "number": pl.UInt64(),
     "duplicate_group": pl.String(),
     "near_duplicate_group": pl.String(),
 }
-Numbers = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.uint64]
+
+
+class Signed:
+    """Signatures of pages by their number.
+
+    Args:
+        path: File of the signatures; may be empty.
+        numbers: Of the pages, as the file has them.
+    """
+
+    def __init__(self, path: Path, numbers: Numbers) -> None:
+        self._stored = stored_signatures(path)
+        self._order = np.argsort(numbers)
+        self._numbers = numbers[self._order]
+
+    def similarity(self, left: Numbers, right: Numbers) -> npt.NDArray[np.float64]:
+        """Estimated Jaccard coefficients of pairs of pages."""
+        places = (self._order[np.searchsorted(self._numbers, side)] for side in (left, right))
+        return similarity(*(self._stored[place] for place in places))
 
 
 def find_groups(
-    connection: duckdb.DuckDBPyConnection, signatures: Path, threshold: float
+    connection: duckdb.DuckDBPyConnection, signed: Signed, threshold: float
 ) -> pl.DataFrame:
     """The duplicates among some pages.
 
     Args:
         connection: Has the views `notes` (`number`, `doc_id`, `shown`, `text_hash`) and `bands`
-            (`number`, `band`, `value`); pages are numbered from 0 in order of id.
-        signatures: File of the signatures, in order of number; may be empty.
+            (`number`, `band`, `value`); numbers are in order of id.
+        signed: Signatures of all pages that have bands.
         threshold: Estimated Jaccard coefficient from which two pages are near-duplicates.
 
     Returns:
@@ -73,7 +92,7 @@ def find_groups(
         group, or null; pages of no group are left out. Sorted by number.
     """
     connection.execute(EXACT)
-    pairs = _near_pairs(connection, signatures, threshold)
+    pairs = _near_pairs(connection, signed, threshold)
     components = _components(pairs)
     connection.register("components", components.to_arrow())
     connection.execute(NEAR)
@@ -82,16 +101,13 @@ def find_groups(
     return found.cast(pl.Schema(GROUPS))
 
 
-def _near_pairs(
-    connection: duckdb.DuckDBPyConnection, signatures: Path, threshold: float
-) -> Numbers:
+def _near_pairs(connection: duckdb.DuckDBPyConnection, signed: Signed, threshold: float) -> Numbers:
     """Pairs of numbers whose pages are alike; an n x 2 array."""
-    stored = stored_signatures(signatures)
     alike = []
     for batch in connection.sql(LINKS).to_arrow_reader(PAIRS_PER_BATCH):
         pairs = np.column_stack([batch["first"].to_numpy(), batch["number"].to_numpy()])
-        alike.append(pairs[similarity(stored[pairs[:, 0]], stored[pairs[:, 1]]) >= threshold])
-    return np.concatenate(alike) if alike else np.zeros((0, 2), dtype=np.int64)
+        alike.append(pairs[signed.similarity(*pairs.T) >= threshold])
+    return np.concatenate(alike) if alike else np.zeros((0, 2), dtype=np.uint64)
 
 
 def _components(pairs: Numbers) -> pl.DataFrame:

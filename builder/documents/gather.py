@@ -10,15 +10,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
 from builder.documents.addresses import read_address_list
-from builder.documents.notes import Group, take_notes
+from builder.documents.notes import SHARE, Notebook, take_notes
 from builder.documents.rules import PageRules
-from builder.executors import Task, in_order, map_buckets
+from builder.executors import in_order, map_buckets
+from builder.ingest.buckets import BUCKETS, TOP, Buckets, Load, Spill
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import DocumentParameters, VerdictFilter
 from builder.progress import Progress
@@ -31,6 +33,8 @@ from schemas import Documents
 DUPLICATE = "duplicate"
 NEAR_DUPLICATE = "near_duplicate"
 ENGLISH = ("title_en", "text_en")
+PART_BYTES = 64 * 2**20
+"""Text after which a part ends, at the next bucket of keys."""
 
 
 def gather(
@@ -49,7 +53,7 @@ def gather(
     """Stage: take the pages that were shown or fall into the sample.
 
     Args:
-        out: Folder that receives `gathered` (parts, as those of `pages`) and `rejects`.
+        out: Folder that receives `gathered` (parts) and `rejects`.
         pages: See `schemas.Pages`.
         shown_documents: See `schemas.ShownDocuments`.
         params: `[documents]`.
@@ -76,12 +80,9 @@ def gather(
     notebook = take_notes(pages, rules, params, limits, progress)
     groups = notebook.duplicates(limits, params.near_threshold)
     ledger = Ledger("pages")
-    counts: Counter[str] = Counter()
-    parts = [
-        Part(tuple(notebook.of(path)), out / "gathered" / f"part-{number:05d}.parquet")
-        for number, path in enumerate(pages.paths)
-    ]
-    for rows, left in _written(partial(_write, groups=groups, params=params), parts, limits):
+    counts = notebook.left
+    parts = _parts(notebook, groups, out / "gathered")
+    for rows, left in _written(notebook.pages, parts, params, limits):
         counts.update(left)
         progress.advance(rows + left.total())
         ledger.rows_out += rows
@@ -93,9 +94,16 @@ def gather(
 
 
 class Part(NamedTuple):
-    """A part of `pages`, and the file that its documents go to."""
+    """A part of the documents.
 
-    row_groups: tuple[Group, ...]
+    Args:
+        buckets: Of the keys that it has, see `builder.ingest.buckets`.
+        groups: Of duplicates, those of its pages, see `duplicates.find_groups`.
+        path: The file that it goes to.
+    """
+
+    buckets: range
+    groups: pl.DataFrame
     path: Path
 
 
@@ -103,44 +111,79 @@ Written = tuple[int, Counter[str]]
 """How many documents of a part were written, and the pages left out by reason."""
 
 
-def _written(task: Task[Part, Written], parts: Sequence[Part], limits: Limits) -> Iterator[Written]:
+def _parts(notebook: Notebook, groups: pl.DataFrame, folder: Path) -> list[Part]:
+    """Parts of about the same size, in order of key; at least one."""
+    ends, held = [0], 0
+    for bucket in range(BUCKETS):
+        held += notebook.text_bytes[bucket]
+        if held >= PART_BYTES:
+            ends.append(bucket + 1)
+            held = 0
+    if held or len(ends) == 1:
+        ends.append(BUCKETS)
+    return [
+        Part(
+            range(start, stop),
+            groups.filter(pl.col("number").is_between(*_keys(start, stop))),
+            folder / f"part-{number:05d}.parquet",
+        )
+        for number, (start, stop) in enumerate(pairwise(ends))
+    ]
+
+
+def _keys(start: int, stop: int) -> tuple[pl.Expr, pl.Expr]:
+    """The least and the greatest key of some buckets."""
+    least, greatest = start << TOP, (stop << TOP) - 1
+    return pl.lit(least, pl.UInt64), pl.lit(greatest, pl.UInt64)
+
+
+def _written(
+    pages: Buckets, parts: Sequence[Part], params: DocumentParameters, limits: Limits
+) -> Iterator[Written]:
     """Write parts by the executor; here some at a time, with a thread for each.
 
     No thread waits for the last row group of a part then.
     """
-    if not limits.executor.is_here or len(parts) < limits.threads:
-        return map_buckets(task, parts, limits)
-    alone = replace(limits, threads=1)
-    return in_order(lambda part: task(part, alone), parts, limits.threads)
+    if not limits.executor.is_here:
+        return map_buckets(partial(_write, kept=pages.spilled(), params=params), parts, limits)
+    pages.settle()
+    threads = limits.threads if len(parts) < limits.threads else 1
+    alone = replace(limits, threads=threads)
+    task = partial(_write, kept=pages, params=params)
+    return in_order(lambda part: task(part, alone), parts, limits.threads // threads)
 
 
-def _write(part: Part, limits: Limits, groups: pl.DataFrame, params: DocumentParameters) -> Written:
+def _write(
+    part: Part, limits: Limits, kept: Buckets | tuple[Spill, ...], params: DocumentParameters
+) -> Written:
     """Write the documents of a part."""
     counts: Counter[str] = Counter()
+    if isinstance(kept, tuple):
+        kept = Buckets(limits.scratch, limits.memory // SHARE, spills=kept)
+    work = partial(_documents, groups=part.groups, params=params)
     with TableWriter(part.path, Documents) as writer:
-        for kept, left in _documents(part.row_groups, groups, params, limits.threads):
-            writer.write(kept.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        for documents, left in in_order(work, kept.ranges(part.buckets), limits.threads):
+            writer.append(documents)
             counts.update(left)
     return writer.rows, counts
 
 
 def _documents(
-    row_groups: Sequence[Group], groups: pl.DataFrame, params: DocumentParameters, threads: int
-) -> Iterator[tuple[pl.DataFrame, Counter[str]]]:
-    """The documents of each row group, and how many of its pages are left out for each reason."""
-
-    def work(row_group: Group) -> tuple[pl.DataFrame, Counter[str]]:
-        noted = pl.read_parquet(row_group.notes).join(
-            groups, on="number", how="left", maintain_order="left"
-        )
-        judged = noted.with_columns(pl.coalesce("reason", duplicate_rule(params)))
-        kept = judged["reason"].is_null()
-        texts = row_group.read().filter(kept)
-        documents = texts.hstack(judged.filter(kept).drop("doc_id", "reason", "number"))
-        english = [pl.lit(None, pl.String).alias(name) for name in ENGLISH]
-        return documents.with_columns(english), Counter(judged["reason"].drop_nulls().to_list())
-
-    return in_order(work, row_groups, threads)
+    load: Load, groups: pl.DataFrame, params: DocumentParameters
+) -> tuple[pl.DataFrame, Counter[str]]:
+    """The documents of a range in order of key, and how many pages are left out by reason."""
+    pages = load()
+    order = pages["key"].arg_sort()
+    judged = (
+        pages.select("doc_id", pl.col("key").alias("number"))[order]
+        .join(groups, on="number", how="left", maintain_order="left")
+        .with_columns(duplicate_rule(params).alias("reason"))
+    )
+    kept = judged["reason"].is_null()
+    found = judged.filter(kept).select("duplicate_group", "near_duplicate_group")
+    english = [pl.lit(None, pl.String).alias(name) for name in ENGLISH]
+    documents = pages[order.filter(kept)].hstack(found).with_columns(english)
+    return documents, Counter(judged["reason"].drop_nulls().to_list())
 
 
 def duplicate_rule(params: DocumentParameters) -> pl.Expr:

@@ -1,134 +1,151 @@
-"""Notes: everything but the text of the pages of a snapshot, kept in scratch files.
+"""Notes: what is known of the pages of a snapshot, and those that may enter it.
 
-In: pages. Out: one file of notes for each row group of `pages`, with a row for each of its pages;
-and for the pages that may enter, numbered in order of id, the signatures and bands by which
-near-duplicates are found. Texts are read here once, and again when documents are written; they are
-never held longer than one row group.
+In: pages in any order. Out: the pages that no rule leaves out with their fingerprints, in ranges of
+their key; and what duplicates are found by: a few columns, signatures and bands. Texts are read
+here once, a row group at a time. The number of a page is its key.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder.documents.duplicates import GROUPS, find_groups
+from builder.documents.duplicates import GROUPS, Signed, find_groups
 from builder.documents.fingerprints import describe
 from builder.documents.rules import PageRules
 from builder.documents.sketch import BAND_ROWS, Sketches, band_rows, sketch
 from builder.executors import map_pieces
+from builder.ingest.buckets import Buckets, bucket_of
+from builder.keys import key_of_id
 from builder.parameters import DocumentParameters
 from builder.progress import Progress
-from builder.replacing import replaced
 from builder.resources import Limits
 from builder.tables import Table
 
 SHINGLE = 5
-NOTES = [
-    "doc_id",
-    "reason",
-    "shown",
-    "sampled",
-    "language",
-    "language_score",
-    "tokens",
-    "text_hash",
-    "token_hash",
-]
-KEPT = ["language", "language_score", "tokens", "text_hash", "token_hash"]
+SHARE = 8
+"""Which part of the memory the pages that are held, and those of a range, may take."""
+NOTES = ("number", "doc_id", "shown", "text_hash")
+"""What exact duplicates are found by."""
 
 
-class Group(NamedTuple):
-    """A row group of `pages`: part and number, and its notes."""
+class RowGroup(NamedTuple):
+    """A row group of `pages`."""
 
     path: Path
-    number: int
-    notes: Path
+    place: int
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The pages."""
         with pq.ParquetFile(self.path) as file:
-            return pl.DataFrame(file.read_row_group(self.number, columns=columns))
+            return pl.DataFrame(file.read_row_group(self.place, columns=columns))
 
 
-@dataclass(frozen=True)
+class Described(NamedTuple):
+    """The pages of a row group.
+
+    Args:
+        kept: Those that no rule leaves out, with their fingerprints and `key`.
+        sketches: Of their texts; None where near-duplicates are not looked for.
+        left: How many others there are for each reason.
+    """
+
+    kept: pl.DataFrame
+    sketches: Sketches | None
+    left: Counter[str]
+
+
 class Notebook:
-    """Notes on all pages of a snapshot."""
+    """Notes on all pages of a snapshot.
 
-    groups: tuple[Group, ...]
-    signatures: Path
-    bands: Path
+    Args:
+        limits: Scratch space and memory.
 
-    def of(self, path: Path) -> list[Group]:
-        """The row groups of one part."""
-        return [group for group in self.groups if group.path == path]
+    Attributes:
+        pages: Those that no rule leaves out.
+        text_bytes: Bytes of their texts in each bucket.
+        left: How many others there are for each reason.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.pages = Buckets(limits.scratch, limits.memory // SHARE)
+        self.text_bytes: Counter[int] = Counter()
+        self.left: Counter[str] = Counter()
+        self._folder = limits.scratch
+        self._keys: list[npt.NDArray[np.uint64]] = []
+        for name in ("notes", "bands"):
+            (self._folder / name).mkdir()
+        self._signatures = self._folder / "signatures"
+        self._signatures.touch()
+
+    def add(self, described: Described) -> None:
+        """Take down the pages of a row group."""
+        self.left.update(described.left)
+        pages, sketches = described.kept, described.sketches
+        if pages.is_empty():
+            return
+        keys = pages["key"].to_numpy()
+        self._write("notes", pages.with_columns(number="key").select(NOTES))
+        if sketches is not None:
+            self._write("bands", band_rows(sketches, keys))
+            with self._signatures.open("ab") as file:
+                file.write(sketches.signatures.tobytes())
+        self._keys.append(keys)
+        sizes = pages.group_by(bucket_of()).agg(pl.col("text").str.len_bytes().sum())
+        self.text_bytes.update(dict(sizes.iter_rows()))
+        self.pages.add(pages)
+
+    def _write(self, name: str, rows: pl.DataFrame) -> None:
+        path = self._folder / name / f"{len(self._keys):06d}.parquet"
+        rows.write_parquet(path, compression="lz4")
 
     def duplicates(self, limits: Limits, threshold: float) -> pl.DataFrame:
         """See `duplicates.find_groups`."""
-        if not self.groups:
+        if not self._keys:
             return pl.DataFrame(schema=GROUPS)
         with limits.connect() as connection:
-            notes = connection.read_parquet([str(group.notes) for group in self.groups])
-            notes.filter("number IS NOT NULL").create_view("notes")
-            connection.read_parquet(str(self.bands / "*.parquet")).create_view("bands")
-            return find_groups(connection, self.signatures, threshold)
+            connection.read_parquet(str(self._folder / "notes/*")).create_view("notes")
+            if self._signatures.stat().st_size:
+                connection.read_parquet(str(self._folder / "bands/*")).create_view("bands")
+            else:
+                connection.register("bands", pl.DataFrame(schema=BAND_ROWS).to_arrow())
+            return find_groups(
+                connection, Signed(self._signatures, np.concatenate(self._keys)), threshold
+            )
 
 
 def take_notes(
     pages: Table, rules: PageRules, params: DocumentParameters, limits: Limits, progress: Progress
 ) -> Notebook:
-    """Read all pages once and write down what is known of each."""
-    folder = limits.scratch / "notes"
-    bands = limits.scratch / "bands"
-    for home in (folder, bands):
-        home.mkdir()
-    groups = tuple(_groups(pages, folder))
-    signatures = limits.scratch / "signatures"
-    first = 0
+    """Read all pages once and write down what is known of those that no rule leaves out."""
+    notebook = Notebook(limits)
     task = partial(_describe, rules=rules, params=params)
-    with signatures.open("wb") as file:
-        described = map_pieces(task, groups, limits)
-        for group, (notes, sketches) in zip(groups, described, strict=True):
-            kept = notes["reason"].is_null()
-            numbers = first + kept.cast(pl.Int64).cum_sum() - 1
-            number = pl.when(kept).then(numbers).otherwise(None).alias("number")
-            notes.select(*NOTES, number).write_parquet(group.notes, compression="lz4")
-            if sketches is not None:
-                file.write(sketches.signatures.tobytes())
-            _write_bands(bands / group.notes.name, sketches, first)
-            first += int(kept.sum())
-            progress.advance(notes.height)
-    return Notebook(groups, signatures, bands)
+    for described in map_pieces(task, _row_groups(pages), limits):
+        notebook.add(described)
+        progress.advance(described.kept.height + described.left.total())
+    return notebook
 
 
-def _groups(pages: Table, folder: Path) -> Iterator[Group]:
-    count = 0
+def _row_groups(pages: Table) -> Iterator[RowGroup]:
     for path in pages.paths:
         with pq.ParquetFile(path) as file:
-            row_groups = file.num_row_groups
-        for number in range(row_groups):
-            yield Group(path, number, folder / f"{count:06d}.parquet")
-            count += 1
+            count = file.num_row_groups
+        yield from (RowGroup(path, place) for place in range(count))
 
 
 def _describe(
-    group: Group, _: Limits, rules: PageRules, params: DocumentParameters
-) -> tuple[pl.DataFrame, Sketches | None]:
-    """Notes on the pages of a row group, and sketches of those that are kept."""
-    marked = rules.apply(group.read(["doc_id", "url_key"]))
-    kept = marked["reason"].is_null()
-    described = describe(group.read(["title", "text"]).filter(kept))
-    filled = [replaced(d.clear(marked.height), kept, d) for d in described.select(KEPT)]
+    row_group: RowGroup, _: Limits, rules: PageRules, params: DocumentParameters
+) -> Described:
+    marked = rules.apply(row_group.read(["doc_id", "url_key"]))
+    left = Counter(marked["reason"].drop_nulls().to_list())
+    entering = marked["reason"].is_null()
+    origins = marked.filter(entering).select("shown", "sampled", key_of_id("doc_id").alias("key"))
+    described = describe(row_group.read().filter(entering)).hstack(origins)
     sketches = sketch(described["words"], SHINGLE) if params.near_duplicates != "off" else None
-    return marked.with_columns(filled), sketches
-
-
-def _write_bands(path: Path, sketches: Sketches | None, first: int) -> None:
-    bands = pl.DataFrame(schema=BAND_ROWS)
-    if sketches is not None:
-        bands = band_rows(sketches, np.arange(first, first + len(sketches.signatures)))
-    bands.write_parquet(path, compression="lz4")
+    return Described(described.drop("words"), sketches, left)

@@ -12,7 +12,7 @@ texts that share none of the 16 bands are hardly compared: 99.99 % are at J = 0.
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ EMPTY = np.uint32(2**32 - 1)
 CHUNK_BYTES = 15 * 2**16
 """Of texts that are hashed together: with one more, hardly ever more than 2^20 bytes."""
 TOKEN_BASE = np.uint64(0x9E3779B97F4A7C15)
-BAND_ROWS = {"number": pl.Int64, "band": pl.UInt8, "value": pl.UInt64}
+BAND_ROWS = {"number": pl.UInt64, "band": pl.UInt8, "value": pl.UInt64}
 INVERSE_BASE = pow(int(TOKEN_BASE), -1, 2**64)
 SHINGLE_BASE = np.uint64(0xD1B54A32D192ED03)
 
@@ -63,7 +63,7 @@ def sketch(words: pl.Series, shingle: int) -> Sketches:
     return _banded(np.concatenate(signatures))
 
 
-def band_rows(sketches: Sketches, numbers: npt.NDArray[np.int64]) -> pl.DataFrame:
+def band_rows(sketches: Sketches, numbers: npt.NDArray[np.integer[Any]]) -> pl.DataFrame:
     """Bands as rows `number`, `band` and `value`; those without any shingle are left out.
 
     Args:

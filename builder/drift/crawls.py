@@ -4,6 +4,7 @@ In: two crawl files (JSON lines, Parquet or WARC, plain or compressed). Out: the
 statistics behind `longeval changes OLD NEW`, in the shape that DESIGN.md fixes.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ from builder.drift.statistics import jaccard
 from builder.drift.vocabulary import IN_ALL, compare_words, put_beside
 from builder.drift.words import count_words, row_groups
 from builder.errors import FormatError, UsageError
+from builder.executors import in_order
 from builder.ingest import ingest_crawl
+from builder.ingest.buckets import Buckets
+from builder.keys import key_of_id
 from builder.ledger import Ledger
 from builder.parameters import ChangeParameters, CrawlParameters
 from builder.progress import Progress, Silent
@@ -122,23 +126,35 @@ def _read(
     if ledger.rows_in and not ledger.rows_out:
         reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(ledger.rejected.items()))
         raise FormatError(f"expected a crawl, but none of its records is a page: {reasons}", path)
-    return _fingerprint(table_at(folder, "pages", Pages), folder / "documents"), ledger
+    return _fingerprint(table_at(folder, "pages", Pages), folder / "documents", private), ledger
 
 
-def _fingerprint(pages: Table, folder: Path) -> Table:
-    """Add what makes two versions the same, or not, to the pages of a crawl."""
+def _fingerprint(pages: Table, folder: Path, limits: Limits) -> Table:
+    """The pages of a crawl in order of id, with what makes two versions the same, or not."""
     folder.mkdir()
+    buckets = Buckets(limits.scratch, limits.memory // 8)
+    for rows in in_order(_fingerprints, _row_groups(pages), limits.threads):
+        buckets.add(rows)
+    buckets.settle()
     paths: list[Path] = []
-    for part in pages.paths:
-        with pq.ParquetFile(part) as file:
-            for number in range(file.num_row_groups):
-                rows = pl.DataFrame(file.read_row_group(number))
-                paths.append(folder / f"part-{len(paths):06d}.parquet")
-                fingerprints(rows).drop("words").write_parquet(paths[-1])
+    for rows in buckets:
+        paths.append(folder / f"part-{len(paths):06d}.parquet")
+        rows.drop("key").sort("doc_id").write_parquet(paths[-1])
     if not paths:
         paths.append(folder / "part-000000.parquet")
         fingerprints(pl.DataFrame(schema=Pages.dtypes())).drop("words").write_parquet(paths[0])
     return Table(tuple(paths), Documents)
+
+
+def _row_groups(pages: Table) -> Iterator[pl.DataFrame]:
+    for part in pages.paths:
+        with pq.ParquetFile(part) as file:
+            for number in range(file.num_row_groups):
+                yield pl.DataFrame(file.read_row_group(number))
+
+
+def _fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
+    return fingerprints(pages).drop("words").with_columns(key_of_id("doc_id").alias("key"))
 
 
 def _account(ledger: Ledger) -> dict[str, Any]:

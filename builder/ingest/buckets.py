@@ -7,9 +7,10 @@ batch for each bucket, so that a range is read from a few places of a few files.
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from builder.executors import Beside
 BUCKETS = 256
 TOP = 56
 BYTE = 8
-RANGE_BYTES = 64 * 2**20
+RANGE_BYTES = 16 * 2**20
 """Most bytes of buckets that are read together: enough to write, little enough to hold several."""
 
 Load = Callable[[], pl.DataFrame]
@@ -35,11 +36,12 @@ def bucket_of(shift: int = TOP) -> pl.Expr:
     return bits.cast(pl.Int64)
 
 
-class _Spill(NamedTuple):
-    """A file, and which of its batches each bucket is."""
+class Spill(NamedTuple):
+    """A file, which of its batches each bucket is, and the bytes of each."""
 
     path: Path
     batches: dict[int, int]
+    sizes: dict[int, int]
 
     def read(self, numbers: Sequence[int]) -> list[pl.DataFrame]:
         """The rows of some buckets."""
@@ -53,9 +55,53 @@ class _Held(NamedTuple):
 
     rows: dict[int, pl.DataFrame]
 
+    @property
+    def sizes(self) -> dict[int, int]:
+        return {number: int(rows.estimated_size()) for number, rows in self.rows.items()}
+
     def read(self, numbers: Sequence[int]) -> list[pl.DataFrame]:
         """The rows of some buckets; they are let go."""
         return [self.rows.pop(number) for number in numbers if number in self.rows]
+
+
+def spill(frames: list[pl.DataFrame], path: Path, shift: int = TOP) -> Spill:
+    """Write rows to a file, bucket by bucket; the frames are let go.
+
+    Args:
+        frames: At least one, with a column `key` (UInt64).
+        path: The file to write.
+        shift: Which bits of the key make a bucket.
+    """
+    spilled = Spill(path, {}, {})
+    rows, counts = _by_bucket(frames, shift)
+    whole = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+    del rows
+    (batch,) = whole.combine_chunks().to_batches()
+    del whole
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with (
+        pa.OSFile(str(path), "wb") as file,
+        pa.ipc.new_file(file, batch.schema, options=options) as writer,
+    ):
+        start = 0
+        for number, count in counts:
+            part = batch.slice(start, count)
+            writer.write_batch(part)
+            spilled.batches[number] = len(spilled.batches)
+            spilled.sizes[number] = part.nbytes
+            start += count
+    return spilled
+
+
+def _by_bucket(
+    frames: list[pl.DataFrame], shift: int
+) -> tuple[pl.DataFrame, list[tuple[int, int]]]:
+    """Rows in order of their buckets, and how many each has; the frames are let go."""
+    rows = pl.concat(frames, rechunk=False)
+    frames.clear()
+    numbers = rows.select(bucket_of(shift).alias("bucket"))["bucket"]
+    counts = numbers.value_counts().sort("bucket").rows()
+    return rows[np.argsort(numbers.to_numpy(), kind="stable")], counts
 
 
 class Buckets:
@@ -66,16 +112,22 @@ class Buckets:
         most_bytes: Bytes held before rows are spilled, and that a range may have. Half of them are
             spilled beside the work that makes the other half.
         shift: Which bits of the key make a bucket.
+        spills: Rows that were spilled elsewhere, whose files are left where they are.
     """
 
-    def __init__(self, folder: Path, most_bytes: int, shift: int = TOP) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        most_bytes: int,
+        shift: int = TOP,
+        spills: Sequence[Spill] = (),
+    ) -> None:
         self._folder = folder / "buckets"
         self._most = most_bytes
         self._shift = shift
         self._frames: list[pl.DataFrame] = []
         self._held = 0
-        self._spills: list[_Spill | _Held] = []
-        self._spilled = [0] * BUCKETS
+        self._spills: list[Spill | _Held] = list(spills)
         self._beside = Beside("buckets")
 
     def add(self, rows: pl.DataFrame) -> None:
@@ -93,32 +145,8 @@ class Buckets:
 
     def _spill(self, frames: list[pl.DataFrame]) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        spill = _Spill(self._folder / f"{len(self._spills):06d}.arrow", {})
-        schema = frames[0].to_arrow(compat_level=pl.CompatLevel.oldest()).schema
-        options = pa.ipc.IpcWriteOptions(compression="lz4")
-        with (
-            pa.OSFile(str(spill.path), "wb") as file,
-            pa.ipc.new_file(file, schema, options=options) as writer,
-        ):
-            for number, rows in self._by_bucket(frames):
-                table = rows.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
-                writer.write_table(table)
-                spill.batches[number] = len(spill.batches)
-        self._spills.append(spill)
-
-    def _by_bucket(self, frames: list[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Rows bucket by bucket, which are counted; the frames are let go."""
-        rows = pl.concat(frames, rechunk=False)
-        frames.clear()
-        numbers = rows.select(bucket_of(self._shift).alias("bucket"))["bucket"]
-        ordered = rows[np.argsort(numbers.to_numpy(), kind="stable")]
-        counts = numbers.value_counts().sort("bucket")
-        start = 0
-        for number, count in counts.iter_rows():
-            part = ordered[start : start + count]
-            self._spilled[number] += int(part.estimated_size())
-            yield number, part
-            start += count
+        path = self._folder / f"{len(self._spills):06d}.arrow"
+        self._spills.append(spill(frames, path, self._shift))
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         """The rows of each range, in order of ranges; then they are let go."""
@@ -131,59 +159,76 @@ class Buckets:
         self._beside.close()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._frames, self._held = [], 0
-        self._spills, self._spilled = [], [0] * BUCKETS
+        self._spills = []
 
-    def ranges(self) -> Iterator[Load]:
-        """What reads each range, in order of ranges."""
+    def settle(self) -> None:
+        """Put what is held into buckets: `ranges` of some may be asked for then, by any thread."""
+        self._beside.wait()
+        frames, self._frames, self._held = self._frames, [], 0
+        if frames:
+            rows, counts = _by_bucket(frames, self._shift)
+            ends = accumulate(count for _, count in counts)
+            held = {n: rows[end - size : end] for (n, size), end in zip(counts, ends, strict=True)}
+            self._spills.append(_Held(held))
+
+    def spilled(self) -> tuple[Spill, ...]:
+        """All rows as files, which others can read, in other processes; instead of `settle`."""
+        self._let_go()
+        self._beside.wait()
+        return tuple(spilled for spilled in self._spills if isinstance(spilled, Spill))
+
+    def ranges(self, only: range = range(BUCKETS)) -> Iterator[Load]:
+        """What reads each range, in order of ranges.
+
+        Args:
+            only: Buckets whose rows are wanted, once what is held was put into them.
+        """
         self._beside.wait()
         if not self._spills:
             yield from self._held_range()
             return
-        self._hold_last()
-        numbers = [number for number in range(BUCKETS) if self._spilled[number]]
-        for large, group in groupby(numbers, self._is_large):
+        self.settle()
+        sizes = Counter[int]()
+        for spilled in self._spills:
+            sizes.update(spilled.sizes)
+        numbers = [number for number in only if number in sizes]
+        for large, group in groupby(numbers, lambda number: self._is_large(sizes[number])):
             if large:
                 yield from self._parted(group)
             else:
-                yield from self._joined(group)
+                yield from self._joined(group, sizes)
 
-    def _hold_last(self) -> None:
-        """Put what came after the last spill into buckets; it stays in memory."""
-        frames, self._frames, self._held = self._frames, [], 0
-        if frames:
-            self._spills.append(_Held(dict(self._by_bucket(frames))))
-
-    def _is_large(self, number: int) -> bool:
-        return self._spilled[number] > self._most and self._shift > 0
+    def _is_large(self, size: int) -> bool:
+        return size > self._most and self._shift > 0
 
     def _held_range(self) -> Iterator[Load]:
         if self._frames:
             frames, self._frames = self._frames, []
             yield partial(pl.concat, frames, rechunk=False)
 
-    def _joined(self, numbers: Iterator[int]) -> Iterator[Load]:
+    def _joined(self, numbers: Iterator[int], sizes: Mapping[int, int]) -> Iterator[Load]:
         """Consecutive buckets together, as many as fit."""
         most = min(self._most, RANGE_BYTES)
         held: list[int] = []
         size = 0
         for number in numbers:
-            if held and size + self._spilled[number] > most:
+            if held and size + sizes[number] > most:
                 yield partial(self._read, held)
                 held, size = [], 0
             held.append(number)
-            size += self._spilled[number]
+            size += sizes[number]
         yield partial(self._read, held)
 
     def _parted(self, numbers: Iterator[int]) -> Iterator[Load]:
         """Buckets too large for memory, parted by the next byte of the key."""
         for number in numbers:
             inner = Buckets(self._folder / f"{number:03d}", self._most, self._shift - BYTE)
-            for spill in self._spills:
-                for frame in spill.read([number]):
+            for spilled in self._spills:
+                for frame in spilled.read([number]):
                     inner.add(frame)
             yield from inner.ranges()
 
     def _read(self, numbers: Sequence[int]) -> pl.DataFrame:
         return pl.concat(
-            (frame for spill in self._spills for frame in spill.read(numbers)), rechunk=False
+            (frame for spilled in self._spills for frame in spilled.read(numbers)), rechunk=False
         )

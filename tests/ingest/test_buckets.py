@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builder.ingest import buckets as buckets_module
 from builder.ingest.buckets import Buckets
 
 KEYS = st.lists(
@@ -48,7 +49,7 @@ def test_what_cannot_be_spilled_is_an_error(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Buckets, "_by_bucket", full)
+    monkeypatch.setattr(buckets_module, "spill", full)
     buckets = Buckets(tmp_path, 100)
     buckets.add(pl.DataFrame({"key": range(100)}, {"key": pl.UInt64}))
     with pytest.raises(OSError, match="No space left"):

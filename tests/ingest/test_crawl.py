@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.ingest import crawl as module
-from builder.ingest import ingest_crawl
+from builder.ingest import ingest_crawl, page_parts
 from builder.ingest.texts import normalise
 from builder.keys import doc_id, key64
 from builder.ledger import Ledger
@@ -105,11 +104,21 @@ def test_the_last_fetch_within_the_interval_wins(tmp_path: Path) -> None:
 
 
 def test_ties_are_broken_by_url_then_text(tmp_path: Path) -> None:
-    rows = [{**GOOD, "text": "b"}, {**GOOD, "text": "c"}, {**GOOD, "text": "a"}]
-    for number, order in enumerate((rows, rows[::-1])):
+    texts = sorted("abcde", key=key64)
+    rows = [{**GOOD, "text": text} for text in texts]
+    before = {**GOOD, "url": "https://A.example/1", "text": "f"}
+    for number, order in enumerate(([before, *rows], [*rows[::-1], before])):
         (tmp_path / str(number)).mkdir()
-        _, pages, _, _ = ingest(tmp_path / str(number), *order)
-        assert pages["text"].to_list() == ["c"]
+        ledger, pages, rejects, _ = ingest(tmp_path / str(number), *order)
+        assert pages["text"].to_list() == [texts[-1]]
+        assert ledger.rejected == {"superseded": 5}
+        assert sorted(rejects["line"]) == [n for n in range(1, 7) if n != (6, 1)[number]]
+
+
+def test_the_same_fetch_twice_counts_once(tmp_path: Path) -> None:
+    _, pages, rejects, _ = ingest(tmp_path, GOOD, {**GOOD, "url": "https://b.example"}, GOOD)
+    assert pages["url"].to_list() == ["https://b.example", GOOD["url"]]
+    assert rejects["line"].to_list() == [1]
 
 
 def test_spilling_and_parts_change_nothing_but_files(
@@ -128,13 +137,17 @@ def test_spilling_and_parts_change_nothing_but_files(
     assert [p.read_bytes() for p in sorted(first.rglob("*.parquet"))] == [
         p.read_bytes() for p in sorted(second.rglob("*.parquet"))
     ]
-    monkeypatch.setattr(module, "PART_BYTES", 1000)
+    monkeypatch.setattr(page_parts, "PART_BYTES", 1000)
     (tmp_path / "c").mkdir()
     _, parted, _, third = ingest(tmp_path / "c", *lines)
-    assert len(list(third.glob("pages/*.parquet"))) > 3
+    parts = [pl.read_parquet(path) for path in sorted(third.glob("pages/*.parquet"))]
+    sizes = [part["text"].str.len_bytes().sum() for part in parts]
+    assert len(parts) > 2
+    assert all(1000 <= size < 1000 + 9 * 4 for size in sizes[:-1])
     assert parted.equals(pages)
     assert same.equals(pages)
-    assert pages["doc_id"].is_sorted()
+    assert pages["fetched_at"].to_list() == list(range(1200, 1500))
+    assert [path.name for path in third.iterdir() if path.is_dir()] == ["pages"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,109 @@
+"""Documents do not depend on the order of pages, on memory, threads or who works on them."""
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from random import Random
+
+import polars as pl
+import pytest
+
+from builder.documents import gather
+from builder.executors import Executor, Local, Processes
+from builder.keys import doc_id, key64
+from builder.ledger import Ledger
+from builder.parameters import DocumentParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.tables import TableWriter, table_at, write_frame
+from schemas import Documents, Pages, ShownDocuments
+
+WORDS = "la mer monte et le vent pousse une barque vers des iles que personne ne connait".split()
+COUNT = 240
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Executor]:
+    """Two other processes."""
+    executor = Processes()
+    yield executor
+    executor.close()
+
+
+def _texts() -> list[str]:
+    """Texts of which every eighth is that of the page before, and every tenth nearly."""
+    rng, texts = Random(3), [""]
+    for n in range(1, COUNT):
+        words = rng.choices(WORDS, k=120)
+        nearly = f"{texts[-1]} fin{n}"
+        texts.append(texts[-1] if n % 8 == 0 else nearly if n % 10 == 0 else " ".join(words))
+    return [text or "rien" for text in texts]
+
+
+def _pages() -> pl.DataFrame:
+    urls = [f"https://a.example/{n}" for n in range(COUNT)]
+    rows = {"doc_id": [doc_id(key64(url)) for url in urls], "url": urls, "text": _texts()}
+    frame = pl.DataFrame(rows).with_columns(url_key="url", fetched_at=5, title=pl.lit("t"))
+    absent = [name for name in Pages.dtypes() if name not in frame.columns]
+    return frame.with_columns(pl.lit(None, Pages.dtypes()[name]).alias(name) for name in absent)
+
+
+def _gather(
+    folder: Path, order: Sequence[int], threads: int, executor: Executor
+) -> tuple[list[bytes], Ledger]:
+    """Gather pages that come in this order, in parts of 70 and row groups of 20."""
+    pages = _pages()[list(order)]
+    for number, some in enumerate(pages.iter_slices(70)):
+        path = folder / f"pages/part-{number:05d}.parquet"
+        with TableWriter(path, Pages, rows_per_group=20) as writer:
+            writer.append(some)
+    shown = pl.DataFrame({"doc": [key64("https://a.example/9")], "impressions": 1})
+    shown = shown.cast(ShownDocuments.dtypes())  # type: ignore[arg-type]
+    write_frame(shown, folder / "shown_documents.parquet", ShownDocuments)
+    (folder / "scratch").mkdir()
+    ledger = gather(
+        folder,
+        pages=table_at(folder, "pages", Pages),
+        shown_documents=table_at(folder, "shown_documents", ShownDocuments),
+        params=DocumentParameters(sample_share=0.6, duplicates="keep_first"),
+        limits=Limits(folder / "scratch", threads, 2**30, executor),
+        progress=Silent(),
+    )
+    ledger.check("documents")
+    return [path.read_bytes() for path in sorted((folder / "gathered").iterdir())], ledger
+
+
+def test_the_same_bytes(
+    tmp_path: Path, processes: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("builder.documents.gather"), "PART_BYTES", 20_000)
+    orders = [list(range(COUNT)), list(range(COUNT))]
+    Random(1).shuffle(orders[1])
+    here = Local()
+    found = []
+    cases = [
+        (orders[0], 1, 8, here),
+        (orders[1], 2, 8, here),
+        (orders[0], 2, 10_000, here),
+        (orders[1], 7, 40_000, here),
+        (orders[1], 2, 8, processes),
+        (orders[0], 2, 10_000, processes),
+    ]
+    for number, (order, threads, share, executor) in enumerate(cases):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for module in ("gather", "notes"):
+            monkeypatch.setattr(import_module(f"builder.documents.{module}"), "SHARE", share)
+        found.append(_gather(folder, order, threads, executor))
+    parts, ledger = found[0]
+    assert len(parts) > 2
+    assert ledger.rejected["duplicate"] > 5
+    assert ledger.rejected["not_in_sample"] > 50
+    assert all(other == (parts, ledger) for other in found[1:])
+    documents = pl.read_parquet(sorted((tmp_path / "0/gathered").iterdir()))
+    assert documents["doc_id"].is_sorted()
+    assert documents["near_duplicate_group"].drop_nulls().len() > 5
+    assert documents.filter("shown")["url"].to_list() == ["https://a.example/9"]
+    Documents.validate(documents)
+    texts = dict(zip(_pages()["doc_id"], _texts(), strict=True))
+    assert documents["text"].to_list() == [texts[doc] for doc in documents["doc_id"]]
