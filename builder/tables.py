@@ -100,6 +100,10 @@ class TableWriter:
         bytes_per_group: Most bytes in a row group, for tables that hold text.
         compression: One of `COMPRESSION`.
         has_dictionaries: Whether values that repeat are written once; hashes hardly do.
+
+    Attributes:
+        rows: How many were written.
+        group_rows: How many of them each row group has.
     """
 
     def __init__(
@@ -114,6 +118,7 @@ class TableWriter:
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.rows = 0
+        self.group_rows: list[int] = []
         self._schema = arrow_schema(contract)
         self._group = (rows_per_group, bytes_per_group)
         self._pending: list[pa.Table] = []
@@ -162,6 +167,8 @@ class TableWriter:
         rows, (count, _) = self._pending, self._pending_size
         self.rows += count
         self._pending, self._pending_size = [], (0, 0)
+        if count:
+            self.group_rows.append(count)
         return rows if count else []
 
     def _write_group(self, rows: list[pa.Table]) -> None:

@@ -6,8 +6,8 @@ that parts depend on the pages alone. Pages are told by their number, from 0 on.
 
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,14 +54,15 @@ class PageParts:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._files: list[Path] = []
+        self._writers: list[TableWriter] = []
         self._written = 0
-        self._writer = self._open()
+        self._open()
         self.count = 0
 
-    def _open(self) -> TableWriter:
-        self._files.append(self._folder / f"part-{len(self._files):05d}.parquet")
-        return TableWriter(self._files[-1], Pages, compression="lz4", has_dictionaries=False)
+    def _open(self) -> None:
+        path = self._folder / _name(len(self._writers))
+        self._writers.append(TableWriter(path, Pages, compression="lz4", has_dictionaries=False))
+        self._written = 0
 
     def write(self, pages: pl.DataFrame) -> None:
         """Append pages: the columns of `schemas.Pages`."""
@@ -69,18 +70,18 @@ class PageParts:
         start = before = 0
         while start < pages.height:
             if self._written >= PART_BYTES:
-                self._writer.close()
-                self._writer, self._written = self._open(), 0
+                self.close()
+                self._open()
             room = before + PART_BYTES - self._written
             stop = min(int(np.searchsorted(ends, room)) + 1, pages.height)
-            self._writer.append(pages[start:stop])
+            self._writers[-1].append(pages[start:stop])
             self._written += int(ends[stop - 1]) - before
             start, before = stop, int(ends[stop - 1])
         self.count += pages.height
 
     def close(self) -> None:
         """Write what is pending."""
-        self._writer.close()
+        self._writers[-1].close()
 
     def text_keys(self, numbers: Numbers) -> list[int]:
         """The 64-bit keys of the texts of some pages that were written, told by ascending numbers.
@@ -88,7 +89,7 @@ class PageParts:
         To be called once all are written.
         """
         keys: list[int] = []
-        for group in self._row_groups():
+        for group in self._row_groups(self._folder):
             places = group.places(numbers)
             if len(places):
                 keys += map(key64, group.read(["text"])["text"].gather(places))
@@ -103,24 +104,24 @@ class PageParts:
         """
         every = self._folder.with_name(f"{self._folder.name}-offered")
         self._folder.rename(every)
-        self._files = [every / path.name for path in self._files]
         kept = PageParts(self._folder)
         work = partial(_without, numbers)
-        for pages in in_order(work, self._row_groups(), threads):
-            kept.write(pages)
-        kept.close()
+        with closing(kept):
+            for pages in in_order(work, self._row_groups(every), threads):
+                kept.write(pages)
         shutil.rmtree(every)
-        self._files, self.count = kept._files, kept.count
+        self._writers, self.count = kept._writers, kept.count
 
-    def _row_groups(self) -> Iterator[_RowGroup]:
+    def _row_groups(self, folder: Path) -> Iterator[_RowGroup]:
         first = 0
-        for path in self._files:
-            with pq.ParquetFile(path) as file:
-                sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
-            for place, stop in enumerate(accumulate(sizes, initial=first)):
-                if place:
-                    yield _RowGroup(path, place - 1, first, stop)
-                first = stop
+        for number, writer in enumerate(self._writers):
+            for place, rows in enumerate(writer.group_rows):
+                yield _RowGroup(folder / _name(number), place, first, first + rows)
+                first += rows
+
+
+def _name(number: int) -> str:
+    return f"part-{number:05d}.parquet"
 
 
 def _without(numbers: Numbers, group: _RowGroup) -> pl.DataFrame:
