@@ -6,7 +6,7 @@ here once, a row group at a time. The number of a page is its key.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -27,8 +27,11 @@ from builder.parameters import DocumentParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Table
+from schemas import Pages
 
 SHINGLE = 5
+ROWS = 512
+"""Pages that are unpacked together."""
 SHARE = 8
 """Which part of the memory the pages that are held, and those of a range, may take."""
 NOTES = ("number", "doc_id", "shown", "text_hash")
@@ -41,10 +44,21 @@ class RowGroup(NamedTuple):
     path: Path
     place: int
 
-    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """The pages."""
+    def addresses(self) -> pl.DataFrame:
+        """`doc_id` and `url_key` of the pages."""
         with pq.ParquetFile(self.path) as file:
-            return pl.DataFrame(file.read_row_group(self.place, columns=columns))
+            columns = ["doc_id", "url_key"]
+            return pl.DataFrame(file.read_row_group(self.place, columns, use_threads=False))
+
+    def pages(self, wanted: pl.Series) -> pl.DataFrame:
+        """The pages that are wanted, of which few more are held at a time than these."""
+        found, start = [pl.DataFrame(schema=Pages.dtypes())], 0
+        with pq.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(ROWS, [self.place], use_threads=False):
+                rows = pl.DataFrame(batch)
+                found.append(rows.filter(wanted[start : start + rows.height]))
+                start += rows.height
+        return pl.concat(found)
 
 
 class Described(NamedTuple):
@@ -142,10 +156,10 @@ def _row_groups(pages: Table) -> Iterator[RowGroup]:
 def _describe(
     row_group: RowGroup, _: Limits, rules: PageRules, params: DocumentParameters
 ) -> Described:
-    marked = rules.apply(row_group.read(["doc_id", "url_key"]))
+    marked = rules.apply(row_group.addresses())
     left = Counter(marked["reason"].drop_nulls().to_list())
     entering = marked["reason"].is_null()
     origins = marked.filter(entering).select("shown", "sampled", key_of_id("doc_id").alias("key"))
-    described = describe(row_group.read().filter(entering)).hstack(origins)
+    described = describe(row_group.pages(entering)).hstack(origins)
     sketches = sketch(described["words"], SHINGLE) if params.near_duplicates != "off" else None
     return Described(described.drop("words"), sketches, left)
