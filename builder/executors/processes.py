@@ -32,18 +32,22 @@ class Processes:
     """As many processes as threads are allowed, started when they are first needed.
 
     They are started afresh (`spawn`), because engines with threads do not survive a fork.
+
+    Args:
+        most: Fewer, where memory does not allow as many.
     """
 
     is_here = False
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
         self._pool: ProcessPoolExecutor | None = None
 
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
         """See `map_buckets`."""
-        workers = limits.threads
+        workers = min(limits.threads, self._most or limits.threads)
         call: Callable[[Item], Result] = partial(alone, task, worker_limits(limits, workers))
         waiting: deque[tuple[Item, Future[Result]]] = deque()
         for item in items:

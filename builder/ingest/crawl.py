@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from builder.ingest.fetches import parsing
 from builder.ingest.last_fetches import LastFetches
 from builder.ingest.page_parts import PageParts
 from builder.ingest.pages import read_pages
@@ -52,9 +53,9 @@ def ingest_crawl(
     ledger = Ledger("records")
     fetches, parts = LastFetches(limits), PageParts(out / "pages")
     with RejectWriter(out, "crawl", ledger) as rejects:
-        with closing(parts):
+        with closing(parts), parsing(files, limits) as some:
             for number, file in enumerate(files):
-                for block in read_pages(file, interval, params, limits):
+                for block in read_pages(file, interval, params, some):
                     ledger.rows_in += block.records
                     for line, reason in block.rejects:
                         rejects.add(reason, file=file.name, line=line)

@@ -2,12 +2,11 @@
 
 In: what a crawl holds of some fetches. Out: a raw page for each, or the reason why it is none.
 Transfer and content encodings are undone; what unpacks to more than the limit is a reject and is
-never held. Bodies are read by the executor, some at a time, and those of large files by other
-processes in any case.
+never held. Bodies are read by the executor, some at a time.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
@@ -24,7 +23,7 @@ from builder.resources import Limits
 from builder.sources import Source
 
 LARGE = 32 * 2**20
-"""Bytes of a file from which it pays to start processes that read its pages."""
+"""Bytes of files from which it pays to start processes that read its pages."""
 WORKER_BYTES = 256 * 2**20
 """Memory that such a process takes."""
 BATCH_BYTES = 4 * 2**20
@@ -88,13 +87,30 @@ def read_fetches(
         limits: Threads, memory and executor.
     """
     task, batches = partial(read_batch, params=params), _batches(offered, source)
+    yield from chain.from_iterable(map_buckets(task, batches, limits))
+
+
+@contextmanager
+def parsing(files: Sequence[Source], limits: Limits) -> Iterator[Limits]:
+    """Limits under which the pages of some files are read.
+
+    One thread of a process alone parses HTML at a time. Where the files are large, processes are
+    started with the first of them that has any, and kept until the last is read.
+    """
     count = min(limits.threads, limits.memory // WORKER_BYTES)
-    if limits.executor.is_here and count > 1 and source.path.stat().st_size >= LARGE:
-        with closing(Processes()) as workers:  # one thread alone parses HTML at a time
-            some = replace(limits, threads=count)
-            yield from chain.from_iterable(workers.map(task, batches, some))
-    else:
-        yield from chain.from_iterable(map_buckets(task, batches, limits))
+    if not limits.executor.is_here or count == 1 or sum(map(_size, files)) < LARGE:
+        yield limits
+        return
+    with closing(Processes(count)) as workers:
+        yield replace(limits, executor=workers)
+
+
+def _size(file: Source) -> int:
+    """Bytes of a file; 0 where there is none to be read, which is told when it is."""
+    try:
+        return file.path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _batches(offered: Iterable[Offered], source: Source) -> Iterator[Batch]:

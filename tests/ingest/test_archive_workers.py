@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from warcio.warcwriter import WARCWriter
 
 from builder.executors import Processes
 from builder.ingest import fetches
-from builder.ingest.fetches import Batch, Body, Fetch
+from builder.ingest.fetches import Batch, Body, Fetch, parsing
 from builder.ingest.warc import read_warc
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
@@ -71,9 +72,16 @@ def test_large_archives_are_read_by_processes_in_any_case(
 ) -> None:
     params, limits = CrawlParameters(), Limits(tmp_path, threads=2)
     here = list(read_warc(archive, params, limits))
-    monkeypatch.setattr(fetches, "LARGE", 1000)
-    monkeypatch.setattr(fetches, "map_buckets", None)
-    assert list(read_warc(archive, params, limits)) == here
+    size = archive.path.stat().st_size
+    monkeypatch.setattr(fetches, "LARGE", 2 * size)
+    with parsing([archive], limits) as same:
+        assert same is limits
+    with parsing([archive, archive], replace(limits, memory=2**28)) as same:
+        assert same.executor.is_here
+    with parsing([archive, archive, Source(tmp_path / "absent", "a")], limits) as others:
+        assert not others.executor.is_here
+        found = [list(read_warc(archive, params, others)) for _ in range(2)]
+    assert found == [here, here]
 
 
 def test_batches_are_bounded(archive: Source, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from builder.executors import Processes
-from builder.ingest import fetches
 from builder.ingest.pages import read_pages
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
@@ -81,13 +80,9 @@ def test_pages_without_a_time_are_dated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_other_processes_read_the_same(
-    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_processes_read_the_same(tmp_path: Path, kind: str) -> None:
     path = _write(tmp_path, kind)
     here = _read(path)
     workers = Processes()
     assert _read(path, limits=Limits(tmp_path, threads=2, executor=workers)) == here
     workers.close()
-    monkeypatch.setattr(fetches, "LARGE", 10)
-    assert _read(path, limits=Limits(tmp_path, threads=2)) == here
