@@ -4,7 +4,7 @@ One writer with fixed row groups and compression, so that the same rows are the 
 number of threads.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial, reduce
 from pathlib import Path
@@ -219,7 +219,6 @@ def write_query(
     sql: str,
     path: Path,
     contract: type[Contract],
-    check: Callable[[pa.RecordBatch], None] | None = None,
 ) -> int:
     """Stream an ordered DuckDB query into a table; returns its rows.
 
@@ -228,11 +227,8 @@ def write_query(
         sql: A constant statement of ours that ends in a total ORDER BY.
         path: The file to write.
         contract: Columns and types of the result; it may have others, which are left out.
-        check: Looks at each batch of the result, and raises what is wrong with it.
     """
     with TableWriter(path, contract) as writer:
         for batch in connection.sql(sql).to_arrow_reader(ROWS_PER_GROUP):
-            if check is not None:
-                check(batch)
             writer.write(batch)
     return writer.rows

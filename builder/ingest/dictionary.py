@@ -13,18 +13,18 @@ from typing import NamedTuple, Self
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builder.errors import DataError
 from builder.ingest.ids import addresses_of
-from builder.ingest.seen import Halves, Seen, md5_halves, pseudonyms
+from builder.ingest.seen import Fingerprints, Halves, Seen, md5_keys, pseudonyms
+from builder.ingest.shown_addresses import ShownAddresses
 from builder.ingest.texts import url_keys, without_credentials
 from builder.keys import fold_texts, key64
 from builder.resources import Limits
 from builder.sorting import Flags, Keys
 from builder.tables import write_query
-from schemas import LogQueries, LogUrls
+from schemas import LogQueries
 
 MOST_REMEMBERED = 4_000_000
 """Hashes of distinct strings of a kind that are held in memory: about 100 MB."""
@@ -36,10 +36,6 @@ WRITING_SHARE = 0.35
 """Part of the memory for the engine that sorts what was seen, beside another one."""
 
 QUERIES = "SELECT DISTINCT surface, query, text, folded FROM queries ORDER BY surface, text"
-URLS = """
-SELECT doc, min(url_key) AS url_key, min(url) AS url, max(url_key) AS other
-FROM urls GROUP BY doc ORDER BY doc
-"""
 QUERY_CLASH = """
 SELECT min(text), max(text) FROM queries GROUP BY surface HAVING min(text) <> max(text)
 UNION ALL
@@ -51,7 +47,6 @@ CLASH = "two different strings of a log have one key: {}"
 _QUERY_COLUMNS = pa.schema(
     {"surface": pa.uint64(), "query": pa.uint64(), "text": pa.string(), "folded": pa.string()}
 )
-_URL_COLUMNS = pa.schema({"doc": pa.uint64(), "url_key": pa.string(), "url": pa.string()})
 
 
 class _Spill:
@@ -80,25 +75,14 @@ class Looked(NamedTuple):
         keys: The keys of those that were seen before.
         new: Which of them were not.
         texts: These.
-        made: What keys they would have, where that is known without writing them down.
+        made: What keys they would have; of queries the surface keys of all.
     """
 
     halves: Halves
     keys: Keys
     new: Flags
     texts: pa.Array
-    made: Keys | None = None
-
-
-def _check_urls(batch: pa.RecordBatch) -> None:
-    """Make sure that there is one URL key for each document key.
-
-    Raises:
-        DataError: there are two.
-    """
-    clash = batch.filter(pc.not_equal(batch["url_key"], batch["other"]))
-    if len(clash):
-        raise DataError(CLASH.format((clash["url_key"][0].as_py(), clash["other"][0].as_py())))
+    made: Keys
 
 
 class Dictionary:
@@ -114,88 +98,82 @@ class Dictionary:
         self._limits = limits
         self._address = address
         self._secret = secret.hex()
+        self._fingerprints = Fingerprints()
         self._users, self._queries, self._urls = (Seen(MOST_REMEMBERED) for _ in range(3))
         self._opened = ExitStack()
         self._query_spill = _Spill(limits.scratch / "queries.parquet", _QUERY_COLUMNS)
-        self._url_spill = _Spill(limits.scratch / "urls.parquet", _URL_COLUMNS)
+        self._addresses = ShownAddresses(limits)
 
     def look_up_users(self, distinct: pa.Array) -> Looked:
         """What `users` needs of some identifiers; may be called from any thread."""
         looked = self._look_up(distinct, self._users)
         with self._engine.cursor() as cursor:
-            made = pseudonyms(looked.texts, self._secret, cursor)
-        return looked._replace(made=made)
+            return looked._replace(made=pseudonyms(looked.texts, self._secret, cursor))
 
     def look_up_queries(self, distinct: pa.Array) -> Looked:
         """What `queries` needs of some texts; may be called from any thread."""
-        return self._look_up(distinct, self._queries)
+        looked = self._look_up(distinct, self._queries)
+        with self._engine.cursor() as cursor:
+            return looked._replace(made=md5_keys(distinct, cursor))
 
     def look_up_urls(self, distinct: pa.Array) -> Looked:
         """What `urls` needs of some URLs; may be called from any thread."""
-        return self._look_up(distinct, self._urls)
+        looked = self._look_up(distinct, self._urls)
+        with self._engine.cursor() as cursor:
+            return looked._replace(made=md5_keys(looked.texts, cursor))
 
     def _look_up(self, distinct: pa.Array, seen: Seen) -> Looked:
-        with self._engine.cursor() as cursor:
-            halves = md5_halves(distinct, cursor)
+        halves = self._fingerprints.of(distinct)
         new, keys = seen.find(halves)
-        return Looked(halves, keys, new, distinct.filter(pa.array(new)))
+        return Looked(halves, keys, new, distinct.filter(pa.array(new)), keys[:0])
 
     def users(self, looked: Looked) -> Keys:
-        """Pseudonyms of users: SHA-256 under the secret.
-
-        Raises:
-            DataError: two identifiers have one md5.
-        """
-        made = np.zeros(0, dtype=np.uint64) if looked.made is None else looked.made
-        return self._resolved(looked, self._users, lambda new, *_: made[new])
+        """Pseudonyms of users: SHA-256 under the secret."""
+        return self._resolved(looked, self._users, looked.made, lambda _, made: made)
 
     def queries(self, looked: Looked) -> tuple[Keys, Keys]:
-        """Surface keys and query keys of texts; 0 where folding leaves nothing.
-
-        Raises:
-            DataError: two texts have one key.
-        """
-        return looked.halves.keys, self._resolved(looked, self._queries, self._add_queries)
+        """Surface keys and query keys of texts; 0 where folding leaves nothing."""
+        made = looked.made[looked.new]
+        return looked.made, self._resolved(looked, self._queries, made, self._add_queries)
 
     def urls(self, looked: Looked) -> Keys:
-        """Document keys of URLs; 0 where one is no web address.
-
-        Raises:
-            DataError: two addresses have one key.
-        """
-        return self._resolved(looked, self._urls, self._add_urls)
+        """Document keys of URLs; 0 where one is no web address."""
+        return self._resolved(looked, self._urls, looked.made, self._add_urls)
 
     def _resolved(
-        self, looked: Looked, seen: Seen, add: Callable[[Flags, pa.Array, Halves], Keys]
+        self, looked: Looked, seen: Seen, made: Keys, add: Callable[[pa.Array, Keys], Keys]
     ) -> Keys:
-        """The keys of texts, of which those that nobody saw meanwhile are added."""
+        """The keys of texts, of which those that nobody saw meanwhile are added.
+
+        `made` is what is known of those that were not seen before.
+        """
         if len(looked.texts):
             halves = looked.halves.take(looked.new)
             new, keys = seen.find(halves)
-            fresh = halves.take(new)
-            keys[new] = add(new, looked.texts.filter(pa.array(new)), fresh)
-            seen.remember(fresh, keys[new])
+            keys[new] = add(looked.texts.filter(pa.array(new)), made[new])
+            seen.remember(halves.take(new), keys[new])
             looked.keys[looked.new] = keys
         return looked.keys
 
-    def _add_queries(self, _: Flags, texts: pa.Array, halves: Halves) -> Keys:
+    def _add_queries(self, texts: pa.Array, surfaces: Keys) -> Keys:
         """Write down texts of queries; their query keys."""
         folded = pl.Series(fold_texts(texts.to_pylist()), dtype=pl.String)
         keys = np.array([key64(text) if text else 0 for text in folded], dtype=np.uint64)
-        columns = [pa.array(halves.keys), pa.array(keys), texts, folded.to_arrow()]
+        columns = [pa.array(surfaces), pa.array(keys), texts, folded.to_arrow()]
         self._query_spill.add(columns, keys != 0)
         return keys
 
-    def _add_urls(self, _: Flags, texts: pa.Array, halves: Halves) -> Keys:
-        """Write down URLs; their document keys."""
+    def _add_urls(self, texts: pa.Array, made: Keys) -> Keys:
+        """Write down URLs; their document keys: those of the texts, where these are URL keys."""
         given = pl.Series(pl.from_arrow(texts), dtype=pl.String)
         urls = addresses_of(given, self._address)
-        keys = halves.keys.copy()
+        keys = made.copy()
         canonical = url_keys(urls)
         others = (canonical != given).fill_null(value=True).to_numpy()
         keys[others] = [key64(key) if key else 0 for key in canonical.filter(others)]
         written = without_credentials(urls.str.strip_chars()) if others.any() else urls
-        self._url_spill.add([pa.array(keys), canonical.to_arrow(), written.to_arrow()], keys != 0)
+        rows = {"key": pl.Series(keys), "url_key": canonical, "url": written}
+        self._addresses.add(pl.DataFrame(rows).filter(pl.col("key") != 0))
         return keys
 
     def write(self, out: Path) -> None:
@@ -204,14 +182,13 @@ class Dictionary:
         Raises:
             DataError: two different strings have one key.
         """
+        self._query_spill.close()
         with self._limits.connect(WRITING_SHARE) as connection:
-            for spill in (self._query_spill, self._url_spill):
-                spill.close()
-                connection.read_parquet(str(spill.path)).create_view(spill.path.stem)
+            connection.read_parquet(str(self._query_spill.path)).create_view("queries")
             if found := connection.execute(QUERY_CLASH).fetchall():
                 raise DataError(CLASH.format(found[0]))
             write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)
-            write_query(connection, URLS, out / "log_urls.parquet", LogUrls, check=_check_urls)
+        self._addresses.write(out / "log_urls.parquet")
 
     def __enter__(self) -> Self:
         self._engine = self._opened.enter_context(self._limits.connect(ENGINE_SHARE))
@@ -219,5 +196,5 @@ class Dictionary:
 
     def __exit__(self, *error: object) -> None:
         self._query_spill.close()
-        self._url_spill.close()
+        self._addresses.close()
         self._opened.close()

@@ -65,7 +65,7 @@ def run_bench(quick: bool = False) -> list[Row]:
     documents, runs = (3000, 1) if quick else (20_000, 2)
     with tempfile.TemporaryDirectory() as folder:
         if SHARED.is_dir():
-            rows += bench_archive(write_archive(Path(folder), 1 if quick else 8), runs)
+            rows += bench_archive(write_archive(Path(folder), 1 if quick else 24))
         crawl = write_crawl(Path(folder), 0.03 if quick else 0.5, documents, shuffled)
         rows += bench_lines(crawl, runs)
         rows.append(bench_memory(write_crawl(Path(folder), 0.05 if quick else 10.0, documents)))
@@ -212,14 +212,14 @@ def write_archive(folder: Path, copies: int) -> Path:
     return path
 
 
-def bench_archive(archive: Path, runs: int) -> list[Row]:
+def bench_archive(archive: Path) -> list[Row]:
     """A WARC file to documents, beside a bare loop over it."""
-    peer, _ = clocked(partial(bare_loop, archive), runs)
+    peer, _ = clocked(partial(bare_loop, archive), 1)
     size = archive.stat().st_size / 10**6
     rows = []
     cases = (("pages", 0.0), ("documents, a fifth sampled (default)", 0.2), ("documents, all", 1.0))
     for name, share in cases:
-        seconds, (records, kept) = clocked(partial(to_documents, archive, share), runs)
+        seconds, (records, kept) = clocked(partial(to_documents, archive, share), 1)
         rows.append(
             {
                 "name": f"WARC to {name}",
