@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from builder import parquet
 from builder.collection.layout import PUBLISHED
 from builder.content import content_hash
 from builder.disk import told
@@ -193,7 +192,7 @@ def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
         ContractError: a table is missing or has other columns than its contract.
     """
     ledger.check(str(unit))
-    listed = int(pl.read_parquet(out / "rejects.parquet", columns=["rows"])["rows"].sum())
+    listed = int(parquet.read(out / "rejects.parquet", columns=["rows"])["rows"].sum())
     counted = sum(ledger.rejected.values())
     if listed != counted:
         raise LedgerError(

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from builder import parquet
 from builder.executors import Beside
 from schemas import Contract
 
@@ -36,11 +37,11 @@ class Table:
 
     def scan(self) -> pl.LazyFrame:
         """The table as a lazy frame."""
-        return pl.scan_parquet(list(self.paths))
+        return parquet.scan(*self.paths)
 
     def rows(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         """The table as a relation of a DuckDB connection."""
-        return connection.read_parquet([str(path) for path in self.paths])
+        return parquet.rows(connection, *self.paths)
 
     def view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Make the table a view of a DuckDB connection."""

@@ -35,6 +35,7 @@ FOUNDATION = {
     "notebook",
     "numbers",
     "parameters",
+    "parquet",
     "plugins",
     "progress",
     "replacing",
@@ -92,6 +93,17 @@ def test_nobody_asks_parquet_about_its_columns() -> None:
     asking = re.compile(r"metadata\.row_group\(|RowGroupMetaData|ColumnChunkMetaData")
     for path in (ROOT / "builder").rglob("*.py"):
         assert not asking.search(path.read_text("utf-8")), path
+
+
+def test_nobody_takes_names_of_files_for_patterns() -> None:
+    """The engines do, unless they are told not to; see `builder.parquet`."""
+    asking = re.compile(r"(scan|read)_(parquet|csv|ipc|ndjson|json)\((?![^)]*glob=False)")
+    own = re.compile(r"(pa\.json|pyarrow\.csv|self)\.read_(json|csv)|_read_parquet")
+    for path in (ROOT / "builder").rglob("*.py"):
+        if path.name != "parquet.py":
+            text = re.sub(r"\(\s+", "(", path.read_text("utf-8"))
+            found = [line for line in text.splitlines() if asking.search(line)]
+            assert not [line for line in found if not own.search(line)], path
 
 
 def test_public_names() -> None:

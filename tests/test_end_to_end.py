@@ -38,6 +38,21 @@ def test_the_collection_is_valid(built: BuildReport) -> None:
     assert builder.validate(built.root) == []
 
 
+def test_names_of_folders_are_no_patterns(
+    built: BuildReport, world: Path, tmp_path: Path
+) -> None:
+    raw, out = (tmp_path / f"{name} [1] *?{{a}}" for name in ("raw", "out"))
+    shutil.copytree(world, raw)
+    shutil.copytree(built.root, tmp_path / "out 1 bc{a}")  # what `out` would mean as a pattern
+    assert sums(builder.build(raw / "workflow.toml", out).root) == sums(built.root)
+    assert builder.validate(out) == []
+    opened, wanted = (builder.open_collection(path) for path in (out, built.root))
+    name = wanted.snapshots[0]
+    for table in ("documents", "queries", "qrels"):
+        found = getattr(opened.snapshot(name), table).collect()
+        assert found.equals(getattr(wanted.snapshot(name), table).collect())
+
+
 def test_rows_in_are_rows_out_and_rejects(built: BuildReport) -> None:
     collection = builder.open_collection(built.root)
     for name, unit in collection.manifest["units"].items():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 
+from builder import parquet
 from builder.alignment.degree import measure_degrees
 from builder.alignment.moved import match_moved
 from builder.alignment.pairing import pair_documents
@@ -102,8 +103,8 @@ def align_documents(
 
 
 def _earlier(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...]) -> None:
-    paths = [str(path) for table in tables for path in table.paths]
+    paths = [path for table in tables for path in table.paths]
     if paths:
-        connection.read_parquet(paths).select("doc_id").create_view("documents_earlier")
+        parquet.rows(connection, *paths).select("doc_id").create_view("documents_earlier")
     else:
         connection.execute("CREATE TEMP TABLE documents_earlier (doc_id VARCHAR)")

@@ -13,6 +13,7 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
+from builder import parquet
 from builder.alignment.pairing import LOOSE_KEY
 from builder.ledger import Ledger, RejectWriter
 from builder.progress import Progress
@@ -140,7 +141,7 @@ def _write_map(
     contract: type[Contract],
 ) -> tuple[int, int]:
     ids = _distinct(connection, tables, column)
-    connection.read_parquet(str(presence_parts / "*.parquet")).create_view("presence")
+    parquet.rows(connection, *parquet.inside(presence_parts)).create_view("presence")
     rows = write_query(connection, sql, target, contract)
     connection.execute("DROP VIEW presence")
     return ids, rows
@@ -209,8 +210,8 @@ def id_ranges(tables: Mapping[str, Table], column: str) -> Iterator[tuple[str, s
 def _distinct(
     connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], column: str
 ) -> int:
-    paths = [str(path) for table in tables.values() for path in table.paths]
-    connection.read_parquet(paths).create_view("all_ids")
+    paths = (path for table in tables.values() for path in table.paths)
+    parquet.rows(connection, *paths).create_view("all_ids")
     sql = f"SELECT count(DISTINCT ('0x' || {column}[2:])::UBIGINT) FROM all_ids"  # noqa: S608
     (count,) = connection.execute(sql).fetchall()[0]
     connection.execute("DROP VIEW all_ids")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from builder import parquet
 from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
 from builder.errors import UsageError
@@ -40,8 +41,6 @@ def pool(
 
     Example: longeval pool demo/collection runs/*.txt --snapshot 2022-07 --out judging
     """
-    import polars as pl
-
     from builder.clicks import LONGEVAL_STRATA, pool_runs
     from builder.clicks import depth as depth_strata
     from builder.collection.read import open_collection
@@ -55,7 +54,7 @@ def pool(
         strata=LONGEVAL_STRATA if depth is None else depth_strata(depth),
         seed=seed,
         assessors=assessor or (),
-        judgements=None if judged is None else pl.scan_parquet(judged),
+        judgements=None if judged is None else parquet.scan(judged),
         snapshot=opened.folder,
     )
     if quiet:

@@ -7,6 +7,7 @@ concatenated log; priors and estimates are then derived again from the sums.
 from collections.abc import Sequence
 from pathlib import Path
 
+from builder import parquet
 from builder.clicks.estimation import ORDERED_ESTIMATES, choose_priors, create_estimates
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
@@ -55,8 +56,8 @@ def add_estimates(
             "twice; count the logs together"
         )
     with limits.connect(ENGINE_SHARE) as connection:
-        files = [str(path) for table in estimates for path in table.paths]
-        connection.read_parquet(files).create_view("added")
+        files = (path for table in estimates for path in table.paths)
+        parquet.rows(connection, *files).create_view("added")
         connection.execute(SUMS)
         create_estimates(connection, choose_priors(connection, params))
         return write_query(connection, ORDERED_ESTIMATES, out, ClickEstimates)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
+from builder import parquet
 from builder.errors import FormatError, UsageError
 from builder.sources import Source
 from builder.tables import write_frame
@@ -109,7 +110,7 @@ def _judgements(source: Source) -> pl.DataFrame:
 
 def _of_parquet(source: Source) -> pl.DataFrame:
     try:
-        frame = pl.read_parquet(source.path).select(COLUMNS).cast(Judgements.dtypes())  # type: ignore[arg-type]
+        frame = parquet.read(source.path).select(COLUMNS).cast(Judgements.dtypes())  # type: ignore[arg-type]
         return Judgements.validate(frame, cast=True).select(COLUMNS)
     except pl.exceptions.PolarsError as error:
         raise FormatError(f"expected a table of judgements: {error}", source.name) from None
@@ -121,7 +122,7 @@ def _of_parquet(source: Source) -> pl.DataFrame:
 
 def _rows(source: Source) -> int:
     if source.path.suffix == ".parquet":
-        return int(pl.scan_parquet(source.path).select(pl.len()).collect().item())
+        return int(parquet.scan(source.path).select(pl.len()).collect().item())
     return sum(1 for _ in _checked_rows(source))
 
 

@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from builder import parquet
 from builder.clicks.counting import Tally
 from builder.clicks.diagnostics import write_diagnostics
 from builder.clicks.evidence import count_log
@@ -145,7 +146,7 @@ def read_counts(
     """Create the view `pair_counts` of parts that `count_log` wrote."""
     set_variables(connection, skip=params.no_click == "skip")
     if parts:
-        rows = connection.read_parquet([str(path) for path in parts])
+        rows = parquet.rows(connection, *parts)
         rows.project(COUNTED).create_view("counted")
     else:
         connection.execute(NO_PAIRS)

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from builder import parquet
 from builder.clicks.counting import Tally, count_piece, pairs_of
 from builder.clicks.pieces import bytes_to_count, lists_of, piece_of
 from builder.clicks.runs import Run, Summed, merge, ranges, write_run
@@ -221,5 +222,5 @@ def _activity(runs: Sequence[Run], home: Path, room: int, limits: Limits) -> pl.
     parts = list(_merged(runs, USERS, home, room, limits))
     if not parts:
         return pl.DataFrame(schema={"impressions": pl.Int64, "users": pl.Int64})
-    users = pl.scan_parquet(parts).group_by(pl.col("impressions").cast(pl.Int64))
+    users = parquet.scan(*parts).group_by(pl.col("impressions").cast(pl.Int64))
     return users.agg(users=pl.len().cast(pl.Int64)).sort("impressions").collect()

@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder import parquet
 from builder.errors import DataError, FormatError, UsageError
 from builder.ingest.columns import LOGGED, Records, is_text
 from builder.ingest.impressions import detect_format, read_impressions
@@ -182,7 +183,7 @@ def _rows_as_they_are(log: Path) -> int | None:
 
 
 def _offer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    rows = connection.read_parquet(str(path), file_row_number=True)
+    rows = parquet.rows(connection, path, file_row_number=True)
     if "user" not in rows.columns:
         rows = rows.project('NULL::VARCHAR AS "user", *')
     rows.create_view("offered")

@@ -8,7 +8,7 @@ build report and the card; the counts behind them are in `click_diagnostics`, `c
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import polars as pl
+from builder import parquet
 
 RANKS = (1, 2, 3, 5, 10)
 MEASURES = {
@@ -34,7 +34,7 @@ def evidence(snapshots: Sequence[Path]) -> list[Row]:
 
 
 def _of(folder: Path) -> Iterator[tuple[str, float | None]]:
-    clicks = pl.read_parquet(folder / "click_diagnostics.parquet")
+    clicks = parquet.read(folder / "click_diagnostics.parquet")
     counts = {(m, r): _share(c, t) for m, r, c, t in clicks.iter_rows()}
     for rank in RANKS:
         if ("click_through", rank) in counts:
@@ -43,9 +43,9 @@ def _of(folder: Path) -> Iterator[tuple[str, float | None]]:
         yield label, counts.get((measure, 0))
     coverage = folder / "coverage.parquet"
     if coverage.is_file():
-        shown = pl.read_parquet(coverage).filter(scope="kept_queries").row(0, named=True)
+        shown = parquet.read(coverage).filter(scope="kept_queries").row(0, named=True)
         yield "pages shown that the crawl holds", _share(shown["in_crawl"], shown["shown"])
-    went = pl.read_parquet(folder / "translations.parquet")
+    went = parquet.read(folder / "translations.parquet")
     if went.height:
         total = int(went["sentences"].sum())
         for name in ("translated", "copied", "source_kept", "dropped"):

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from builder import parquet
 from builder.collection import layout
 from builder.collection.card import write_card
 from builder.collection.compare.definitions import differences
@@ -70,7 +71,7 @@ def check_topics(definition: Definition, store: Store) -> None:
     for path in sorted(store.root.glob(f"*/{layout.MANIFEST}")):
         manifest = published_manifest(path.parent)
         if manifest is not None and not is_draft(str(manifest["version"])):
-            require_same_topics(pl.read_parquet(path.with_name("topics.parquet")), topics)
+            require_same_topics(parquet.read(path.with_name("topics.parquet")), topics)
 
 
 def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
@@ -228,7 +229,7 @@ def _gather_rejects(store: Store, stages: list[Stage], snapshot: str, path: Path
             record = store.record(stage.name, snapshot) or {}
             folder = store.folder(stage.name, snapshot, record)
             if record["ledger"]["rejected"]:
-                frames.append(pl.read_parquet(folder / "rejects.parquet"))
+                frames.append(parquet.read(folder / "rejects.parquet"))
     write_frame(pl.concat(frames), path, Rejects)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from builder import parquet
 from builder.collection import layout
 from builder.collection.claims import read_manifest
 from builder.errors import UsageError
@@ -38,27 +39,27 @@ class Snapshot:
     @property
     def documents(self) -> pl.LazyFrame:
         """Documents: `schemas.Documents`, in order of doc_id."""
-        return pl.scan_parquet(sorted((self.folder / "documents").glob("part-*.parquet")))
+        return parquet.scan(*parquet.inside(self.folder / "documents"))
 
     @property
     def queries(self) -> pl.LazyFrame:
         """Queries: `schemas.Queries`, in order of query_id."""
-        return pl.scan_parquet(self.folder / "queries.parquet")
+        return parquet.scan(self.folder / "queries.parquet")
 
     @property
     def qrels(self) -> pl.LazyFrame:
         """Judgements: `schemas.Qrels`, in order of query_id, doc_id."""
-        return pl.scan_parquet(self.folder / "qrels.parquet")
+        return parquet.scan(self.folder / "qrels.parquet")
 
     @property
     def click_estimates(self) -> pl.LazyFrame:
         """Click evidence: `schemas.ClickEstimates`."""
-        return pl.scan_parquet(self.folder / "click_estimates.parquet")
+        return parquet.scan(self.folder / "click_estimates.parquet")
 
     @property
     def rejects(self) -> pl.LazyFrame:
         """What was left out: `schemas.Rejects`."""
-        return pl.scan_parquet(self.folder / "rejects.parquet")
+        return parquet.scan(self.folder / "rejects.parquet")
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class Collection:
         places = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
         if name not in places:
             raise UsageError(f"no table {name!r} in a collection; it has {', '.join(places)}")
-        return pl.scan_parquet(self.path / f"{places[name]}.parquet")
+        return parquet.scan(self.path / f"{places[name]}.parquet")
 
     def aligned(self, kind: str, *, language: str | None = None) -> pl.LazyFrame:
         """Documents or queries of all snapshots in one frame, by their stable ids.

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
+from builder import parquet
 from builder.documents.duplicates import GROUPS, Signed, find_groups
 from builder.documents.fingerprints import describe
 from builder.documents.rules import PageRules
@@ -123,15 +124,14 @@ class Notebook:
         """See `duplicates.find_groups`."""
         if not self._keys:
             return pl.DataFrame(schema=GROUPS)
+        signed = Signed(self._signatures, np.concatenate(self._keys))
         with limits.connect() as connection:
-            connection.read_parquet(str(self._folder / "notes/*")).create_view("notes")
-            if self._signatures.stat().st_size:
-                connection.read_parquet(str(self._folder / "bands/*")).create_view("bands")
-            else:
-                connection.register("bands", pl.DataFrame(schema=BAND_ROWS).to_arrow())
-            return find_groups(
-                connection, Signed(self._signatures, np.concatenate(self._keys)), threshold
-            )
+            for name in ("notes", "bands"):
+                if files := parquet.inside(self._folder / name):
+                    parquet.rows(connection, *files).create_view(name)
+                else:
+                    connection.register(name, pl.DataFrame(schema=BAND_ROWS).to_arrow())
+            return find_groups(connection, signed, threshold)
 
 
 def take_notes(

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from builder import parquet
 from builder.drift.statistics import divergence_terms, jaccard, jensen_shannon, share
 from builder.tables import Table, view_together
 
@@ -79,7 +80,7 @@ def compare_words(
         words: Whether to list the words that rose and fell.
     """
     counts = (
-        pl.scan_parquet(beside)
+        parquet.scan(beside)
         .rename({f"{about}_{before}": "n_from", f"{about}_{after}": "n_to"})
         .filter((pl.col("n_from") > 0) | (pl.col("n_to") > 0))
     )

@@ -15,6 +15,7 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
+from builder import parquet
 from builder.documents.tokens import document_chunks, tokens_of_chunk
 from builder.executors import in_order
 from builder.ledger import Ledger, RejectWriter
@@ -62,7 +63,7 @@ def count_snapshot(
         _write_ids(connection, (documents, *earlier), None, core)
         rows = _told(row_groups(documents), ledger, progress)
         target = out / "word_counts.parquet"
-        count_words(connection, rows, pl.scan_parquet(core), target, limits.threads)
+        count_words(connection, rows, parquet.scan(core), target, limits.threads)
     with RejectWriter(out, "words", ledger):
         return ledger
 
@@ -94,9 +95,9 @@ def count_lost(
         parts: list[duckdb.DuckDBPyRelation] = []
         for place, documents in enumerate(earlier.values()):
             folder = limits.scratch / f"lost-{place}"
-            rows = _told(row_groups(documents, pl.scan_parquet(lost)), ledger, progress)
-            _write_partial(rows, pl.scan_parquet(lost), folder, limits.threads)
-            counts = connection.read_parquet(str(folder / "*.parquet"))
+            rows = _told(row_groups(documents, parquet.scan(lost)), ledger, progress)
+            _write_partial(rows, parquet.scan(lost), folder, limits.threads)
+            counts = parquet.rows(connection, *parquet.inside(folder))
             parts.append(counts.select(f"{place} AS place, token, n"))
         view_together(parts, "partial")
         connection.execute("SET VARIABLE names = $names", {"names": list(earlier)})
@@ -123,7 +124,7 @@ def count_words(
     """
     partial = target.with_suffix("")
     _write_partial(rows, core, partial, threads)
-    connection.read_parquet(str(partial / "*.parquet")).create_view("partial")
+    parquet.rows(connection, *parquet.inside(partial)).create_view("partial")
     write_query(connection, MERGE, target, WordCounts)
     connection.execute("DROP VIEW partial")
     shutil.rmtree(partial)

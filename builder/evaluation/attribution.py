@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from builder import parquet
 from builder.drift import Attribution, Evaluated, attribute
 from builder.errors import DataError, UsageError
 from builder.evaluation.assignment import assign_runs
@@ -127,7 +128,7 @@ def unchanged(document_changes: Path, pair: Pair) -> pl.Series:
     Raises:
         DataError: nothing is known of the documents of these snapshots.
     """
-    of_pair = pl.scan_parquet(document_changes).filter(from_snapshot=pair[0], to_snapshot=pair[1])
+    of_pair = parquet.scan(document_changes).filter(from_snapshot=pair[0], to_snapshot=pair[1])
     if of_pair.head(1).collect().is_empty():
         raise DataError(
             f"expected documents of {pair[0]} and {pair[1]}, found none; what they contribute "

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
+from builder import parquet
 from builder.errors import DataError, UsageError
 from builder.evaluation.analysis import Analyzer
 from builder.evaluation.extras import load
@@ -81,7 +82,7 @@ def bm25_snapshot(
         suffix = ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
     texts, column = _documents(documents, suffix), f"text{suffix}"
     try:
-        asked = pl.read_parquet(queries, columns=["query_id", column]).rename({column: "text"})
+        asked = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
     except OSError as error:
         raise UsageError(f"{queries}: expected a readable file ({error})") from error
     if asked["text"].null_count():

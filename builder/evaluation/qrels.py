@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 from polars.exceptions import PolarsError
 
+from builder import parquet
 from builder.errors import DataError, FormatError, UsageError
 from builder.trec.bounded import MAX_BYTES, read_bounded
 from builder.trec.lines import QRELS, parse
@@ -50,7 +51,7 @@ def read_qrels(
 
 def _columns(path: Path, names: list[str]) -> pl.DataFrame:
     try:
-        return pl.read_parquet(path, columns=names)
+        return parquet.read(path, columns=names)
     except OSError as error:
         raise UsageError(f"{path}: expected a readable file ({error.strerror or error})") from error
     except PolarsError as error:

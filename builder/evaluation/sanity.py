@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from builder import parquet
 from builder.evaluation.baseline import Bm25, bm25_snapshot
 from builder.evaluation.effectiveness import Judge
 from builder.evaluation.measures import parse_measures
@@ -71,7 +72,7 @@ def sanity_table(
 
 def _has_texts(folder: Path, suffix: str) -> bool:
     """Whether every query of a snapshot has a text; those of a release may lack English."""
-    texts = pl.scan_parquet(folder / "queries.parquet").select(f"text{suffix}").collect()
+    texts = parquet.scan(folder / "queries.parquet").select(f"text{suffix}").collect()
     return texts.height > 0 and texts.to_series().null_count() == 0
 
 

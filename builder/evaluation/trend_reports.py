@@ -183,7 +183,9 @@ def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendRep
         UsageError: as `snapshot_trend`.
     """
     try:
-        scores = pl.read_csv(path, separator="\t", quote_char=None, schema_overrides=SCORE_TYPES)
+        scores = pl.read_csv(
+            path, separator="\t", quote_char=None, schema_overrides=SCORE_TYPES, glob=False
+        )
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FormatError(f"expected a tab-separated table of scores: {error}", path) from error
     return snapshot_trend(scores, residuals)

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder import parquet
 from builder.ingest.keying import KEYED
 from builder.parameters import LogParameters
 from builder.resources import Limits
@@ -135,7 +136,7 @@ class Conduct:
     def __init__(self, staging: Staging, params: LogParameters, limits: Limits) -> None:
         self._staging = staging
         with limits.connect(ENGINE_SHARE) as connection:
-            connection.read_parquet(str(staging.noted)).create_view("staged")
+            parquet.rows(connection, staging.noted).create_view("staged")
             self.left_out = self._judge(connection, params)
             found = connection.sql(NUMBERS).fetchnumpy()["impression"]
         self._numbers = np.asarray(found, dtype=np.uint64)

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder import parquet
 from builder.errors import DataError
 from builder.ingest.ids import addresses_of
 from builder.ingest.seen import Fingerprints, Halves, Seen, md5_keys, pseudonyms
@@ -184,7 +185,7 @@ class Dictionary:
         """
         self._query_spill.close()
         with self._limits.connect(WRITING_SHARE) as connection:
-            connection.read_parquet(str(self._query_spill.path)).create_view("queries")
+            parquet.rows(connection, self._query_spill.path).create_view("queries")
             if found := connection.execute(QUERY_CLASH).fetchall():
                 raise DataError(CLASH.format(found[0]))
             write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)

@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from builder import parquet
 from builder.errors import DataError, FormatError, UsageError
 
 Stability = Literal["cv", "evenness", "floor", "volatility", "trend"]
@@ -46,9 +47,9 @@ def read_counts(path: Path) -> pl.DataFrame:
         raise UsageError(f"{path}: no such file of counts")
     separators = {".tsv": "\t", ".csv": ","}
     if path.suffix == ".parquet":
-        frame = pl.read_parquet(path)
+        frame = parquet.read(path)
     elif path.suffix in separators:
-        frame = pl.read_csv(path, separator=separators[path.suffix], infer_schema=False)
+        frame = pl.read_csv(path, separator=separators[path.suffix], infer_schema=False, glob=False)
     else:
         raise UsageError(f"expected counts in .parquet, .tsv or .csv, found {path.name}")
     missing = sorted(set(COLUMNS) - set(frame.columns))

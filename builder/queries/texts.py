@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from builder import parquet
 from builder.errors import FormatError
 from builder.trec.bounded import read_bounded
 
@@ -44,7 +45,7 @@ def read_texts(path: Path) -> pl.DataFrame:
 
 
 def _of_table(path: Path) -> pl.DataFrame:
-    table = pl.read_parquet(path)
+    table = parquet.read(path)
     names = set(table.columns)
     id_column = next((name for name in ("query_id", "surface", "query") if name in names), None)
     if "text" not in names or id_column is None:

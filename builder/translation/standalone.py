@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from builder import parquet
 from builder.errors import FormatError, UsageError
 from builder.models import embedded_model, is_embedded
 from builder.parameters import TranslateParameters
@@ -114,7 +115,7 @@ def _translate_table(
     file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, form: Form
 ) -> list[Translation]:
     try:
-        rows = pl.read_parquet(file)
+        rows = parquet.read(file)
     except pl.exceptions.PolarsError as error:
         raise FormatError(f"expected a Parquet table: {error}", file) from None
     if rows.schema.get(column) != pl.String:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from builder import parquet
 from builder.trec.runs import Run, read_run
 
 IDS = "release_ids.parquet"
@@ -37,7 +38,7 @@ def in_stable_ids(run: Run, snapshot: Path) -> Run:
     path = snapshot / IDS
     if not path.is_file():
         return run
-    ids = pl.read_parquet(path)
+    ids = parquet.read(path)
     queries, documents = (
         ids.filter(kind=kind).select("alias", "id") for kind in ("query", "document")
     )

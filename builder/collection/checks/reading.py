@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder import parquet
 from builder.collection import layout
 from builder.collection.checks.texts import LOOKED_AT, TEXT_FAULTS, Faults
 from builder.collection.read import Collection
@@ -103,7 +104,7 @@ class Reading:
     def scan(self, where: str) -> pl.LazyFrame | None:
         """A readable table as a lazy frame, or None."""
         facts = self.facts.get(where)
-        return pl.scan_parquet(list(facts.paths)) if facts and facts.is_readable else None
+        return parquet.scan(*facts.paths) if facts and facts.is_readable else None
 
     def snapshots(self, *kinds: str) -> Iterator[tuple[str, Any]]:
         """Snapshots of which all these tables can be read: name and, for each, a lazy frame."""
@@ -193,7 +194,7 @@ def _places(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
 
 def _repeated(facts: Facts, key: list[str]) -> tuple[int, tuple[str, ...]]:
     """Rows that share a key; of a table in order, by comparing neighbours alone."""
-    keys = pl.scan_parquet(list(facts.paths)).select(key)
+    keys = parquet.scan(*facts.paths).select(key)
     if facts.in_order:
         same = pl.struct(key).eq_missing(pl.struct(key).shift(1)) & (pl.int_range(pl.len()) > 0)
         twins = same | same.shift(-1, fill_value=False)

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from builder import parquet
 from builder.errors import MissingExtraError
 from builder.evaluation.checks import require
 from builder.evaluation.classification.definition import TESTS
@@ -63,7 +64,7 @@ def _model(regularisation: float) -> Any:
 def _table(collection: Path, kind: str, split: str) -> pl.DataFrame:
     path = collection / kind / f"{split}.parquet"
     require(path.is_file(), "a classification collection with its tables", str(path))
-    return pl.read_parquet(path)
+    return parquet.read(path)
 
 
 def _posts(collection: Path, split: str) -> pl.DataFrame:

@@ -21,6 +21,7 @@ import duckdb
 import orjson
 import polars as pl
 
+from builder import parquet
 from builder.errors import DataError, DefinitionError
 from builder.evaluation.classification.agreement import AgreementReport, agreement
 from builder.evaluation.classification.annotations import verdicts
@@ -172,7 +173,7 @@ def _make(
     work = scratch / "work.parquet"
     ledger = Ledger("posts", rows_in=Labeller(definition, markers).write(inputs.posts, work))
     with limits.connect() as connection:
-        connection.read_parquet(str(work)).create_view("work")
+        parquet.rows(connection, work).create_view("work")
         connection.register("verdict", human.to_arrow())
         choose(connection, definition)
         connection.execute(VERDICTS)
@@ -211,7 +212,7 @@ def _check_sizes(
 
 
 def _rejected(path: Path) -> dict[str, int]:
-    grouped = pl.scan_parquet(path).group_by("reason").agg(pl.col("rows").sum())
+    grouped = parquet.scan(path).group_by("reason").agg(pl.col("rows").sum())
     return dict(grouped.sort("reason").collect().iter_rows())
 
 

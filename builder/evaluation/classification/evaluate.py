@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
+from builder import parquet
 from builder.errors import FormatError, UsageError
 from builder.evaluation.checks import require
 from builder.evaluation.classification.contracts import POLARITIES
@@ -124,7 +125,7 @@ def _truth(collection: Path, split: str) -> dict[str, str]:
     path = collection / "labels" / f"{split}.parquet"
     if not path.is_file():
         raise UsageError(f"{path}: expected the labels of a test set, found no such file")
-    return dict(pl.read_parquet(path, columns=["id", "label"]).iter_rows())
+    return dict(parquet.read(path, columns=["id", "label"]).iter_rows())
 
 
 def _macro_f1(labels: Mapping[str, str], predicted: Mapping[str, str]) -> float | None:

@@ -13,6 +13,7 @@ import duckdb
 import orjson
 import polars as pl
 
+from builder import parquet
 from builder.collection.checks.finding import Finding
 from builder.errors import FormatError, UsageError
 from builder.evaluation.classification.contracts import Labels, Posts
@@ -115,7 +116,7 @@ def _tables(folder: Path) -> Iterator[Finding]:
         ids = {}
         for kind, contract in tables.items():
             name = f"{kind}/{split}.parquet"
-            rows = pl.read_parquet(folder / name)
+            rows = parquet.read(folder / name)
             ids[kind] = set(rows["id"])
             _, failures = contract.filter(rows)
             if len(failures):
@@ -130,7 +131,7 @@ def _tables(folder: Path) -> Iterator[Finding]:
 def _all_posts(folder: Path, markers: Path | None) -> pl.DataFrame:
     """rank, split, id, time, author, identity, reason of all posts."""
     frames = [
-        pl.read_parquet(folder / "posts" / f"{split}.parquet").with_columns(split=pl.lit(split))
+        parquet.read(folder / "posts" / f"{split}.parquet").with_columns(split=pl.lit(split))
         for split in SPLITS
     ]
     posts, known = pl.concat(frames), read_markers(markers)
