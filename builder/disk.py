@@ -5,17 +5,27 @@ says where, how much was written and how much was left, or what to raise.
 """
 
 import errno
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from builder.errors import DataError, DiskError, LongEvalError
+from builder.errors import DataError, DiskError, LongEvalError, UsageError
 
 OUT_OF_MEMORY = "OutOfMemoryException"
 """What DuckDB raises; told by its name, so that nothing heavy is imported for it."""
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CLOSED = {errno.EROFS, errno.EACCES, errno.EPERM}
+MISPLACED = {
+    errno.ENOTDIR: "a file stands where a folder is needed; name another place",
+    errno.EEXIST: "a file stands where a folder is needed; name another place",
+    errno.EISDIR: "a folder stands where a file is needed; name another place",
+    errno.ENOENT: "no such file or folder, and none can be made",
+    errno.ENAMETOOLONG: "the name is too long for the file system",
+    errno.ELOOP: "its links lead back to it",
+}
+"""What is wrong with a path that a person gave."""
 WORDS = {
     "No space left on device": True,
     "Disk quota exceeded": True,
@@ -62,6 +72,16 @@ def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
             f"left, and it needs more than these {written + free:,} bytes. Free some space and run "
             "it again; finished stages are kept"
         ) from error
+
+
+def about_a_path(error: BaseException) -> LongEvalError | None:
+    """What a person is told of an error of the file system that names a path; None of others."""
+    if not isinstance(error, OSError) or error.filename is None or error.errno is None:
+        return None
+    path, wrong = error.filename2 or error.filename, MISPLACED.get(error.errno)
+    if wrong is not None:
+        return UsageError(f"{path}: {wrong}")
+    return DiskError(f"{path}: {os.strerror(error.errno)}")
 
 
 def _is_full(error: BaseException) -> bool | None:

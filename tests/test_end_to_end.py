@@ -38,9 +38,7 @@ def test_the_collection_is_valid(built: BuildReport) -> None:
     assert builder.validate(built.root) == []
 
 
-def test_names_of_folders_are_no_patterns(
-    built: BuildReport, world: Path, tmp_path: Path
-) -> None:
+def test_names_of_folders_are_no_patterns(built: BuildReport, world: Path, tmp_path: Path) -> None:
     raw, out = (tmp_path / f"{name} [1] *?{{a}}" for name in ("raw", "out"))
     shutil.copytree(world, raw)
     shutil.copytree(built.root, tmp_path / "out 1 bc{a}")  # what `out` would mean as a pattern
