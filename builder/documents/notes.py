@@ -33,7 +33,7 @@ from schemas import Pages
 SHINGLE = 5
 ROWS = 512
 """Pages that are unpacked together."""
-SHARE = 8
+SHARE = 16
 """Which part of the memory the pages that are held, and those of a range, may take."""
 NOTES = ("number", "doc_id", "shown", "text_hash")
 """What exact duplicates are found by."""

@@ -68,16 +68,14 @@ def spill(frames: list[pl.DataFrame], path: Path, shift: int = TOP) -> Spill:
     """Write rows to a file, bucket by bucket; the frames are let go.
 
     Args:
-        frames: At least one, with a column `key` (UInt64).
+        frames: At least one, none of them empty, with a column `key` (UInt64).
         path: The file to write.
         shift: Which bits of the key make a bucket.
     """
     spilled = Spill(path, {}, {})
     rows, counts = _by_bucket(frames, shift)
-    whole = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+    (batch,) = rows.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches()
     del rows
-    (batch,) = whole.combine_chunks().to_batches()
-    del whole
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with (
         pa.OSFile(str(path), "wb") as file,
@@ -132,6 +130,8 @@ class Buckets:
 
     def add(self, rows: pl.DataFrame) -> None:
         """Put rows into their buckets; column `key` (UInt64) tells which."""
+        if rows.is_empty():
+            return
         self._frames.append(rows)
         self._held += int(rows.estimated_size())
         if self._held > self._most // 2:
