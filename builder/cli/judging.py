@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder import parquet
 from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
 from builder.errors import UsageError
@@ -41,6 +40,7 @@ def pool(
 
     Example: longeval pool demo/collection runs/*.txt --snapshot 2022-07 --out judging
     """
+    from builder import parquet
     from builder.clicks import LONGEVAL_STRATA, pool_runs
     from builder.clicks import depth as depth_strata
     from builder.collection.read import open_collection

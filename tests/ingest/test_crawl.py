@@ -115,6 +115,35 @@ def test_ties_are_broken_by_url_then_text(tmp_path: Path) -> None:
         assert sorted(rejects["line"]) == [n for n in range(1, 7) if n != (6, 1)[number]]
 
 
+def test_fetches_of_several_files(tmp_path: Path) -> None:
+    """Each file is a block of its own; pages that do not count stand in all of them."""
+    files = []
+    for number, times in enumerate(([1100, 1500, 1200], [1300, 1100, 1300], [1200, 1100, 1400])):
+        path = tmp_path / f"{number}.jsonl"
+        lines = [
+            {**GOOD, "url": f"https://a.example/{n}", "timestamp": time, "text": f"{number} {n}"}
+            for n, time in enumerate(times)
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        files.append(Source(path, path.name))
+    (tmp_path / "out").mkdir()
+    ledger = ingest_crawl(
+        tmp_path / "out",
+        files=files,
+        interval=Interval(1000, 2000),
+        params=CrawlParameters(),
+        limits=Limits(tmp_path, threads=2),
+        progress=Silent(),
+    )
+    ledger.check("crawl")
+    pages = pl.read_parquet(tmp_path / "out/pages/part-00000.parquet")
+    assert pages["text"].to_list() == ["0 1", "1 0", "2 2"]
+    rejects = pl.read_parquet(tmp_path / "out/rejects.parquet")
+    left = [(f"{number}.jsonl", line) for number in range(3) for line in range(1, 4)]
+    kept = {("0.jsonl", 2), ("1.jsonl", 1), ("2.jsonl", 3)}
+    assert sorted(rejects.select("file", "line").rows()) == [p for p in left if p not in kept]
+
+
 def test_the_same_fetch_twice_counts_once(tmp_path: Path) -> None:
     _, pages, rejects, _ = ingest(tmp_path, GOOD, {**GOOD, "url": "https://b.example"}, GOOD)
     assert pages["url"].to_list() == ["https://b.example", GOOD["url"]]

@@ -104,6 +104,8 @@ def test_parts_without_some_pages_are_those_of_the_others(
     texts = pages["text"].gather(out.tolist()).to_list()
     assert wanted == [page_parts.key64(text) for text in texts]
     assert written.count == kept.height
+    every = np.arange(kept.height)
+    assert written.text_keys(every) == [page_parts.key64(text) for text in kept["text"]]
     found, expected = (
         {path.name: path.read_bytes() for path in (folder / name).iterdir()}
         for name in ("pages", "alone")
