@@ -125,6 +125,19 @@ def test_errors_of_workers_are_those_of_the_task(executor: Executor, tmp_path: P
     assert raised.value.exit_code == 1
 
 
+def process_of(_: int, limits: Limits) -> int:
+    """The process that works here."""
+    return os.getpid()
+
+
+def test_fewer_processes_than_threads(tmp_path: Path) -> None:
+    workers = Processes(most=1)
+    found = set(workers.map(process_of, range(6), Limits(tmp_path, threads=3)))
+    workers.close()
+    assert len(found) == 1
+    assert found != {os.getpid()}
+
+
 def test_unknown_executors_are_refused() -> None:
     with pytest.raises(UsageError, match="did you mean 'processes'"):
         executor_of("proceses")

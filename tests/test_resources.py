@@ -1,10 +1,11 @@
 """Sizes of memory."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
-from builder.disk import told
+from builder.disk import about_a_path, told
 from builder.errors import DataError, UsageError
 from builder.resources import Limits, parse_memory
 
@@ -29,6 +30,17 @@ def test_the_engine_gets_its_limits(tmp_path: Path) -> None:
         threads, memory = connection.execute(query).fetchall()[0]
     assert threads == 1
     assert memory == "716.0 MiB"
+
+
+def test_the_path_of_an_error_is_told() -> None:
+    moved = about_a_path(OSError(errno.EISDIR, "", ".x.part", None, "x"))
+    assert isinstance(moved, UsageError)
+    assert str(moved) == "x: a folder stands where a file is needed; name another place"
+    full = about_a_path(OSError(errno.EIO, "", "y"))
+    assert isinstance(full, DataError)
+    assert str(full).startswith("y: ")
+    assert about_a_path(OSError(errno.EPIPE, "")) is None
+    assert about_a_path(ValueError("z")) is None
 
 
 def test_an_engine_without_memory_is_told_what_to_raise(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_the_same_bytes(
     monkeypatch.setattr(import_module("builder.documents.gather"), "PART_BYTES", 20_000)
     orders = [list(range(COUNT)), list(range(COUNT))]
     Random(1).shuffle(orders[1])
+    monkeypatch.setattr(import_module("builder.documents.notes"), "ROWS", 7)
     here = Local()
     found = []
     cases = [
@@ -101,6 +102,12 @@ def test_the_same_bytes(
     assert ledger.rejected["not_in_sample"] > 50
     assert all(other == (parts, ledger) for other in found[1:])
     documents = pl.read_parquet(sorted((tmp_path / "0/gathered").iterdir()))
+    for size in (1, 10**9):  # a part for each bucket that has pages, and one for all
+        monkeypatch.setattr(import_module("builder.documents.gather"), "PART_BYTES", size)
+        folder = tmp_path / f"parts-{size}"
+        folder.mkdir()
+        _gather(folder, orders[1], 2, here)
+        assert pl.read_parquet(sorted((folder / "gathered").iterdir())).equals(documents)
     assert documents["doc_id"].is_sorted()
     assert documents["near_duplicate_group"].drop_nulls().len() > 5
     assert documents.filter("shown")["url"].to_list() == ["https://a.example/9"]

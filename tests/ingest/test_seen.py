@@ -128,6 +128,33 @@ def test_keys_of_urls_of_all_kinds(tmp_path: Path) -> None:
     ]
 
 
+def test_what_another_looked_up_meanwhile_keeps_its_key(tmp_path: Path) -> None:
+    """Of the texts that were new when they were looked up the first is known when they are added"""
+    urls, words = [f"https://{name}.example/" for name in "abc"], ["eau", "mer", "vent"]
+    with Dictionary(Limits(tmp_path, threads=1, memory=2**28), b"secret") as dictionary:
+        for texts, look_up, add in (
+            (urls, dictionary.look_up_urls, dictionary.urls),
+            (words, dictionary.look_up_users, dictionary.users),
+            (words, dictionary.look_up_queries, lambda found: dictionary.queries(found)[1]),
+        ):
+            one, all_three = look_up(pa.array(texts[:1])), look_up(pa.array(texts))
+            first, found = add(one).tolist(), add(all_three).tolist()
+            again = [add(look_up(pa.array([text]))).tolist() for text in texts]
+            assert found == [key for (key,) in again]
+            assert found[:1] == first
+            assert len(set(found)) == 3
+        surfaces, _ = dictionary.queries(
+            dictionary.look_up_queries(pa.array(["mer", "Mer", "lac"]))
+        )
+        dictionary.write(tmp_path)
+    assert surfaces.tolist() == [key64(text) for text in ("mer", "Mer", "lac")]
+    queries = pl.read_parquet(tmp_path / "log_queries.parquet")
+    assert queries["surface"].to_list() == [key64(text) for text in queries["text"]]
+    assert set(queries["text"]) == {*words, "Mer", "lac"}
+    found_urls = pl.read_parquet(tmp_path / "log_urls.parquet")
+    assert found_urls["doc"].to_list() == [key64(url) for url in found_urls["url_key"]]
+
+
 def test_a_document_with_two_url_keys_is_an_error(tmp_path: Path) -> None:
     addresses = ShownAddresses(Limits(tmp_path, threads=2, memory=2**28))
     rows = {"key": [7, 3, 7], "url_key": ["b", "c", "a"], "url": ["u", "v", "w"]}
