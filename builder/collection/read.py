@@ -39,7 +39,7 @@ class Snapshot:
     @property
     def documents(self) -> pl.LazyFrame:
         """Documents: `schemas.Documents`, in order of doc_id."""
-        return parquet.scan(*parquet.inside(self.folder / "documents"))
+        return parquet.scan(*sorted((self.folder / "documents").glob("part-*.parquet")))
 
     @property
     def queries(self) -> pl.LazyFrame:
