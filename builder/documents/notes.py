@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder import parquet
@@ -28,7 +29,6 @@ from builder.parameters import DocumentParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.tables import Table
-from schemas import Pages
 
 SHINGLE = 5
 ROWS = 512
@@ -52,14 +52,17 @@ class RowGroup(NamedTuple):
             return pl.DataFrame(file.read_row_group(self.place, columns, use_threads=False))
 
     def pages(self, wanted: pl.Series) -> pl.DataFrame:
-        """The pages that are wanted, of which few more are held at a time than these."""
-        found, start = [pl.DataFrame(schema=Pages.dtypes())], 0
+        """The pages that are wanted, of which few more are held at a time than these.
+
+        They are copied: a frame that was filtered holds the text of all that it had.
+        """
+        found, start = [], 0
+        chosen = pa.array(wanted.to_numpy())
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(ROWS, [self.place], use_threads=False):
-                rows = pl.DataFrame(batch)
-                found.append(rows.filter(wanted[start : start + rows.height]))
-                start += rows.height
-        return pl.concat(found)
+                found.append(batch.filter(chosen.slice(start, len(batch))))
+                start += len(batch)
+            return pl.DataFrame(pa.Table.from_batches(found, file.schema_arrow))
 
 
 class Described(NamedTuple):

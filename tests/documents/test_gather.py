@@ -8,6 +8,7 @@ import polars as pl
 
 from builder.documents import collect_shown, gather
 from builder.documents.language import detect_languages
+from builder.documents.notes import RowGroup
 from builder.documents.tokens import tokens
 from builder.keys import doc_id
 from builder.parameters import DocumentParameters
@@ -52,6 +53,19 @@ def _gather(folder: Path, pages: Table, shown: list[int], share: float) -> pl.Da
     )
     ledger.check("documents")
     return pl.read_parquet(out / "gathered/part-00000.parquet")
+
+
+def test_pages_that_are_left_out_are_not_held(tmp_path: Path) -> None:
+    pages = _pages(tmp_path, 1000, "x" * 4000)
+    group = RowGroup(pages.paths[0], 0)
+    none, few = (
+        group.pages(pl.Series([n % share == 7 for n in range(1000)])) for share in (7, 100)
+    )
+    assert none.is_empty()
+    assert few.schema == none.schema == pl.Schema(Pages.dtypes())
+    assert few["doc_id"].to_list() == [doc_id(n) for n in range(7, 1000, 100)]
+    held = few["text"].to_arrow(compat_level=pl.CompatLevel.newest()).buffers()
+    assert 10 * 4000 <= sum(buffer.size for buffer in held if buffer) < 11 * 4000
 
 
 def test_shown_pages_and_a_sample(tmp_path: Path) -> None:
