@@ -119,7 +119,7 @@ STAGES = (
     ),
     Stage(
         "select",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         select,
         reads=(

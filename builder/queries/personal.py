@@ -23,7 +23,8 @@ EMAIL = r"[\p{L}\p{N}_%+\-]\s?@\s?[\p{L}\p{N}\-]+(?:\s?\.\s?[\p{L}\p{N}\-]+)*\s?
 PHONE = (
     r"(?:^|[^\d])"
     r"(?:(?:\+|00)[ .\-]?33[ .\-]*(?:\(0\)|0)?[ .\-]*|\(?0)[1-79]\)?"
-    r"(?:(?: ?\d){8}|(?:\.\d{2}){4}|(?:-\d{2}){4}|(?:/\d{2}){4})(?:$|[^\d])"
+    r"(?:(?: ?\d){8}|(?:\s{1,3}\d{2}){4}|(?:\s?\.\s?\d{2}){4}|(?:\s?-\s?\d{2}){4}|(?:/\d{2}){4})"
+    r"(?:$|[^\d])"
 )
 FOREIGN_PHONE = r"(?:^|[^\d])(?:\+|00)[1-9](?:[ .\-/()]{0,2}\d){7,13}(?:$|[^\d])"
 SUSPECT = (
@@ -33,6 +34,9 @@ SUSPECT = (
     r"|\d{1,3}(?:\.\d{1,3}){3}"
     r"|[0-9A-Fa-f]*:[0-9A-Fa-f]*:"
 )
+
+ALIKE = ((r"\p{Cf}", ""), (r"[\p{Pd}\x{2212}_]", "-"), (r"[·•]", "."))
+"""What looks like nothing, like a hyphen and like a full stop, all of which part digits."""
 
 _GROUP = re.compile(r"\d+(?:[AB]\d*)?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[\s.\-]{1,2}")
@@ -51,12 +55,16 @@ def personal_data(texts: pl.Series) -> pl.Series:
     """The kind of personal data in each text.
 
     Args:
-        texts: Texts as typed; compatibility forms (full-width digits) are normalised first.
+        texts: Texts as typed; compatibility forms (full-width digits) and what parts digits
+            (`ALIKE`) are normalised first.
 
     Returns:
         One of `KINDS` for each text, null where none was found.
     """
-    frame = texts.alias("text").to_frame().select(pl.col("text").str.normalize("NFKC"))
+    text = pl.col("text").str.normalize("NFKC")
+    for pattern, plain in ALIKE:
+        text = text.str.replace_all(pattern, plain)
+    frame = texts.alias("text").to_frame().select(text)
     text = pl.col("text")
     verified = pl.when(text.str.contains(SUSPECT)).then(text)
     return frame.select(

@@ -45,6 +45,16 @@ def iban(country: str, account: str) -> str:
         ("+33 (0)6 12 34 56 78", "phone"),
         ("0033612345678 inconnu", "phone"),
         ("+32 2 555 12 12", "phone"),
+        ("01_49_52_63_11", "phone"),
+        ("01\u201149\u201152\u201163\u201111", "phone"),
+        ("01 – 49 – 52 – 63 – 11", "phone"),
+        ("01 . 49 . 52 . 63 . 11", "phone"),
+        ("01·49·52·63·11", "phone"),
+        ("01  49  52  63  11", "phone"),
+        ("01\u200b49\u200b52\u200b63\u200b11", "phone"),
+        ("014\u00ad952\u00ad6311", "phone"),
+        ("FR76_3000_6000_0112_3456_7890_189", "iban"),
+        ("4111\u22121111\u22121111\u22121111", "card"),
         ("FR76 3000 6000 0112 3456 7890 189", "iban"),
         ("virement fr7630006000011234567890189 banque", "iban"),
         ("MT84MALT011000012345MTLCAST001S", "iban"),
@@ -74,6 +84,9 @@ def test_personal_data_is_found(text: str, expected: str) -> None:
         "0892 70 50 50",
         "horaires 12:30:45",
         "01/02/2022 03/04/2023",
+        "05-06/07-08 09",
+        "01 02 2020 – 03 04 2021",
+        "de 05_06 à 07_08",
         "code postal 75011 paris",
         "@pseudo réseau social",
         "iphone 12 256 go",
@@ -91,7 +104,7 @@ def test_null_stays_null() -> None:
 
 
 words = st.sampled_from(["", "mon ", "le compte ", "99 ", "tel. "])
-spaces = st.sampled_from(["", " ", "-", "."])
+spaces = st.sampled_from(["", " ", "-", ".", "_", "\u2013"])
 
 
 def spaced(number: str, size: int, space: str) -> str:
