@@ -2,7 +2,7 @@
 
 In: a path. Out: lines without their line end, each with its 1-based number, so that every error of
 a reader can say where. The compression is told by the first bytes, never by the name; the file is
-streamed.
+streamed, and neither it nor a line of it unpacks beyond a bound.
 """
 
 import io
@@ -12,25 +12,38 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from builder.errors import FormatError, UsageError
+from builder.errors import FormatError
+from builder.trec.bounded import MAX_BYTES, compression_of, too_large
 
 LINES_PER_BLOCK = 250_000
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+LONGEST = 64 * 2**20
+"""Bytes of a line; no post and no judgement has as many."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int, str]]:
     """Lines of a UTF-8 file with their numbers; LF and CRLF ends are cut off.
+
+    Args:
+        path: A plain, gzip or zstd file.
+        max_bytes: Largest decompressed size accepted.
 
     Raises:
         UsageError: the path is not a readable file.
-        FormatError: the file is not UTF-8, or its compression is broken.
+        FormatError: the file is not UTF-8, its compression is broken, or it or a line is too large.
     """
-    compression = _compression(path)
-    number = 0
+    compression = compression_of(path)
+    number, room = 0, max_bytes
     try:
         with pa.input_stream(str(path), compression=compression) as stream:
-            for number, raw in enumerate(io.BufferedReader(stream, 2**20), start=1):
+            reader = io.BufferedReader(stream, 2**20)
+            lines = iter(lambda: reader.readline(LONGEST + 1), b"")
+            for number, raw in enumerate(lines, start=1):
+                room -= len(raw)
+                if room < 0:
+                    raise too_large(path, max_bytes)
+                if len(raw) > LONGEST:
+                    raise FormatError(f"expected a line of at most {LONGEST} bytes", path, number)
                 line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
                 yield number, line.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
@@ -38,15 +51,6 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     except OSError as error:
         message = f"expected an intact {compression or 'file'} stream ({error})"
         raise FormatError(message, path, number + 1) from error
-
-
-def _compression(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            start = file.read(4)
-    except OSError as error:
-        raise UsageError(f"{path}: expected a readable file ({error.strerror})") from error
-    return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
 
 
 def line_blocks(path: Path, lines_per_block: int = LINES_PER_BLOCK) -> Iterator[pl.DataFrame]:

@@ -1,4 +1,4 @@
-"""Bytes of a run or qrels file, plain, gzip or zstd, within a bound.
+"""Bytes of a file that people hand in, plain, gzip or zstd, within a bound.
 
 In: a path. Out: the decompressed bytes. The compression is read from the first bytes, not from the
 name. Truncated or damaged streams, and streams that would grow beyond the bound, are errors.
@@ -29,10 +29,10 @@ def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
         UsageError: the path is not a readable file.
         FormatError: the compressed stream is damaged, or larger than `max_bytes`.
     """
-    compression = _compression(path)
+    compression = compression_of(path)
     if compression is None:
         if path.stat().st_size > max_bytes:
-            raise _too_large(path, max_bytes)
+            raise too_large(path, max_bytes)
         return path.read_bytes().removeprefix(_BYTE_ORDER_MARK)
     try:
         with pa.input_stream(str(path), compression=compression) as stream:
@@ -40,11 +40,16 @@ def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     except OSError as error:
         raise FormatError(f"expected an intact {compression} stream ({error})", path) from error
     if len(data) > max_bytes:
-        raise _too_large(path, max_bytes)
+        raise too_large(path, max_bytes)
     return data.removeprefix(_BYTE_ORDER_MARK)
 
 
-def _compression(path: Path) -> str | None:
+def compression_of(path: Path) -> str | None:
+    """`gzip`, `zstd` or None, by the first bytes of a file.
+
+    Raises:
+        UsageError: the path is not a readable file.
+    """
     if path.exists() and not path.is_file():
         raise UsageError(f"{path}: expected a readable file, found a folder or a pipe")
     try:
@@ -65,7 +70,8 @@ def _decompress(stream: pa.NativeFile, max_bytes: int) -> bytes:
     return b"".join(chunks)
 
 
-def _too_large(path: Path, max_bytes: int) -> FormatError:
+def too_large(path: Path, max_bytes: int) -> FormatError:
+    """What to raise for a file that unpacks to more."""
     return FormatError(
         f"expected at most {max_bytes} bytes after decompression, found more; split the file, or "
         "raise max_bytes if it is to be trusted",

@@ -1,0 +1,53 @@
+"""Lines of files that people hand in: numbers, ends, compression, bounds."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from builder.errors import FormatError, UsageError
+from builder.evaluation.textlines import LONGEST, line_blocks, numbered_lines
+
+LINES = "\ufeffun\r\ndeux\n\n# trois\n  \nquatre é"
+WANTED = [(1, "un"), (2, "deux"), (3, ""), (4, "# trois"), (5, "  "), (6, "quatre é")]
+
+
+@pytest.mark.parametrize(
+    "packed", [LINES.encode(), gzip.compress(LINES.encode()), zstandard.compress(LINES.encode())]
+)
+def test_lines_have_their_numbers(packed: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(packed)
+    assert list(numbered_lines(path)) == WANTED
+    blocks = [block.rows() for block in line_blocks(path, 2)]
+    assert blocks == [[(1, "un"), (2, "deux")], [(6, "quatre é")]]
+
+
+def test_a_line_without_end_is_an_error_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(b"a\n" + b"0" * (LONGEST + 1)))
+    with pytest.raises(FormatError, match=rf"bomb.gz, line 2: expected a line of at most {LONGEST}"):
+        list(numbered_lines(path))
+    path.write_bytes(gzip.compress(b"a\n" + b"0" * (LONGEST - 1) + b"\nb"))
+    assert [len(text) for _, text in numbered_lines(path)] == [1, LONGEST - 1, 1]
+
+
+def test_many_lines_are_an_error_beyond_the_bound(tmp_path: Path) -> None:
+    path = tmp_path / "lines.gz"
+    path.write_bytes(gzip.compress(b"0\n" * 500))
+    assert sum(1 for _ in numbered_lines(path, 1000)) == 500
+    with pytest.raises(FormatError, match="at most 999 bytes after decompression"):
+        list(numbered_lines(path, 999))
+
+
+def test_damage_is_an_error_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(b"a\n\xff\n")
+    with pytest.raises(FormatError, match="lines, line 2: expected UTF-8"):
+        list(numbered_lines(path))
+    path.write_bytes(gzip.compress(b"0\n" * 50_000)[:-20])
+    with pytest.raises(FormatError, match="expected an intact gzip stream"):
+        list(numbered_lines(path))
+    with pytest.raises(UsageError, match="a folder or a pipe"):
+        list(numbered_lines(tmp_path))
