@@ -211,7 +211,7 @@ def write_frame(rows: pl.DataFrame, path: Path, contract: type[Contract]) -> int
     ordered = rows.select(list(contract.dtypes())).cast(contract.dtypes())  # type: ignore[arg-type]
     ordered = ordered.sort(contract.sort_key(), nulls_last=False)
     with TableWriter(path, contract) as writer:
-        writer.write(ordered.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        writer.append(ordered)
     return ordered.height
 
 

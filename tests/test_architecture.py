@@ -34,6 +34,7 @@ FOUNDATION = {
     "names",
     "notebook",
     "numbers",
+    "packing",
     "parameters",
     "parquet",
     "plugins",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from builder.errors import DataError
-from builder.sorting import Flags, Integers, Keys, order_of, repeats
+from builder.sorting import Flags, Integers, Keys, mixed, order_of, repeats
 
 SEEDS = 8
 """Hash functions that are tried; that two pages collide under one of them happens once in 2^30
@@ -191,13 +191,6 @@ def _hashes(query: Keys, results: Values, seed: int) -> Keys:
         hashes[block] += (keys ^ (keys >> np.uint64(29))) @ weights[:length]
         hashes[block] = mixed(hashes[block])
     return hashes
-
-
-def mixed(values: Keys) -> Keys:
-    """The finaliser of SplitMix64 (Steele, Lea & Flood 2014)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 def _are_equal(query: Keys, results: Values, pages: Pages) -> bool:

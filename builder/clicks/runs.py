@@ -7,7 +7,8 @@ not grow with what is counted.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 
 from builder.clicks.sums import add_up_rows
+from builder.packing import packed
 from builder.sorting import Integers
 
 BUCKETS = 256
@@ -65,13 +67,9 @@ def ranges(runs: Sequence[Run], most: int) -> list[tuple[int, int]]:
     if not runs:
         return []
     ends = [np.append(0, np.cumsum(run.sizes))[run.batches] for run in runs]
-    found, start, held = [], 0, 0
-    for bucket, size in enumerate(np.diff(np.sum(ends, axis=0)).tolist()):
-        if held and held + size > most:
-            found.append((start, bucket))
-            start, held = bucket, 0
-        held += size
-    return [*found, (start, BUCKETS)]
+    sizes = np.diff(np.sum(ends, axis=0)).tolist()
+    together = packed(range(BUCKETS), sizes.__getitem__, most)
+    return [(buckets[0], buckets[-1] + 1) for buckets in together]
 
 
 def merge(
@@ -94,17 +92,10 @@ def merge(
 
 def _some(runs: Iterable[Run], extent: tuple[int, int], most: int) -> Iterator[pa.Table]:
     """The rows of a range, of which some are held at a time."""
-    held: list[pa.Table] = []
-    room = most
-    for run in runs:
-        for batch, size in _batches(run, extent):
-            if held and size > room:
-                yield pa.concat_tables(held, promote_options="permissive")
-                held, room = [], most
-            held.append(pa.Table.from_batches([batch]))
-            room -= size
-    if held:
-        yield pa.concat_tables(held, promote_options="permissive")
+    batches = chain.from_iterable(_batches(run, extent) for run in runs)
+    for some in packed(batches, itemgetter(1), most):
+        tables = [pa.Table.from_batches([batch]) for batch, _ in some]
+        yield pa.concat_tables(tables, promote_options="permissive")
 
 
 def _batches(run: Run, extent: tuple[int, int]) -> Iterator[tuple[pa.RecordBatch, int]]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.clicks.pieces import bytes_to_count
+from builder.packing import packed
 from builder.tables import Table
 
 SELECTED = """
@@ -124,14 +125,9 @@ def _row_groups(path: Path, most: int) -> Iterator[Portion]:
     with pq.ParquetFile(path) as file:
         found = file.metadata
     names = [found.schema.column(at).path.partition(".")[0] for at in range(found.num_columns)]
-    held = Portion(0, path, (), 0, 0)
-    for number in range(found.num_row_groups):
-        group = found.row_group(number)
-        size = bytes_to_count(group.num_rows, group.column(names.index("results")).num_values)
-        if held.groups and held.size + size > most:
-            yield held
-            held = Portion(0, path, (), 0, 0)
-        groups = (*held.groups, number)
-        held = Portion(0, path, groups, held.rows + group.num_rows, held.size + size)
-    if held.groups:
-        yield held
+    groups = [found.row_group(number) for number in range(found.num_row_groups)]
+    results = names.index("results")
+    sizes = [bytes_to_count(group.num_rows, group.column(results).num_values) for group in groups]
+    for some in packed(range(len(groups)), sizes.__getitem__, most):
+        rows = sum(groups[number].num_rows for number in some)
+        yield Portion(0, path, tuple(some), rows, sum(sizes[number] for number in some))

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.documents.tokens import SPACE, bytes_of, count_tokens
+from builder.sorting import Keys, mixed
 
 BINS = 64
 BANDS = 16
@@ -32,7 +33,6 @@ INVERSE_BASE = pow(int(TOKEN_BASE), -1, 2**64)
 SHINGLE_BASE = np.uint64(0xD1B54A32D192ED03)
 
 Signatures = npt.NDArray[np.uint32]
-Hashes = npt.NDArray[np.uint64]
 
 
 class Sketches(NamedTuple):
@@ -45,7 +45,7 @@ class Sketches(NamedTuple):
     """
 
     signatures: Signatures
-    bands: Hashes
+    bands: Keys
     filled: npt.NDArray[np.bool_]
 
 
@@ -110,7 +110,7 @@ def _owners(tokens: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.cumsum(steps, out=steps)
 
 
-def _tokens(texts: pl.Series) -> Hashes:
+def _tokens(texts: pl.Series) -> Keys:
     """Hash of each token: a polynomial of its bytes, mixed.
 
     With b the base, the sum of byte times b^(place in the text + 1) is brought to the token's first
@@ -125,34 +125,27 @@ def _tokens(texts: pl.Series) -> Hashes:
     sums = data * powers[: len(data)]
     sums = np.diff(np.cumsum(sums, out=sums)[ends], prepend=np.uint64(0))
     sums[1:] *= inverses[ends[:-1]]
-    return _mix(sums)
+    return mixed(sums)
 
 
 @lru_cache(maxsize=4)
-def _powers(base: int, count: int) -> Hashes:
+def _powers(base: int, count: int) -> Keys:
     """The powers of a base from the first, modulo 2^64."""
     return np.asarray(np.cumprod(np.full(count, base, dtype=np.uint64)), dtype=np.uint64)
 
 
-def _shingles(tokens: Hashes, shingle: int) -> Hashes:
+def _shingles(tokens: Keys, shingle: int) -> Keys:
     """Hash of each run of `shingle` tokens, whatever the borders of texts."""
     runs = max(len(tokens) - shingle + 1, 0)
     hashes = np.zeros(runs, dtype=np.uint64)
     for offset in range(shingle):
         hashes = hashes * SHINGLE_BASE + tokens[offset : offset + runs]
-    return _mix(hashes)
-
-
-def _mix(values: Hashes) -> Hashes:
-    """Spread every input bit over all output bits (the finaliser of splitmix64)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    return mixed(hashes)
 
 
 def _banded(signatures: Signatures) -> Sketches:
     bins = signatures.reshape(len(signatures), BANDS, BINS // BANDS)
     values = np.zeros((len(signatures), BANDS), dtype=np.uint64)
     for place in range(BINS // BANDS):
-        values = _mix(values * SHINGLE_BASE + bins[:, :, place])
+        values = mixed(values * SHINGLE_BASE + bins[:, :, place])
     return Sketches(signatures, values, (bins != EMPTY).any(axis=2))

@@ -19,6 +19,7 @@ import polars as pl
 import pyarrow as pa
 
 from builder.executors import Beside
+from builder.packing import packed
 
 BUCKETS = 256
 TOP = 56
@@ -208,16 +209,8 @@ class Buckets:
 
     def _joined(self, numbers: Iterator[int], sizes: Mapping[int, int]) -> Iterator[Load]:
         """Consecutive buckets together, as many as fit."""
-        most = min(self._most, RANGE_BYTES)
-        held: list[int] = []
-        size = 0
-        for number in numbers:
-            if held and size + sizes[number] > most:
-                yield partial(self._read, held)
-                held, size = [], 0
-            held.append(number)
-            size += sizes[number]
-        yield partial(self._read, held)
+        for some in packed(numbers, sizes.__getitem__, min(self._most, RANGE_BYTES)):
+            yield partial(self._read, some)
 
     def _parted(self, numbers: Iterator[int]) -> Iterator[Load]:
         """Buckets too large for memory, parted by the next byte of the key."""

@@ -27,7 +27,9 @@ def test_lines_have_their_numbers(packed: bytes, tmp_path: Path) -> None:
 def test_a_line_without_end_is_an_error_before_it_is_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"a\n" + b"0" * (LONGEST + 1)))
-    with pytest.raises(FormatError, match=rf"bomb.gz, line 2: expected a line of at most {LONGEST}"):
+    with pytest.raises(
+        FormatError, match=rf"bomb.gz, line 2: expected a line of at most {LONGEST}"
+    ):
         list(numbered_lines(path))
     path.write_bytes(gzip.compress(b"a\n" + b"0" * (LONGEST - 1) + b"\nb"))
     assert [len(text) for _, text in numbered_lines(path)] == [1, LONGEST - 1, 1]
