@@ -96,6 +96,8 @@ def _on(switch: str, condition: pl.Expr) -> pl.Expr:
 
 
 def _in_stop_list(stop_list: Sequence[str], params: SelectParameters) -> pl.Expr:
+    if not stop_list:
+        return pl.lit(False)
     if params.stop_matching == "query":
         return pl.col("folded").is_in(list(stop_list))
     padded = pl.lit(" ") + pl.col("folded") + pl.lit(" ")

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from builder.errors import UsageError
 from builder.executors import executor_of
 from builder.resources import Limits
 from builder.simulation import truth
@@ -44,6 +45,9 @@ def simulate(
         params: The world. The same parameters give the same bytes.
         progress: Told what is written, how much of it is done, and of how much.
         threads: Processes that write pages beside each other; the bytes are the same.
+
+    Raises:
+        UsageError: there are so few documents that no query finds one.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
@@ -62,6 +66,11 @@ def _simulate(out: Path, params: Simulation, progress: Progress | None, limits: 
     calendar = months(params.snapshots)
     for snapshot, month in enumerate(calendar):
         queries = [*needs(params, snapshot), *others(params, snapshot)]
+        if not queries:
+            raise UsageError(
+                f"simulate: expected documents that some query finds, found none in {month.name} "
+                f"among {params.documents}; simulate more documents or queries, or remove fewer"
+            )
         popularity = popularities(params, queries, snapshot)
         tell = _teller(progress)
         crawl_done = tell(f"crawl {month.name}", params.documents)

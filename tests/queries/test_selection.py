@@ -114,6 +114,8 @@ def test_the_funnel_applies_rules_in_order(room) -> None:
     whole = read_stop_lists([stop])
     assert whole == ("eau", "eau defendue")
     by_word = params.model_copy(update={"stop_matching": "word"})
+    candidates, ledger = run(room, shown, by_word)
+    assert "stop_list" not in dropped(ledger), "there is no stop list"
     candidates, ledger = run(room, shown, by_word, stop_lists=[stop_word])
     assert candidates["text"].to_list() == ["eau"]
     steps = [step for step in funnel(ledger.rows_in, ledger.rejected) if step.left_out]

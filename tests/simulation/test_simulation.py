@@ -280,6 +280,12 @@ def test_users_over_existing_pages(tmp_path: Path) -> None:
     assert 'interval = "ignore"' in (tmp_path / "w/workflow.toml").read_text()
 
 
+def test_no_query_finds_a_document(tmp_path: Path) -> None:
+    params = Simulation(documents=1, queries=1, impressions=5, snapshots=1)
+    with pytest.raises(UsageError, match=r"expected documents that some query finds.* among 1;"):
+        simulate(tmp_path / "world", params)
+
+
 def test_over_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         simulate_over(tmp_path / "w", [tmp_path / "none.jsonl"], Simulation())
