@@ -66,12 +66,12 @@ def _simulate(out: Path, params: Simulation, progress: Progress | None, limits: 
     calendar = months(params.snapshots)
     for snapshot, month in enumerate(calendar):
         queries = [*needs(params, snapshot), *others(params, snapshot)]
-        if not queries:
+        popularity = popularities(params, queries, snapshot)
+        if not popularity.any():
             raise UsageError(
                 f"simulate: expected documents that some query finds, found none in {month.name} "
                 f"among {params.documents}; simulate more documents or queries, or remove fewer"
             )
-        popularity = popularities(params, queries, snapshot)
         tell = _teller(progress)
         crawl_done = tell(f"crawl {month.name}", params.documents)
         write_crawl(out, params, snapshot, month, noted, crawl_done, limits)
@@ -123,7 +123,7 @@ def others(params: Simulation, snapshot: int) -> list[Query]:
 
 
 def popularities(params: Simulation, queries: list[Query], snapshot: int) -> Floats:
-    """Probability of each query at a snapshot; sums to 1.
+    """Probability of each query at a snapshot; sums to 1, or is 0 where nobody asks any.
 
     Needs follow Zipf's law in an order of their own, and drift from month to month; of the
     queries with personal data the first ones, one of each kind, are asked by many.
@@ -148,8 +148,9 @@ def popularities(params: Simulation, queries: list[Query], snapshot: int) -> Flo
             often = np.where(np.arange(len(few)) < len(KINDS), 4.0, 1.0)
             result[few] = share * often / often.sum()
     need = kinds == "need"
-    result[need] = (1 - result.sum()) * weights[need] / weights[need].sum()
-    return np.asarray(result / result.sum(), dtype=np.float64)
+    result[need] = max(0.0, 1 - result.sum()) * weights[need] / weights[need].sum()
+    total = result.sum()
+    return np.asarray(result / total if total else result, dtype=np.float64)
 
 
 def _teller(progress: Progress | None) -> Callable[[str, int], Callable[[int], None]]:

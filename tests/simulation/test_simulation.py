@@ -22,6 +22,7 @@ from builder.simulation.lexicon import Noun, domains, subjects
 from builder.simulation.pages import page_about, subject_of, write_page
 from builder.simulation.personal import KINDS, personal_query
 from builder.simulation.words import plain, plural, slip
+from builder.simulation.world import needs, others, popularities
 
 SMALL = Simulation(documents=200, queries=20, impressions=400, snapshots=2, malformed_rate=0.05)
 
@@ -281,9 +282,22 @@ def test_users_over_existing_pages(tmp_path: Path) -> None:
 
 
 def test_no_query_finds_a_document(tmp_path: Path) -> None:
-    params = Simulation(documents=1, queries=1, impressions=5, snapshots=1)
-    with pytest.raises(UsageError, match=r"expected documents that some query finds.* among 1;"):
-        simulate(tmp_path / "world", params)
+    few = {"documents": 1, "queries": 1, "impressions": 5, "snapshots": 1}
+    others = {"off_topic": 0.0, "personal_rate": 0.0}
+    for params in (Simulation(seed=4, **few), Simulation(seed=1, **few, **others)):
+        with pytest.raises(UsageError, match=r"expected documents that some query finds.* in 2022"):
+            simulate(tmp_path / "world", params)
+
+
+def test_shares_of_queries_are_never_negative() -> None:
+    params = Simulation(documents=200, queries=5, off_topic=1.0, personal_rate=0.5)
+    queries = [*needs(params, 0), *others(params, 0)]
+    popularity = popularities(params, queries, 0)
+    kinds = np.array([query.kind for query in queries])
+    assert popularity.min() >= 0
+    assert popularity.sum() == pytest.approx(1)
+    assert popularity[kinds == "need"].sum() == 0
+    assert popularity[kinds == "personal"].sum() == pytest.approx(1 / 3)
 
 
 def test_over_nothing(tmp_path: Path) -> None:
