@@ -1,7 +1,8 @@
 """Damaged inputs by the thousand, on all processors: `make fuzz`, or `make fuzz COUNT=100000`.
 
-`COUNT` of them go to the readers of ingestion, a fifth as many to all others. An input is made of
-its number, so that one that fails can be made again.
+`COUNT` of them go to the readers of ingestion, a fifth as many to all others; a two-hundredth as
+many definitions are built. An input is made of its number, so that one that fails can be made
+again.
 """
 
 import argparse
@@ -17,11 +18,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from tests.fuzz import others, readers
+from tests.fuzz import definitions, others, readers
 
 COUNT = 20_000
-BLOCK = 100
-"""Inputs that a process is given at a time."""
+BLOCKS = 200
+"""Pieces into which inputs are divided at most; a process is given one at a time."""
 
 
 @cache
@@ -41,6 +42,11 @@ def read_block(count: int, first: int) -> dict[str, int]:
     return others.try_all(count, first)
 
 
+def build_block(count: int, first: int) -> dict[str, int]:
+    """How some definitions ended."""
+    return definitions.try_all(count, first)
+
+
 def try_blocks(
     pool: ProcessPoolExecutor, block: Callable[[int, int], dict[str, int]], count: int, label: str
 ) -> dict[str, int]:
@@ -49,7 +55,8 @@ def try_blocks(
     Raises:
         AssertionError: an input crashed a reader, made it hang, or lost a record.
     """
-    sizes = {first: min(BLOCK, count - first) for first in range(0, count, BLOCK)}
+    block_size = -(-count // BLOCKS)
+    sizes = {first: min(block_size, count - first) for first in range(0, count, block_size)}
     ends: Counter[str] = Counter()
     with tqdm(total=count, desc=label, unit=" inputs", disable=None) as bar:
         for size, found in zip(sizes.values(), pool.map(block, sizes.values(), sizes), strict=True):
@@ -68,6 +75,7 @@ def main(arguments: list[str]) -> None:
         for label, block, number in (
             ("ingestion", ingest_block, count),
             ("other readers", read_block, max(1, count // 5)),
+            ("definitions", build_block, max(1, count // 200)),
         ):
             ends = try_blocks(pool, block, number, label)
-            print(f"{label}: {number:,} damaged inputs, {json.dumps(ends)}", flush=True)  # noqa: T201 - its report
+            print(f"{label}: {number:,} inputs, {json.dumps(ends)}", flush=True)  # noqa: T201 - its report

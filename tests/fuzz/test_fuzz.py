@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import FormatError, LongEvalError
-from tests.fuzz import others
+from tests.fuzz import definitions, others
 from tests.fuzz.mutations import mutate
 from tests.fuzz.readers import read, seeds, try_all
 
@@ -38,3 +38,8 @@ def test_other_damaged_inputs_are_read_or_refused() -> None:
 )
 def test_other_inputs_that_once_failed(kind: str, seed: int) -> None:
     assert isinstance(others.read(kind, mutate(others.SEEDS[kind], seed)), LongEvalError)
+
+
+@pytest.mark.parametrize(("seed", "end"), [(2, "built"), (4, "refused"), (10, "built")])
+def test_definitions_are_built_the_same_or_refused(seed: int, end: str) -> None:
+    assert definitions.try_all(1, seed) == {end: 1}
