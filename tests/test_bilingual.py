@@ -44,6 +44,8 @@ def test_the_model_is_small_and_says_what_it_is() -> None:
 def test_both_languages_are_valid_and_complete(bilingual: tuple[Path, BuildReport]) -> None:
     _, report = bilingual
     assert builder.validate(report.root) == []
+    card = builder.open_collection(report.root).path / "README.md"
+    assert "English\ntexts are machine translations" in card.read_text("utf-8")
     for name in ("2022-06", "2022-07"):
         snapshot = builder.open_collection(report.root).snapshot(name)
         documents = snapshot.documents.collect()

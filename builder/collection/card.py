@@ -3,8 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from builder.collection.evidence import evidence, percent
-from builder.collection.layout import CARD, snapshot_folder
+from builder.collection.card_tables import (
+    evidence_table,
+    funnel_table,
+    parameter_table,
+    provenance_table,
+    snapshot_row,
+)
+from builder.collection.layout import CARD
+from builder.numbers import plural
 
 _FRONT = """---
 pretty_name: {name}
@@ -32,8 +39,7 @@ Document ids and query ids are stable: the same page or query has the same id in
 - `changes/`: what was added, removed, updated between consecutive snapshots
 - `documents_map.parquet`, `queries_map.parquet`: which snapshot holds which id
 - `drift.json`, `report.html`: change statistics
-- `trec/<snapshot>/`: the same in TREC formats
-- `manifest.json`, `SHA256SUMS`: every file, parameter and input by hash; check with
+{trec}- `manifest.json`, `SHA256SUMS`: every file, parameter and input by hash; check with
   `sha256sum -c SHA256SUMS`
 
 ## How queries were selected
@@ -46,7 +52,7 @@ Distinct queries that each rule left out, in the order of the rules.
 {evidence}
 ## Personal data
 
-A query is published only where at least {k} users asked it in the snapshot, and where no pattern
+A query is published only where {asked} in the snapshot, and where no pattern
 with a valid check digit takes it for an address, a number of a person or of an account; what was
 withheld is counted above. User identifiers are replaced at ingestion and are in no published
 table; times of clicks are reduced to the snapshot. Pages are as their owners published them: they
@@ -56,8 +62,7 @@ may name people, and owners may ask for removal.
 
 Grades come from clicks: what nobody saw has none, and what is shown high is clicked more, also
 under a click model; `stability` says how sure a grade is. A change between two snapshots may come
-from the world or from the construction: `drift.json` marks what looks like the latter. English
-texts are machine translations; `flags` of the sentence tables mark doubtful ones.
+from the world or from the construction: `drift.json` marks what looks like the latter.{translated}
 
 ## Citation
 
@@ -73,6 +78,9 @@ texts are machine translations; `flags` of the sentence tables mark doubtful one
 """
 
 
+_TREC = "- `trec/<snapshot>/`: the same in TREC formats\n"
+_TRANSLATED = """ English
+texts are machine translations; `flags` of the sentence tables mark doubtful ones."""
 _SUFFIXES = {"documents": "/part-*.parquet", "queries": ".parquet", "qrels": ".parquet"}
 
 
@@ -99,14 +107,23 @@ def write_card(
         version=collection["version"],
         described=described(defined),
         citation=_one_line(collection["citation"]) or "Not stated.",
-        provenance=_provenance(snapshots),
-        k=defined["parameters"]["select"]["min_users"],
-        rows="".join(_row(s, tables) for s in snapshots),
-        funnel=_funnel(selection),
-        evidence=_evidence(folder, [s["name"] for s in snapshots]),
-        parameters=_parameters(defined["parameters"]),
+        provenance=provenance_table(snapshots),
+        asked=_asked(defined["parameters"]["select"]),
+        trec=_TREC if defined["parameters"]["export"]["trec"] else "",
+        translated=_TRANSLATED if len(collection["languages"]) > 1 else "",
+        rows="".join(snapshot_row(s, tables) for s in snapshots),
+        funnel=funnel_table(selection),
+        evidence=evidence_table(folder, [s["name"] for s in snapshots]),
+        parameters=parameter_table(defined["parameters"]),
     )
     (folder / CARD).write_text(text, encoding="utf-8")
+
+
+def _asked(select: dict[str, Any]) -> str:
+    """What k-anonymity asks of a query."""
+    if select["anonymity"] == "users":
+        return f"at least {plural(select['min_users'], 'user')} asked it"
+    return f"it was asked at least {plural(select['min_users'], 'time')}"
 
 
 _RELEASE_CARD = """
@@ -145,8 +162,8 @@ def write_release_card(folder: Path, defined: dict[str, Any], tables: dict[str, 
         version=defined["collection"]["version"],
         described=described(defined),
         layout=defined["imported"]["layout"],
-        rows="".join(_row(s, tables) for s in snapshots),
-        provenance=_provenance(snapshots),
+        rows="".join(snapshot_row(s, tables) for s in snapshots),
+        provenance=provenance_table(snapshots),
     )
     (folder / CARD).write_text(text, encoding="utf-8")
 
@@ -154,10 +171,11 @@ def write_release_card(folder: Path, defined: dict[str, Any], tables: dict[str, 
 def described(defined: dict[str, Any]) -> str:
     """A collection in two sentences."""
     licence = _one_line(defined["collection"]["licence"])
+    moments = plural(len(defined["snapshots"]), "point")
     return (
         "A longitudinal test collection for information retrieval: the same topics, queried and "
-        f"crawled at {len(defined['snapshots'])} points in time, with graded relevance judgements "
-        f"derived from clicks. Licence: {licence}."
+        f"crawled at {moments} in time, with graded relevance judgements derived from clicks. "
+        f"Licence: {licence}."
     )
 
 
@@ -191,56 +209,3 @@ def configurations(patterns: dict[str, str]) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _provenance(snapshots: list[dict[str, Any]]) -> str:
-    """The raw files of each snapshot, by their sha256."""
-    lines = ["| snapshot | input | file | sha256 |", "|---|---|---|---|"]
-    for snapshot in snapshots:
-        for kind in ("log", "crawl", "judgements", "release"):
-            for name, digest in snapshot.get(kind, {}).items():
-                cell = _one_line(name).replace("|", "\\|")
-                lines.append(f"| {snapshot['name']} | {kind} | `{cell}` | `{digest[:16]}...` |")
-    return "\n".join(lines)
-
-
-def _funnel(selection: dict[str, Any]) -> str:
-    """One row for each rule that left a query out anywhere, one column for each snapshot."""
-    names = list(selection)
-    first = next(iter(selection.values()))
-    start = [steps[0]["left_out"] + steps[0]["remaining"] for steps in selection.values()]
-    rows = [("in the log", start)]
-    for place, step in enumerate(first):
-        left_out = [selection[name][place]["left_out"] for name in names]
-        if any(left_out):
-            rows.append((step["rule"].replace("_", " "), left_out))
-    rows.append(("selected", [steps[-1]["remaining"] for steps in selection.values()]))
-    lines = [f"| rule | {' | '.join(names)} |", f"|---|{'--:|' * len(names)}"]
-    lines += [f"| {rule} | {' | '.join(f'{n:,}' for n in counts)} |" for rule, counts in rows]
-    return "\n".join(lines) + "\n\n"
-
-
-def _evidence(folder: Path, names: list[str]) -> str:
-    """One row for each measure, one column for each snapshot."""
-    rows = evidence([snapshot_folder(folder, name) for name in names])
-    lines = [f"| share | {' | '.join(names)} |", f"|---|{'--:|' * len(names)}"]
-    lines += [f"| {name} | {' | '.join(map(percent, shares))} |" for name, shares in rows]
-    return "\n".join(lines) + "\n\n"
-
-
-def _row(snapshot: dict[str, Any], tables: dict[str, Any]) -> str:
-    name = snapshot["name"]
-    counts = [
-        tables[f"snapshots/{name}/{kind}"]["rows"] for kind in ("documents", "queries", "qrels")
-    ]
-    cells = " | ".join(f"{count:,}" for count in counts)
-    return f"| {name} | {snapshot['start']} to {snapshot['end']} | {cells} |\n"
-
-
-def _parameters(parameters: dict[str, Any]) -> str:
-    lines = ["| parameter | value |", "|---|---|"]
-    for section, values in parameters.items():
-        for key, value in values.items():
-            cell = str(value).replace("|", "\\|").replace("\n", " ")
-            lines.append(f"| `{section}.{key}` | `{cell}` |")
-    return "\n".join(lines)

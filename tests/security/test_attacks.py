@@ -18,6 +18,7 @@ import builder
 from builder import BuildReport, Simulation
 from builder.cli import main
 from builder.cli.output import printable, table
+from builder.collection.card_tables import provenance_table
 from builder.collection.compare.changelog import changelog
 from builder.collection.export import export
 from builder.collection.export.markup import escape_markup
@@ -325,6 +326,13 @@ def test_cards_escape(hostile: Path) -> None:
     card = (hostile / "README.md").read_text("utf-8")
     assert "\n# Forged" not in card
     assert card.count("\n---\n") == 1
+
+
+def test_file_names_are_no_markup_in_a_card() -> None:
+    name = "logs/`![](https://x.example/a.png)<img src=x>`|\n# Forged"
+    table = provenance_table([{"name": "2022-06", "log": {name: "0" * 64}}])
+    row = "| 2022-06 | log | `logs/'![](https://x.example/a.png)<img src=x>'\\| # Forged` | "
+    assert table.splitlines()[2:] == [row + "`0000000000000000...` |"]
 
 
 def test_labels_of_topics_are_no_markup(hostile: Path) -> None:

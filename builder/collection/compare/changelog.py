@@ -3,6 +3,7 @@
 from builder.collection.compare import Difference
 from builder.collection.compare.judgements import JudgementDifference
 from builder.collection.compare.tables import TableDifference
+from builder.collection.markdown import as_code
 
 MOST = 40
 """Lines of a section; further ones are counted."""
@@ -14,8 +15,8 @@ def changelog(difference: Difference) -> str:
     lines = [f"# {title}", "", f"Since {difference.old.partition('|')[0]}.", ""]
     lines += _section("Rows", [_row(table) for table in difference.tables])
     lines += _section("Labels", [line for j in difference.judgements for line in _labels(j)])
-    lines += _section("Definition", [_code(line) for line in difference.definition])
-    lines += _section("Tools", [_code(line) for line in difference.tools])
+    lines += _section("Definition", [as_code(line) for line in difference.definition])
+    lines += _section("Tools", [as_code(line) for line in difference.tools])
     lines += _section("Not compared", list(difference.lost))
     if len(lines) == 4:
         lines += ["Nothing differs.", ""]
@@ -49,7 +50,3 @@ def _labels(found: JudgementDifference) -> list[str]:
             f"new one does ({found.compared:,} have a text and a document that is judged in both)"
         )
     return lines
-
-
-def _code(line: str) -> str:
-    return f"`{' '.join(line.split()).replace('`', chr(39))}`"

@@ -1,0 +1,63 @@
+"""The dataset card: what it says depends on the definition, and nothing in it is markup."""
+
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder import BuildReport, Simulation
+from builder.collection.card_tables import parameter_table, provenance_table
+from builder.collection.markdown import as_cell, as_code
+
+WORLD = Simulation(documents=100, queries=10, impressions=1000, snapshots=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a b", "`a b`"),
+        ("a\n# b\r\n\tc", "`a # b c`"),
+        ("`<script>`|", "`'<script>'|`"),
+        (" ", "` `"),
+    ],
+)
+def test_no_character_ends_the_code(text: str, code: str) -> None:
+    assert as_code(text) == code
+    assert as_cell(text) == code.replace("|", "\\|")
+
+
+def test_values_stand_as_in_a_definition() -> None:
+    found = parameter_table({"log": {"fields": {"time": "t|é"}, "on": True, "no": None}, "cut": 1})
+    assert found.splitlines()[2:] == [
+        '| `log.fields.time` | `"t\\|é"` |',
+        "| `log.on` | `true` |",
+        "| `log.no` | absent |",
+        "| `cut` | `1` |",
+    ]
+
+
+def test_files_stand_with_their_hashes() -> None:
+    names = {"name": "2022-06", "log": {"a|b.gz": "f" * 64}, "crawl": {}}
+    last = provenance_table([names]).splitlines()[-1]
+    assert last == "| 2022-06 | log | `a\\|b.gz` | `ffffffffffffffff...` |"
+
+
+def test_the_card_says_what_was_built(tmp_path: Path, built: BuildReport) -> None:
+    builder.simulate(tmp_path / "world", WORLD)
+    path = tmp_path / "world/workflow.toml"
+    settings = '[select]\nanonymity = "impressions"\nmin_users = 1\n[export]\ntrec = false\n'
+    path.write_text(path.read_text("utf-8") + settings, "utf-8")
+    alone = builder.build(path, tmp_path / "out").version
+    usual = builder.open_collection(built.root).path
+    assert alone is not None
+    cards = [(folder / "README.md").read_text("utf-8") for folder in (alone, usual)]
+    for said, of_alone, of_usual in (
+        ("at 1 point in time", True, False),
+        ("only where it was asked at least 1 time in the snapshot", True, False),
+        ("only where at least 5 users asked it in the snapshot", False, True),
+        ("- `trec/<snapshot>/`", False, True),
+        ("machine translations", False, False),
+    ):
+        assert [said in card for card in cards] == [of_alone, of_usual], said
+        assert (usual / "trec").is_dir()
+        assert not (alone / "trec").exists()
