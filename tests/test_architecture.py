@@ -43,6 +43,7 @@ FOUNDATION = {
     "resources",
     "sources",
     "tables",
+    "text_bytes",
     "trec",
     "wording",
 }

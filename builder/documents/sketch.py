@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.tokens import SPACE, bytes_of, count_tokens
+from builder.documents.tokens import SPACE, count_tokens
 from builder.sorting import Keys, mixed
+from builder.text_bytes import bytes_of
 
 BINS = 64
 BANDS = 16

@@ -6,37 +6,16 @@ those of its title, then of its text.
 
 import hashlib
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from builder.keys import runs_as_spaces
+from builder.text_bytes import bytes_of
 
 WORD = r"\w+"
 SPACE = ord(" ")
-
-
-class TextBytes(NamedTuple):
-    """Texts as they lie in memory, one after the other in UTF-8.
-
-    Args:
-        data: Their bytes.
-        ends: n + 1: where the first begins, and where each ends.
-    """
-
-    data: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.int64]
-
-
-def bytes_of(texts: pl.Series) -> TextBytes:
-    """The bytes of texts, none of which is null."""
-    array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
-    _, offsets, data = array.buffers()
-    ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    found = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return TextBytes(found, ends)
 
 
 def tokens(text: pl.Expr) -> pl.Expr:

@@ -10,6 +10,7 @@ import unicodedata
 
 import polars as pl
 
+from builder.ingest.doubtful import are_doubtful
 from builder.keys import url_key
 from builder.replacing import replaced
 
@@ -41,9 +42,12 @@ def normalise(text: str) -> str:
 
 def normalise_texts(texts: pl.Series) -> pl.Series:
     """`normalise` of each text."""
-    unclean = texts.str.contains(UNCLEAN)
+    unclean = are_doubtful(texts)
+    seen = texts.filter(unclean).str.contains(UNCLEAN)
+    unclean[unclean] = seen.fill_null(value=False).to_numpy()
     clean = [normalise(text) for text in texts.filter(unclean).to_list()]
-    return replaced(texts, unclean, pl.Series(clean, dtype=pl.String)).str.strip_chars()
+    others = pl.Series(clean, dtype=pl.String)
+    return replaced(texts, pl.Series(unclean), others).str.strip_chars()
 
 
 def one_line(texts: pl.Series) -> pl.Series:

@@ -1,11 +1,14 @@
 """Columns of texts and addresses are normalised as single ones are."""
 
 from unicodedata import combining, decomposition, is_normalized
+from unittest.mock import patch
 
 import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from builder.ingest import doubtful
+from builder.ingest.doubtful import are_doubtful
 from builder.ingest.texts import (
     UNCLEAN,
     canonical_url,
@@ -43,6 +46,14 @@ def test_a_column_is_normalised_as_its_texts_are(texts: list[str]) -> None:
     assert [normalise(text) for text in found] == found
 
 
+def test_other_letters_and_nulls_are_normalised() -> None:
+    texts = ["\u041c\u0430\u043c\u0430 " * 50, None, "a\x00b", "\u0435\u0308", ""]
+    found = normalise_texts(pl.Series("text", texts, dtype=pl.String))
+    wanted = [None if text is None else normalise(text) for text in texts]
+    assert found.to_list() == wanted
+    assert wanted[2:] == ["ab", "\u0451", ""]
+
+
 def test_all_that_nfc_may_change_is_looked_at() -> None:
     letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     parts = [decomposition(letter).split() for letter in letters]
@@ -53,6 +64,40 @@ def test_all_that_nfc_may_change_is_looked_at() -> None:
     assert len(others) > 1_000_000
     assert not joined & set(others)
     assert not [c for c in others if combining(c) or not is_normalized("NFC", c)]
+
+
+def test_all_that_is_unclean_is_doubtful_wherever_it_stands() -> None:
+    letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    unclean = pl.Series(letters).filter(pl.Series(letters).str.contains(UNCLEAN))
+    alone = [are_doubtful(unclean.slice(start, 1))[0] for start in range(0, len(unclean), 37)]
+    assert all(alone)
+    assert are_doubtful(unclean).all()
+    assert are_doubtful("x" * 20 + unclean + "x" * 20).all()
+    plain = pl.Series(letters).filter(~pl.Series(letters).str.contains(UNCLEAN))
+    few = "x" * 40 + plain.filter(plain < "\u0300")
+    assert not are_doubtful(few).any()
+    typed = "l\u2019\u0153uvre {} d\u00e9j\u00e0 vue"
+    signs = pl.Series(
+        [typed.format(sign) for sign in "\u2013\u2026\u20ac\u2192\u2605\u03bc\U0001f642"]
+    )
+    assert not are_doubtful(signs).any()
+
+
+@given(TEXTS, st.integers(1, 12), st.integers(0, 8))
+def test_blocks_end_anywhere(texts: list[str], block: int, start: int) -> None:
+    column = pl.Series("text", [*texts, None, ""], dtype=pl.String).slice(start)
+    wanted = column.str.contains(UNCLEAN).fill_null(value=False).to_numpy()
+    with patch.object(doubtful, "BLOCK", block):
+        found = are_doubtful(column)
+    assert len(found) == len(column)
+    assert not (wanted & ~found).any()
+
+
+@given(TEXTS)
+def test_few_others_are_doubtful(texts: list[str]) -> None:
+    near = pl.Series(["x" * 100 + text for text in texts if max(text, default="") < "\u0300"])
+    column = near.cast(pl.String)
+    assert are_doubtful(column).tolist() == column.str.contains(UNCLEAN).to_list()
 
 
 @given(TEXTS)
