@@ -82,7 +82,7 @@ class DocumentParameters(Section):
 class ChangeParameters(Section):
     """`[changes]`: how much an updated document changed."""
 
-    shingle: int = Field(default=5, ge=1, le=100, description="Words in a shingle")
+    shingle: int = Field(default=5, ge=1, le=100, description="Words in a shingle, at most 100")
     cosmetic: Share = Field(default=0.9, description="Shingle Jaccard from which a change is small")
     rewritten: Share = Field(default=0.3, description="Shingle Jaccard below which little is left")
     moved: Share = Field(
