@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.alignment.overlap import Versions
+from builder.parameters import ChangeParameters
 
 TEXTS = st.lists(st.sampled_from("abcd"), max_size=12)
 
@@ -59,3 +60,10 @@ def test_a_short_document_is_not_the_start_of_a_long_one() -> None:
 @pytest.mark.parametrize("size", [1, 5])
 def test_no_document_at_all(size: int) -> None:
     assert versions([], []).overlap(size).dice().tolist() == []
+
+
+def test_shingles_longer_than_a_hundred_words_are_refused() -> None:
+    """A text of one word takes as many words as a shingle has."""
+    assert ChangeParameters(shingle=100).shingle == 100
+    with pytest.raises(ValueError, match="less than or equal to 100"):
+        ChangeParameters(shingle=101)

@@ -4,6 +4,7 @@ from unicodedata import combining, decomposition, is_normalized
 from unittest.mock import patch
 
 import polars as pl
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -91,6 +92,15 @@ def test_blocks_end_anywhere(texts: list[str], block: int, start: int) -> None:
         found = are_doubtful(column)
     assert len(found) == len(column)
     assert not (wanted & ~found).any()
+
+
+@pytest.mark.parametrize("letter", "\x00\x7f\x85\u0301\u0900\u2028\u2126\ufeff\U0001d15e")
+@pytest.mark.parametrize("block", range(32, 36))
+def test_a_letter_is_found_at_the_end_of_a_block_and_of_all(letter: str, block: int) -> None:
+    for place in range(28, 40):
+        texts = ["x" * 30, "x" * place + letter, "\u2192" + "x" * 30, "x" * place + letter]
+        with patch.object(doubtful, "BLOCK", block):
+            assert are_doubtful(pl.Series(texts)).tolist() == [False, True, False, True]
 
 
 @given(TEXTS)
