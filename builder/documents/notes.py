@@ -57,7 +57,7 @@ class RowGroup(NamedTuple):
         They are copied: a frame that was filtered holds the text of all that it had.
         """
         found, start = [], 0
-        chosen = pa.array(wanted.to_numpy())
+        chosen = wanted.to_arrow()
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(ROWS, [self.place], use_threads=False):
                 found.append(batch.filter(chosen.slice(start, len(batch))))

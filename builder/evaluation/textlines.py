@@ -13,12 +13,11 @@ import polars as pl
 import pyarrow as pa
 
 from builder.errors import FormatError
-from builder.trec.bounded import MAX_BYTES, compression_of, too_large
+from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, compression_of, too_large
 
 LINES_PER_BLOCK = 250_000
 LONGEST = 64 * 2**20
 """Bytes of a line; no post and no judgement has as many."""
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int, str]]:
@@ -44,7 +43,7 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
                     raise too_large(path, max_bytes)
                 if len(raw) > LONGEST:
                     raise FormatError(f"expected a line of at most {LONGEST} bytes", path, number)
-                line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
+                line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
                 yield number, line.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise FormatError(f"expected UTF-8, found {error.reason}", path, number) from error

@@ -15,7 +15,7 @@ MAX_BYTES = 4 * 2**30
 
 _CHUNK = 16 * 2**20
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
@@ -33,7 +33,7 @@ def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     if compression is None:
         if path.stat().st_size > max_bytes:
             raise too_large(path, max_bytes)
-        return path.read_bytes().removeprefix(_BYTE_ORDER_MARK)
+        return path.read_bytes().removeprefix(BYTE_ORDER_MARK)
     try:
         with pa.input_stream(str(path), compression=compression) as stream:
             data = _decompress(stream, max_bytes)
@@ -41,7 +41,7 @@ def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
         raise FormatError(f"expected an intact {compression} stream ({error})", path) from error
     if len(data) > max_bytes:
         raise too_large(path, max_bytes)
-    return data.removeprefix(_BYTE_ORDER_MARK)
+    return data.removeprefix(BYTE_ORDER_MARK)
 
 
 def compression_of(path: Path) -> str | None:

@@ -59,5 +59,5 @@ def test_the_card_says_what_was_built(tmp_path: Path, built: BuildReport) -> Non
         ("machine translations", False, False),
     ):
         assert [said in card for card in cards] == [of_alone, of_usual], said
-        assert (usual / "trec").is_dir()
-        assert not (alone / "trec").exists()
+    assert (usual / "trec").is_dir()
+    assert not (alone / "trec").exists()

@@ -283,8 +283,8 @@ def test_users_over_existing_pages(tmp_path: Path) -> None:
 
 def test_no_query_finds_a_document(tmp_path: Path) -> None:
     few = {"documents": 1, "queries": 1, "impressions": 5, "snapshots": 1}
-    others = {"off_topic": 0.0, "personal_rate": 0.0}
-    for params in (Simulation(seed=4, **few), Simulation(seed=1, **few, **others)):
+    unasked = {"off_topic": 0.0, "personal_rate": 0.0}
+    for params in (Simulation(seed=4, **few), Simulation(seed=1, **few, **unasked)):
         with pytest.raises(UsageError, match=r"expected documents that some query finds.* in 2022"):
             simulate(tmp_path / "world", params)
 
