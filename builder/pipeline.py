@@ -309,7 +309,7 @@ STAGES = (
     ),
     Stage(
         "pair_drift",
-        "2",
+        "3",
         Scope.PAIR,
         measure_pair,
         reads=(
@@ -331,7 +331,7 @@ STAGES = (
     ),
     Stage(
         "drift",
-        "2",
+        "3",
         Scope.COLLECTION,
         measure,
         reads=(

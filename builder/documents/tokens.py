@@ -15,6 +15,8 @@ from builder.keys import runs_as_spaces
 from builder.text_bytes import bytes_of
 
 WORD = r"\w+"
+WORD_IN_SQL = r"[\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]+"
+"""The same for DuckDB, to whom `\\w` means letters of ASCII."""
 SPACE = ord(" ")
 
 

@@ -3,11 +3,12 @@
 import hashlib
 import re
 
+import duckdb
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.documents.tokens import count_tokens, digest, token_text, tokens
+from builder.documents.tokens import WORD, WORD_IN_SQL, count_tokens, digest, token_text, tokens
 from builder.keys import runs_as_spaces
 
 LETTERS = st.sampled_from("aB_1 é,.’\n\t\xa0\u2028字ก็İ") | st.characters(codec="utf-8")
@@ -21,6 +22,17 @@ def test_tokens_joined_are_the_tokens(texts: list[str], start: int) -> None:
     joined = frame.select(token_text(pl.col("text")))["text"]
     assert joined.to_list() == [" ".join(words) for words in listed]
     assert count_tokens(joined).tolist() == [len(words) for words in listed]
+
+
+@given(st.lists(st.text(st.sampled_from("aZ_19é, ’\xa0œß字قَकाก็ⅷ‿İ\u0301"), max_size=20)))
+def test_words_are_the_same_for_both_engines(texts: list[str]) -> None:
+    column = pl.DataFrame({"text": texts}, {"text": pl.String})
+    with duckdb.connect() as connection:
+        connection.register("texts", column.to_arrow())
+        query = "SELECT regexp_extract_all(text, $word) AS words FROM texts"
+        found = connection.execute(query, {"word": WORD_IN_SQL}).fetchall()
+    expected = column.select(pl.col("text").str.extract_all(WORD))["text"].to_list()
+    assert [words for (words,) in found] == expected
 
 
 @given(TEXTS, st.integers(0, 3))

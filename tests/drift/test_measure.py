@@ -6,12 +6,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
 from builder.drift import measure
 from builder.drift.checks import OF_PAIR, OF_SNAPSHOT
 from builder.drift.measure import measure_series, to_json
+from builder.drift.queries import over_all
 from builder.drift.series import Series
 from builder.parameters import ChangeParameters
 from builder.progress import Silent
@@ -153,6 +155,19 @@ def test_topics_and_lengths(drift: dict[str, Any], months: dict[str, Month]) -> 
         row = drift["queries"]["lengths"][place]
         assert row["mean_words"] == sum(lengths) / len(lengths)
         assert {int(n): q for n, q in row["queries_by_words"].items()} == Counter(lengths)
+
+
+def test_words_of_queries_have_letters_of_all_kinds() -> None:
+    texts = ["prix de l'énergie à Sète", "été", "क्या है", "eau"]
+    with duckdb.connect() as connection:
+        asked = pl.DataFrame({"query_id": ["a", "b", "c", "d"], "text": texts})
+        asked = asked.with_columns(place=0, impressions=pl.lit(1), topics=pl.lit(["t"]))
+        connection.register("all_queries", asked.to_arrow())
+        nothing = "SELECT 0 AS place, '' AS query_id, [''] AS snapshots LIMIT 0"
+        for view in ("all_qrels", "queries_map"):
+            connection.execute(f"CREATE VIEW {view} AS {nothing}")
+        lengths = over_all(connection, ["2022-06"])["lengths"]
+    assert lengths[0]["queries_by_words"] == {"1": 2, "2": 1, "6": 1}
 
 
 def test_judgements_of_each_pair(drift: dict[str, Any], months: dict[str, Month]) -> None:

@@ -72,6 +72,14 @@ def test_measures_equal_plain_python(tmp_path: Path) -> None:
     assert "rising" not in core
 
 
+def test_words_that_rise_are_in_any_letters(tmp_path: Path) -> None:
+    files = [
+        counted(tmp_path, name, [text], []) for name, text in (("a", "x"), ("b", "पानी 42 a1"))
+    ]
+    found = compare_words(beside(tmp_path, *files), 0, 1, IN_ALL, words=True)
+    assert [row["word"] for row in found["rising"]] == ["पानी"]
+
+
 def divergence(first: Counter[str], second: Counter[str]) -> float:
     total = 0.0
     for word in first.keys() | second.keys():

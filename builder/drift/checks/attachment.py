@@ -58,7 +58,7 @@ judged AS (
     ORDER BY doc_id, query_id LIMIT {pages:d}
 ),
 asked AS (
-    SELECT query_id, regexp_extract_all(lower(text), '[\p{{L}}\p{{N}}]{{3,}}') AS words
+    SELECT query_id, regexp_extract_all(lower(text), '[\p{{L}}\p{{N}}\p{{M}}]{{3,}}') AS words
     FROM queries_{side}
 ),
 pages AS (

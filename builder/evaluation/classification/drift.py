@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 
+from builder.documents.tokens import WORD_IN_SQL
 from builder.drift.statistics import jaccard, jensen_shannon, share
 from builder.evaluation.classification.definition import SPLITS
 
@@ -17,7 +18,7 @@ WORDS = """
 CREATE TEMP TABLE word AS
 SELECT split, word, count(*) AS tokens
 FROM (
-    SELECT split, unnest(regexp_extract_all(lower(text), '[\\p{L}\\p{N}_]+')) AS word
+    SELECT split, unnest(regexp_extract_all(lower(text), $word)) AS word
     FROM candidate WHERE reason IS NULL
 )
 GROUP BY split, word
@@ -51,7 +52,7 @@ def measure_drift(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     Args:
         connection: Has the view `work` and the table `candidate` of a finished build.
     """
-    connection.execute(WORDS)
+    connection.execute(WORDS, {"word": WORD_IN_SQL})
     splits = {split: _describe(connection, split) for split in SPLITS}
     markers: dict[str, dict[str, int]] = {}
     for period, marked, posts in connection.execute(MARKED).fetchall():
