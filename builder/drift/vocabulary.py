@@ -27,7 +27,7 @@ IN_ALL, IN_CORE = "all", "core"
 """What a comparison is about: all documents, or those that every snapshot holds."""
 
 BESIDE = """
-SELECT token, regexp_full_match(token, '\\p{{L}}[\\p{{L}}\\p{{M}}]+') AS is_word, {columns}
+SELECT token, regexp_full_match(token, '(\\p{{L}}\\p{{M}}*){{2,}}') AS is_word, {columns}
 FROM counted GROUP BY token
 """
 
