@@ -1,4 +1,4 @@
-"""Disks that are full or may not be written to, and memory that is too small, told as such.
+"""Disks that are full, memory that is too small, tables that are damaged, told as such.
 
 Engines report them as errors of their own, often without the path; here they become one error that
 says where, how much was written and how much was left, or what to raise.
@@ -13,6 +13,8 @@ from pathlib import Path
 
 from builder.errors import DataError, DiskError, LongEvalError, UsageError
 
+ENGINES = {"polars", "pyarrow", "duckdb", "_duckdb"}
+"""Modules whose errors are about tables; told by name, as the next."""
 OUT_OF_MEMORY = "OutOfMemoryException"
 """What DuckDB raises; told by its name, so that nothing heavy is imported for it."""
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -74,6 +76,11 @@ def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
         ) from error
 
 
+def about(error: BaseException) -> LongEvalError | None:
+    """What a person is told of an error that is not ours; None where it is a fault of ours."""
+    return about_a_path(error) or about_a_table(error)
+
+
 def about_a_path(error: BaseException) -> LongEvalError | None:
     """What a person is told of an error of the file system that names a path; None of others."""
     if not isinstance(error, OSError) or error.filename is None or error.errno is None:
@@ -82,6 +89,21 @@ def about_a_path(error: BaseException) -> LongEvalError | None:
     if wrong is not None:
         return UsageError(f"{path}: {wrong}")
     return DiskError(f"{path}: {os.strerror(error.errno)}")
+
+
+def about_a_table(error: BaseException) -> LongEvalError | None:
+    """What a person is told of an engine that refuses a table; None of other errors.
+
+    It is the last resort: who reads a table says which one it is.
+    """
+    engines = {kind.__module__.partition(".")[0] for kind in type(error).__mro__} & ENGINES
+    if not engines or isinstance(error, MemoryError):
+        return None
+    told = str(error).strip().partition("\n")[0]
+    return DataError(
+        f"a table cannot be used ({min(engines).strip('_')}: {told}); `longeval validate` tells "
+        "what is damaged in a collection, --debug where this was met"
+    )
 
 
 def _is_full(error: BaseException) -> bool | None:

@@ -28,7 +28,7 @@ from builder.cli import (
 from builder.cli.arguments import spread
 from builder.cli.help import Verbs
 from builder.cli.output import printable
-from builder.disk import about_a_path
+from builder.disk import about
 from builder.errors import LongEvalError
 
 LINE_END = "\n"
@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> None:
         if stop.signal:
             typer.echo("longeval: interrupted; finished stages are kept, run it again", err=True)
             sys.exit(128 + stop.signal)
-        told = error if isinstance(error, LongEvalError) else about_a_path(error)
+        told = error if isinstance(error, LongEvalError) else about(error)
         if told is None or "--debug" in given:
             raise
         typer.echo(f"longeval: {printable(str(told), also=LINE_END)}", err=True)

@@ -40,12 +40,13 @@ def pool(
 
     Example: longeval pool demo/collection runs/*.txt --snapshot 2022-07 --out judging
     """
-    from builder import parquet
-    from builder.clicks import LONGEVAL_STRATA, pool_runs
+    from builder.clicks import LONGEVAL_STRATA, pool_runs, read_assessments
     from builder.clicks import depth as depth_strata
     from builder.collection.read import open_collection
+    from builder.sources import Source
 
     opened = open_collection(collection).snapshot(snapshot)
+    known = None if judged is None else read_assessments([Source(judged, judged.name)]).lazy()
     report = pool_runs(
         runs,
         out,
@@ -54,7 +55,7 @@ def pool(
         strata=LONGEVAL_STRATA if depth is None else depth_strata(depth),
         seed=seed,
         assessors=assessor or (),
-        judgements=None if judged is None else parquet.scan(judged),
+        judgements=known,
         snapshot=opened.folder,
     )
     if quiet:

@@ -34,7 +34,10 @@ queries = typer.Typer(name="queries", help="Audit query files.", no_args_is_help
 @topics.command("rank")
 def rank(
     counts: Annotated[
-        Path, typer.Argument(help="Monthly counts: label, month, count (.tsv, .csv, .parquet).")
+        Path,
+        typer.Argument(
+            help="Monthly counts: label, month, count (.tsv or .csv, also .gz; .parquet)."
+        ),
     ],
     stability: Annotated[Stability, typer.Option(help="Measure in the score.")] = Stability.CV,
     top: Annotated[int, typer.Option(min=1, help="Topics to keep.")] = 50,

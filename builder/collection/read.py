@@ -17,7 +17,10 @@ from builder.notebook import html_table
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One snapshot of a collection; every table is a lazy frame under its contract's columns."""
+    """One snapshot of a collection; every table is a lazy frame under its contract's columns.
+
+    A table that is missing is a `UsageError`, one that is no Parquet file a `FormatError`.
+    """
 
     collection: Path
     name: str
@@ -39,27 +42,27 @@ class Snapshot:
     @property
     def documents(self) -> pl.LazyFrame:
         """Documents: `schemas.Documents`, in order of doc_id."""
-        return parquet.scan(*sorted((self.folder / "documents").glob("part-*.parquet")))
+        return parquet.checked(*sorted((self.folder / "documents").glob("part-*.parquet")))
 
     @property
     def queries(self) -> pl.LazyFrame:
         """Queries: `schemas.Queries`, in order of query_id."""
-        return parquet.scan(self.folder / "queries.parquet")
+        return parquet.checked(self.folder / "queries.parquet")
 
     @property
     def qrels(self) -> pl.LazyFrame:
         """Judgements: `schemas.Qrels`, in order of query_id, doc_id."""
-        return parquet.scan(self.folder / "qrels.parquet")
+        return parquet.checked(self.folder / "qrels.parquet")
 
     @property
     def click_estimates(self) -> pl.LazyFrame:
         """Click evidence: `schemas.ClickEstimates`."""
-        return parquet.scan(self.folder / "click_estimates.parquet")
+        return parquet.checked(self.folder / "click_estimates.parquet")
 
     @property
     def rejects(self) -> pl.LazyFrame:
         """What was left out: `schemas.Rejects`."""
-        return parquet.scan(self.folder / "rejects.parquet")
+        return parquet.checked(self.folder / "rejects.parquet")
 
 
 @dataclass(frozen=True)
@@ -134,11 +137,12 @@ class Collection:
 
         Raises:
             UsageError: there is no such table.
+            FormatError: it is no Parquet file.
         """
         places = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
         if name not in places:
             raise UsageError(f"no table {name!r} in a collection; it has {', '.join(places)}")
-        return parquet.scan(self.path / f"{places[name]}.parquet")
+        return parquet.checked(self.path / f"{places[name]}.parquet")
 
     def aligned(self, kind: str, *, language: str | None = None) -> pl.LazyFrame:
         """Documents or queries of all snapshots in one frame, by their stable ids.

@@ -81,10 +81,7 @@ def bm25_snapshot(
     if suffix is None:
         suffix = ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
     texts, column = _documents(documents, suffix), f"text{suffix}"
-    try:
-        asked = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
-    except OSError as error:
-        raise UsageError(f"{queries}: expected a readable file ({error})") from error
+    asked = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
     if asked["text"].null_count():
         raise DataError(f"{queries}: column {column} is empty; the snapshot was not translated")
     return bm25(texts, asked, parameters, tag=tag, progress=progress)

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from builder import parquet
-from builder.errors import DataError, FormatError, UsageError
+from builder.errors import DataError, UsageError
 from builder.trec.bounded import MAX_BYTES, read_bounded
 from builder.trec.lines import QRELS, parse
 
@@ -50,14 +49,7 @@ def read_qrels(
 
 
 def _columns(path: Path, names: list[str]) -> pl.DataFrame:
-    try:
-        return parquet.read(path, columns=names)
-    except OSError as error:
-        raise UsageError(f"{path}: expected a readable file ({error.strerror or error})") from error
-    except PolarsError as error:
-        raise FormatError(
-            f"expected a Parquet table with {', '.join(names)} ({error})", path
-        ) from error
+    return parquet.read(path, columns=names)
 
 
 def check_qrels(qrels: pl.DataFrame, where: str) -> pl.DataFrame:

@@ -72,7 +72,7 @@ def sanity_table(
 
 def _has_texts(folder: Path, suffix: str) -> bool:
     """Whether every query of a snapshot has a text; those of a release may lack English."""
-    texts = parquet.scan(folder / "queries.parquet").select(f"text{suffix}").collect()
+    texts = parquet.read(folder / "queries.parquet", [f"text{suffix}"])
     return texts.height > 0 and texts.to_series().null_count() == 0
 
 

@@ -16,6 +16,8 @@ With a total for each month (all views, all queries of that month), counts are d
 and scaled back by the mean total, so that growth of the source itself is not taken for a trend.
 """
 
+import csv
+import io
 from pathlib import Path
 from typing import Literal
 
@@ -25,51 +27,87 @@ from numpy.typing import NDArray
 
 from builder import parquet
 from builder.errors import DataError, FormatError, UsageError
+from builder.trec.bounded import read_bounded
 
 Stability = Literal["cv", "evenness", "floor", "volatility", "trend"]
 STABILITIES: tuple[Stability, ...] = ("cv", "evenness", "floor", "volatility", "trend")
 FORMULA = "score = popularity x {stability}; popularity = ln(1 + mean) / ln(1 + largest mean)"
 LEAST_MONTHS = 3
 COLUMNS = {"label": pl.String, "month": pl.String, "count": pl.Float64}
+SEPARATORS = {".tsv": "\t", ".csv": ","}
+MOST = 1e15
+"""Largest count, whose sums are still exact."""
+MAX_BYTES = 2**30
+"""Largest table of text, decompressed."""
 
 
 def read_counts(path: Path) -> pl.DataFrame:
     """Monthly counts of a file: columns `label`, `month` (YYYY-MM), `count` and maybe `total`.
 
     Args:
-        path: `.parquet`, or `.tsv` / `.csv` with a header.
+        path: `.parquet`, or `.tsv` / `.csv` with a header, plain or compressed.
 
     Raises:
-        FormatError: columns are missing, or a value is not one.
+        FormatError: damaged, columns are missing, or a value is not one.
         UsageError: no such file, or another suffix.
     """
-    if not path.is_file():
-        raise UsageError(f"{path}: no such file of counts")
-    separators = {".tsv": "\t", ".csv": ","}
-    if path.suffix == ".parquet":
-        frame = parquet.read(path)
-    elif path.suffix in separators:
-        frame = pl.read_csv(path, separator=separators[path.suffix], infer_schema=False, glob=False)
+    suffix = Path(path.name.removesuffix(".gz").removesuffix(".zst")).suffix
+    if suffix == ".parquet":
+        frame = parquet.read(path).with_row_index("line", 1)
+    elif suffix in SEPARATORS:
+        frame = _cells(path, SEPARATORS[suffix])
     else:
         raise UsageError(f"expected counts in .parquet, .tsv or .csv, found {path.name}")
     missing = sorted(set(COLUMNS) - set(frame.columns))
     if missing:
         raise FormatError(f"expected columns label, month, count; missing {missing}", path)
     wanted = {**COLUMNS, **({"total": pl.Float64} if "total" in frame.columns else {})}
-    cast = frame.select(pl.col(name).cast(kind, strict=False) for name, kind in wanted.items())
-    bad = cast.with_row_index("line", 2).filter(
+    try:
+        cast = frame.select("line", *(pl.col(n).cast(k, strict=False) for n, k in wanted.items()))
+    except pl.exceptions.PolarsError as error:
+        raise FormatError(f"expected columns of texts and numbers: {error}", path) from None
+    bad = cast.filter(
         pl.any_horizontal(pl.col(wanted).is_null())
-        | (pl.col("count") < 0)
-        | (pl.col("total" if "total" in wanted else "count") < pl.col("count"))
+        | ~pl.col("count").is_between(0, MOST)
+        | ~pl.col("total" if "total" in wanted else "count").is_between(pl.col("count"), MOST)
         | ~pl.col("month").str.contains(r"^\d{4}-(0[1-9]|1[0-2])$")
     )
     if bad.height:
         raise FormatError(
-            f"{bad.height} rows without a label, a month YYYY-MM and a count from 0",
+            f"{bad.height} rows without a label, a month YYYY-MM and a count from 0 to {MOST:.0g}",
             path,
             bad["line"][0],
         )
-    return cast
+    return cast.drop("line")
+
+
+def _cells(path: Path, separator: str) -> pl.DataFrame:
+    """The cells of a table of text, and on which line each row ends."""
+    lines = io.StringIO(_text(path), newline="")
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    rows = []
+    try:
+        names = next(reader, [])
+        for row in reader:
+            if row and len(row) != len(names):
+                raise FormatError(
+                    f"expected {len(names)} cells, found {len(row)}", path, reader.line_num
+                )
+            if row:
+                rows.append((reader.line_num, *row))
+    except csv.Error as error:
+        raise FormatError(f"expected a table: {error}", path, reader.line_num) from None
+    if len({"line", *names}) <= len(names):
+        raise FormatError(f"expected columns of different names, found {names}", path, 1)
+    schema = {"line": pl.Int64, **dict.fromkeys(names, pl.String)}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_bounded(path, MAX_BYTES).decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(f"expected UTF-8 text, plain or compressed: {error}", path) from None
 
 
 def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFrame:

@@ -114,10 +114,7 @@ def translate_file(
 def _translate_table(
     file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, form: Form
 ) -> list[Translation]:
-    try:
-        rows = parquet.read(file)
-    except pl.exceptions.PolarsError as error:
-        raise FormatError(f"expected a Parquet table: {error}", file) from None
+    rows = parquet.read(file)
     if rows.schema.get(column) != pl.String:
         raise UsageError(f"--column: expected a column of text, found none named {column!r}")
     found = translate_texts(rows[column].fill_null("").to_list(), params, limits, form)

@@ -239,7 +239,7 @@ def test_broken_sheets_are_told_by_line(tmp_path: Path, text: str, message: str)
 def test_broken_tables_are_told(tmp_path: Path) -> None:
     bad = tmp_path / "bad.parquet"
     bad.write_bytes(b"nothing")
-    with pytest.raises(FormatError, match="expected a table of judgements"):
+    with pytest.raises(FormatError, match="expected a Parquet table"):
         import_assessments([bad], tmp_path / "out.parquet")
     pl.DataFrame(
         {"query_id": ["q"], "doc_id": [doc_id(1)], "assessor": ["a"], "grade": [1]}

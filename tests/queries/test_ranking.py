@@ -1,3 +1,4 @@
+import gzip
 from math import exp, log, log1p, sqrt
 
 import polars as pl
@@ -7,6 +8,13 @@ from builder.errors import DataError, FormatError, UsageError
 from builder.queries import STABILITIES, as_topics, parse_topics, rank_topics, read_counts
 from builder.queries.topics import HEADER
 
+DAMAGED = {
+    "not.parquet": b"PAR1 not",
+    "empty.csv": b"",
+    "cut.csv": gzip.compress(b"label,month,count\na,2022-01,5\n" * 9)[:-9],
+    "latin.csv": b"label,month,count\n\xe9,2022-01,5\n",
+    "nul.csv": b"label,month,count\na\x00,2022-01\n",
+}
 COUNTS = pl.DataFrame(
     [("flat", f"2022-0{m}", 100.0) for m in range(1, 5)]
     + [("wave", "2022-01", 10.0), ("wave", "2022-02", 30.0), ("wave", "2022-04", 20.0)]
@@ -71,13 +79,14 @@ def test_ranked_topics_make_a_topic_table(room) -> None:
     assert topics["label"].to_list() == ["flat", "wave"]
 
 
-@pytest.mark.parametrize("suffix", ["tsv", "csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["tsv", "csv", "parquet", "csv.gz"])
 def test_counts_are_read_from_each_format(room, suffix: str) -> None:
     path = room.folder / f"counts.{suffix}"
     if suffix == "parquet":
         COUNTS.write_parquet(path)
     else:
-        COUNTS.write_csv(path, separator={"tsv": "\t", "csv": ","}[suffix])
+        text = COUNTS.write_csv(separator="\t" if suffix == "tsv" else ",").encode()
+        path.write_bytes(gzip.compress(text) if suffix == "csv.gz" else text)
     assert read_counts(path).equals(COUNTS)
 
 
@@ -88,6 +97,12 @@ def test_counts_are_read_from_each_format(room, suffix: str) -> None:
         ("label\tmonth\tcount\na\t2022-01\tmany\n", 2),
         ("label\tmonth\tcount\na\t2022-01\t-1\n", 2),
         ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t4\n", 2),
+        ("label\tmonth\tcount\ttotal\na\t2022-01\t5\tinf\n", 2),
+        ("label\tmonth\tcount\na\t2022-01\tNaN\n", 2),
+        ("label\tmonth\tcount\na\t2022-01\t1e16\n", 2),
+        ('label\tmonth\tcount\n"a\nb"\t2022-01\t5\n\na\t2022-02\n', 5),
+        ('label\tmonth\tcount\n"a"b\t2022-01\t5\n', 2),
+        ("label\tmonth\tcount\tcount\na\t2022-01\t5\t5\n", 1),
     ],
 )
 def test_a_faulty_row_is_an_error_with_its_line(room, text: str, line: int) -> None:
@@ -106,3 +121,13 @@ def test_what_cannot_be_ranked_is_an_error(room) -> None:
         read_counts(room.file("x.tsv", "label\nx\n").path)
     with pytest.raises(UsageError, match=r"\.parquet, \.tsv or \.csv"):
         read_counts(room.file("x.txt", "").path)
+    with pytest.raises(UsageError, match="found none"):
+        read_counts(room.folder / "absent.parquet")
+    for name, data in DAMAGED.items():
+        (room.folder / name).write_bytes(data)
+        with pytest.raises(FormatError):
+            read_counts(room.folder / name)
+    odd = pl.DataFrame({"label": [["a"]], "month": ["2022-01"], "count": [{"n": 1}]})
+    odd.write_parquet(room.folder / "odd.parquet")
+    with pytest.raises(FormatError, match="texts and numbers"):
+        read_counts(room.folder / "odd.parquet")

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from builder import parquet
 from builder.collection import layout
 from builder.collection.compare.definitions import differences
 from builder.collection.compare.judgements import JudgementDifference, judged_texts, label_causes
@@ -119,6 +120,7 @@ def _tables(
 
 def _sides(homes: tuple[Path, ...], place: str, name: str) -> tuple[Table, Table]:
     first, second = (table_at(home, place, CONTRACTS[name]) for home in homes)
+    parquet.check(*first.paths, *second.paths)
     return first, second
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from builder import parquet
 from builder.collection.export.trec import query_texts
 from builder.collection.read import Collection
 from builder.tables import Table, table_at
@@ -12,13 +13,15 @@ from schemas import Documents, Qrels, Queries
 
 @dataclass(frozen=True)
 class SnapshotTables:
-    """Documents, queries and judgements of a snapshot."""
+    """Documents, queries and judgements of a snapshot; one that is damaged is a `FormatError`."""
 
     collection: Collection
     name: str
 
     def _table(self, name: str, contract: type[Documents | Queries | Qrels]) -> Table:
-        return table_at(self.collection.snapshot(self.name).folder, name, contract)
+        table = table_at(self.collection.snapshot(self.name).folder, name, contract)
+        parquet.check(*table.paths)
+        return table
 
     @property
     def documents(self) -> Table:
