@@ -94,9 +94,12 @@ def about_a_path(error: BaseException) -> LongEvalError | None:
 def about_a_table(error: BaseException) -> LongEvalError | None:
     """What a person is told of an engine that refuses a table; None of other errors.
 
-    It is the last resort: who reads a table says which one it is.
+    It is the last resort: who reads a table says which one it is. Of data that do not unpack
+    Arrow tells by an error of the system without a number.
     """
     engines = {kind.__module__.partition(".")[0] for kind in type(error).__mro__} & ENGINES
+    if isinstance(error, OSError) and error.errno is None:
+        engines = {"pyarrow"}
     if not engines or isinstance(error, MemoryError):
         return None
     told = str(error).strip().partition("\n")[0]

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from builder.errors import FormatError
 from builder.keys import url_key
 from builder.sources import Source
+from builder.trec.bounded import read_text_lines
 
 _HOST = re.compile(r"[\w.-]+(:\d+)?", re.ASCII)
 
@@ -78,11 +79,7 @@ def read_address_list(files: Sequence[Source]) -> AddressList:
     """
     found = AddressList()
     for file in files:
-        try:
-            lines = file.path.read_text(encoding="utf-8-sig").splitlines()
-        except UnicodeDecodeError as error:
-            raise FormatError(f"expected UTF-8 text: {error}", file.name) from None
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(read_text_lines(file), 1):
             if entry := line.partition("#")[0].strip():
                 try:
                     found.add(entry)

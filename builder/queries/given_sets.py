@@ -13,6 +13,7 @@ from builder.errors import FormatError
 from builder.keys import fold_texts
 from builder.queries.signatures import set_id
 from builder.sources import Source
+from builder.trec.bounded import read_text_lines
 
 
 def read_given_sets(sources: Sequence[Source]) -> pl.DataFrame:
@@ -47,14 +48,10 @@ def read_given_sets(sources: Sequence[Source]) -> pl.DataFrame:
 
 
 def _parse(source: Source) -> tuple[list[str], list[str], list[int]]:
-    try:
-        lines = source.path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text: {error}", source.name) from None
     names: list[str] = []
     queries: list[str] = []
     numbers: list[int] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text_lines(source), 1):
         if not line.strip() or line.startswith("#"):
             continue
         name, *rest = line.split("\t")

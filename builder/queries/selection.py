@@ -11,7 +11,6 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.errors import FormatError
 from builder.keys import fold_texts
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import SelectParameters, VerdictFilter
@@ -23,6 +22,7 @@ from builder.queries.verdicts import left_out
 from builder.resources import Limits
 from builder.sources import Source
 from builder.tables import Table
+from builder.trec.bounded import read_text_lines
 
 
 def select(
@@ -99,11 +99,5 @@ def read_stop_lists(sources: Sequence[Source]) -> tuple[str, ...]:
     Raises:
         FormatError: a file is not UTF-8 text.
     """
-    lines: set[str] = set()
-    for source in sources:
-        try:
-            text = source.path.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise FormatError(f"expected UTF-8 text: {error}", source.name) from None
-        lines.update(fold_texts(text.splitlines()))
+    lines = {line for source in sources for line in fold_texts(read_text_lines(source))}
     return tuple(sorted(lines - {""}))

@@ -21,6 +21,7 @@ from builder.progress import Progress
 from builder.resources import Limits
 from builder.sources import Source
 from builder.tables import write_frame
+from builder.trec.bounded import read_text_lines
 from schemas import Topics
 
 LABEL = "label"
@@ -88,11 +89,7 @@ def require_same_topics(published: pl.DataFrame, topics: pl.DataFrame) -> None:
 
 def _lines(source: Source) -> tuple[list[str], list[str]]:
     """The names of the columns, and the lines under them."""
-    try:
-        text = source.path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text: {error}", source.name) from None
-    first, *lines = text.removesuffix("\n").split("\n")
+    first, *lines = read_text_lines(source) or [""]
     header = [name.strip() for name in first.split("\t")]
     if LABEL not in header or not {*header} <= {*HEADER} or len({*header}) < len(header):
         expected = "<TAB>".join(HEADER)
@@ -109,7 +106,7 @@ def _parse(header: list[str], lines: list[str], source: Source) -> Iterator[dict
     for number, line in enumerate(lines, 2):
         if not line.strip():
             continue
-        topic = _topic(header, line.rstrip("\r").split("\t"), source, number)
+        topic = _topic(header, line.split("\t"), source, number)
         seen = first_line.setdefault(topic["topic_id"], number)
         if seen != number:
             raise FormatError(

@@ -12,6 +12,7 @@ import polars as pl
 from builder.errors import FormatError
 from builder.keys import fold_texts, key64, url_key
 from builder.sources import Source
+from builder.trec.bounded import read_text_lines
 from schemas import Verdicts
 
 HEADER = ("kind", "key", "label", "score", "source", "version")
@@ -36,10 +37,7 @@ def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
 
 
 def _parse(source: Source) -> Iterator[tuple[str, int, str, str, str, float]]:
-    try:
-        header, *lines = source.path.read_text(encoding="utf-8-sig").splitlines() or [""]
-    except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text: {error}", source.name) from None
+    header, *lines = read_text_lines(source) or [""]
     if tuple(header.split("\t")) != HEADER:
         expected = "<TAB>".join(HEADER)
         raise FormatError(f"expected the header {expected}, found {header[:80]!r}", source.name, 1)

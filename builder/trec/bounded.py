@@ -9,10 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from builder.errors import FormatError, UsageError
+from builder.sources import Source
 
 MAX_BYTES = 4 * 2**30
 """Largest decompressed size read, in bytes: about 75 million lines of a TREC run."""
 
+MAX_TEXT = 2**30
+"""Largest list or table that is held whole, in bytes."""
 _CHUNK = 16 * 2**20
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -42,6 +45,27 @@ def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     if len(data) > max_bytes:
         raise too_large(path, max_bytes)
     return data.removeprefix(BYTE_ORDER_MARK)
+
+
+def read_text_lines(source: Source, max_bytes: int = MAX_TEXT) -> list[str]:
+    """The lines of a list or table that people hand in, plain or compressed, without their ends.
+
+    A line ends with LF, CR or both, and with nothing else that Unicode calls a separator of lines.
+
+    Args:
+        source: A file in UTF-8.
+        max_bytes: Largest decompressed size accepted.
+
+    Raises:
+        UsageError: the path is not a readable file.
+        FormatError: it is not UTF-8, damaged, or larger than `max_bytes`.
+    """
+    try:
+        text = read_bounded(source.path, max_bytes).decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(f"expected UTF-8 text: {error}", source.name) from None
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def compression_of(path: Path) -> str | None:

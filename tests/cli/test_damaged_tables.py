@@ -65,6 +65,25 @@ def test_a_collection_with_a_damaged_table(
     assert f"{name}.parquet" in told or "longeval validate" in told
 
 
+@pytest.mark.parametrize(
+    "verb", ["sanity", "baseline --out {out}", "export --layout trec --out {out}"]
+)
+def test_texts_that_do_not_unpack(
+    verb: str, place: dict[str, Path], tmp_path: Path, capsys: Captured
+) -> None:
+    (path,) = place["damaged"].glob("[0-9]*/snapshots/2022-06/documents/part-*.parquet")
+    table = path.read_bytes()
+    path.unlink()
+    half = len(table) // 2
+    path.write_bytes(table[:half] + bytes(200) + table[half + 200 :])
+    first, *more = verb.format(out=tmp_path / "out").split()
+    try:
+        assert run(first, place["damaged"], *more) == 1
+    finally:
+        path.write_bytes(table)
+    assert "longeval validate" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("verb", sorted(HANDED_IN))
 def test_a_table_that_somebody_hands_in(verb: str, tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "a.parquet"

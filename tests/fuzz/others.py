@@ -1,4 +1,4 @@
-"""Readers beside ingestion under damage: runs, judgements, definitions, manifests, releases.
+"""Readers beside ingestion under damage: runs, judgements, definitions, counts, releases.
 
 Each either returns or refuses with an error of ours; of a release, records in are records kept plus
 records left out.
@@ -15,7 +15,8 @@ from builder.collection.validate import validate
 from builder.errors import LongEvalError
 from builder.evaluation.fusion import read_scores
 from builder.evaluation.qrels import read_qrels
-from builder.queries import parse_topics
+from builder.queries import parse_topics, rank_topics, read_counts
+from builder.queries.texts import read_texts
 from builder.resources import Limits
 from builder.sources import Source
 from builder.trec import read_run
@@ -47,6 +48,9 @@ SEEDS: dict[str, bytes] = {
     "run": b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.5 tag\nq2 Q0 d1 1 1e3 tag\n",
     "qrels": b"q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\n",
     "scores": b"q1 d1 0.5\nq1 d2 0.25\n",
+    "counts": b"label\tmonth\tcount\ttotal\n"
+    + b"".join(b"eau\t2022-%02d\t%d\t90\n" % (n, n) for n in range(1, 9)),
+    "queries": "1\teau potable\n2\tcrêpes\n".encode(),
     "topics": b"topic_id\tlabel\tlanguage\taliases\tsource\neau\teau\tfr\tl'eau|eaux\tmine\n",
     "definition": DEFINITION,
     "manifest": b'{"name": "x", "version": "1.0.0", "signature": "s", "units": {}, "tools": {}, '
@@ -85,6 +89,11 @@ def _release(folder: Path, data: bytes, kind: str) -> None:
         ledger.check(kind)
 
 
+def _named(folder: Path, name: str) -> Path:
+    """The input under a name that says what it is."""
+    return (folder / "input").rename(folder / name)
+
+
 def _definition(folder: Path, _: bytes, __: str) -> None:
     (folder / "topics.tsv").write_bytes(SEEDS["topics"])
     Definition.load(folder / "input")
@@ -100,6 +109,8 @@ READERS: dict[str, Callable[[Path, bytes, str], object]] = {
     "run": lambda folder, *_: read_run(folder / "input"),
     "qrels": lambda folder, *_: read_qrels(folder / "input"),
     "scores": lambda folder, *_: read_scores(folder / "input"),
+    "counts": lambda folder, *_: rank_topics(read_counts(_named(folder, "input.tsv"))),
+    "queries": lambda folder, *_: read_texts(folder / "input"),
     "topics": lambda folder, *_: parse_topics(Source(folder / "input", "input")),
     "definition": _definition,
     "manifest": _manifest,
