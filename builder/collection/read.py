@@ -10,9 +10,10 @@ import polars as pl
 from builder import parquet
 from builder.collection import layout
 from builder.collection.claims import read_manifest
-from builder.errors import UsageError
+from builder.errors import FormatError, UsageError
 from builder.names import suffixes_of
 from builder.notebook import html_table
+from schemas import Documents
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,24 @@ class Snapshot:
     @property
     def documents(self) -> pl.LazyFrame:
         """Documents: `schemas.Documents`, in order of doc_id."""
-        return parquet.checked(*sorted((self.folder / "documents").glob("part-*.parquet")))
+        parts = self.documents_parts()
+        return parquet.checked(*parts) if parts else pl.LazyFrame(schema=Documents.dtypes())
+
+    def documents_parts(self) -> list[Path]:
+        """The files of the documents, in order; none where the snapshot has no document.
+
+        Raises:
+            FormatError: there is none, and the manifest counts documents.
+        """
+        parts = sorted((self.folder / "documents").glob("part-*.parquet"))
+        manifest = self.collection / layout.MANIFEST
+        counted = read_manifest(manifest)["tables"].get(f"snapshots/{self.name}/documents", {})
+        if not parts and counted.get("rows"):
+            raise FormatError(
+                f"expected the {counted['rows']} documents that the manifest counts, found none",
+                self.folder / "documents",
+            )
+        return parts
 
     @property
     def queries(self) -> pl.LazyFrame:

@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 from builder import BuildReport
+from builder.collection.read import open_collection
+from builder.errors import FormatError
 from tests.cli.test_cli import run
 
 Captured = pytest.CaptureFixture[str]
@@ -82,6 +84,29 @@ def test_texts_that_do_not_unpack(
     finally:
         path.write_bytes(table)
     assert "longeval validate" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "export {damaged} --layout trec --out {out}",
+        "pool {damaged} {runs}/2022-06.run --snapshot 2022-06 --out {out}",
+        "baseline {damaged} --out {out}",
+    ],
+)
+def test_documents_that_are_gone_are_missed(
+    verb: str, place: dict[str, Path], tmp_path: Path, capsys: Captured
+) -> None:
+    (folder,) = place["damaged"].glob("[0-9]*/snapshots/2022-06/documents")
+    folder.rename(tmp_path / "documents")
+    try:
+        assert run(*verb.format(**place, out=tmp_path / "out").split()) == 1
+        with pytest.raises(FormatError, match="that the manifest counts, found none"):
+            _ = open_collection(place["damaged"]).snapshot("2022-06").documents
+    finally:
+        (tmp_path / "documents").rename(folder)
+    assert "expected" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("verb", sorted(HANDED_IN))

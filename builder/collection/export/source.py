@@ -19,8 +19,12 @@ class SnapshotTables:
     name: str
 
     def _table(self, name: str, contract: type[Documents | Queries | Qrels]) -> Table:
-        table = table_at(self.collection.snapshot(self.name).folder, name, contract)
-        parquet.check(*table.paths)
+        snapshot = self.collection.snapshot(self.name)
+        table = table_at(snapshot.folder, name, contract)
+        if name == "documents":
+            parquet.check(*snapshot.documents_parts())
+        else:
+            parquet.check(snapshot.folder / f"{name}.parquet")
         return table
 
     @property
