@@ -53,8 +53,8 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
         One entry per file, sorted by system and snapshot.
 
     Raises:
-        UsageError: a path names no snapshot or several, leaves no name for the system, or two
-            files claim the same system and snapshot.
+        UsageError: a path names no snapshot or several, leaves no name for the system, a folder
+            has no run, or two files claim the same system and snapshot.
     """
     files = [file for path in paths for file in _files(path)]
     if not files:
@@ -92,7 +92,10 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     below = sorted(p for p in path.rglob("*") if p.is_file())
-    return [p for p in below if not any(map(_NO_RUN.fullmatch, p.relative_to(path).parts))]
+    found = [p for p in below if not any(map(_NO_RUN.fullmatch, p.relative_to(path).parts))]
+    if not found:
+        raise UsageError(f"{path}: expected run files in this folder, found none")
+    return found
 
 
 def _assign(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:

@@ -99,3 +99,14 @@ def test_a_submission_has_more_than_runs(tmp_path: Path) -> None:
         ("bm25", "2022-06"),
         ("bm25", "2022-07"),
     ]
+
+
+def test_a_folder_without_runs_is_not_passed_over(tmp_path: Path) -> None:
+    run = tmp_path / "2022-06.txt"
+    run.write_text("q 0 d 1 1 a\n")
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    (folder / "README.md").write_text("no run\n")
+    for paths in ([folder], [run, folder]):
+        with pytest.raises(UsageError, match=r"empty: expected run files in this folder"):
+            assign_runs(paths, SNAPSHOTS)
