@@ -1,4 +1,4 @@
-"""What names, versions and languages look like: the patterns, and what they are in words.
+"""What names, versions and languages look like: the patterns, what they are in words, as text.
 
 Names become folders, so that a pattern leaves nothing that leads out of one.
 """
@@ -24,6 +24,14 @@ IN_WORDS = {
 FRENCH, ENGLISH = "fr", "en"
 SOURCE_SUFFIX, ENGLISH_SUFFIX = "", "_en"
 """Of the columns of texts: as they were found, and as they were translated."""
+
+
+def written(name: str) -> str:
+    """The name of a file as text: bytes that are no UTF-8 by their numbers.
+
+    Python holds them as halves of characters, which no table takes.
+    """
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def suffixes_of(languages: Sequence[str]) -> dict[str, str]:

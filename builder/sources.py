@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from builder.names import written
+
 
 @dataclass(frozen=True)
 class Source:
@@ -10,11 +12,15 @@ class Source:
 
     Args:
         path: Where it lies.
-        name: How rejects and messages call it: the path as the definition writes it.
+        name: How rejects and messages call it: the path as the definition writes it, with bytes
+            that are no UTF-8 by their numbers.
     """
 
     path: Path
     name: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", written(self.name))
 
 
 @dataclass(frozen=True)

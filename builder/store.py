@@ -21,6 +21,7 @@ from typing import IO, Any
 import pyarrow.parquet as pq
 
 from builder.errors import ContractError, DataError
+from builder.names import written
 from builder.tables import Table, arrow_schema, table_at
 from schemas import Contract
 
@@ -187,7 +188,7 @@ class Store:
         known = self._known_hashes()
         stat = path.stat()
         state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
-        name = str(path.resolve())
+        name = written(str(path.resolve()))
         if name not in known or known[name][0] != state:
             known[name] = [state, sha256(path)]
             if self.work.is_dir():

@@ -27,7 +27,7 @@ from builder.cli import (
 )
 from builder.cli.arguments import spread
 from builder.cli.help import Verbs
-from builder.cli.output import printable
+from builder.cli.output import printable, show_all
 from builder.disk import about
 from builder.errors import LongEvalError
 
@@ -101,6 +101,8 @@ def main(arguments: list[str] | None = None) -> None:
     stop = _Stop()
     try:
         stop.listen()
+        for stream in (sys.stdout, sys.stderr):
+            show_all(stream)
         app(args=spread(given), prog_name="longeval")
     except BaseException as error:
         if stop.signal:

@@ -1,8 +1,9 @@
 """How verbs print: aligned tables, one line a stage, nothing that a pipe would choke on."""
 
+import io
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -43,6 +44,12 @@ def printable(text: str, also: str = "") -> str:
         c if c in also or not unicodedata.category(c).startswith("C") else ascii(c)[1:-1]
         for c in text
     )
+
+
+def show_all(stream: TextIO) -> None:
+    """Let a stream show characters that its encoding lacks by their numbers; an error otherwise."""
+    if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        stream.reconfigure(errors="backslashreplace")
 
 
 def _is_number(value: object) -> bool:

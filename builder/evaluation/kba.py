@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from builder.evaluation.textlines import line_blocks, refuse_first
+from builder.names import written
 
 FEWEST_FIELDS, MOST_FIELDS = 6, 12
 HIGHEST_CONFIDENCE = 1000.0
@@ -103,7 +104,7 @@ def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:
 
 def system_name(path: Path) -> str:
     """Name of the system behind a run file: its name without extensions."""
-    name = path.name.removesuffix(".gz")
+    name = written(path.name).removesuffix(".gz")
     return Path(name).stem if Path(name).suffix in {".txt", ".tsv", ".run"} else name
 
 

@@ -26,6 +26,7 @@ from builder.evaluation.classification.scores import (
     weighted_f1,
 )
 from builder.evaluation.textlines import numbered_lines
+from builder.names import written
 
 HEADER = ["id", "label"]
 EQUAL_WEIGHTS = {"short": 0.5, "long": 0.5}
@@ -118,7 +119,7 @@ def read_predictions(path: Path) -> dict[str, str]:
 
 
 def _system(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).stem
+    return Path(written(path.name).removesuffix(".gz")).stem
 
 
 def _truth(collection: Path, split: str) -> dict[str, str]:
