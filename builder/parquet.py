@@ -15,6 +15,8 @@ import polars as pl
 
 from builder.errors import FormatError, UsageError
 
+MOST_ROWS = 2**22
+"""Rows that a file may have however small it is."""
 PATTERN = str.maketrans({sign: f"[{sign}]" for sign in "[*?"})
 
 
@@ -46,10 +48,14 @@ def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
 
     Raises:
         UsageError: it is not there.
-        FormatError: it is no Parquet file, or lacks a column.
+        FormatError: it is no Parquet file, lacks a column, or says that it has more rows than
+            `MOST_ROWS` and than bytes: rows of ours have ids, of which none takes less.
     """
     chosen = None if columns is None else list(columns)
     with _told(path, "a Parquet table" + (f" with {', '.join(chosen)}" if chosen else "")):
+        rows = int(scan(path).select(pl.len()).collect().item())
+        if rows > max(MOST_ROWS, path.stat().st_size):
+            raise FormatError(f"expected fewer rows in {path.stat().st_size} bytes: {rows}", path)
         return pl.read_parquet(path, columns=chosen, glob=False, hive_partitioning=False)
 
 

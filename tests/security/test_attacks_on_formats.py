@@ -16,6 +16,7 @@ from builder.clicks.sheets import write_sheet
 from builder.documents.addresses import read_address_list
 from builder.errors import FormatError, LongEvalError
 from builder.evaluation.qrels import read_qrels
+from builder.queries.texts import read_texts
 from builder.sources import Source
 from tests.security.tools import SCRIPT, at_most, read_crawl, read_log
 
@@ -63,6 +64,17 @@ def test_a_bomb_of_queries_in_a_parquet_log_stops(tmp_path: Path) -> None:
         ledger = read_log(tmp_path, data)
     assert ledger.rejected["decompression_bomb"] == 1
     assert ledger.rejected["query_too_long"] == ledger.rows_in - 1 < 1000
+
+
+def test_a_table_of_more_rows_than_bytes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "queries.parquet"
+    same = pl.select(query_id=pl.repeat("q", 2**22 + 1), text=pl.lit("eau"))
+    same.write_parquet(path)
+    assert path.stat().st_size < 2**20
+    with pytest.raises(FormatError, match="expected fewer rows"):
+        read_texts(path)
+    same.tail(-1).write_parquet(path)
+    assert read_texts(path).height == 2**22
 
 
 def test_a_bomb_in_a_response_stops(tmp_path: Path) -> None:
