@@ -76,6 +76,13 @@ def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
         ) from error
 
 
+def keep_apart(out: Path, *inputs: Path) -> None:
+    """Raise a `UsageError` where a result would be written over what it is made of."""
+    for given in inputs:
+        if out.exists() and given.exists() and out.samefile(given):
+            raise UsageError(f"{out}: a result cannot replace what it is made of; name another")
+
+
 def about(error: BaseException) -> LongEvalError | None:
     """What a person is told of an error that is not ours; None where it is a fault of ours."""
     return about_a_path(error) or about_a_table(error)

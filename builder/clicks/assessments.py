@@ -54,7 +54,10 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
 
     Raises:
         FormatError: a file is not one of judgements, or one assessor judged a pair twice.
+        UsageError: `out` does not end in .parquet.
     """
+    if out.suffix != ".parquet":
+        raise UsageError(f"--out: expected a name that ends in .parquet, found {out}")
     sources = [Source(path, str(path)) for path in files]
     judgements = read_assessments(sources)
     rows = sum(_rows(source) for source in sources)

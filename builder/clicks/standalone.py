@@ -23,6 +23,7 @@ from builder.clicks.log import AS_THEY_STAND, LogAccount, account_for_rejects, o
 from builder.clicks.models import Trained, Training, model_of
 from builder.clicks.priors import Priors
 from builder.clicks.statistics import ENGINE_SHARE, count_pairs, count_used
+from builder.disk import keep_apart
 from builder.errors import UsageError
 from builder.parameters import ClickParameters, LogParameters
 from builder.progress import Progress, Silent
@@ -88,12 +89,13 @@ def model_log(
         reading: How the log is read; see `read_as`.
 
     Raises:
-        UsageError: unknown model, no such file, or a log too large for the model.
+        UsageError: unknown model, no such file, a log too large for the model, or `out` is the log.
         FormatError: the log lacks what one must have, or cannot be read.
     """
     check_model(model)
     if out.suffix not in {".parquet", ".tsv"}:
         raise UsageError(f"--out: expected a name that ends in .parquet or .tsv, found {out}")
+    keep_apart(out, log)
     params = params or ClickParameters()
     with working(limits) as allowed, allowed.connect(ENGINE_SHARE) as connection:
         told = progress or Silent()

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from builder import parquet
+from builder.disk import keep_apart
 from builder.errors import FormatError, UsageError
 from builder.models import embedded_model, is_embedded
 from builder.parameters import TranslateParameters
@@ -91,13 +92,14 @@ def translate_file(
         kind: `text`, or `query` for one query on each line or row.
 
     Raises:
-        UsageError: no such file or column, or `out` is of another kind.
+        UsageError: no such file or column, `out` is of another kind, or is the file itself.
         FormatError: the file is not UTF-8 or not Parquet, or the model is none.
     """
     if not file.is_file():
         raise UsageError(f"{file}: no such file")
     if (file.suffix == ".parquet") != (out.suffix == ".parquet"):
         raise UsageError(f"--out: expected the kind of {file.name}, found {out.name}")
+    keep_apart(out, file)
     form = Form(kind)
     if file.suffix == ".parquet":
         return _translate_table(file, out, params, limits, column, form)
