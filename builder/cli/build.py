@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.options import Format, PlainFormat, Quiet, Threads, progress_bar
+from builder.cli.options import MOST_THREADS, Format, PlainFormat, Quiet, Threads, progress_bar
 from builder.cli.output import because, say_step, table, warn_step
 from builder.cli.shapes import build_shape, say_json, verified_shape
+from builder.errors import UsageError
 from builder.resources import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
@@ -70,26 +71,34 @@ def simulate(
         CrawlFormat, typer.Option(help="Format of the crawl.")
     ] = CrawlFormat.JSONL,
     log_format: Annotated[LogFormat, typer.Option(help="Format of logs.")] = LogFormat.JSONL,
-    threads: Annotated[int, typer.Option(min=1, help="Processes that write pages.")] = 1,
+    threads: Annotated[
+        int, typer.Option(min=1, max=MOST_THREADS, help="Processes that write pages.")
+    ] = 1,
     quiet: Quiet = False,
 ) -> None:
     """Write raw logs and crawls of a synthetic search engine, with their truth.
 
     Example: longeval simulate world --snapshots 3 --documents 10000 --queries 500
     """
+    from pydantic import ValidationError
+
     from builder.simulation import Simulation, simulate_over
     from builder.simulation import simulate as write_world
 
-    params = Simulation(
-        snapshots=snapshots,
-        documents=documents,
-        queries=queries,
-        impressions=impressions,
-        sentences=sentences,
-        seed=seed,
-        crawl_format=crawl_format.value,
-        log_format=log_format.value,
-    )
+    try:
+        params = Simulation(
+            snapshots=snapshots,
+            documents=documents,
+            queries=queries,
+            impressions=impressions,
+            sentences=sentences,
+            seed=seed,
+            crawl_format=crawl_format.value,
+            log_format=log_format.value,
+        )
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise UsageError(f"--{wrong['loc'][0]}: {wrong['msg']}, found {wrong['input']}") from None
     if over:
         simulate_over(folder, over, params)
     else:

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from builder.resources import Limits
 
 
+MOST = 2**31 - 1
+"""Rows to show or to keep: as many as any table has."""
+
+
+MOST_THREADS = 1024
+"""More than a machine has; engines break off where they cannot have as many."""
+
+
 class PlainFormat(StrEnum):
     """Text for people, JSON for machines."""
 
@@ -28,7 +36,10 @@ Definition = Annotated[
     Path | None,
     typer.Option(help="A TOML file that says how it is read."),
 ]
-Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads; default: all cores.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, max=MOST_THREADS, help="Worker threads; default: all cores."),
+]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.options import Format, PlainFormat
+from builder.cli.options import MOST, Format, PlainFormat
 from builder.cli.output import table
 from builder.disk import keep_apart
 from builder.numbers import score
@@ -41,7 +41,7 @@ def rank(
         ),
     ],
     stability: Annotated[Stability, typer.Option(help="Measure in the score.")] = Stability.CV,
-    top: Annotated[int, typer.Option(min=1, help="Topics to keep.")] = 50,
+    top: Annotated[int, typer.Option(min=1, max=MOST, help="Topics to keep.")] = 50,
     out: Annotated[
         Path | None, typer.Option(help="Write them as a topic table (TSV) for a definition.")
     ] = None,
@@ -73,7 +73,7 @@ def audit_topics(
     query_files: Annotated[
         list[Path], typer.Argument(metavar="QUERIES...", help="Query files, as in `queries audit`.")
     ],
-    examples: Annotated[int, typer.Option(min=0, help="Examples for each topic.")] = 10,
+    examples: Annotated[int, typer.Option(min=0, max=MOST, help="Examples for each topic.")] = 10,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Show what each matching policy takes for a topic, and where they differ.
@@ -100,7 +100,7 @@ def audit_topics(
 @queries.command("audit")
 def audit_queries(
     file: QueryFile,
-    examples: Annotated[int, typer.Option(min=0, help="Groups to show.")] = 10,
+    examples: Annotated[int, typer.Option(min=0, max=MOST, help="Groups to show.")] = 10,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Find the known faults of query files; personal data are counted, never shown.

@@ -45,7 +45,7 @@ def run(
         Kind, typer.Option(help="Text of sentences, or one query on each line.")
     ] = Kind.TEXT,
     compute_type: Annotated[str, typer.Option(help="CTranslate2 compute type.")] = "int8",
-    beam_size: Annotated[int, typer.Option(min=1, help="Beam width; 1 is greedy.")] = 1,
+    beam_size: Annotated[int, typer.Option(min=1, max=64, help="Beam width; 1 is greedy.")] = 1,
     quiet: Quiet = False,
 ) -> None:
     """Translate a file; the word `run` may be left out.

@@ -8,6 +8,7 @@ pairs whatever other queries or runs there are, and a larger share contains the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -38,6 +39,8 @@ class Stratum:
         return f"{self.first}-{self.last}"
 
 
+DEEPEST = 1_000_000
+"""Largest rank that may be pooled."""
 LONGEVAL_STRATA = (Stratum(1, 5, 1.0), Stratum(6, 10, 0.5), Stratum(11, 30, 0.25))
 
 
@@ -45,10 +48,10 @@ def depth(k: int) -> tuple[Stratum, ...]:
     """The strata of a depth-k pool: one, taken whole.
 
     Raises:
-        UsageError: k is not positive.
+        UsageError: k is not positive, or over `DEEPEST`.
     """
-    if k < 1:
-        raise UsageError(f"--depth: expected at least 1, found {k}")
+    if not 1 <= k <= DEEPEST:
+        raise UsageError(f"--depth: expected 1 to {DEEPEST}, found {k}")
     return (Stratum(1, k, 1.0),)
 
 
@@ -123,9 +126,10 @@ def draw_pool(
 def _check(runs: Sequence[Path], strata: Sequence[Stratum]) -> None:
     if not runs:
         raise UsageError("a pool needs at least one run")
-    ranks = [rank for s in strata for rank in range(s.first, s.last + 1)]
-    fits = all(1 <= s.first <= s.last and 0 < s.share <= 1 for s in strata)
-    if not ranks or not fits or len(set(ranks)) < len(ranks):
+    ranks = sorted((s.first, s.last) for s in strata)
+    apart = all(before[1] < after[0] for before, after in pairwise(ranks))
+    fits = all(1 <= s.first <= s.last <= DEEPEST and 0 < s.share <= 1 for s in strata)
+    if not ranks or not fits or not apart:
         raise UsageError(
             "strata: expected ranks from 1 that do not overlap and shares above 0 up to 1, found "
             + ", ".join(f"{s.name} at {s.share:g}" for s in strata)

@@ -80,7 +80,7 @@ def find_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
     systems = sorted({run.system for run in runs})
     if pivot in systems:
         return pivot
-    place = Path(pivot).resolve()
+    place = Path(pivot.replace("\0", "")).resolve()
     found = {r.system for r in runs if place in (r.path.resolve(), *r.path.resolve().parents)}
     if len(found) != 1:
         raise UsageError(

@@ -21,6 +21,8 @@ CALENDAR = {"hour": 3600, "day": 86_400, "week": 604_800, "month": None}
 MONDAY = 4 * 86_400
 """The first Monday after the unix epoch, 1970-01-05."""
 MOST_BATCHES = 1_000_000
+LONGEST = 10**10
+"""Seconds of a batch: some 300 years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +78,15 @@ def batch_seconds(granularity: str) -> int | None:
     """Length of a batch in seconds; null for `month`.
 
     Raises:
-        UsageError: neither a calendar unit nor a positive number of seconds.
+        UsageError: neither a calendar unit nor a number of seconds from 1 to `LONGEST`.
     """
     if granularity in CALENDAR:
         return CALENDAR[granularity]
-    if not (granularity.isascii() and granularity.isdecimal() and int(granularity) > 0):
+    is_number = granularity.isascii() and granularity.isdecimal() and len(granularity) < 20
+    if not (is_number and 0 < int(granularity) <= LONGEST):
         raise UsageError(
-            f"granularity: expected {', '.join(CALENDAR)} or a number of seconds, "
-            f"found {granularity!r}"
+            f"granularity: expected {', '.join(CALENDAR)} or a number of seconds up to {LONGEST}, "
+            f"found {granularity[:40]!r}"
         )
     return int(granularity)
 

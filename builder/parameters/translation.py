@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from builder.parameters.section import Positive, Section
+from builder.parameters.section import Section
 
 CTRANSLATE2 = "ctranslate2"
 Outcome = Literal["keep", "source", "drop"]
@@ -32,14 +32,14 @@ class TranslateParameters(Section):
     target_prefix: str | None = Field(
         default=None, description="First target piece of a multilingual model, such as eng_Latn"
     )
-    beam_size: Positive = Field(default=1, description="Beam width; 1 is greedy")
+    beam_size: int = Field(default=1, ge=1, le=64, description="Beam width; 1 is greedy")
     max_source_pieces: int = Field(
-        default=128, ge=8, description="Longer sentences are split at clause boundaries"
+        default=128, ge=8, le=4096, description="Longer sentences are split at clause boundaries"
     )
     max_target_pieces: int = Field(
-        default=256, ge=8, description="Longest output of a sentence or of a part of it"
+        default=256, ge=8, le=4096, description="Longest output of a sentence or of a part of it"
     )
-    batch_tokens: Positive = Field(default=2048, description="Source pieces in a batch")
+    batch_tokens: int = Field(default=2048, ge=1, le=2**20, description="Source pieces in a batch")
     batching: Literal["exact", "fast"] = Field(
         default="exact",
         description="exact: no sentence depends on its neighbours, also where that needs batches "

@@ -14,13 +14,15 @@ class Simulation(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(default="simulated", description="Name of the collection")
-    seed: int = Field(default=1, ge=0, description="Another seed, another world")
-    snapshots: Positive = Field(default=3, description="Consecutive months from 2022-06")
-    documents: Positive = Field(default=1500, description="Pages in the first index")
-    queries: Positive = Field(default=150, description="Distinct needs of users")
-    impressions: Positive = Field(default=15_000, description="Well-formed impressions a snapshot")
+    seed: int = Field(default=1, ge=0, lt=2**63, description="Another seed, another world")
+    snapshots: Positive = Field(default=3, le=1200, description="Consecutive months from 2022-06")
+    documents: Positive = Field(default=1500, le=10**9, description="Pages in the first index")
+    queries: Positive = Field(default=150, le=10**9, description="Distinct needs of users")
+    impressions: Positive = Field(
+        default=15_000, le=10**12, description="Well-formed impressions a snapshot"
+    )
     results_per_page: int = Field(default=10, ge=1, le=100, description="Results of an impression")
-    sentences: Positive = Field(default=12, description="Sentences of a page, about")
+    sentences: Positive = Field(default=12, le=10**5, description="Sentences of a page, about")
     crawl_format: Literal["jsonl", "qwant", "warc"] = Field(
         default="jsonl", description="Format of crawl files"
     )
