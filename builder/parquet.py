@@ -48,15 +48,24 @@ def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
 
     Raises:
         UsageError: it is not there.
-        FormatError: it is no Parquet file, lacks a column, or says that it has more rows than
-            `MOST_ROWS` and than bytes: rows of ours have ids, of which none takes less.
+        FormatError: it is no Parquet file, or lacks a column.
     """
     chosen = None if columns is None else list(columns)
     with _told(path, "a Parquet table" + (f" with {', '.join(chosen)}" if chosen else "")):
-        rows = int(scan(path).select(pl.len()).collect().item())
-        if rows > max(MOST_ROWS, path.stat().st_size):
-            raise FormatError(f"expected fewer rows in {path.stat().st_size} bytes: {rows}", path)
         return pl.read_parquet(path, columns=chosen, glob=False, hive_partitioning=False)
+
+
+def read_bounded(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """As `read`, of a file that somebody hands in.
+
+    Raises:
+        FormatError: also where it says that it has more rows than `MOST_ROWS` and than bytes: rows
+            have names or ids, of which few take less.
+    """
+    rows = int(checked(path).select(pl.len()).collect().item())
+    if rows > max(MOST_ROWS, path.stat().st_size):
+        raise FormatError(f"expected fewer rows in {path.stat().st_size} bytes: {rows}", path)
+    return read(path, columns)
 
 
 def taken(
@@ -74,19 +83,8 @@ def taken(
         FormatError: it is no Parquet file, lacks a column, or has values of other types.
     """
     with _told(path, f"{what} with {', '.join(wanted)}"):
-        found = read(path, list(wanted))
+        found = read_bounded(path, list(wanted))
         return found.select(pl.col(name).cast(kind) for name, kind in wanted.items())
-
-
-@contextmanager
-def _told(path: Path, expected: str) -> Iterator[None]:
-    if not path.is_file():
-        raise UsageError(f"{path}: expected a readable file, found none")
-    try:
-        yield
-    except (pl.exceptions.PolarsError, OSError) as error:
-        told = str(error).partition("\n")[0]
-        raise FormatError(f"expected {expected}: {told}", path) from error
 
 
 def rows(
@@ -106,3 +104,14 @@ def rows(
 def inside(folder: Path) -> list[Path]:
     """The files of a folder, by name."""
     return sorted(folder.glob("*.parquet"))
+
+
+@contextmanager
+def _told(path: Path, expected: str) -> Iterator[None]:
+    if not path.is_file():
+        raise UsageError(f"{path}: expected a readable file, found none")
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        told = str(error).partition("\n")[0]
+        raise FormatError(f"expected {expected}: {told}", path) from error

@@ -113,7 +113,7 @@ def _judgements(source: Source) -> pl.DataFrame:
 
 def _of_parquet(source: Source) -> pl.DataFrame:
     try:
-        frame = parquet.read(source.path).select(COLUMNS).cast(Judgements.dtypes())  # type: ignore[arg-type]
+        frame = parquet.read_bounded(source.path).select(COLUMNS).cast(Judgements.dtypes())  # type: ignore[arg-type]
         return Judgements.validate(frame, cast=True).select(COLUMNS)
     except pl.exceptions.PolarsError as error:
         raise FormatError(f"expected a table of judgements: {error}", source.name) from None

@@ -53,7 +53,7 @@ def read_counts(path: Path) -> pl.DataFrame:
     """
     suffix = Path(path.name.removesuffix(".gz").removesuffix(".zst")).suffix
     if suffix == ".parquet":
-        frame = parquet.read(path).with_row_index("line", 1)
+        frame = parquet.read_bounded(path).with_row_index("line", 1)
     elif suffix in SEPARATORS:
         frame = _cells(path, SEPARATORS[suffix])
     else:
