@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 MOST = 2**31 - 1
 """Rows to show or to keep: as many as any table has."""
-
-
 MOST_THREADS = 1024
 """More than a machine has; engines break off where they cannot have as many."""
 
