@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.options import MOST_THREADS, Format, PlainFormat, Quiet, Threads, progress_bar
+from builder.cli.options import (
+    MOST_THREADS,
+    Format,
+    PlainFormat,
+    Quiet,
+    Threads,
+    from_options,
+    progress_bar,
+)
 from builder.cli.output import because, say_step, table, warn_step
 from builder.cli.shapes import build_shape, say_json, verified_shape
-from builder.errors import UsageError
 from builder.resources import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
@@ -80,25 +87,20 @@ def simulate(
 
     Example: longeval simulate world --snapshots 3 --documents 10000 --queries 500
     """
-    from pydantic import ValidationError
-
     from builder.simulation import Simulation, simulate_over
     from builder.simulation import simulate as write_world
 
-    try:
-        params = Simulation(
-            snapshots=snapshots,
-            documents=documents,
-            queries=queries,
-            impressions=impressions,
-            sentences=sentences,
-            seed=seed,
-            crawl_format=crawl_format.value,
-            log_format=log_format.value,
-        )
-    except ValidationError as error:
-        wrong = error.errors()[0]
-        raise UsageError(f"--{wrong['loc'][0]}: {wrong['msg']}, found {wrong['input']}") from None
+    params = from_options(
+        Simulation,
+        snapshots=snapshots,
+        documents=documents,
+        queries=queries,
+        impressions=impressions,
+        sentences=sentences,
+        seed=seed,
+        crawl_format=crawl_format.value,
+        log_format=log_format.value,
+    )
     if over:
         simulate_over(folder, over, params)
     else:

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from builder.cli.arguments import DefaultGroup
-from builder.cli.options import Definition, Format, Memory, PlainFormat, Quiet, working_limits
+from builder.cli.options import (
+    Definition,
+    Format,
+    Memory,
+    PlainFormat,
+    Quiet,
+    from_options,
+    working_limits,
+)
 from builder.cli.output import table
-from builder.errors import UsageError
 
 if TYPE_CHECKING:
     from builder.clicks import Comparison
@@ -234,13 +241,6 @@ def _reading(definition: Path | None) -> "LogParameters":
 
 
 def _parameters(**values: StrEnum | float) -> "ClickParameters":
-    from pydantic import ValidationError
-
     from builder.parameters import ClickParameters
 
-    try:
-        return ClickParameters.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        option = "--" + str(first["loc"][0]).replace("_", "-")
-        raise UsageError(f"{option}: {first['msg']}, found {first['input']}") from None
+    return from_options(ClickParameters, **values)

@@ -5,15 +5,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from builder.errors import UsageError
+
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from builder.progress import Progress
     from builder.resources import Limits
 
 
+Values = TypeVar("Values", bound="BaseModel")
 MOST = 2**31 - 1
 """Rows to show or to keep: as many as any table has."""
 MOST_THREADS = 1024
@@ -38,6 +43,22 @@ Threads = Annotated[
     int | None,
     typer.Option(min=1, max=MOST_THREADS, help="Worker threads; default: all cores."),
 ]
+
+
+def from_options(kind: type[Values], **given: object) -> Values:
+    """Parameters of the options that a person gave.
+
+    Raises:
+        UsageError: one is out of its bounds; says which option it is.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = "--" + str(first["loc"][0]).replace("_", "-")
+        raise UsageError(f"{option}: {first['msg']}, found {first['input']}") from None
 
 
 @contextmanager

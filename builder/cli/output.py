@@ -47,7 +47,7 @@ def printable(text: str, also: str = "") -> str:
 
 
 def show_all(stream: TextIO) -> None:
-    """Let a stream show characters that its encoding lacks by their numbers; an error otherwise."""
+    """Let a stream show characters that its encoding lacks by their numbers, not end at them."""
     if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
         stream.reconfigure(errors="backslashreplace")
 

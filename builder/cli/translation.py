@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from builder.cli.arguments import DefaultGroup
-from builder.cli.options import Format, PlainFormat, Quiet, working_limits
+from builder.cli.options import Format, PlainFormat, Quiet, from_options, working_limits
 from builder.cli.output import table
 from builder.cli.shapes import say_json
 
@@ -45,7 +45,7 @@ def run(
         Kind, typer.Option(help="Text of sentences, or one query on each line.")
     ] = Kind.TEXT,
     compute_type: Annotated[str, typer.Option(help="CTranslate2 compute type.")] = "int8",
-    beam_size: Annotated[int, typer.Option(min=1, max=64, help="Beam width; 1 is greedy.")] = 1,
+    beam_size: Annotated[int, typer.Option(min=1, help="Beam width; 1 is greedy.")] = 1,
     quiet: Quiet = False,
 ) -> None:
     """Translate a file; the word `run` may be left out.
@@ -55,7 +55,9 @@ def run(
     from builder.parameters import TranslateParameters
     from builder.translation import translate_file
 
-    params = TranslateParameters(model=model, compute_type=compute_type, beam_size=beam_size)
+    params = from_options(
+        TranslateParameters, model=model, compute_type=compute_type, beam_size=beam_size
+    )
     with working_limits("4GiB") as limits:
         found = translate_file(file, out, params, limits, column=column, kind=kind.value)
     if quiet:

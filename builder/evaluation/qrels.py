@@ -40,16 +40,12 @@ def read_qrels(
         if splits is not None:
             raise UsageError(f"{path}: splits are known for a snapshot's qrels.parquet only")
         return parse(read_bounded(path, max_bytes), QRELS, path).sort("query_id", "doc_id")
-    qrels = check_qrels(_columns(path, list(SCHEMA)), str(path))
+    qrels = check_qrels(parquet.read(path, list(SCHEMA)), str(path))
     if splits is None:
         return qrels
-    queries = _columns(path.with_name("queries.parquet"), ["query_id", "split"])
+    queries = parquet.read(path.with_name("queries.parquet"), ["query_id", "split"])
     kept = queries.filter(pl.col("split").is_in(list(splits)))
     return qrels.join(kept.select("query_id"), on="query_id", how="semi", maintain_order="left")
-
-
-def _columns(path: Path, names: list[str]) -> pl.DataFrame:
-    return parquet.read(path, columns=names)
 
 
 def check_qrels(qrels: pl.DataFrame, where: str) -> pl.DataFrame:

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from builder import parquet
 from builder.errors import DataError, FormatError, UsageError
-from builder.trec.bounded import read_bounded
+from builder.sources import Source
+from builder.trec.bounded import read_text
 
 Stability = Literal["cv", "evenness", "floor", "volatility", "trend"]
 STABILITIES: tuple[Stability, ...] = ("cv", "evenness", "floor", "volatility", "trend")
@@ -37,8 +38,6 @@ COLUMNS = {"label": pl.String, "month": pl.String, "count": pl.Float64}
 SEPARATORS = {".tsv": "\t", ".csv": ","}
 MOST = 1e15
 """Largest count, whose sums are still exact."""
-MAX_BYTES = 2**30
-"""Largest table of text, decompressed."""
 
 
 def read_counts(path: Path) -> pl.DataFrame:
@@ -83,7 +82,7 @@ def read_counts(path: Path) -> pl.DataFrame:
 
 def _cells(path: Path, separator: str) -> pl.DataFrame:
     """The cells of a table of text, and on which line each row ends."""
-    lines = io.StringIO(_text(path), newline="")
+    lines = io.StringIO(read_text(Source(path, str(path))), newline="")
     reader = csv.reader(lines, delimiter=separator, strict=True)
     rows = []
     try:
@@ -101,13 +100,6 @@ def _cells(path: Path, separator: str) -> pl.DataFrame:
         raise FormatError(f"expected columns of different names, found {names}", path, 1)
     schema = {"line": pl.Int64, **dict.fromkeys(names, pl.String)}
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_bounded(path, MAX_BYTES).decode()
-    except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text, plain or compressed: {error}", path) from None
 
 
 def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFrame:

@@ -11,10 +11,9 @@ import polars as pl
 
 from builder import parquet
 from builder.errors import FormatError
-from builder.trec.bounded import read_bounded
+from builder.sources import Source
+from builder.trec.bounded import read_text
 
-MAX_BYTES = 2**30
-"""Largest query file, decompressed."""
 SCHEMA = {"id": pl.String, "text": pl.String, "count": pl.UInt32}
 
 
@@ -30,10 +29,7 @@ def read_texts(path: Path) -> pl.DataFrame:
     """
     if path.suffix == ".parquet":
         return _of_table(path)
-    try:
-        text = read_bounded(path, MAX_BYTES).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text, plain or compressed: {error}", path) from None
+    text = read_text(Source(path, str(path)))
     rows = [line.split("\t") for line in text.removesuffix("\n").split("\n")]
     wrong = next((number for number, row in enumerate(rows, 1) if len(row) != 2), None)
     if wrong is not None:

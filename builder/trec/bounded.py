@@ -47,10 +47,8 @@ def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     return data.removeprefix(BYTE_ORDER_MARK)
 
 
-def read_text_lines(source: Source, max_bytes: int = MAX_TEXT) -> list[str]:
-    """The lines of a list or table that people hand in, plain or compressed, without their ends.
-
-    A line ends with LF, CR or both, and with nothing else that Unicode calls a separator of lines.
+def read_text(source: Source, max_bytes: int = MAX_TEXT) -> str:
+    """The text of a list or table that people hand in, plain or compressed.
 
     Args:
         source: A file in UTF-8.
@@ -61,9 +59,19 @@ def read_text_lines(source: Source, max_bytes: int = MAX_TEXT) -> list[str]:
         FormatError: it is not UTF-8, damaged, or larger than `max_bytes`.
     """
     try:
-        text = read_bounded(source.path, max_bytes).decode()
+        return read_bounded(source.path, max_bytes).decode()
     except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text: {error}", source.name) from None
+        raise FormatError(
+            f"expected UTF-8 text, plain or compressed: {error}", source.name
+        ) from None
+
+
+def read_text_lines(source: Source, max_bytes: int = MAX_TEXT) -> list[str]:
+    """The lines of `read_text`, without their ends.
+
+    A line ends with LF, CR or both, and with nothing else that Unicode calls a separator of lines.
+    """
+    text = read_text(source, max_bytes)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
