@@ -11,17 +11,16 @@ from functools import partial
 from pathlib import Path
 
 from builder.executors import in_order
-from builder.ingest.conduct import Conduct, Staging
+from builder.ingest.conduct import Conduct
 from builder.ingest.dictionary import Dictionary
 from builder.ingest.impressions import read_impressions
 from builder.ingest.keying import key_records, prepare
+from builder.ingest.staging import Staging
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import LogParameters
 from builder.progress import Progress
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import TableWriter
-from schemas import Impressions
 
 SECRET_BYTES = 2**20
 
@@ -73,12 +72,8 @@ def ingest_log(
         conduct = Conduct(staging, params, limits)
         for reason, place, record in conduct.left_out:
             rejects.add(reason, file=files[place].name, line=record)
-        path = out / "impressions.parquet"
-        with TableWriter(path, Impressions, has_dictionaries=False) as table:
-            for batch in conduct.kept():
-                table.write(batch)
+        ledger.rows_out = staging.write(out / "impressions", conduct.numbers, limits.threads)
         written.result()
-    ledger.rows_out = table.rows
     return ledger
 
 

@@ -34,7 +34,7 @@ from builder.parameters import ClickParameters, LogParameters
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.sources import Interval, Source
-from builder.tables import Table
+from builder.tables import Table, table_at
 from schemas import Candidates, Impressions
 from tests.bench.click_log import write_log
 from tests.bench.coded_log import write_impressions
@@ -149,15 +149,15 @@ def _stage(folder: Path, log: Path, impressions: int) -> dict[str, object]:
             limits=limits,
             progress=Silent(),
         )
-        coded, chosen = keys / "impressions.parquet", keys / "candidates.parquet"
-        connection.execute(
-            f"COPY (SELECT DISTINCT query FROM '{coded}' ORDER BY query) TO '{chosen}'"
-        )
-        scan = _best(lambda: connection.execute(MAXIMUM, [str(coded)]).fetchall())
+        coded, chosen = table_at(keys, "impressions", Impressions), keys / "candidates.parquet"
+        paths = list(map(str, coded.paths))
+        connection.read_parquet(paths).create_view("coded")
+        connection.execute(f"COPY (SELECT DISTINCT query FROM coded ORDER BY query) TO '{chosen}'")
+        scan = _best(lambda: connection.execute(MAXIMUM, [paths]).fetchall())
     seconds = _best(
         lambda: estimate(
             keys,
-            impressions=Table((coded,), Impressions),
+            impressions=coded,
             candidates=Table((chosen,), Candidates),
             params=ClickParameters(prior="beta"),
             limits=limits,

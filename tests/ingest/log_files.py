@@ -37,7 +37,7 @@ def ingest(folder: Path, files: dict[str, bytes], **params: Any) -> tuple[Ledger
     )
     ledger.check("log")
     assert pl.read_parquet(out / "rejects.parquet")["rows"].sum() == sum(ledger.rejected.values())
-    return ledger, pl.read_parquet(out / "impressions.parquet")
+    return ledger, pl.read_parquet(out / "impressions")
 
 
 def seen(impressions: pl.DataFrame) -> Rows:

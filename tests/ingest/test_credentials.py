@@ -50,7 +50,7 @@ def test_a_log_keeps_no_password(tmp_path: Path) -> None:
     path.write_text(row.format(1, SIGNED) + row.format(2, PLAIN))
     out = _ingest(ingest_log, tmp_path, path, LogParameters())
     assert pl.read_parquet(out / "log_urls.parquet")["url"].to_list() == [PLAIN]
-    shown = pl.read_parquet(out / "impressions.parquet")["results"].to_list()
+    shown = pl.read_parquet(out / "impressions")["results"].to_list()
     assert shown == [[key64(PLAIN)], [key64(PLAIN)]]
 
 

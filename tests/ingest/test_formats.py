@@ -329,7 +329,7 @@ def test_parquet_logs_are_read_like_json_lines(tmp_path: Path) -> None:
         )
         ledger.check("log")
         assert (ledger.rows_in, ledger.rows_out) == (500, 500)
-        tables[kind] = pl.read_parquet(out / "impressions.parquet").drop("user")
+        tables[kind] = pl.read_parquet(out / "impressions").drop("user")
     assert tables["jsonl"].equals(tables["parquet"])
 
 

@@ -54,7 +54,7 @@ def ingest(folder: Path, *lines: object, packed: bool = False) -> tuple[Ledger, 
 
 def test_an_impression_in_keys(tmp_path: Path) -> None:
     _, out = ingest(tmp_path, GOOD, packed=True)
-    (row,) = pl.read_parquet(out / "impressions.parquet").iter_rows(named=True)
+    (row,) = pl.read_parquet(out / "impressions").iter_rows(named=True)
     assert row == {
         "impression": 0,
         "user": row["user"],
@@ -138,7 +138,7 @@ def test_what_is_accepted(tmp_path: Path) -> None:
         {k: v for k, v in GOOD.items() if k not in ("user", "clicks")},
     )
     assert ledger.rejected == {}
-    table = pl.read_parquet(out / "impressions.parquet")
+    table = pl.read_parquet(out / "impressions")
     assert table["clicks"].to_list() == [[2, 1]] * 4 + [[]]
     assert table["user"].is_null().to_list() == [False, True, False, False, True]
 
@@ -150,7 +150,7 @@ def test_forms_of_one_query_and_addresses_of_one_page(tmp_path: Path) -> None:
         "results": ["https://A.example:443/1?utm_source=x#top", "https://a.example/2"],
     }
     _, out = ingest(tmp_path, GOOD, other)
-    table = pl.read_parquet(out / "impressions.parquet")
+    table = pl.read_parquet(out / "impressions")
     assert table["query"].n_unique() == 1
     assert table["surface"].n_unique() == 2
     assert table["results"].n_unique() == 1
@@ -166,7 +166,7 @@ def test_forgetting_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     _, first = ingest(tmp_path / "a", *lines)
     monkeypatch.setattr(dictionary_module, "MOST_REMEMBERED", 0)
     _, second = ingest(tmp_path / "b", *lines)
-    for name in ("impressions", "log_queries", "log_urls"):
+    for name in ("impressions/part-00000", "log_queries", "log_urls"):
         assert (first / f"{name}.parquet").read_bytes() == (second / f"{name}.parquet").read_bytes()
 
 
@@ -189,6 +189,6 @@ def test_no_user_query_or_time_in_impressions(tmp_path: Path) -> None:
     _, out = ingest(tmp_path, {**GOOD, "user": "ada-lovelace-1815"})
     for path in out.glob("*.parquet"):
         assert b"ada-lovelace" not in path.read_bytes()
-    table = pl.read_parquet(out / "impressions.parquet")
+    table = pl.read_parquet(out / "impressions")
     assert "time" not in table.columns
     assert not any(dtype == pl.String for dtype in table.dtypes)

@@ -213,5 +213,5 @@ def test_pseudonyms_of_one_person_differ_between_logs(tmp_path: Path) -> None:
         folder.mkdir()
         line = f'{{"time": 5, "user": "ann", "query": "{query}", "results": ["https://a.fr/"]}}\n'
         read_log(folder, line.encode())
-        users.append(pl.read_parquet(folder / "out/impressions.parquet")["user"][0])
+        users.append(pl.read_parquet(folder / "out/impressions")["user"][0])
     assert users[0] != users[1]
