@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from builder.executors import in_order
 from builder.ingest.keying import KEYED
-from builder.sorting import Keys
+from builder.sorting import Flags, Keys
 from builder.tables import ROWS_PER_GROUP, TableWriter, arrow_schema
 from schemas import Impressions
 
@@ -122,7 +122,7 @@ def _spans(count: int, left_out: Keys) -> list[Span]:
     return list(pairwise([0, *starts.tolist(), count]))
 
 
-def _among(numbers: Keys, some: Keys) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _among(numbers: Keys, some: Keys) -> Flags:
     """Which numbers are among some, which are in ascending order."""
     if not len(some):
         return np.zeros(len(numbers), dtype=np.bool_)
