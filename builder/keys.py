@@ -45,10 +45,10 @@ def fold(text: pl.Expr) -> pl.Expr:
     NFKD, lower-cased, `ACCENTS` dropped, ligatures spelt out, every run of characters that are
     neither letters nor numbers nor their marks becomes one space. Idempotent.
     """
-    folded = text.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
-    folded = folded.str.replace_all(_ACCENTS, "")
-    folded = folded.str.replace_many(list(LIGATURES), list(LIGATURES.values()))
-    return runs_as_spaces(folded, r"[^\p{L}\p{N}\p{M}]").str.strip_chars(" ")
+    plain = text.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
+    plain = plain.str.replace_all(_ACCENTS, "")
+    plain = plain.str.replace_many(list(LIGATURES), list(LIGATURES.values()))
+    return runs_as_spaces(plain, r"[^\p{L}\p{N}\p{M}]").str.strip_chars(" ")
 
 
 def runs_as_spaces(text: pl.Expr, characters: str) -> pl.Expr:
@@ -70,12 +70,12 @@ def without_accents(text: str) -> str:
 
 def fold_texts(texts: Iterable[str]) -> list[str]:
     """Fold texts one by one; see `fold`."""
-    return (
-        pl.Series("text", list(texts), dtype=pl.String)
-        .to_frame()
-        .select(fold(pl.col("text")))["text"]
-        .to_list()
-    )
+    return folded(pl.Series(list(texts), dtype=pl.String)).to_list()
+
+
+def folded(texts: pl.Series) -> pl.Series:
+    """Fold each text of a column; see `fold`."""
+    return texts.to_frame("text").select(fold(pl.col("text")))["text"]
 
 
 def key64(text: str) -> int:

@@ -17,7 +17,8 @@ def replaced(values: pl.Series, where: pl.Series, others: pl.Series) -> pl.Serie
     Raises:
         ValueError: they are not as many.
     """
-    where = where.fill_null(value=False)
+    if where.null_count():
+        where = where.fill_null(value=False)
     if where.sum() != len(others):
         raise ValueError(f"{where.sum()} places, {len(others)} values")
     if others.is_empty():

@@ -169,6 +169,8 @@ class Store:
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
+        for folder in filter(Path.is_dir, partial.rglob("*")):
+            folder.chmod(0o700)
         final = home / identity
         if final.exists():
             shutil.rmtree(final)

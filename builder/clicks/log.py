@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 
 from builder import parquet
 from builder.errors import DataError, FormatError, UsageError
-from builder.ingest.columns import LOGGED, Records, is_text
+from builder.ingest.columns import LOGGED, Records
 from builder.ingest.impressions import detect_format, read_impressions
+from builder.ingest.lists import is_text
 from builder.ingest.parquet_bounds import is_list
 from builder.parameters import LogParameters
 from builder.progress import Progress
@@ -224,5 +225,6 @@ def _decode(
 def _pages(records: Records) -> pa.Table:
     """The pages among some records, in their order."""
     plain = PAGES.append(LOGGED.field("record"))
-    table = pa.Table.from_batches(records.impressions, LOGGED).select(plain.names).cast(plain)
+    batches = [batch.select(plain.names).cast(plain) for batch in records.impressions]
+    table = pa.Table.from_batches(batches, plain)
     return table.sort_by("record").select(PAGES.names)

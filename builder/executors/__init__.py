@@ -14,6 +14,7 @@ from builder.executors.base import ATTEMPTS, Executor, Item, Local, Result, Task
 from builder.executors.cluster import Ray
 from builder.executors.ordered import Beside, in_order
 from builder.executors.processes import Processes
+from builder.executors.turns import in_turn
 
 if TYPE_CHECKING:
     from builder.resources import Limits
@@ -28,6 +29,7 @@ __all__ = [
     "alone",
     "executor_of",
     "in_order",
+    "in_turn",
     "map_buckets",
     "map_pieces",
 ]

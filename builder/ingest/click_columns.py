@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.columns import Mask, Rows, lengths, lists_of, parents
 from builder.ingest.fields import are_own
+from builder.ingest.lists import Mask, Rows, lengths, lists_of, parents
 from builder.ingest.times import unix_seconds
 from builder.parameters import TimeParameters
 

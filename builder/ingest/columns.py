@@ -9,18 +9,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from builder.ingest.doubtful import are_plain_lines
 from builder.ingest.impression import Impression, clean_query
+from builder.ingest.lists import (
+    Mask,
+    Rows,
+    lengths,
+    lists_of,
+    parents,
+    text_lengths,
+    without_nulls,
+)
+from builder.ingest.paged import Paged
 from builder.ingest.rejects import RejectError
 from builder.ingest.times import unix_seconds
 from builder.parameters import LogParameters
+from builder.replacing import replaced
 from builder.sources import Interval
-
-Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 LOGGED = pa.schema(
@@ -41,15 +51,19 @@ class Records:
     """Some records of a file.
 
     Args:
-        impressions: Those that are impressions, as `LOGGED`; in each batch in their order.
+        impressions: Those that are impressions, as `LOGGED`, though results may be plain strings;
+            in each batch in their order.
         rejects: Those that are none: 1-based number and reason.
+        paged: Further impressions, whose results are told by their text (see `paged`).
     """
 
     impressions: list[pa.RecordBatch] = field(default_factory=list)
     rejects: list[tuple[int, str]] = field(default_factory=list)
+    paged: list[Paged] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return sum(map(len, self.impressions)) + len(self.rejects)
+        held = (*self.impressions, *(paged.batch for paged in self.paged))
+        return sum(map(len, held)) + len(self.rejects)
 
 
 def as_batch(impressions: Sequence[tuple[int, Impression]]) -> pa.RecordBatch:
@@ -78,6 +92,7 @@ def examine(
     numbers: NDArray[np.uint64],
     interval: Interval | None,
     params: LogParameters,
+    shown: Rows | None = None,
 ) -> tuple[Records, Rows]:
     """Plain impressions and plain rejects of a batch, and the places of all other rows.
 
@@ -88,16 +103,22 @@ def examine(
         numbers: Number of the record of each row.
         interval: Where times must lie; None: they are not looked at, and are 0.
         params: `[log]`.
+        shown: How many results each row has, where `results` are numbers of pages; 0 where they
+            must be looked at.
     """
     times, dated, inside = _times(columns["time"], interval, params)
     queries, worded = _queries(columns["query"], params)
-    sure = dated & inside & worded & _sure_lists(columns, params)
+    results = columns["results"]
+    if shown is None:
+        results = without_nulls(results)
+        shown = shown_in(results)
+    sure = dated & inside & worded & _sure_clicks(columns["clicks"], shown, params)
     arrays = {
         "record": pa.array(numbers),
         "time": pa.array(times),
         "user": columns["user"].dictionary_encode(),
         "query": queries,
-        "results": _encoded(columns["results"]),
+        "results": results,
         "clicks": columns["clicks"],
     }
     batch = pa.record_batch(arrays)
@@ -124,17 +145,25 @@ def _times(
 def _kept(batch: pa.RecordBatch, sure: Mask) -> pa.RecordBatch:
     """The rows that are sure, without null lists."""
     kept = batch if sure.all() else batch.filter(pa.array(sure))
-    ranks = lists_of(lengths(kept["clicks"]), pc.list_flatten(kept["clicks"]).cast(pa.uint16()))
-    return pa.record_batch([*kept.columns[:-1], ranks], schema=LOGGED)
+    ranks = without_nulls(kept["clicks"]).cast(LOGGED.field("clicks").type)
+    return pa.record_batch([*kept.columns[:-1], ranks], names=LOGGED.names)
 
 
 def _queries(queries: pa.Array, params: LogParameters) -> tuple[pa.Array, Mask]:
     """Texts of queries, trimmed, and where there is no doubt about them."""
     encoded = queries.dictionary_encode()
-    texts = [_text(text, params) for text in encoded.dictionary.to_pylist()]
-    trimmed = pa.DictionaryArray.from_arrays(encoded.indices, pa.array(texts, pa.string()))
+    texts = _clean(pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String), params)
+    known = pa.array(texts.to_arrow()).cast(pa.string())
+    trimmed = pa.DictionaryArray.from_arrays(encoded.indices, known)
     places = encoded.indices.fill_null(len(texts)).to_numpy()
-    return trimmed, np.array([text is not None for text in (*texts, None)])[places]
+    return trimmed, np.append(texts.is_not_null().to_numpy(), values=False)[places]
+
+
+def _clean(texts: pl.Series, params: LogParameters) -> pl.Series:
+    """Texts of queries, trimmed; null where there is a doubt about one."""
+    plain = pl.Series(are_plain_lines(texts)) & (texts.str.len_chars() <= params.max_query_chars)
+    others = [_text(text, params) for text in texts.filter(~plain).to_list()]
+    return replaced(texts, ~plain, pl.Series(others, dtype=pl.String))
 
 
 def _text(query: str, params: LogParameters) -> str | None:
@@ -144,58 +173,18 @@ def _text(query: str, params: LogParameters) -> str | None:
         return None
 
 
-def _sure_lists(columns: pa.RecordBatch, params: LogParameters) -> Mask:
-    """Whether results are all there, and clicks are on them."""
-    shown = lengths(columns["results"])
+def shown_in(results: pa.ListArray) -> Rows:
+    """How many results each row has; 0 where one of them is absent."""
+    shown = lengths(results)
+    absent = text_lengths(pc.list_flatten(results)) == 0
+    shown[parents(results)[absent]] = 0
+    return shown
+
+
+def _sure_clicks(clicks: pa.Array, shown: Rows, params: LogParameters) -> Mask:
+    """Whether there are as many results as there may be, and clicks are on them."""
     sure = (shown >= 1) & (shown <= params.max_results)
-    urls = pc.list_flatten(columns["results"])
-    absent = text_lengths(urls) == 0
-    if absent.any():
-        sure[parents(columns["results"])[absent]] = False
-    ranks = pc.list_flatten(columns["clicks"]).fill_null(0).to_numpy()
-    rows = parents(columns["clicks"])
+    ranks = pc.list_flatten(clicks).fill_null(0).to_numpy()
+    rows = parents(clicks)
     sure[rows[(ranks < 1) | (ranks > shown[rows])]] = False
     return sure
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether values are texts of any width."""
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(test(kind) for test in kinds)
-
-
-def text_lengths(texts: pa.Array) -> NDArray[np.int64]:
-    """Bytes of each text; 0 where there is none."""
-    if not pa.types.is_dictionary(texts.type):
-        return np.asarray(pc.binary_length(texts).fill_null(0).to_numpy(), dtype=np.int64)
-    lengths = np.append(pc.binary_length(texts.dictionary).fill_null(0).to_numpy(), 0)
-    places = texts.indices.fill_null(len(lengths) - 1).to_numpy()
-    return np.asarray(lengths[places], dtype=np.int64)
-
-
-def compacted(texts: pa.DictionaryArray) -> pa.DictionaryArray:
-    """The same texts, with a dictionary of those that occur."""
-    occurs = np.zeros(len(texts.dictionary) + 1, dtype=bool)
-    occurs[texts.indices.fill_null(len(texts.dictionary)).to_numpy()] = True
-    if occurs[:-1].all() and texts.type.index_type == pa.int32():
-        return texts
-    numbers = pa.array((np.cumsum(occurs) - 1).astype(np.int32))
-    known = texts.dictionary.filter(pa.array(occurs[:-1]))
-    return pa.DictionaryArray.from_arrays(numbers.take(texts.indices), known)
-
-
-def parents(lists: pa.Array) -> Rows:
-    """The row of each item."""
-    return np.repeat(np.arange(len(lists)), lengths(lists))
-
-
-def lengths(lists: pa.Array) -> Rows:
-    """The number of items of each row; 0 where there is no list."""
-    return np.asarray(lists.value_lengths().fill_null(0), dtype=np.int64)
-
-
-def lists_of(sizes: Rows, items: pa.Array) -> pa.Array:
-    """Lists of these sizes, of items that follow each other."""
-    offsets = np.zeros(len(sizes) + 1, dtype=np.int32)
-    np.cumsum(sizes, out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), items)

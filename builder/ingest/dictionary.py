@@ -18,10 +18,19 @@ import pyarrow.parquet as pq
 from builder import parquet
 from builder.errors import DataError
 from builder.ingest.ids import addresses_of
-from builder.ingest.seen import Fingerprints, Halves, Seen, md5_keys, pseudonyms
+from builder.ingest.known_pages import KnownPages
+from builder.ingest.seen import (
+    Fingerprints,
+    Halves,
+    Places,
+    Seen,
+    distinct_of,
+    md5_keys,
+    pseudonyms,
+)
 from builder.ingest.shown_addresses import ShownAddresses
 from builder.ingest.texts import url_keys, without_credentials
-from builder.keys import fold_texts, key64
+from builder.keys import folded
 from builder.resources import Limits
 from builder.sorting import Flags, Keys
 from builder.tables import write_query
@@ -58,11 +67,9 @@ class _Spill:
         self._columns = columns
         self._writer = pq.ParquetWriter(path, columns, compression="lz4", use_dictionary=False)
 
-    def add(self, columns: list[pa.Array], kept: Flags) -> None:
-        """Write some rows of columns down."""
-        cast = [c.cast(f.type) for c, f in zip(columns, self._columns, strict=True)]
-        batch = pa.record_batch(cast, schema=self._columns)
-        self._writer.write_batch(batch if kept.all() else batch.filter(pa.array(kept)))
+    def add(self, rows: pl.DataFrame) -> None:
+        """Write some rows down."""
+        self._writer.write_table(rows.select(self._columns.names).to_arrow().cast(self._columns))
 
     def close(self) -> None:
         self._writer.close()
@@ -72,18 +79,23 @@ class Looked(NamedTuple):
     """Some texts that were looked up.
 
     Args:
-        halves: Their hashes.
         keys: The keys of those that were seen before.
         new: Which of them were not.
-        texts: These.
-        made: What keys they would have; of queries the surface keys of all.
+        which: Which of the rows each that is new is.
+        places: Where each of the rows was looked up.
+        halves: The hashes of these rows.
+        rows: The different texts that are new, with the key that each would have; what is written
+            down of them.
+        surfaces: Of queries the surface keys of all.
     """
 
-    halves: Halves
     keys: Keys
     new: Flags
-    texts: pa.Array
-    made: Keys
+    which: Places
+    places: Places
+    halves: Halves
+    rows: pl.DataFrame
+    surfaces: Keys
 
 
 class Dictionary:
@@ -93,6 +105,9 @@ class Dictionary:
         limits: Scratch space for the spilled dictionaries.
         secret: What only a holder of the raw log knows; keys the pseudonyms of users.
         address: That of a document of which an id is given; None: addresses are given.
+
+    Attributes:
+        pages: Result pages whose documents have their keys.
     """
 
     def __init__(self, limits: Limits, secret: bytes, address: str | None = None) -> None:
@@ -100,82 +115,92 @@ class Dictionary:
         self._address = address
         self._secret = secret.hex()
         self._fingerprints = Fingerprints()
-        self._users, self._queries, self._urls = (Seen(MOST_REMEMBERED) for _ in range(3))
+        self._users, self._queries, self._surfaces, self._urls = (
+            Seen(MOST_REMEMBERED) for _ in range(4)
+        )
+        self.pages = KnownPages()
         self._opened = ExitStack()
         self._query_spill = _Spill(limits.scratch / "queries.parquet", _QUERY_COLUMNS)
         self._addresses = ShownAddresses(limits)
 
-    def look_up_users(self, distinct: pa.Array) -> Looked:
+    def look_up_users(self, texts: pa.Array) -> Looked:
         """What `users` needs of some identifiers; may be called from any thread."""
-        looked = self._look_up(distinct, self._users)
-        with self._engine.cursor() as cursor:
-            return looked._replace(made=pseudonyms(looked.texts, self._secret, cursor))
+        looked, new = self._look_up(texts, self._users)
+        made = pseudonyms(new.to_arrow(), self._secret, self._engine)
+        return looked._replace(rows=pl.DataFrame({"key": made}))
 
-    def look_up_queries(self, distinct: pa.Array) -> Looked:
+    def look_up_queries(self, texts: pa.Array) -> Looked:
         """What `queries` needs of some texts; may be called from any thread."""
-        looked = self._look_up(distinct, self._queries)
-        with self._engine.cursor() as cursor:
-            return looked._replace(made=md5_keys(distinct, cursor))
+        halves = self._fingerprints.of(texts)
+        new, surfaces = self._surfaces.find(halves)
+        surfaces[new] = md5_keys(texts.filter(pa.array(new)), self._engine)
+        looked, new_texts = self._look_up(texts, self._queries, halves)
+        plain = folded(new_texts)
+        keys, surface = self._keys_of(plain), surfaces[looked.places]
+        columns = {"surface": surface, "query": keys, "text": new_texts, "folded": plain}
+        return looked._replace(rows=pl.DataFrame({"key": keys, **columns}), surfaces=surfaces)
 
-    def look_up_urls(self, distinct: pa.Array) -> Looked:
+    def look_up_urls(self, texts: pa.Array) -> Looked:
         """What `urls` needs of some URLs; may be called from any thread."""
-        looked = self._look_up(distinct, self._urls)
-        with self._engine.cursor() as cursor:
-            return looked._replace(made=md5_keys(looked.texts, cursor))
+        looked, new = self._look_up(texts, self._urls)
+        return looked._replace(rows=self._url_rows(new))
 
-    def _look_up(self, distinct: pa.Array, seen: Seen) -> Looked:
-        halves = self._fingerprints.of(distinct)
+    def _look_up(
+        self, texts: pa.Array, seen: Seen, halves: Halves | None = None
+    ) -> tuple[Looked, pl.Series]:
+        """What is known of texts, and those of which nothing is, each once."""
+        halves = self._fingerprints.of(texts) if halves is None else halves
         new, keys = seen.find(halves)
-        return Looked(halves, keys, new, distinct.filter(pa.array(new)), keys[:0])
+        fresh = np.flatnonzero(new)
+        first, which = distinct_of(halves.take(fresh))
+        places = fresh[first]
+        looked = Looked(keys, new, which, places, halves.take(places), pl.DataFrame(), keys[:0])
+        new_texts = texts.take(pa.array(places))
+        return looked, pl.Series(pl.from_arrow(new_texts), dtype=pl.String)
+
+    def _url_rows(self, texts: pl.Series) -> pl.DataFrame:
+        urls = addresses_of(texts, self._address)
+        canonical = url_keys(urls)
+        is_odd = (canonical != texts).fill_null(value=True).any()
+        written = without_credentials(urls.str.strip_chars()) if is_odd else urls
+        return pl.DataFrame({"key": self._keys_of(canonical), "url_key": canonical, "url": written})
+
+    def _keys_of(self, texts: pl.Series) -> Keys:
+        """The md5 keys of texts; 0 where one is absent or empty."""
+        told = (texts != "").fill_null(value=False)
+        keys = np.zeros(len(texts), dtype=np.uint64)
+        keys[told.to_numpy()] = md5_keys(texts.filter(told).to_arrow(), self._engine)
+        return keys
 
     def users(self, looked: Looked) -> Keys:
         """Pseudonyms of users: SHA-256 under the secret."""
-        return self._resolved(looked, self._users, looked.made, lambda _, made: made)
+        return self._resolved(looked, self._users, lambda _: None)
 
     def queries(self, looked: Looked) -> tuple[Keys, Keys]:
         """Surface keys and query keys of texts; 0 where folding leaves nothing."""
-        made = looked.made[looked.new]
-        return looked.made, self._resolved(looked, self._queries, made, self._add_queries)
+        return looked.surfaces, self._resolved(looked, self._queries, self._add_queries)
 
     def urls(self, looked: Looked) -> Keys:
         """Document keys of URLs; 0 where one is no web address."""
-        return self._resolved(looked, self._urls, looked.made, self._add_urls)
+        return self._resolved(looked, self._urls, self._addresses.add)
 
-    def _resolved(
-        self, looked: Looked, seen: Seen, made: Keys, add: Callable[[pa.Array, Keys], Keys]
-    ) -> Keys:
-        """The keys of texts, of which those that nobody saw meanwhile are added.
-
-        `made` is what is known of those that were not seen before.
-        """
-        if len(looked.texts):
-            halves = looked.halves.take(looked.new)
-            new, keys = seen.find(halves)
-            keys[new] = add(looked.texts.filter(pa.array(new)), made[new])
-            seen.remember(halves.take(new), keys[new])
-            looked.keys[looked.new] = keys
+    @staticmethod
+    def _resolved(looked: Looked, seen: Seen, add: Callable[[pl.DataFrame], None]) -> Keys:
+        """The keys of texts; those that nobody saw meanwhile are remembered and written down."""
+        if not looked.rows.is_empty():
+            new, keys = seen.find(looked.halves)
+            made = looked.rows.filter(new)
+            keys[new] = made["key"].to_numpy()
+            seen.remember(looked.halves.take(new), keys[new])
+            add(made.filter(pl.col("key") != 0))
+            looked.keys[looked.new] = keys[looked.which]
         return looked.keys
 
-    def _add_queries(self, texts: pa.Array, surfaces: Keys) -> Keys:
-        """Write down texts of queries; their query keys."""
-        folded = pl.Series(fold_texts(texts.to_pylist()), dtype=pl.String)
-        keys = np.array([key64(text) if text else 0 for text in folded], dtype=np.uint64)
-        columns = [pa.array(surfaces), pa.array(keys), texts, folded.to_arrow()]
-        self._query_spill.add(columns, keys != 0)
-        return keys
-
-    def _add_urls(self, texts: pa.Array, made: Keys) -> Keys:
-        """Write down URLs; their document keys: those of the texts, where these are URL keys."""
-        given = pl.Series(pl.from_arrow(texts), dtype=pl.String)
-        urls = addresses_of(given, self._address)
-        keys = made.copy()
-        canonical = url_keys(urls)
-        others = (canonical != given).fill_null(value=True).to_numpy()
-        keys[others] = [key64(key) if key else 0 for key in canonical.filter(others)]
-        written = without_credentials(urls.str.strip_chars()) if others.any() else urls
-        rows = {"key": pl.Series(keys), "url_key": canonical, "url": written}
-        self._addresses.add(pl.DataFrame(rows).filter(pl.col("key") != 0))
-        return keys
+    def _add_queries(self, rows: pl.DataFrame) -> None:
+        """Write down queries, and remember their surfaces: those of `rows` are not known."""
+        halves = self._fingerprints.of(rows["text"].to_arrow())
+        self._surfaces.remember(halves, rows["surface"].to_numpy())
+        self._query_spill.add(rows)
 
     def write(self, out: Path) -> None:
         """Write `log_queries` and `log_urls`.

@@ -60,6 +60,25 @@ def are_doubtful(texts: pl.Series) -> npt.NDArray[np.bool_]:
     return found
 
 
+def are_plain_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
+    """Whether each text has some letters, all up to U+02FF, between single spaces, and no other.
+
+    Such texts are their own NFC. A null is no such text.
+    """
+    data, ends = bytes_of(texts)
+    starts, stops = ends[:-1], ends[1:]
+    data = data[: int(ends[-1])]
+    before, after = np.roll(data, 1), np.roll(data, -1)
+    is_space = data == SPACE
+    odd = (data < SPACE) | (data == DELETE) | (data >= FAR) | (is_space & (before == SPACE))
+    odd |= (data == CONTROLS) & (after <= AFTER_CONTROLS)
+    plain = stops > starts
+    plain[np.searchsorted(ends, np.flatnonzero(odd), side="right") - 1] = False
+    filled = np.flatnonzero(plain)
+    plain[filled] = ~(is_space[starts[filled]] | is_space[stops[filled] - 1])
+    return plain
+
+
 def _controls(block: Bytes, first: Bytes) -> Places:
     """Which of the first bytes of a block begin a control character."""
     found = first < SPACE

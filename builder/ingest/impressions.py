@@ -7,6 +7,7 @@ first bytes.
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from itertools import islice
@@ -21,12 +22,13 @@ from builder.ingest.columns import Records, as_batch
 from builder.ingest.fields import rename
 from builder.ingest.impression import Impression, make_impression
 from builder.ingest.json_lines import read_lines
+from builder.ingest.known_pages import KnownPages
 from builder.ingest.lines import read_blocks, read_chunks
 from builder.ingest.long_form import has_long_objects, is_long, join_rows, objects
 from builder.ingest.moments import LATEST
 from builder.ingest.parquet_bounds import BOMB, BombError
 from builder.ingest.parquet_rows import (
-    Piece,
+    Rows,
     coded_pieces,
     known_columns,
     offered_rows,
@@ -43,13 +45,16 @@ Reader = Callable[[Source, Interval, LogParameters], Iterator[Offered]]
 """What reads a format record by record: each with its number in the file, as a mapping with the
 fields of `make_impression`, or as the reason for which it is rejected."""
 
+Piece = Callable[[], Records]
+"""Some records that follow each other, to be read out of what is at hand."""
+
 ALL_TIME = Interval(0, LATEST)
 """What a reader is told where times are not looked at."""
 
 ANY = LogParameters()
 PARQUET = b"PAR1"
 JSON_START = re.compile(rb"\s*[\[{]")
-CHUNK = 16 * 2**20
+CHUNK = 24 * 2**20
 """Bytes of JSON lines that are looked at together."""
 RECORDS = 4096
 """Records that are looked at together where they are looked at one by one."""
@@ -64,16 +69,36 @@ def read_impressions(
         source: The file.
         interval: Where times must lie; None: they are not looked at, need not be there, and are 0.
         params: `[log]`.
-        threads: Pieces that are read beside each other.
+        threads: Pieces that are looked at beside each other.
+
+    Raises:
+        FormatError: the file cannot be opened, or lacks columns that are needed.
+    """
+    yield from in_order(call, pieces_of(source, interval, params), threads)
+
+
+def pieces_of(
+    source: Source,
+    interval: Interval | None,
+    params: LogParameters,
+    known: KnownPages | None = None,
+) -> Iterator[Piece]:
+    """The pieces of a log file in order, each to be called, by any thread, for its records.
+
+    Args:
+        source: The file.
+        interval: Where times must lie; None: they are not looked at, need not be there, and are 0.
+        params: `[log]`.
+        known: Result pages that were seen before; with it some impressions may be `paged`.
 
     Raises:
         FormatError: the file cannot be opened, or lacks columns that are needed.
     """
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind == "jsonl":
-        yield from _json(source, interval, params, threads)
+        yield from _json(source, interval, params, known)
     elif kind == "parquet":
-        yield from _parquet(source, interval, params, threads)
+        yield from _parquet(source, interval, params)
     elif kind in DELIMITERS:
         yield from _table(source, kind, interval, params)
     else:
@@ -128,11 +153,16 @@ def detect_format(source: Source, params: LogParameters = ANY) -> str:
     return "jsonl"
 
 
+def call(piece: Piece) -> Records:
+    """The records of a piece."""
+    return piece()
+
+
 def _one_by_one(
     offered: Iterator[Offered], interval: Interval | None, params: LogParameters
-) -> Iterator[Records]:
+) -> Iterator[Piece]:
     while piece := list(islice(offered, RECORDS)):
-        yield _checked(piece, interval, params)
+        yield partial(_checked, piece, interval, params)
 
 
 def _checked(piece: list[Offered], interval: Interval | None, params: LogParameters) -> Records:
@@ -149,20 +179,19 @@ def _checked(piece: list[Offered], interval: Interval | None, params: LogParamet
 
 
 def _json(
-    source: Source, interval: Interval | None, params: LogParameters, threads: int
-) -> Iterator[Records]:
+    source: Source, interval: Interval | None, params: LogParameters, known: KnownPages | None
+) -> Iterator[Piece]:
     check_lines(source)
     if has_long_objects(source, params):
         yield from _long(objects(source, params), interval, params)
     else:
-        work = partial(read_lines, interval=interval, params=params)
-        chunks = read_chunks(source, params.max_line_bytes, CHUNK)
-        yield from in_order(work, chunks, threads)
+        for chunk in read_chunks(source, params.max_line_bytes, CHUNK):
+            yield partial(read_lines, chunk, interval, params, known)
 
 
 def _table(
     source: Source, kind: str, interval: Interval | None, params: LogParameters
-) -> Iterator[Records]:
+) -> Iterator[Piece]:
     header = read_header(source, kind, params, timed=interval is not None)
     rows = read_rows(source, header, params)
     if is_long(header.names, params.fields):
@@ -173,7 +202,7 @@ def _table(
 
 def _long(
     rows: Iterator[Offered], interval: Interval | None, params: LogParameters
-) -> Iterator[Records]:
+) -> Iterator[Piece]:
     """Rows of the long form; the clicks that are made of theirs are ranks."""
     joined = _renamed(join_rows(rows, params.fields), params)
     in_ranks = params.model_copy(update={"click_form": "ranks"})
@@ -185,29 +214,36 @@ def _renamed(rows: Iterator[Offered], params: LogParameters) -> Iterator[Offered
         yield number, row if isinstance(row, str) else rename(row, params.fields)
 
 
-def _parquet(
-    source: Source, interval: Interval | None, params: LogParameters, threads: int
-) -> Iterator[Records]:
-    try:
+def _parquet(source: Source, interval: Interval | None, params: LogParameters) -> Iterator[Piece]:
+    with _readable(source):
         size = source.path.stat().st_size
         with pq.ParquetFile(source.path) as file:
             names = known_columns(file.schema_arrow, source, params, timed=interval is not None)
             if is_long(names, params.fields):
                 yield from _long(offered_rows(file, size, names), interval, params)
-            else:
-                work = partial(read_batch, interval=interval, params=params)
-                seen, faults = 0, list[str]()
-                pieces = _believed(coded_pieces(source.path, params), faults)
-                for records in in_order(work, pieces, threads):
-                    seen += len(records)
-                    yield records
-                if faults:
-                    yield Records([], [(seen + 1, fault) for fault in faults])
+                return
+        seen, faults = 0, list[str]()
+        for number, batch in _believed(coded_pieces(source.path, params), faults):
+            seen = number + len(batch) - 1
+            yield partial(_batch, source, (number, batch), interval, params)
+        if faults:
+            yield partial(Records, [], [(seen + 1, fault) for fault in faults])
+
+
+def _batch(source: Source, rows: Rows, interval: Interval | None, params: LogParameters) -> Records:
+    with _readable(source):
+        return read_batch(rows, interval, params)
+
+
+@contextmanager
+def _readable(source: Source) -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
 
 
-def _believed(pieces: Iterator[Piece], faults: list[str]) -> Iterator[Piece]:
+def _believed(pieces: Iterator[Rows], faults: list[str]) -> Iterator[Rows]:
     """Pieces up to that which is not believed; why it is not is put into `faults`."""
     try:
         yield from pieces

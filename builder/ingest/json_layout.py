@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.click_columns import ranks_of, ranks_of_flags, under_own_names
-from builder.ingest.columns import Mask, lengths, lists_of, parents
 from builder.ingest.fields import OWN, pick
 from builder.ingest.line_columns import Layout
 from builder.ingest.lines import Chunk
+from builder.ingest.lists import Mask, lengths, lists_of, parents
 from builder.ingest.nested import inner
 from builder.parameters import LogFields, LogParameters
 
@@ -82,7 +82,8 @@ def _types_in(items: list[Any], name: str) -> set[type]:
 
 def first_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
     """The first lines of a chunk that are objects."""
-    for line in (chunk.data or b"")[: LOOKED_AT * 2048].split(b"\n")[:LOOKED_AT]:
+    first = bytes((chunk.data or b"")[: LOOKED_AT * 2048])
+    for line in first.split(b"\n")[:LOOKED_AT]:
         try:
             record = orjson.loads(line)
         except orjson.JSONDecodeError:

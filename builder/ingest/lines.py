@@ -7,9 +7,10 @@ line is skipped, and a file that unpacks to far more than its size is left at th
 """
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from io import BufferedIOBase
 from typing import IO, cast
 
 import numpy as np
@@ -19,6 +20,8 @@ from builder.ingest.unpacking import CHUNK, open_plain
 from builder.sources import Source
 
 LF = 10
+BLOCK = 2**21
+"""Bytes that are looked at together and stay in the processor's cache."""
 BOM = b"\xef\xbb\xbf"
 LARGEST_RATIO = 200
 """Decompressed bytes per compressed byte beyond which a file is a bomb; real logs stay below 50."""
@@ -46,14 +49,15 @@ class Chunk:
 
     Args:
         first: 1-based number of the first line.
-        data: The lines, with the LF between them; None where there is none, not even an empty one.
+        data: The lines, with the LF between them, as bytes or a view of some; None where there is
+            none, not even an empty one.
         longest: Longest line in bytes; longer ones are skipped.
         is_cut: Whether the first line is the end of one that is too long.
         fault: Why reading stopped after them, or None.
     """
 
     first: int
-    data: bytes | None
+    data: bytes | memoryview | None
     longest: int
     is_cut: bool = False
     fault: str | None = None
@@ -63,24 +67,26 @@ class Chunk:
         """The place of the LF after each line; that of the last line is the end of the data."""
         if self.data is None:
             return np.zeros(0, dtype=np.int64)
-        found = np.flatnonzero(np.frombuffer(self.data, np.uint8) == LF)
-        return np.append(found, len(self.data))
+        data = np.frombuffer(self.data, np.uint8)
+        starts = range(0, len(data), BLOCK)
+        ends = [start + np.flatnonzero(data[start : start + BLOCK] == LF) for start in starts]
+        return np.concatenate([*ends, [len(data)]])
 
     def __len__(self) -> int:
         return len(self.ends)
 
-    def lines(self, start: int, stop: int) -> bytes:
+    def lines(self, start: int, stop: int) -> bytes | memoryview:
         """The lines from one place to before another, with the LF between them."""
         first = int(self.ends[start - 1]) + 1 if start else 0
         return (self.data or b"")[first : int(self.ends[stop - 1])]
 
     def line(self, place: int) -> bytes | None:
         """The line at a place; None where it is too long."""
-        return self._line(self.lines(place, place + 1), place)
+        return self._line(bytes(self.lines(place, place + 1)), place)
 
     def block(self) -> Block:
         """All lines."""
-        pieces = [] if self.data is None else self.data.split(b"\n")
+        pieces = [] if self.data is None else bytes(self.data).split(b"\n")
         lines = [self._line(piece, place) for place, piece in enumerate(pieces)]
         return Block(self.first, lines, self.fault)
 
@@ -110,53 +116,86 @@ def read_pieces(source: Source) -> Iterator[tuple[bytes, str | None]]:
     Raises:
         FormatError: the file cannot be opened.
     """
+    room = np.empty(CHUNK, np.uint8).data
     with open_plain(source) as file:
-        yield from _pieces(file, source, CHUNK)
+        filling = _Filling(file, source)
+        while (count := filling.fill(room)) or filling.fault is not None:
+            yield bytes(room[:count]), filling.fault
+            if filling.fault is not None:
+                return
 
 
-def read_chunks(source: Source, longest: int, size: int | None = None) -> Iterator[Chunk]:
+def read_chunks(source: Source, longest: int, size: int = CHUNK) -> Iterator[Chunk]:
     """The lines of a file in chunks of about `size` bytes; see `read_blocks`."""
     first, rest, is_cut = 1, b"", False
     with open_plain(source) as file:
-        for piece, fault in _pieces(file, source, size or CHUNK):
-            end = piece.rfind(b"\n")
-            whole = None if end < 0 else b"".join((rest, memoryview(piece)[:end]))
-            rest = rest + piece if whole is None else piece[end + 1 :]
-            chunk = Chunk(first, whole, longest, is_cut, fault)
-            if whole is not None or fault is not None:
+        filling = _Filling(file, source)
+        while filling.fault is None:
+            data = np.empty(len(rest) + size, np.uint8).data
+            data[: len(rest)] = rest
+            count = filling.fill(data[len(rest) :])
+            if not count and filling.fault is None:
+                break
+            data, end = data[: len(rest) + count], _last_end(data, len(rest), len(rest) + count)
+            rest = bytes(data) if end is None else bytes(data[end + 1 :])
+            chunk = Chunk(
+                first, None if end is None else data[:end], longest, is_cut, filling.fault
+            )
+            if end is not None or filling.fault is not None:
                 yield chunk
-            first, is_cut = first + len(chunk), is_cut and whole is None
+            first, is_cut = first + len(chunk), is_cut and end is None
             if len(rest) > longest:
                 rest, is_cut = b"", True
-            if fault is not None:
-                return
+        else:
+            return
     if rest or is_cut:
-        yield Chunk(first, rest, longest, is_cut)
+        yield Chunk(first, memoryview(rest), longest, is_cut)
 
 
-def _pieces(file: IO[bytes], source: Source, size: int) -> Iterator[tuple[bytes, str | None]]:
-    """Decompressed bytes; the last of a faulty file comes with the fault, and what was before it.
+def _last_end(data: memoryview, start: int, stop: int) -> int | None:
+    """The place of the last LF within some bytes."""
+    for last in range(stop, start, -BLOCK):
+        block = bytes(data[max(start, last - BLOCK) : last])
+        if (place := block.rfind(b"\n")) >= 0:
+            return last - len(block) + place
+    return None
 
-    `read1` returns what could be unpacked before it meets the damage; `read` would lose it.
+
+class _Filling:
+    """Reads the decompressed bytes of a file, up to what is wrong with them.
+
+    `readinto1` gives what could be unpacked before it meets the damage; `readinto` would lose it.
+
+    Attributes:
+        fault: Why nothing more is read, or None.
     """
-    most = max(LARGEST_RATIO * source.path.stat().st_size, RATIO_APPLIES_FROM)
-    read = cast("Callable[[int], bytes]", getattr(file, "read1", file.read))
-    seen, pieces, held, fault = 0, [], 0, None
-    while fault is None:
+
+    def __init__(self, file: IO[bytes], source: Source) -> None:
+        self._file = cast("BufferedIOBase", file)
+        self._most = max(LARGEST_RATIO * source.path.stat().st_size, RATIO_APPLIES_FROM)
+        self._seen = 0
+        self.fault: str | None = None
+
+    def fill(self, room: memoryview) -> int:
+        """Fill some room, but at the end of the file; returns the bytes that were read."""
+        filled = 0
+        while filled < len(room) and self.fault is None:
+            count = self._more(room[filled:])
+            if not count:
+                break
+            if not self._seen and room[: len(BOM)] == BOM:
+                room[: count - len(BOM)] = bytes(room[len(BOM) : count])
+                filled -= len(BOM)
+            self._seen, filled = self._seen + count, filled + count
+            if self._seen > self._most:
+                self.fault = "decompression_bomb"
+        return filled
+
+    def _more(self, room: memoryview) -> int:
         try:
-            piece = read(size)
+            return self._file.readinto1(room)
         except EOFError:
-            piece, fault = b"", "file_truncated"
+            self.fault = "file_truncated"
         except (OSError, zlib.error):
-            piece, fault = b"", "file_damaged"
-        if not piece and fault is None:
-            break
-        pieces.append(piece if seen else piece.removeprefix(BOM))
-        seen, held = seen + len(piece), held + len(piece)
-        if seen > most:
-            fault = "decompression_bomb"
-        if held >= size or fault is not None:
-            yield b"".join(pieces), fault
-            pieces, held = [], 0
-    if pieces:
-        yield b"".join(pieces), None
+            self.fault = "file_damaged"
+        return 0

@@ -7,14 +7,13 @@ In: log files of a snapshot. Out: `impressions` (no text, no time, no user ident
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
-from builder.executors import in_order
+from builder.executors import in_turn
 from builder.ingest.conduct import Conduct
 from builder.ingest.dictionary import Dictionary
-from builder.ingest.impressions import read_impressions
-from builder.ingest.keying import key_records, prepare
+from builder.ingest.impressions import Piece, pieces_of
+from builder.ingest.keying import Prepared, key_records, prepare
 from builder.ingest.staging import Staging
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import LogParameters
@@ -58,16 +57,21 @@ def ingest_log(
         ThreadPoolExecutor(1) as beside,
     ):
         with Staging(limits.scratch) as staging:
-            work = partial(prepare, dictionary=dictionary)
             for place, file in enumerate(files):
-                read = read_impressions(file, interval, params, limits.threads)
-                for prepared in in_order(work, read, limits.threads):
+
+                def prepared(piece: Piece) -> Prepared:
+                    return prepare(piece(), dictionary)
+
+                def stage(prepared: Prepared, place: int = place, file: Source = file) -> None:
                     keyed, left = key_records(prepared, dictionary)
                     for record, reason in left:
                         rejects.add(reason, file=file.name, line=record)
                     staging.add(keyed, place)
                     ledger.rows_in += len(keyed) + len(left)
                     progress.advance(len(prepared.records))
+
+                pieces = pieces_of(file, interval, params, dictionary.pages)
+                in_turn(prepared, stage, pieces, limits.threads)
         written = beside.submit(dictionary.write, out)
         conduct = Conduct(staging, params, limits)
         for reason, place, record in conduct.left_out:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from builder.ingest.columns import is_text, lengths, text_lengths
 from builder.ingest.lines import LARGEST_RATIO, RATIO_APPLIES_FROM
+from builder.ingest.lists import is_text, lengths, text_lengths
 from builder.ingest.parquet_bounds import BATCH_BYTES, BombError, holds_bytes, is_list
 
 PART_BYTES = 2 * BATCH_BYTES

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.click_columns import ranks_of, ranks_of_flags, under_own_names
-from builder.ingest.columns import Rows, compacted, is_text, lengths, lists_of
 from builder.ingest.fields import OWN
+from builder.ingest.lists import Rows, compacted, is_text, lengths, lists_of
 from builder.ingest.nested import column_of, leads_to
 from builder.ingest.parquet_bounds import is_list
 from builder.parameters import LogParameters

@@ -32,7 +32,7 @@ AT_ONCE = 256
 """Rows that are unpacked together."""
 
 
-Piece = tuple[int, pa.RecordBatch]
+Rows = tuple[int, pa.RecordBatch]
 """Consecutive rows of a file, and the number of the first of them."""
 
 
@@ -59,7 +59,7 @@ def known_columns(
     return found
 
 
-def coded_pieces(path: Path, params: LogParameters) -> Iterator[Piece]:
+def coded_pieces(path: Path, params: LogParameters) -> Iterator[Rows]:
     """Rows of a file with the number of the first; texts as dictionaries.
 
     Raises:
@@ -92,7 +92,7 @@ def batches(
     columns: Sequence[str] | None = None,
     rows: int = ROWS,
     at_once: int = AT_ONCE,
-) -> Iterator[Piece]:
+) -> Iterator[Rows]:
     """Rows of a file with the number of the first; moments in microseconds at most.
 
     Args:
@@ -122,7 +122,7 @@ def _coarser(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def read_batch(piece: Piece, interval: Interval | None, params: LogParameters) -> Records:
+def read_batch(piece: Rows, interval: Interval | None, params: LogParameters) -> Records:
     """Every row of a batch as an impression or a reject."""
     first, batch = piece
     numbers = np.arange(first, first + batch.num_rows, dtype=np.uint64)

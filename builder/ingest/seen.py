@@ -15,14 +15,18 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from builder.sorting import Flags, Keys
+from builder.sorting import Flags, Keys, order_of, repeats
 
 MD5 = "SELECT md5_number(text) AS digest FROM texts"
 KEYED = "SELECT unhex(substr(sha256($secret || text), 1, 32)) AS digest FROM texts"
 DIGEST_BYTES = 16
 """What the engine calls a number comes as a decimal whose bytes are the digest."""
-MOST_RECENT = 2**18
-"""Keys that are held apart before they go to the others."""
+SLOTS = 4
+"""Slots of a table for each entry."""
+LEAST_ROOM = 2**12
+"""Entries for which a table has room from the beginning."""
+GROWTH = 4
+"""How many times as many entries as there are find room in a larger table."""
 
 Places = npt.NDArray[np.int64]
 
@@ -51,8 +55,21 @@ class Fingerprints:
 
     def of(self, texts: pa.Array) -> Halves:
         """The hashes of texts."""
-        column = pl.Series(pl.from_arrow(texts), dtype=pl.String)
-        return Halves(*(column.hash(seed).to_numpy() for seed in self._seeds))
+        return self.of_column(pl.Series(pl.from_arrow(texts), dtype=pl.String))
+
+    def of_column(self, texts: pl.Series) -> Halves:
+        """The hashes of texts, or of bytes."""
+        return Halves(*(texts.hash(seed).to_numpy() for seed in self._seeds))
+
+
+def distinct_of(hashed: Halves) -> tuple[Places, Places]:
+    """A place of each different hash, and which of these hashes each one is."""
+    order = order_of(*hashed)
+    ordered = hashed.take(order)
+    starts = ~(repeats(ordered.keys) & repeats(ordered.others))
+    which = np.empty(len(order), dtype=np.int64)
+    which[order] = np.cumsum(starts) - 1
+    return order[starts], which
 
 
 def md5_keys(texts: pa.Array, connection: duckdb.DuckDBPyConnection) -> Keys:
@@ -68,9 +85,11 @@ def pseudonyms(texts: pa.Array, secret: str, connection: duckdb.DuckDBPyConnecti
 def _first_halves(
     texts: pa.Array, connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, str]
 ) -> Keys:
-    connection.register("texts", pa.table({"text": texts}))
-    found = connection.sql(sql, params=values).to_arrow_table()["digest"]
-    connection.unregister("texts")
+    if not len(texts):
+        return np.zeros(0, dtype=np.uint64)
+    with connection.cursor() as cursor:
+        cursor.register("texts", pa.table({"text": texts}))
+        found = cursor.sql(sql, params=values).to_arrow_table()["digest"]
     digests = found if pa.types.is_decimal(found.type) else found.cast(pa.binary(DIGEST_BYTES))
     parts = [
         np.frombuffer(part.buffers()[1], ">u8", 2 * len(part), part.offset * DIGEST_BYTES)
@@ -89,66 +108,85 @@ class Seen:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._forget()
-
-    def _forget(self) -> None:
-        nothing = np.zeros(0, dtype=np.uint64)
-        self._known = (_Known(Halves(nothing, nothing), nothing),) * 2
+        self._known = (_Table(0), 0)
 
     def find(self, hashed: Halves) -> tuple[Flags, Keys]:
         """Which hashes are new, and the numbers of those that are not.
 
         May be called from any thread, while another one remembers.
         """
-        order = np.argsort(hashed.keys)
-        ordered = hashed.take(order)
-        old, recent = self._known
-        known, numbers = old.find(ordered)
-        known_here, recent_numbers = recent.find(ordered)
-        new = np.empty(len(order), dtype=np.bool_)
-        found = np.empty(len(order), dtype=np.uint64)
-        new[order] = ~(known | known_here)
-        found[order] = np.where(known_here, recent_numbers, numbers)
-        return new, found
+        table, count = self._known
+        return table.find(hashed, count)
 
     def remember(self, hashed: Halves, numbers: Keys) -> None:
-        """Hashes that `find` told to be new, and their numbers."""
-        order = np.argsort(hashed.keys)
-        fresh = _Known(hashed.take(order), numbers[order])
-        old, recent = self._known
-        recent = recent.joined(fresh)
-        if len(recent.numbers) > MOST_RECENT:
-            old, recent = old.joined(recent), recent.none()
-        self._known = (old, recent)
-        if len(old.numbers) > self._most:
-            self._forget()
+        """Hashes that `find` told to be new, each once, and their numbers."""
+        table, count = self._known
+        if count + len(numbers) > self._most:
+            table, count = _Table(0), 0
+        if count + len(numbers) > table.room:
+            table = table.larger(count, count + len(numbers))
+        table.add(hashed, numbers, count)
+        self._known = (table, count + len(numbers))
 
 
-class _Known(NamedTuple):
-    """Hashes in the order of their keys, and their numbers."""
+class _Table:
+    """A hash table with open addresses, whose entries are never changed.
 
-    hashed: Halves
-    numbers: Keys
+    One thread adds while others look for what was there before: entries are complete before their
+    count is told, and slots that lead to later ones are passed over.
 
-    def find(self, wanted: Halves) -> tuple[Flags, Keys]:
-        """Which of some hashes in order are known, and their numbers; any number for others.
+    Args:
+        room: Entries that find room at least.
+    """
 
-        Of hashes with the same `keys` and other `others`, which hardly are, one alone is found.
-        """
-        if not len(self.numbers):
-            return np.zeros(len(wanted.keys), dtype=np.bool_), wanted.keys
-        places = np.searchsorted(self.hashed.keys, wanted.keys)
-        places = np.minimum(places, len(self.numbers) - 1)
-        found: Flags = self.hashed.keys[places] == wanted.keys
-        found[found] = self.hashed.others[places[found]] == wanted.others[found]
-        return found, self.numbers[places]
+    def __init__(self, room: int) -> None:
+        size = 1 << (SLOTS * max(room, LEAST_ROOM) - 1).bit_length()
+        self.room = size // SLOTS
+        self._mask = size - 1
+        self._slots = np.zeros(size, dtype=np.int32)  # the place of an entry, from 1 on; 0: none
+        self._columns = tuple(np.zeros(self.room + 1, dtype=np.uint64) for _ in range(3))
 
-    def joined(self, other: "_Known") -> "_Known":
-        keys = np.concatenate([self.hashed.keys, other.hashed.keys])
-        others = np.concatenate([self.hashed.others, other.hashed.others])
-        order = np.argsort(keys, kind="stable")  # which sees that there are two runs
-        numbers = np.concatenate([self.numbers, other.numbers])[order]
-        return _Known(Halves(keys, others).take(order), numbers)
+    def larger(self, count: int, room: int) -> "_Table":
+        """A table with the first entries, and room for several times as many as there are to be."""
+        table = _Table(GROWTH * room)
+        keys, others, numbers = (column[1 : count + 1] for column in self._columns)
+        table.add(Halves(keys, others), numbers, 0)
+        return table
 
-    def none(self) -> "_Known":
-        return _Known(self.hashed.take(np.zeros(0, dtype=np.int64)), self.numbers[:0])
+    def add(self, hashed: Halves, numbers: Keys, count: int) -> None:
+        """Add entries, each once, behind the first `count`."""
+        places = np.arange(count + 1, count + len(numbers) + 1)
+        for column, values in zip(self._columns, (*hashed, numbers), strict=True):
+            column[count + 1 : count + len(numbers) + 1] = values
+        slots = self._first_slots(hashed.keys)
+        while len(places):
+            free = self._slots[slots] == 0
+            self._slots[slots[free]] = places[free]
+            others = self._slots[slots] != places
+            places, slots = places[others], self._next(slots[others])
+
+    def find(self, hashed: Halves, count: int) -> tuple[Flags, Keys]:
+        """Which hashes are not among the first entries, and the numbers of the others."""
+        slots = self._first_slots(hashed.keys)
+        same, found, rest = self._compare(hashed, slots, count)
+        rows = rest
+        while len(rows):
+            hashed, slots = hashed.take(rest), self._next(slots[rest])
+            hit, numbers, rest = self._compare(hashed, slots, count)
+            same[rows], found[rows] = hit, numbers
+            rows = rows[rest]
+        return ~same, found
+
+    def _compare(self, hashed: Halves, slots: Places, count: int) -> tuple[Flags, Keys, Places]:
+        """Which entries slots lead to those wanted, their numbers, and which lead to others."""
+        keys, others, numbers = self._columns
+        places = self._slots.take(slots).astype(np.int64)
+        same = (keys.take(places) == hashed.keys) & (others.take(places) == hashed.others)
+        same &= (places > 0) & (places <= count)
+        return same, numbers.take(places), np.flatnonzero(~same & (places > 0))
+
+    def _first_slots(self, keys: Keys) -> Places:
+        return (keys & np.uint64(self._mask)).astype(np.int64)
+
+    def _next(self, slots: Places) -> Places:
+        return (slots + 1) & self._mask

@@ -41,7 +41,7 @@ class ShownAddresses:
             DataError: two URL keys have one document key.
         """
         self._buckets.settle()
-        with TableWriter(path, LogUrls) as table:
+        with TableWriter(path, LogUrls, compression="lz4", has_dictionaries=False) as table:
             for rows in in_order(_once, self._buckets.ranges(), self._threads):
                 table.append(rows)
 

@@ -1,11 +1,11 @@
 """A log in scratch space, between its reading and the verdict of `conduct` on the whole of it.
 
-In: impressions in keys with their seconds, as they are read. Out: beside what the rules look at,
-the impressions as their table will have them; and that table in parts, without those that a rule
-leaves out.
+In: impressions in keys with their seconds, as they are read. Out: some columns of all of them, or
+some of them, for those who judge; and the table `impressions` in parts, without those that a rule
+leaves out. Impressions are told by their number, from 0 on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
@@ -14,16 +14,14 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from builder.executors import in_order
-from builder.ingest.keying import KEYED
 from builder.sorting import Flags, Keys
 from builder.tables import ROWS_PER_GROUP, TableWriter, arrow_schema
 from schemas import Impressions
 
-NOTED = ("impression", "user", "query", "clicks", "seconds", "file", "record")
-"""Columns of impressions that the rules look at or that tell where one stands."""
+BESIDE = {"seconds": pa.int64(), "file": pa.uint32(), "record": pa.uint64()}
+"""Columns that impressions have here, and not in their table."""
 
 PART_ROWS = 8 * ROWS_PER_GROUP
 """Impressions in a part of the table; parts are compressed beside each other."""
@@ -37,28 +35,50 @@ class Staging:
 
     Args:
         scratch: Where it is.
-
-    Attributes:
-        noted: A Parquet file with the columns `NOTED`.
     """
 
     def __init__(self, scratch: Path) -> None:
-        self.noted = scratch / "noted.parquet"
-        self._impressions = scratch / "impressions.arrow"
+        self._path = scratch / "impressions.arrow"
         self._schema = arrow_schema(Impressions)
+        for name, kind in BESIDE.items():
+            self._schema = self._schema.append(pa.field(name, kind))
         self._opened = ExitStack()
         self._ends = [0]
 
+    def __len__(self) -> int:
+        return self._ends[-1]
+
     def add(self, keyed: pa.Table, file: int) -> None:
         """Impressions of a file, in the columns of `keying.KEYED`."""
-        first = self._ends[-1]
-        numbers = np.arange(first, first + len(keyed), dtype=np.uint64)
+        numbers = np.arange(len(self), len(self) + len(keyed), dtype=np.uint64)
         files = np.full(len(keyed), file, dtype=np.uint32)
         table = keyed.append_column("impression", pa.array(numbers))
+        table = table.append_column("file", pa.array(files))
         for batch in table.select(self._schema.names).cast(self._schema).to_batches():
-            self._whole.write_batch(batch)
-            self._ends.append(self._ends[-1] + len(batch))
-        self._parts.write_table(table.append_column("file", pa.array(files)).select(NOTED))
+            self._writer.write_batch(batch)
+            self._ends.append(len(self) + len(batch))
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of all impressions, in the order of these and in that of the columns."""
+        places = [self._schema.get_field_index(name) for name in names]
+        options = pa.ipc.IpcReadOptions(included_fields=places)
+        with pa.OSFile(str(self._path)) as file:
+            staged = pa.ipc.open_file(file, options=options)
+            for place in range(staged.num_record_batches):
+                yield staged.get_batch(place)
+
+    def rows(self, numbers: Keys, names: Sequence[str]) -> pa.Table:
+        """Some columns of some impressions, whose numbers are in ascending order."""
+        cuts = np.searchsorted(numbers, self._ends)
+        found = [
+            batch.take(pa.array(numbers[start:stop] - np.uint64(first)))
+            for batch, first, (start, stop) in zip(
+                self.batches(names), self._ends, pairwise(cuts.tolist()), strict=False
+            )
+            if stop > start
+        ]
+        kinds = {name: self._schema.field(name).type for name in names}
+        return pa.Table.from_batches(found, found[0].schema if found else pa.schema(kinds))
 
     def write(self, folder: Path, left_out: Keys, threads: int) -> int:
         """Write the table in parts of `PART_ROWS`; returns its rows.
@@ -70,13 +90,13 @@ class Staging:
         """
         parts = (
             (span, folder / f"part-{number:05d}.parquet")
-            for number, span in enumerate(_spans(self._ends[-1], left_out))
+            for number, span in enumerate(_spans(len(self), left_out))
         )
         return sum(in_order(partial(self._write_part, left_out), parts, threads))
 
     def _write_part(self, left_out: Keys, part: tuple[Span, Path]) -> int:
         span, path = part
-        with TableWriter(path, Impressions, has_dictionaries=False) as table:
+        with TableWriter(path, Impressions, compression="lz4", has_dictionaries=False) as table:
             for batch in self._staged(*span):
                 numbers = batch["impression"].to_numpy()
                 table.write(batch.filter(pa.array(~_among(numbers, left_out))))
@@ -85,7 +105,7 @@ class Staging:
     def _staged(self, start: int, stop: int) -> Iterator[pa.RecordBatch]:
         """The impressions with some numbers, in order."""
         first = int(np.searchsorted(self._ends, start, side="right")) - 1
-        with pa.OSFile(str(self._impressions)) as file:
+        with pa.OSFile(str(self._path)) as file:
             staged = pa.ipc.open_file(file)
             for place in range(first, staged.num_record_batches):
                 begin = self._ends[place]
@@ -95,19 +115,7 @@ class Staging:
                 yield batch.slice(before, stop - begin - before)
 
     def __enter__(self) -> Self:
-        noted = KEYED.append(pa.field("impression", pa.uint64()))
-        noted = noted.append(pa.field("file", pa.uint32()))
-        self._whole = self._opened.enter_context(
-            pa.ipc.new_file(str(self._impressions), self._schema)
-        )
-        self._parts = self._opened.enter_context(
-            pq.ParquetWriter(
-                self.noted,
-                pa.schema([noted.field(name) for name in NOTED]),
-                compression="none",
-                use_dictionary=False,
-            )
-        )
+        self._writer = self._opened.enter_context(pa.ipc.new_file(str(self._path), self._schema))
         return self
 
     def __exit__(self, *error: object) -> None:

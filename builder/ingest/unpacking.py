@@ -110,7 +110,7 @@ def _check_kind(head: bytes, source: Source) -> None:
 class ZstdFrames:
     """The decompressed bytes of a zstd file of one or more frames; one that ends early is told.
 
-    It is read with `read1` or with `read`, not with both.
+    It is read with one of `read1`, `readinto1` and `read`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -143,6 +143,18 @@ class ZstdFrames:
                 self._frame = zstandard.ZstdDecompressor().decompressobj(write_size=CHUNK)
             if data:
                 return data
+
+    def readinto1(self, room: memoryview) -> int:
+        """Fill some room, though perhaps not all; returns how much, 0 at the end of the file.
+
+        Raises:
+            EOFError: the file ends within a frame.
+            OSError: the file is damaged.
+        """
+        data = self._ready or self.read1(len(room))
+        count = min(len(room), len(data))
+        room[:count], self._ready = data[:count], data[count:]
+        return count
 
     def read(self, size: int = -1) -> bytes:
         """As many bytes as are asked for, fewer only at the end of the file.

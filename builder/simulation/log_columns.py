@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.columns import lists_of
+from builder.ingest.lists import lists_of
 from builder.simulation.draw import mix_arrays
 from builder.simulation.needs import Query
 

@@ -117,7 +117,7 @@ def _lines(path: Path, name: str, notes: Notes) -> Iterator[tuple[int, str]]:
     """Lines of a file by number, without their ends; each is offered to the account."""
     ends = [0, 0]
     for chunk in read_chunks(Source(path, name), LONGEST_LINE):
-        pieces = [] if chunk.data is None else chunk.data.split(b"\n")
+        pieces = [] if chunk.data is None else bytes(chunk.data).split(b"\n")
         for number, raw in enumerate(pieces, chunk.first):
             notes.offered += 1
             ends[raw.endswith(b"\r")] += 1
