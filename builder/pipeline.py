@@ -82,7 +82,7 @@ STAGES = (
     ),
     Stage(
         "log",
-        "10",
+        "11",
         Scope.SNAPSHOT,
         ingest_log,
         reads=(raw("files", lambda w, key: w.snapshot(key).log),),

@@ -42,7 +42,7 @@ class Paged(NamedTuple):
         batch: The impressions.
         sizes: How many results each has.
         keys: Of all their results; any where the page is new.
-        new: Addresses of pages that are new, lists of strings.
+        new: Addresses of the new pages that they show, lists of strings.
         halves: The hashes of the texts of these.
         places: Where in `keys` results of new pages are.
         which: Which of the addresses of `new` each of these is.
@@ -78,14 +78,16 @@ def with_pages(batch: pa.RecordBatch, pages: Pages) -> Paged:
     keys = np.zeros(int(sizes.sum()), dtype=np.uint64)
     keys[is_known] = pages.keys.take(pa.array(known)).values.to_numpy()
     others = numbers[numbers >= len(pages.keys)] - len(pages.keys)
+    used, others = np.unique(others, return_inverse=True)
+    urls = pages.urls.take(pa.array(used))
     return Paged(
         batch.drop_columns(["results"]),
         sizes,
         keys,
-        pages.urls,
-        pages.halves,
+        urls,
+        pages.halves.take(used),
         np.flatnonzero(~is_known),
-        _items(lengths(pages.urls), others),
+        _items(lengths(urls), others),
     )
 
 

@@ -88,7 +88,8 @@ def lists_alone(chunk: Chunk, shown: Shown) -> Chunk:
     texts = _views(chunk.data or b"", shown.starts, shown.stops).cast(pa.large_binary())
     before, after, nothing = (pa.scalar(part, pa.large_binary()) for part in (BEFORE, AFTER, b""))
     lines = pc.binary_join_element_wise(before, texts, after, nothing)
-    return Chunk(1, _bytes_of(lines), chunk.longest + len(BEFORE) + len(AFTER))
+    data = _bytes_of(lines) if len(lines) else None
+    return Chunk(1, data, chunk.longest + len(BEFORE) + len(AFTER))
 
 
 def only(chunk: Chunk, lines: Rows) -> Chunk:

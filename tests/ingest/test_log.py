@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -180,7 +181,9 @@ def test_forgetting_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_two_texts_with_one_key_are_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, object]]
 ) -> None:
-    monkeypatch.setattr(dictionary_module, "key64", lambda _: 5)
+    monkeypatch.setattr(
+        dictionary_module, "md5_keys", lambda texts, _: np.full(len(texts), 5, np.uint64)
+    )
     with pytest.raises(DataError, match="two different strings of a log have one key"):
         ingest(tmp_path, *lines)
 

@@ -1,6 +1,7 @@
 """Programs, repeats and damage in logs: left out by name, nothing lost."""
 
 from pathlib import Path
+from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -8,6 +9,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builder.ingest import conduct
 from tests.ingest.log_files import ingest, seen, shown
 
 
@@ -50,14 +52,19 @@ def test_programs_and_repeats_are_left_out_by_name(tmp_path: Path) -> None:
             st.lists(st.integers(1, 3), max_size=3),
         ),
         max_size=25,
-    )
+    ),
+    st.sampled_from([1, 2**28]),
 )
 def test_rules_against_plain_python(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str | None, str, int, list[int]]]
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str | None, str, int, list[int]]],
+    bytes_a_row: int,
 ) -> None:
+    """Whether users are judged all at once or a few at a time."""
     data = b"".join(shown(u, q, t * 3600, c) for u, q, t, c in rows)
     folder = tmp_path_factory.mktemp("log")
-    ledger, found = ingest(folder, {"a.jsonl": data}, bot_rate=4, bot_alike=3)
+    with patch.object(conduct, "BYTES_A_ROW", bytes_a_row):
+        ledger, found = ingest(folder, {"a.jsonl": data}, bot_rate=4, bot_alike=3)
     kept, before = [], set()
     for number, (user, query, time, clicks) in enumerate(rows):
         mine = [row for row in rows if user is not None and row[0] == user]

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from builder.errors import DataError
 from builder.ingest import seen as module
 from builder.ingest.dictionary import Dictionary
-from builder.ingest.seen import Fingerprints, Flags, Halves, Keys, Seen, md5_keys, pseudonyms
+from builder.ingest.seen import (
+    Fingerprints,
+    Flags,
+    Halves,
+    Keys,
+    Seen,
+    distinct_of,
+    md5_keys,
+    pseudonyms,
+)
 from builder.ingest.shown_addresses import ShownAddresses
 from builder.ingest.texts import canonical_url
 from builder.keys import key64
@@ -78,37 +87,49 @@ def test_pseudonyms_are_keyed() -> None:
 
 @settings(deadline=None)
 @given(
-    st.lists(
-        st.sets(st.tuples(st.integers(0, 12), st.integers(0, 3)).filter(lambda h: h[1] < 2)),
-        max_size=12,
-    ),
-    st.integers(1, 8),
+    st.lists(st.sets(st.tuples(st.integers(0, 12), st.integers(0, 2))), max_size=12),
+    st.sampled_from([1, 4, 64]),
+    st.integers(1, 4),
 )
-def test_each_text_is_new_once(batches: list[set[tuple[int, int]]], recent: int) -> None:
-    """But for those whose first half is that of another text: these may be new again."""
-    known: dict[int, set[int]] = {}
-    seen = Seen(10**6)
+def test_each_text_is_new_once(batches: list[set[tuple[int, int]]], room: int, slots: int) -> None:
+    """Also where keys are the same, slots are few, and the table grows."""
+    known: set[tuple[int, int]] = set()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_RECENT", recent)
+        patch.setattr(module, "LEAST_ROOM", room)
+        patch.setattr(module, "SLOTS", slots + 1)
+        seen = Seen(10**6)
         for batch in batches:
             pairs = sorted(batch)
             new = _add(seen, _keys(*(k for k, _ in pairs)), _keys(*(o + 7 for _, o in pairs)))
-            for (key, other), is_new in zip(pairs, new.tolist(), strict=True):
-                others = known.get(key, set())
-                if others <= {other}:
-                    assert is_new != (other in others)
-                elif other not in others:
-                    assert is_new
-            for key, other in pairs:
-                known.setdefault(key, set()).add(other)
+            assert new.tolist() == [pair not in known for pair in pairs]
+            known |= batch
 
 
 def test_what_was_forgotten_is_new_again() -> None:
-    seen = Seen(2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_RECENT", 1)
-        assert _add(seen, _keys(1, 2, 3), _keys(1, 2, 3)).all()
-        assert _add(seen, _keys(1, 2, 3), _keys(1, 2, 3)).all()
+    seen = Seen(4)
+    assert _add(seen, _keys(1, 2, 3), _keys(1, 2, 3)).all()
+    assert _add(seen, _keys(1, 2, 3, 4), _keys(1, 2, 3, 4)).tolist() == [False] * 3 + [True]
+    assert _add(seen, _keys(5), _keys(5)).all()
+    assert _add(seen, _keys(5, 1), _keys(5, 1)).tolist() == [False, True]
+
+
+def test_what_is_being_added_is_not_found_before_it_is_told() -> None:
+    """A thread that looks while another adds sees the entries that there were before."""
+    table = module._Table(100)
+    hashed = Halves(_keys(5, 6, 7), _keys(8, 8, 8))
+    table.add(hashed, _keys(50, 60, 70), 0)
+    new, numbers = table.find(hashed, 2)
+    assert new.tolist() == [False, False, True]
+    assert numbers[:2].tolist() == [50, 60]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2))))
+def test_different_hashes_each_once(pairs: list[tuple[int, int]]) -> None:
+    halves = Halves(_keys(*(k for k, _ in pairs)), _keys(*(o for _, o in pairs)))
+    places, which = distinct_of(halves)
+    distinct = [pairs[place] for place in places]
+    assert len(distinct) == len(set(pairs))
+    assert [distinct[one] for one in which] == pairs
 
 
 def test_keys_of_urls_of_all_kinds(tmp_path: Path) -> None:

@@ -61,3 +61,21 @@ def test_parts_are_cut_by_the_number_of_those_that_stay(data: st.DataObject, cou
     one = written(count, data.draw(places), left_out, threads=1)
     assert one == written(count, data.draw(places), left_out, threads=2)
     assert len(one) == max(1, -(-(count - len(left_out)) // PART_ROWS))
+
+
+@given(st.data(), st.integers(0, 30))
+def test_some_rows_are_found_by_their_numbers(data: st.DataObject, count: int) -> None:
+    cuts = data.draw(st.lists(st.integers(0, count), max_size=4))
+    numbers = sorted(
+        data.draw(st.sets(st.integers(0, count - 1)) if count else st.just(set[int]()))
+    )
+    with tempfile.TemporaryDirectory() as name:
+        with Staging(Path(name)) as staging:
+            for file, (start, stop) in enumerate(pairwise([0, *sorted(cuts), count])):
+                staging.add(keyed(start, stop), file)
+        found = staging.rows(np.array(numbers, np.uint64), ["query", "file", "record"])
+        everything = [row for batch in staging.batches(["record"]) for row in batch.to_pylist()]
+    bounds = [0, *sorted(cuts), count]
+    file_of = {n: f for f, (a, b) in enumerate(pairwise(bounds)) for n in range(a, b)}
+    assert found.to_pylist() == [{"query": n, "file": file_of[n], "record": n} for n in numbers]
+    assert everything == [{"record": n} for n in range(count)]
