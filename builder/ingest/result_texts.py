@@ -125,9 +125,11 @@ class _Signs(NamedTuple):
     @classmethod
     def of(cls, data: Bytes) -> "_Signs":
         """Looks for all at once: with the bit of lower case cleared, they follow each other."""
-        found = [np.zeros(0, dtype=np.int64)]
+        found, room = [np.zeros(0, dtype=np.int64)], np.empty(BLOCK, dtype=np.uint8)
         for start in range(0, len(data), BLOCK):
-            near = (data[start : start + BLOCK] & UPPER) - OPENING
+            block = data[start : start + BLOCK]
+            near = np.bitwise_and(block, UPPER, out=room[: len(block)])
+            near -= OPENING
             found.append(start + np.flatnonzero(near <= LAST_SIGN))
         places = np.concatenate(found)
         signs = data[places]

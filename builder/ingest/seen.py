@@ -21,11 +21,11 @@ MD5 = "SELECT md5_number(text) AS digest FROM texts"
 KEYED = "SELECT unhex(substr(sha256($secret || text), 1, 32)) AS digest FROM texts"
 DIGEST_BYTES = 16
 """What the engine calls a number comes as a decimal whose bytes are the digest."""
-SLOTS = 4
+SLOTS = 3
 """Slots of a table for each entry."""
 LEAST_ROOM = 2**12
 """Entries for which a table has room from the beginning."""
-GROWTH = 4
+GROWTH = 2
 """How many times as many entries as there are find room in a larger table."""
 
 Places = npt.NDArray[np.int64]

@@ -98,8 +98,8 @@ class Staging:
         span, path = part
         with TableWriter(path, Impressions, compression="lz4", has_dictionaries=False) as table:
             for batch in self._staged(*span):
-                numbers = batch["impression"].to_numpy()
-                table.write(batch.filter(pa.array(~_among(numbers, left_out))))
+                gone = _among(batch["impression"].to_numpy(), left_out)
+                table.write(batch.filter(pa.array(~gone)) if gone.any() else batch)
         return table.rows
 
     def _staged(self, start: int, stop: int) -> Iterator[pa.RecordBatch]:
