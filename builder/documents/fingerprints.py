@@ -8,7 +8,7 @@ without `language` and `language_score`.
 import polars as pl
 
 from builder.documents.language import detect_languages
-from builder.documents.tokens import count_tokens, digest, token_text
+from builder.documents.tokens import count_tokens, digest, token_texts, whole_texts
 
 
 def describe(pages: pl.DataFrame) -> pl.DataFrame:
@@ -36,8 +36,7 @@ def fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
     Returns:
         The pages with three more columns, and `words`: the tokens joined by spaces.
     """
-    joined = pl.col("title") + "\n" + pl.col("text")
-    words = pages.select(token_text(joined).alias("words"))["words"]
+    words = token_texts(whole_texts(pages)).alias("words")
     return pages.with_columns(
         words,
         pl.Series("tokens", count_tokens(words), dtype=pl.UInt32),

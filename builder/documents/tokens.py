@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from builder.documents.lowering import lowered
 from builder.keys import runs_as_spaces
 from builder.text_bytes import bytes_of
 
@@ -25,9 +26,10 @@ def tokens(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.extract_all(WORD)
 
 
-def token_text(text: pl.Expr) -> pl.Expr:
-    """Tokens of a text column, joined by single spaces."""
-    return runs_as_spaces(text.str.to_lowercase(), r"[\W]").str.strip_chars(" ")
+def token_texts(texts: pl.Series) -> pl.Series:
+    """Tokens of each text, joined by single spaces."""
+    joined = runs_as_spaces(pl.col("text"), r"[\W]").str.strip_chars(" ")
+    return lowered(texts).to_frame("text").select(joined)["text"]
 
 
 def document_tokens() -> pl.Expr:
@@ -35,12 +37,17 @@ def document_tokens() -> pl.Expr:
     return tokens(pl.col("title") + "\n" + pl.col("text"))
 
 
-def document_chunks() -> pl.Expr:
-    """What stands between spaces in the columns `title` and `text`, in lower case.
+def whole_texts(documents: pl.DataFrame) -> pl.Series:
+    """Title and text of each document, from the columns `title` and `text`."""
+    return documents.select(pl.col("title") + "\n" + pl.col("text")).to_series()
+
+
+def document_chunks(documents: pl.DataFrame) -> pl.Series:
+    """What stands between spaces in the columns `title` and `text`, in lower case, as lists.
 
     No token goes over a space, so tokens can be counted by those of each different chunk.
     """
-    return (pl.col("title") + "\n" + pl.col("text")).str.to_lowercase().str.split(" ")
+    return lowered(whole_texts(documents)).str.split(" ")
 
 
 def tokens_of_chunk() -> pl.Expr:

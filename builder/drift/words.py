@@ -136,9 +136,10 @@ def word_counts(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
         return _nothing()
     near = _near(core, documents["doc_id"])
     chunks = (
-        documents.lazy()
+        documents.select("doc_id", document_chunks(documents).alias("chunk"))
+        .lazy()
         .select(
-            document_chunks().alias("chunk"),
+            "chunk",
             pl.col("doc_id").is_in(near.implode()).cast(pl.Int64).alias("core"),
         )
         .explode("chunk")

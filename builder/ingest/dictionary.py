@@ -36,8 +36,10 @@ from builder.sorting import Flags, Keys
 from builder.tables import write_query
 from schemas import LogQueries
 
-MOST_REMEMBERED = 4_000_000
-"""Hashes of distinct strings of a kind that are held in memory: about 100 MB."""
+SHARES = {"users": 0.04, "queries": 0.03, "surfaces": 0.03, "urls": 0.1, "pages": 0.06}
+"""Parts of the memory in which what was seen of each kind is remembered."""
+BYTES_A_TEXT = 80
+"""What a text takes there, with the room for as many more (see `seen`)."""
 
 ENGINE_SHARE = 0.1
 """Part of the memory for the engine that makes keys."""
@@ -115,10 +117,11 @@ class Dictionary:
         self._address = address
         self._secret = secret.hex()
         self._fingerprints = Fingerprints()
+        rooms = {kind: int(limits.memory * share) for kind, share in SHARES.items()}
         self._users, self._queries, self._surfaces, self._urls = (
-            Seen(MOST_REMEMBERED) for _ in range(4)
+            Seen(rooms[kind] // BYTES_A_TEXT) for kind in ("users", "queries", "surfaces", "urls")
         )
-        self.pages = KnownPages()
+        self.pages = KnownPages(rooms["pages"])
         self._opened = ExitStack()
         self._query_spill = _Spill(limits.scratch / "queries.parquet", _QUERY_COLUMNS)
         self._addresses = ShownAddresses(limits)

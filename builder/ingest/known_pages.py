@@ -14,10 +14,10 @@ import pyarrow as pa
 from builder.ingest.seen import Fingerprints, Halves, Places, Seen, distinct_of
 from builder.sorting import Flags, Keys
 
-MOST_KEYS = 2**23
-"""Keys of documents that are remembered, in 64 MB; with more, all pages are forgotten."""
-MOST_PAGES = 2**21
-"""Pages that are."""
+KEYS_A_PAGE = 4
+"""Keys for which there is room, for each page for which there is."""
+BYTES_A_KEY = 32
+"""What a key takes, with its part of what its page takes."""
 TRIED = 200_000
 """Pages that are asked for before it is judged whether that is worth it."""
 MOST_NEW = 0.9
@@ -43,11 +43,16 @@ class Asked(NamedTuple):
 
 
 class KnownPages:
-    """A bounded memory of result pages."""
+    """A bounded memory of result pages.
 
-    def __init__(self) -> None:
+    Args:
+        room: Bytes that it may take; what does not fit makes it forget all pages.
+    """
+
+    def __init__(self, room: int) -> None:
         self._fingerprints = Fingerprints()
-        self._memory = _Memory()
+        self._most = room // BYTES_A_KEY
+        self._memory = _Memory(self._most)
         self._asked = self._new = 0
 
     @property
@@ -73,7 +78,7 @@ class KnownPages:
             return
         halves, keys = halves.take(new), keys.filter(pa.array(new))
         if not self._memory.has_room(keys):
-            self._memory = _Memory()
+            self._memory = _Memory(self._most)
         if self._memory.has_room(keys):
             self._memory.add(halves, keys)
 
@@ -81,16 +86,17 @@ class KnownPages:
 class _Memory:
     """Pages one after the other; what was added is never changed."""
 
-    def __init__(self) -> None:
-        self.seen = Seen(MOST_PAGES)
-        self._keys: Keys = np.empty(MOST_KEYS, dtype=np.uint64)
-        self._ends = np.zeros(MOST_PAGES + 1, dtype=np.int32)
+    def __init__(self, keys: int) -> None:
+        pages = keys // KEYS_A_PAGE
+        self.seen = Seen(pages)
+        self._keys: Keys = np.empty(keys, dtype=np.uint64)
+        self._ends = np.zeros(pages + 1, dtype=np.int32)
         self._count = 0
 
     def has_room(self, pages: pa.ListArray) -> bool:
         """Whether some more pages find room."""
         keys = int(self._ends[self._count]) + len(pages.values)
-        return self._count + len(pages) <= MOST_PAGES and keys <= MOST_KEYS
+        return self._count + len(pages) < len(self._ends) and keys <= len(self._keys)
 
     def add(self, halves: Halves, pages: pa.ListArray) -> None:
         """Add pages that are new and find room."""

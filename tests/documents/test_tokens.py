@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.documents.tokens import WORD, WORD_IN_SQL, count_tokens, digest, token_text, tokens
+from builder.documents.tokens import WORD, WORD_IN_SQL, count_tokens, digest, token_texts, tokens
 from builder.keys import runs_as_spaces
 
 LETTERS = st.sampled_from("aB_1 é,.’\n\t\xa0\u2028字ก็İ") | st.characters(codec="utf-8")
@@ -19,7 +19,7 @@ TEXTS = st.lists(st.text(LETTERS, max_size=40))
 def test_tokens_joined_are_the_tokens(texts: list[str], start: int) -> None:
     frame = pl.DataFrame({"text": texts}, {"text": pl.String})[start:]
     listed = frame.select(tokens(pl.col("text")))["text"].to_list()
-    joined = frame.select(token_text(pl.col("text")))["text"]
+    joined = token_texts(frame["text"])
     assert joined.to_list() == [" ".join(words) for words in listed]
     assert count_tokens(joined).tolist() == [len(words) for words in listed]
 

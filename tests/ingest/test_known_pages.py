@@ -73,13 +73,13 @@ PLAIN = [f"{HEADS[0]}{NAMES[0]}{page}]{TAILS[0]}".encode() for page in PAGES[:1]
 
 
 def outcome(
-    lines: list[bytes], *, chunk: int, remembers: bool, most: int = 2**23
+    lines: list[bytes], *, chunk: int, remembers: bool, most: int = 2**20
 ) -> dict[str, Any]:
     """The files that a log becomes, read in chunks of so many bytes."""
     with (
         tempfile.TemporaryDirectory() as name,
         patch.object(impressions, "CHUNK", chunk),
-        patch.object(module, "MOST_KEYS", most),
+        patch.object(module, "BYTES_A_KEY", 2**26 // most),
         patch.object(KnownPages, "is_worth", remembers),
     ):
         try:
@@ -99,9 +99,9 @@ def outcome(
     st.lists(LINE, max_size=8),
     st.none() | st.integers(0, 2**20),
     st.integers(40, 2000),
-    st.sampled_from([2**23, 5, 1]),
+    st.sampled_from([2**20, 5, 1]),
 )
-@example([PLAIN[0]] * 2, [PLAIN[0]] * 3, None, 200, 2**23)
+@example([PLAIN[0]] * 2, [PLAIN[0]] * 3, None, 200, 2**20)
 def test_what_was_seen_before_changes_nothing(
     some: list[bytes], others: list[bytes], seed: int | None, chunk: int, most: int
 ) -> None:
@@ -171,31 +171,30 @@ def test_results_under_another_name(tmp_path: Path) -> None:
 
 def test_where_nothing_repeats_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TRIED", 10)
-    known = KnownPages()
+    known = KnownPages(2**20)
     known.ask(pl.Series([b"%d" % n for n in range(9)]))
     assert known.is_worth
     known.ask(pl.Series([b"%d" % n for n in range(9, 18)]))
     assert not known.is_worth
-    known = KnownPages()
+    known = KnownPages(2**20)
     known.ask(pl.Series([b"1"] * 20))
     assert known.is_worth
 
 
-@given(st.lists(st.lists(st.integers(1, 9), max_size=3), max_size=9), st.integers(1, 12))
+@given(st.lists(st.lists(st.integers(1, 9), max_size=3), max_size=9), st.integers(1, 60))
 def test_pages_are_remembered_until_there_is_no_room(pages: list[list[int]], most: int) -> None:
     texts = pl.Series([repr(page).encode() for page in pages], dtype=pl.Binary)
-    with patch.object(module, "MOST_KEYS", most):
-        known = KnownPages()
-        for _ in range(3):
-            asked = known.ask(texts)
-            kept = [page for page, new in zip(pages, asked.new, strict=True) if not new]
-            assert asked.keys.to_pylist() == kept
-            fresh = [pages[place] for place in asked.places]
-            sizes = np.array(list(map(len, fresh)), np.int64)
-            keys = pa.array([key for page in fresh for key in page], pa.uint64())
-            known.remember(asked.halves, lists_of(sizes, keys))
-    total = sum(map(len, {tuple(page) for page in pages}))
-    if total <= most:
+    known = KnownPages(most * module.BYTES_A_KEY)
+    for _ in range(3):
+        asked = known.ask(texts)
+        kept = [page for page, new in zip(pages, asked.new, strict=True) if not new]
+        assert asked.keys.to_pylist() == kept
+        fresh = [pages[place] for place in asked.places]
+        sizes = np.array(list(map(len, fresh)), np.int64)
+        keys = pa.array([key for page in fresh for key in page], pa.uint64())
+        known.remember(asked.halves, lists_of(sizes, keys))
+    distinct = {tuple(page) for page in pages}
+    if sum(map(len, distinct)) <= most and len(distinct) <= most // module.KEYS_A_PAGE:
         assert kept == pages
 
 

@@ -165,7 +165,7 @@ def test_forgetting_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     _, first = ingest(tmp_path / "a", *lines)
-    monkeypatch.setattr(dictionary_module, "MOST_REMEMBERED", 0)
+    monkeypatch.setattr(dictionary_module, "BYTES_A_TEXT", 2**50)
     _, second = ingest(tmp_path / "b", *lines)
     for name in ("impressions/part-00000", "log_queries", "log_urls"):
         assert (first / f"{name}.parquet").read_bytes() == (second / f"{name}.parquet").read_bytes()

@@ -1,0 +1,45 @@
+"""Lower case by bytes is lower case by characters."""
+
+from unittest.mock import patch
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builder.documents import lowering
+from builder.documents.lowering import lowered
+from tests.thorough import examples
+
+LETTERS = "aZzA@[`{éÉÀÞßÿ×÷ŒœŠΣσİıКдẞﬁ’€日ア🙂🄰ǅ \n"
+
+
+def test_every_character_alone_and_within_a_word() -> None:
+    characters = [chr(n) for n in range(0x110000) if not 0xD800 <= n < 0xE000]
+    for form in ("{}", "É{}A"):
+        texts = pl.Series([form.format(character) for character in characters])
+        assert (lowered(texts) == texts.str.to_lowercase()).all()
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    st.lists(st.none() | st.text(LETTERS, max_size=12) | st.text(max_size=5), max_size=8),
+    st.sampled_from([1, 2, 3, 7, 2**20]),
+    st.integers(0, 3),
+)
+def test_texts_of_all_kinds_whatever_the_blocks(
+    texts: list[str | None], block: int, left: int
+) -> None:
+    column = pl.Series("text", texts, dtype=pl.String)
+    with patch.object(lowering, "BLOCK", block):
+        for some in (column, column.slice(left), column.drop_nulls().slice(left)):
+            found = lowered(some)
+            assert found.name == "text"
+            assert found.to_list() == some.str.to_lowercase().to_list()
+
+
+@pytest.mark.parametrize("text", ["L'Été à ŒUVRE", "plain"])
+def test_the_texts_themselves_stay_as_they_are(text: str) -> None:
+    column = pl.Series([text] * 3)
+    assert lowered(column).to_list() == [text.lower()] * 3
+    assert column.to_list() == [text] * 3
