@@ -36,10 +36,10 @@ from builder.sorting import Flags, Keys
 from builder.tables import write_query
 from schemas import LogQueries
 
-SHARES = {"users": 0.04, "queries": 0.03, "surfaces": 0.03, "urls": 0.1, "pages": 0.06}
+SHARES = {"users": 0.04, "queries": 0.03, "surfaces": 0.03, "urls": 0.16, "pages": 0.1}
 """Parts of the memory in which what was seen of each kind is remembered."""
-BYTES_A_TEXT = 80
-"""What a text takes there, with the room for as many more (see `seen`)."""
+BYTES_A_TEXT = 60
+"""What a text takes there: its entry, and its slots on the average (see `seen`)."""
 
 ENGINE_SHARE = 0.1
 """Part of the memory for the engine that makes keys."""

@@ -16,7 +16,7 @@ from builder.sorting import Flags, Keys
 
 KEYS_A_PAGE = 4
 """Keys for which there is room, for each page for which there is."""
-BYTES_A_KEY = 32
+BYTES_A_KEY = 20
 """What a key takes, with its part of what its page takes."""
 TRIED = 200_000
 """Pages that are asked for before it is judged whether that is worth it."""
