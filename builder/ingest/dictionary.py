@@ -154,9 +154,7 @@ class Dictionary:
         """What is known of texts, and those of which nothing is, each once."""
         halves = self._fingerprints.of(texts) if halves is None else halves
         new, keys = seen.find(halves)
-        fresh = np.flatnonzero(new)
-        first, which = distinct_of(halves.take(fresh))
-        places = fresh[first]
+        places, which = distinct_of(halves, new)
         looked = Looked(keys, new, which, places, halves.take(places), pl.DataFrame(), keys[:0])
         new_texts = texts.take(pa.array(places))
         return looked, pl.Series(pl.from_arrow(new_texts), dtype=pl.String)

@@ -28,7 +28,7 @@ from builder.ingest.long_form import has_long_objects, is_long, join_rows, objec
 from builder.ingest.moments import LATEST
 from builder.ingest.parquet_bounds import BOMB, BombError
 from builder.ingest.parquet_rows import (
-    Rows,
+    NumberedRows,
     coded_pieces,
     known_columns,
     offered_rows,
@@ -203,7 +203,7 @@ def _table(
 def _long(
     rows: Iterator[Offered], interval: Interval | None, params: LogParameters
 ) -> Iterator[Piece]:
-    """Rows of the long form; the clicks that are made of theirs are ranks."""
+    """NumberedRows of the long form; the clicks that are made of theirs are ranks."""
     joined = _renamed(join_rows(rows, params.fields), params)
     in_ranks = params.model_copy(update={"click_form": "ranks"})
     yield from _one_by_one(joined, interval, in_ranks)
@@ -230,7 +230,9 @@ def _parquet(source: Source, interval: Interval | None, params: LogParameters) -
             yield partial(Records, [], [(seen + 1, fault) for fault in faults])
 
 
-def _batch(source: Source, rows: Rows, interval: Interval | None, params: LogParameters) -> Records:
+def _batch(
+    source: Source, rows: NumberedRows, interval: Interval | None, params: LogParameters
+) -> Records:
     with _readable(source):
         return read_batch(rows, interval, params)
 
@@ -243,7 +245,7 @@ def _readable(source: Source) -> Iterator[None]:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
 
 
-def _believed(pieces: Iterator[Rows], faults: list[str]) -> Iterator[Rows]:
+def _believed(pieces: Iterator[NumberedRows], faults: list[str]) -> Iterator[NumberedRows]:
     """Pieces up to that which is not believed; why it is not is put into `faults`."""
     try:
         yield from pieces

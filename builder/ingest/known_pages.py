@@ -64,9 +64,7 @@ class KnownPages:
         """Look lists of results up; may be called from any thread, while another remembers."""
         memory, halves = self._memory, self._fingerprints.of_column(texts)
         new, numbers = memory.seen.find(halves)
-        fresh = np.flatnonzero(new)
-        first, which = distinct_of(halves.take(fresh))
-        places = fresh[first]
+        places, which = distinct_of(halves, new)
         self._asked, self._new = self._asked + len(new), self._new + len(places)
         keys = memory.pages(numbers[~new])
         return Asked(new, keys, places, which, halves.take(places))

@@ -29,10 +29,10 @@ from builder.sources import Interval, Source
 ROWS = 32_768
 """Most rows of a batch: some 20 MB of result lists."""
 AT_ONCE = 256
-"""Rows that are unpacked together."""
+"""NumberedRows that are unpacked together."""
 
 
-Rows = tuple[int, pa.RecordBatch]
+NumberedRows = tuple[int, pa.RecordBatch]
 """Consecutive rows of a file, and the number of the first of them."""
 
 
@@ -59,8 +59,8 @@ def known_columns(
     return found
 
 
-def coded_pieces(path: Path, params: LogParameters) -> Iterator[Rows]:
-    """Rows of a file with the number of the first; texts as dictionaries.
+def coded_pieces(path: Path, params: LogParameters) -> Iterator[NumberedRows]:
+    """NumberedRows of a file with the number of the first; texts as dictionaries.
 
     Raises:
         BombError: it unpacks to more than is believed.
@@ -92,15 +92,15 @@ def batches(
     columns: Sequence[str] | None = None,
     rows: int = ROWS,
     at_once: int = AT_ONCE,
-) -> Iterator[Rows]:
-    """Rows of a file with the number of the first; moments in microseconds at most.
+) -> Iterator[NumberedRows]:
+    """NumberedRows of a file with the number of the first; moments in microseconds at most.
 
     Args:
         file: The file.
         size: Its bytes on disk.
         columns: Names that lead to those that are read; None: all.
         rows: Most rows of a batch.
-        at_once: Rows that are unpacked together.
+        at_once: NumberedRows that are unpacked together.
 
     Raises:
         BombError: it unpacks to more than is believed.
@@ -122,7 +122,7 @@ def _coarser(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def read_batch(piece: Rows, interval: Interval | None, params: LogParameters) -> Records:
+def read_batch(piece: NumberedRows, interval: Interval | None, params: LogParameters) -> Records:
     """Every row of a batch as an impression or a reject."""
     first, batch = piece
     numbers = np.arange(first, first + batch.num_rows, dtype=np.uint64)

@@ -147,8 +147,7 @@ def _endings(data: Bytes, places: Rows, sought: bytes) -> Rows:
 
 
 def _are_plain(chunk: Chunk, signs: _Signs, shown: Shown) -> Mask:
-    begin, end = chunk.ends[shown.lines - 1] + 1, chunk.ends[shown.lines]
-    begin[shown.lines == 0] = 0
+    begin, end = _begin(chunk, shown.lines), chunk.ends[shown.lines]
     plain = (shown.stops < end) & (shown.stops - shown.starts > INLINE)
     plain &= end - begin <= chunk.longest
     plain &= _count_within(signs.objects, begin, shown.starts) == 1
@@ -163,10 +162,14 @@ def _count_within(places: Rows, starts: Rows, stops: Rows) -> Rows:
     return np.searchsorted(places, stops) - np.searchsorted(places, starts)
 
 
+def _begin(chunk: Chunk, lines: Rows) -> Rows:
+    """Where lines begin."""
+    return np.where(lines == 0, 0, chunk.ends[lines - 1] + 1)
+
+
 def _bounds(chunk: Chunk, lines: Rows) -> tuple[Rows, Rows]:
     """Where lines begin, and where they end with their LF."""
-    begin = np.where(lines == 0, 0, chunk.ends[lines - 1] + 1)
-    return begin, np.minimum(chunk.ends[lines] + 1, len(chunk.data or b""))
+    return _begin(chunk, lines), np.minimum(chunk.ends[lines] + 1, len(chunk.data or b""))
 
 
 def _joined(data: bytes | memoryview, starts: Rows, stops: Rows) -> memoryview:

@@ -62,14 +62,15 @@ class Fingerprints:
         return Halves(*(texts.hash(seed).to_numpy() for seed in self._seeds))
 
 
-def distinct_of(hashed: Halves) -> tuple[Places, Places]:
-    """A place of each different hash, and which of these hashes each one is."""
-    order = order_of(*hashed)
-    ordered = hashed.take(order)
+def distinct_of(hashed: Halves, among: Flags) -> tuple[Places, Places]:
+    """A place of each different hash among some, and which of these hashes each of the some is."""
+    chosen = np.flatnonzero(among)
+    order = order_of(*hashed.take(chosen))
+    ordered = hashed.take(chosen[order])
     starts = ~(repeats(ordered.keys) & repeats(ordered.others))
     which = np.empty(len(order), dtype=np.int64)
     which[order] = np.cumsum(starts) - 1
-    return order[starts], which
+    return chosen[order[starts]], which
 
 
 def md5_keys(texts: pa.Array, connection: duckdb.DuckDBPyConnection) -> Keys:

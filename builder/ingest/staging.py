@@ -5,7 +5,7 @@ some of them, for those who judge; and the table `impressions` in parts, without
 leaves out. Impressions are told by their number, from 0 on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
@@ -58,24 +58,26 @@ class Staging:
             self._writer.write_batch(batch)
             self._ends.append(len(self) + len(batch))
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Some columns of all impressions, in the order of these and in that of the columns."""
-        places = [self._schema.get_field_index(name) for name in names]
-        options = pa.ipc.IpcReadOptions(included_fields=places)
+    def batches(
+        self, names: Sequence[str], places: Iterable[int] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Some columns of the batches at some places, or of all, in the order of the columns."""
+        fields = [self._schema.get_field_index(name) for name in names]
+        options = pa.ipc.IpcReadOptions(included_fields=fields)
         with pa.OSFile(str(self._path)) as file:
             staged = pa.ipc.open_file(file, options=options)
-            for place in range(staged.num_record_batches):
+            for place in range(staged.num_record_batches) if places is None else places:
                 yield staged.get_batch(place)
 
     def rows(self, numbers: Keys, names: Sequence[str]) -> pa.Table:
         """Some columns of some impressions, whose numbers are in ascending order."""
         cuts = np.searchsorted(numbers, self._ends)
+        needed = np.flatnonzero(np.diff(cuts)).tolist()
         found = [
-            batch.take(pa.array(numbers[start:stop] - np.uint64(first)))
-            for batch, first, (start, stop) in zip(
-                self.batches(names), self._ends, pairwise(cuts.tolist()), strict=False
+            batch.take(
+                pa.array(numbers[cuts[place] : cuts[place + 1]] - np.uint64(self._ends[place]))
             )
-            if stop > start
+            for place, batch in zip(needed, self.batches(names, needed), strict=True)
         ]
         kinds = {name: self._schema.field(name).type for name in names}
         return pa.Table.from_batches(found, found[0].schema if found else pa.schema(kinds))
@@ -105,14 +107,12 @@ class Staging:
     def _staged(self, start: int, stop: int) -> Iterator[pa.RecordBatch]:
         """The impressions with some numbers, in order."""
         first = int(np.searchsorted(self._ends, start, side="right")) - 1
-        with pa.OSFile(str(self._path)) as file:
-            staged = pa.ipc.open_file(file)
-            for place in range(first, staged.num_record_batches):
-                begin = self._ends[place]
-                if begin >= stop:
-                    return
-                batch, before = staged.get_batch(place), max(start - begin, 0)
-                yield batch.slice(before, stop - begin - before)
+        places = range(first, int(np.searchsorted(self._ends[:-1], stop)))
+        names = arrow_schema(Impressions).names
+        for place, batch in zip(places, self.batches(names, places), strict=True):
+            begin = self._ends[place]
+            before = max(start - begin, 0)
+            yield batch.slice(before, stop - begin - before)
 
     def __enter__(self) -> Self:
         self._writer = self._opened.enter_context(pa.ipc.new_file(str(self._path), self._schema))

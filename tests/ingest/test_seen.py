@@ -123,11 +123,14 @@ def test_what_is_being_added_is_not_found_before_it_is_told() -> None:
     assert numbers[:2].tolist() == [50, 60]
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2))))
-def test_different_hashes_each_once(pairs: list[tuple[int, int]]) -> None:
-    halves = Halves(_keys(*(k for k, _ in pairs)), _keys(*(o for _, o in pairs)))
-    places, which = distinct_of(halves)
-    distinct = [pairs[place] for place in places]
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans())))
+def test_different_hashes_each_once(hashes: list[tuple[int, int, bool]]) -> None:
+    halves = Halves(_keys(*(k for k, _, _ in hashes)), _keys(*(o for _, o, _ in hashes)))
+    among = np.array([chosen for _, _, chosen in hashes], dtype=np.bool_)
+    places, which = distinct_of(halves, among)
+    pairs = [(key, other) for key, other, chosen in hashes if chosen]
+    distinct = [hashes[place][:2] for place in places]
+    assert all(hashes[place][2] for place in places)
     assert len(distinct) == len(set(pairs))
     assert [distinct[one] for one in which] == pairs
 
