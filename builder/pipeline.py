@@ -178,7 +178,7 @@ STAGES = (
     ),
     Stage(
         "documents",
-        "4",
+        "5",
         Scope.SNAPSHOT,
         gather,
         reads=(
@@ -278,7 +278,7 @@ STAGES = (
     ),
     Stage(
         "changes",
-        "2",
+        "3",
         Scope.PAIR,
         changes,
         reads=(

@@ -1,10 +1,15 @@
 """A column of texts as its bytes."""
 
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
+
+Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
 
 
 class TextBytes(NamedTuple):
@@ -15,8 +20,14 @@ class TextBytes(NamedTuple):
         ends: n + 1: where the first begins, and where each ends; a null is an empty text.
     """
 
-    data: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.int64]
+    data: Bytes
+    ends: Places
+
+    def texts(self) -> pl.Series:
+        """The texts as a column."""
+        buffers = [None, pa.py_buffer(self.ends), pa.py_buffer(self.data)]
+        array = pa.Array.from_buffers(pa.large_string(), len(self.ends) - 1, buffers)
+        return pl.Series(pl.from_arrow(array), dtype=pl.String)
 
 
 def bytes_of(texts: pl.Series) -> TextBytes:
@@ -26,3 +37,9 @@ def bytes_of(texts: pl.Series) -> TextBytes:
     ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
     found = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     return TextBytes(found, ends)
+
+
+def digests(data: Bytes, starts: Places, stops: Places) -> list[str]:
+    """md5 of some pieces of bytes, in hexadecimal."""
+    view, bounds = data.data, zip(starts.tolist(), stops.tolist(), strict=True)
+    return [hashlib.md5(view[a:b], usedforsecurity=False).hexdigest() for a, b in bounds]

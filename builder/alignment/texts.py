@@ -32,21 +32,30 @@ def batches_by_size(
 
 
 def read_tokens(documents: Table, ids: pl.Series) -> pl.DataFrame:
-    """Tokens of title and text of the documents with these ids.
+    """`doc_id` and `tokens` (list of strings) of documents; see `read_texts`."""
+    return _read(documents, ids, document_tokens().alias("tokens"))
+
+
+def read_texts(documents: Table, ids: pl.Series) -> pl.DataFrame:
+    """Titles and texts of the documents with these ids.
 
     Args:
         documents: A documents table.
         ids: Document ids, not empty; every one exists in the table.
 
     Returns:
-        `doc_id` and `tokens` (list of strings), sorted by id.
+        `doc_id`, `title` and `text`, sorted by id.
     """
+    return _read(documents, ids, pl.col("title", "text"))
+
+
+def _read(documents: Table, ids: pl.Series, wanted: pl.Expr) -> pl.DataFrame:
     return (
         documents.scan()
         .select("doc_id", "title", "text")
         .filter(pl.col("doc_id").is_between(pl.lit(ids.min()), pl.lit(ids.max())))
         .join(ids.to_frame("doc_id").lazy(), on="doc_id", how="semi")
-        .select("doc_id", document_tokens().alias("tokens"))
+        .select("doc_id", wanted)
         .sort("doc_id")
         .collect(engine="streaming")
     )

@@ -34,7 +34,7 @@ DUPLICATE = "duplicate"
 NEAR_DUPLICATE = "near_duplicate"
 ENGLISH = ("title_en", "text_en")
 PART_BYTES = 64 * 2**20
-"""Text after which a part ends, at the next bucket of keys."""
+"""Text of a part, at most, but for what the last of its buckets of keys has more."""
 
 
 def gather(
@@ -113,10 +113,12 @@ Written = tuple[int, Counter[str]]
 
 def _parts(notebook: Notebook, groups: pl.DataFrame, folder: Path) -> list[Part]:
     """Parts of about the same size, in order of key; at least one."""
+    whole = notebook.text_bytes.total()
+    part_bytes = whole / max(-(-whole // PART_BYTES), 1)
     ends, held = [0], 0
     for bucket in range(BUCKETS):
         held += notebook.text_bytes[bucket]
-        if held >= PART_BYTES:
+        if held >= part_bytes:
             ends.append(bucket + 1)
             held = 0
     if held or len(ends) == 1:

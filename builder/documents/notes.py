@@ -21,7 +21,7 @@ from builder import parquet
 from builder.documents.duplicates import GROUPS, Signed, find_groups
 from builder.documents.fingerprints import describe
 from builder.documents.rules import PageRules
-from builder.documents.sketch import BAND_ROWS, Sketches, band_rows, sketch
+from builder.documents.sketch import BAND_ROWS, Sketches, band_rows
 from builder.executors import map_pieces
 from builder.ingest.buckets import Buckets, bucket_of
 from builder.keys import key_of_id
@@ -31,7 +31,7 @@ from builder.resources import Limits
 from builder.tables import Table
 
 SHINGLE = 5
-ROWS = 512
+ROWS = 1024
 """Pages that are unpacked together."""
 SHARE = 16
 """Which part of the memory the pages that are held, and those of a range, may take."""
@@ -65,7 +65,7 @@ class RowGroup(NamedTuple):
             return pl.DataFrame(pa.Table.from_batches(found, file.schema_arrow))
 
 
-class Described(NamedTuple):
+class Noted(NamedTuple):
     """The pages of a row group.
 
     Args:
@@ -102,10 +102,10 @@ class Notebook:
         self._signatures = self._folder / "signatures"
         self._signatures.touch()
 
-    def add(self, described: Described) -> None:
+    def add(self, noted: Noted) -> None:
         """Take down the pages of a row group."""
-        self.left.update(described.left)
-        pages, sketches = described.kept, described.sketches
+        self.left.update(noted.left)
+        pages, sketches = noted.kept, noted.sketches
         if pages.is_empty():
             return
         keys = pages["key"].to_numpy()
@@ -142,10 +142,10 @@ def take_notes(
 ) -> Notebook:
     """Read all pages once and write down what is known of those that no rule leaves out."""
     notebook = Notebook(limits)
-    task = partial(_describe, rules=rules, params=params)
-    for described in map_pieces(task, _row_groups(pages), limits):
-        notebook.add(described)
-        progress.advance(described.kept.height + described.left.total())
+    task = partial(_note, rules=rules, params=params)
+    for noted in map_pieces(task, _row_groups(pages), limits):
+        notebook.add(noted)
+        progress.advance(noted.kept.height + noted.left.total())
     return notebook
 
 
@@ -156,13 +156,11 @@ def _row_groups(pages: Table) -> Iterator[RowGroup]:
         yield from (RowGroup(path, place) for place in range(count))
 
 
-def _describe(
-    row_group: RowGroup, _: Limits, rules: PageRules, params: DocumentParameters
-) -> Described:
+def _note(row_group: RowGroup, _: Limits, rules: PageRules, params: DocumentParameters) -> Noted:
     marked = rules.apply(row_group.addresses())
     left = Counter(marked["reason"].drop_nulls().to_list())
     entering = marked["reason"].is_null()
     origins = marked.filter(entering).select("shown", "sampled", key_of_id("doc_id").alias("key"))
-    described = describe(row_group.pages(entering)).hstack(origins)
-    sketches = sketch(described["words"], SHINGLE) if params.near_duplicates != "off" else None
-    return Described(described.drop("words"), sketches, left)
+    shingle = SHINGLE if params.near_duplicates != "off" else None
+    pages, sketches = describe(row_group.pages(entering), shingle)
+    return Noted(pages.hstack(origins), sketches, left)

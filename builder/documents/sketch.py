@@ -1,6 +1,6 @@
 """Sketches of texts: how alike two texts are, told by a few numbers of each.
 
-In: texts as tokens joined by spaces. Out: a signature of 64 bins and 16 bands for each. Shingles
+In: tokens of texts. Out: a signature of 64 bins and 16 bands for each. Shingles
 (runs of tokens) are hashed once and spread over the bins by their hash; each bin keeps its least
 hash: one-permutation minwise hashing (Li, Owen & Zhang 2012). Two texts agree in a bin with
 probability J, the Jaccard coefficient of their shingle sets, so that the share of agreeing bins
@@ -9,8 +9,8 @@ texts that share none of the 16 bands are hardly compared: 99.99 % are at J = 0.
 0.2 % at J = 0.1. Integer arithmetic modulo 2^64 alone: the same on every machine.
 """
 
-from functools import lru_cache
-from itertools import pairwise
+import hashlib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,21 +18,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.tokens import SPACE, count_tokens
-from builder.sorting import Keys, mixed
-from builder.text_bytes import bytes_of
+from builder.documents.token_bytes import TokenBytes
+from builder.sorting import Integers, Keys, mixed
 
 BINS = 64
 BANDS = 16
 BIN_SHIFT = np.uint64(58)
 EMPTY = np.uint32(2**32 - 1)
-CHUNK_BYTES = 15 * 2**14
-"""Of texts that are hashed together: with one more, hardly ever more than 2^18 bytes, whose hashes
-stay in the processor's cache."""
 TOKEN_BASE = np.uint64(0x9E3779B97F4A7C15)
+WORD = 8
+"""Bytes of a token that are hashed together."""
+LONGEST = 32 * WORD
+"""Bytes of the longest token that is hashed beside others."""
+MASKS = np.array([2 ** (8 * count) - 1 for count in range(WORD + 1)], dtype=np.uint64)
 BAND_ROWS = {"number": pl.UInt64, "band": pl.UInt8, "value": pl.UInt64}
-INVERSE_BASE = pow(int(TOKEN_BASE), -1, 2**64)
-SHINGLE_BASE = np.uint64(0xD1B54A32D192ED03)
+SHINGLE_BASE = 0xD1B54A32D192ED03
 
 Signatures = npt.NDArray[np.uint32]
 
@@ -51,18 +51,37 @@ class Sketches(NamedTuple):
     filled: npt.NDArray[np.bool_]
 
 
-def sketch(words: pl.Series, shingle: int) -> Sketches:
+def sketch(chunks: Iterable[TokenBytes], shingle: int) -> Sketches:
     """Sketch texts.
 
     Args:
-        words: Tokens joined by single spaces.
+        chunks: Their tokens.
         shingle: Tokens in a shingle; a text with fewer has an empty sketch.
     """
-    sizes = (words.str.len_bytes().cast(pl.Int64) + 1).cum_sum() // CHUNK_BYTES
-    cuts = [0, *(np.flatnonzero(np.diff(sizes.to_numpy())) + 1).tolist(), len(words)]
-    chunks = pairwise(cuts)
-    signatures = [_signatures(words[start:stop], shingle) for start, stop in chunks]
-    return _banded(np.concatenate(signatures))
+    return banded([signatures_of(tokens, shingle) for tokens in chunks])
+
+
+def banded(signatures: Sequence[Signatures]) -> Sketches:
+    """The sketches of texts from their signatures, some after the others."""
+    every = np.concatenate([np.zeros((0, BINS), dtype=np.uint32), *signatures])
+    bins = every.reshape(len(every), BANDS, BINS // BANDS)
+    values = np.zeros((len(every), BANDS), dtype=np.uint64)
+    for place in range(BINS // BANDS):
+        values = mixed(values * np.uint64(SHINGLE_BASE) + bins[:, :, place])
+    return Sketches(every, values, (bins != EMPTY).any(axis=2))
+
+
+def signatures_of(tokens: TokenBytes, shingle: int) -> Signatures:
+    """The signature of each text; see `sketch`."""
+    count = len(tokens.counts)
+    least = np.full(count * BINS, EMPTY, dtype=np.uint32)
+    hashes = _shingles(_token_hashes(tokens), shingle)
+    bins = (hashes >> BIN_SHIFT).astype(np.int64)
+    bins += _owners(tokens)[: len(hashes)] * BINS
+    values = np.minimum(hashes.astype(np.uint32), EMPTY - np.uint32(1))
+    values[_over_borders(tokens, shingle, len(hashes))] = EMPTY
+    np.minimum.at(least, bins, values)
+    return least.reshape(count, BINS)
 
 
 def band_rows(sketches: Sketches, numbers: npt.NDArray[np.integer[Any]]) -> pl.DataFrame:
@@ -92,62 +111,55 @@ def similarity(left: Signatures, right: Signatures) -> npt.NDArray[np.float64]:
     return share
 
 
-def _signatures(words: pl.Series, shingle: int) -> Signatures:
-    tokens = count_tokens(words)
-    least = np.full(len(words) * BINS, EMPTY, dtype=np.uint32)
-    hashes = _shingles(_tokens(words.filter(words != "")), shingle)
-    owner = _owners(tokens)
-    inside = owner[: len(hashes)] == owner[shingle - 1 :][: len(hashes)]
-    hashes, owner = hashes[inside], owner[: len(hashes)][inside]
-    bins = owner * BINS + (hashes >> BIN_SHIFT).astype(np.int64)
-    np.minimum.at(least, bins, np.minimum(hashes.astype(np.uint32), EMPTY - np.uint32(1)))
-    return least.reshape(len(words), BINS)
-
-
-def _owners(tokens: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The text of each token, from the tokens of each text; lets other threads work meanwhile."""
-    filled = np.flatnonzero(tokens)
-    steps = np.zeros(int(tokens.sum()), dtype=np.int64)
-    steps[(np.cumsum(tokens) - tokens)[filled]] = np.diff(filled, prepend=0)
+def _owners(tokens: TokenBytes) -> Integers:
+    """The text of each token; lets other threads work meanwhile."""
+    steps = np.zeros(len(tokens.ends), dtype=np.int64)
+    filled = np.flatnonzero(tokens.counts)
+    steps[tokens.firsts[filled]] = np.diff(filled, prepend=0)
     return np.cumsum(steps, out=steps)
 
 
-def _tokens(texts: pl.Series) -> Keys:
-    """Hash of each token: a polynomial of its bytes, mixed.
+def _over_borders(tokens: TokenBytes, shingle: int, runs: int) -> Integers:
+    """Which of some runs of tokens go over the end of a text."""
+    places = (tokens.firsts[1:, np.newaxis] - np.arange(1, shingle)).ravel()
+    return places[(places >= 0) & (places < runs)]
 
-    With b the base, the sum of byte times b^(place in the text + 1) is brought to the token's first
-    byte by a power of the inverse of b: odd numbers have one modulo 2^64.
+
+def _token_hashes(tokens: TokenBytes) -> Keys:
+    """The hash of each token: of its bytes alone, and the same on every machine.
+
+    Of up to eight bytes it is these, the first the least of the number. Eight after the other are
+    mixed into the hash of those before; of more than `LONGEST` bytes it is the md5 that counts.
     """
-    if texts.is_empty():
-        return np.zeros(0, dtype=np.uint64)
-    data, _ = bytes_of(texts + " ")
-    ends = np.flatnonzero(data == SPACE)
-    room = 1 << (len(data) - 1).bit_length()
-    powers, inverses = _powers(int(TOKEN_BASE), room), _powers(INVERSE_BASE, room)
-    sums = data * powers[: len(data)]
-    sums = np.diff(np.cumsum(sums, out=sums)[ends], prepend=np.uint64(0))
-    sums[1:] *= inverses[ends[:-1]]
-    return mixed(sums)
-
-
-@lru_cache(maxsize=4)
-def _powers(base: int, count: int) -> Keys:
-    """The powers of a base from the first, modulo 2^64."""
-    return np.asarray(np.cumprod(np.full(count, base, dtype=np.uint64)), dtype=np.uint64)
+    starts = tokens.starts
+    sizes = tokens.ends - starts
+    padded = np.concatenate([tokens.data, np.zeros(WORD, dtype=np.uint8)])
+    words: Keys = np.ndarray(len(tokens.data) + 1, "<u8", padded, strides=1)
+    found: Keys = words[starts] & MASKS[np.minimum(sizes, WORD)]
+    longer, at = np.flatnonzero(sizes > WORD), WORD
+    huge = longer[sizes[longer] > LONGEST]
+    while len(longer):
+        more = words[starts[longer] + at] & MASKS[np.minimum(sizes[longer] - at, WORD)]
+        found[longer] = mixed(found[longer]) * TOKEN_BASE + more
+        at += WORD
+        longer = longer[(sizes[longer] > at) & (at < LONGEST)]
+    for place in huge.tolist():
+        whole = tokens.data[starts[place] : tokens.ends[place]]
+        digest = hashlib.md5(whole.data, usedforsecurity=False).digest()
+        found[place] = int.from_bytes(digest[:WORD], "little")
+    return found
 
 
 def _shingles(tokens: Keys, shingle: int) -> Keys:
     """Hash of each run of `shingle` tokens, whatever the borders of texts."""
-    runs = max(len(tokens) - shingle + 1, 0)
-    hashes = np.zeros(runs, dtype=np.uint64)
-    for offset in range(shingle):
-        hashes = hashes * SHINGLE_BASE + tokens[offset : offset + runs]
-    return mixed(hashes)
+    return mixed(_polynomials(tokens, shingle) if len(tokens) >= shingle else tokens[:0])
 
 
-def _banded(signatures: Signatures) -> Sketches:
-    bins = signatures.reshape(len(signatures), BANDS, BINS // BANDS)
-    values = np.zeros((len(signatures), BANDS), dtype=np.uint64)
-    for place in range(BINS // BANDS):
-        values = mixed(values * SHINGLE_BASE + bins[:, :, place])
-    return Sketches(signatures, values, (bins != EMPTY).any(axis=2))
+def _polynomials(tokens: Keys, size: int) -> Keys:
+    """The polynomial of each run of tokens, made of those of its halves."""
+    if size == 1:
+        return tokens
+    half = size // 2
+    parts = _polynomials(tokens, half)
+    whole = parts[:-half] * np.uint64(pow(SHINGLE_BASE, half, 2**64)) + parts[half:]
+    return whole if size % 2 == 0 else whole[:-1] * np.uint64(SHINGLE_BASE) + tokens[size - 1 :]

@@ -4,32 +4,19 @@ A token is a run of `\w` (letters, marks, digits, underscore), lower-cased. A do
 those of its title, then of its text.
 """
 
-import hashlib
-from itertools import pairwise
-
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from builder.documents.lowering import lowered
-from builder.keys import runs_as_spaces
-from builder.text_bytes import bytes_of
+from builder.text_bytes import bytes_of, digests
 
 WORD = r"\w+"
 WORD_IN_SQL = r"[\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]+"
 """The same for DuckDB, to whom `\\w` means letters of ASCII."""
-SPACE = ord(" ")
 
 
 def tokens(text: pl.Expr) -> pl.Expr:
     """Tokens of a text column, as lists."""
     return text.str.to_lowercase().str.extract_all(WORD)
-
-
-def token_texts(texts: pl.Series) -> pl.Series:
-    """Tokens of each text, joined by single spaces."""
-    joined = runs_as_spaces(pl.col("text"), r"[\W]").str.strip_chars(" ")
-    return lowered(texts).to_frame("text").select(joined)["text"]
 
 
 def document_tokens() -> pl.Expr:
@@ -40,6 +27,12 @@ def document_tokens() -> pl.Expr:
 def whole_texts(documents: pl.DataFrame) -> pl.Series:
     """Title and text of each document, from the columns `title` and `text`."""
     return documents.select(pl.col("title") + "\n" + pl.col("text")).to_series()
+
+
+def digest(texts: pl.Series) -> list[str]:
+    """md5 of each text in UTF-8, in hexadecimal."""
+    data, ends = bytes_of(texts)
+    return digests(data, ends[:-1], ends[1:])
 
 
 def document_chunks(documents: pl.DataFrame) -> pl.Series:
@@ -53,17 +46,3 @@ def document_chunks(documents: pl.DataFrame) -> pl.Series:
 def tokens_of_chunk() -> pl.Expr:
     """Tokens of the column `chunk`, see `document_chunks`."""
     return pl.col("chunk").str.extract_all(WORD)
-
-
-def count_tokens(words: pl.Series) -> npt.NDArray[np.int64]:
-    """Number of tokens of each text, from its tokens joined by single spaces."""
-    data, ends = bytes_of(words)
-    spaces = np.searchsorted(np.flatnonzero(data == SPACE), ends)
-    return np.asarray(np.diff(spaces) + (np.diff(ends) > 0), dtype=np.int64)
-
-
-def digest(texts: pl.Series) -> list[str]:
-    """md5 of each text in UTF-8, in hexadecimal."""
-    data, ends = bytes_of(texts)
-    pieces = (data.data[start:stop] for start, stop in pairwise(ends.tolist()))
-    return [hashlib.md5(piece, usedforsecurity=False).hexdigest() for piece in pieces]

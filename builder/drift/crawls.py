@@ -143,7 +143,7 @@ def _fingerprint(pages: Table, folder: Path, limits: Limits) -> Table:
         rows.drop("key").sort("doc_id").write_parquet(paths[-1])
     if not paths:
         paths.append(folder / "part-000000.parquet")
-        fingerprints(pl.DataFrame(schema=Pages.dtypes())).drop("words").write_parquet(paths[0])
+        fingerprints(pl.DataFrame(schema=Pages.dtypes())).pages.write_parquet(paths[0])
     return Table(tuple(paths), Documents)
 
 
@@ -155,7 +155,7 @@ def _row_groups(pages: Table) -> Iterator[pl.DataFrame]:
 
 
 def _fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
-    return fingerprints(pages).drop("words").with_columns(key_of_id("doc_id").alias("key"))
+    return fingerprints(pages).pages.with_columns(key_of_id("doc_id").alias("key"))
 
 
 def _account(ledger: Ledger) -> dict[str, Any]:

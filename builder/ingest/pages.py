@@ -37,6 +37,10 @@ WARC, WARC_NAME = b"WARC/", ".warc"
 ROWS = 256
 AT_ONCE = 16
 """Rows of Parquet that are unpacked together."""
+CHUNK = 16 * 2**20
+"""Bytes of lines that are parsed together, at most: a fifth quicker than 4 MB."""
+SHARE = 64
+"""Which part of the memory they may take."""
 BLOCK_ROWS = 8192
 BLOCK_CHARS = 8 * 2**20
 
@@ -80,7 +84,9 @@ def read_pages(
         yield from _one_by_one(_read_parquet(source, params), interval, params)
     else:
         work = partial(_lines, interval=interval, params=params)
-        yield from in_order(work, read_chunks(source, params.max_record_bytes), limits.threads)
+        size = min(CHUNK, limits.memory // SHARE)
+        chunks = read_chunks(source, params.max_record_bytes, size)
+        yield from in_order(work, chunks, limits.threads)
 
 
 def _lines(chunk: Chunk, interval: Interval, params: CrawlParameters) -> PageBlock:

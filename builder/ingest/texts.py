@@ -10,7 +10,7 @@ import unicodedata
 
 import polars as pl
 
-from builder.ingest.doubtful import are_doubtful
+from builder.ingest.doubtful import are_doubtful, are_plain_lines
 from builder.keys import url_key
 from builder.replacing import replaced
 
@@ -52,12 +52,15 @@ def normalise_texts(texts: pl.Series) -> pl.Series:
 
 def one_line(texts: pl.Series) -> pl.Series:
     """Texts without line ends and runs of white space."""
-    return normalise_texts(texts).str.replace_all(r"\s+", " ")
+    others = ~pl.Series(are_plain_lines(texts))
+    lines = normalise_texts(texts.filter(others)).str.replace_all(r"\s+", " ")
+    return replaced(texts, others, lines)
 
 
 def without_credentials(urls: pl.Series) -> pl.Series:
     """Addresses without the users and passwords that they begin with."""
-    return urls.str.replace(CREDENTIALS, "${1}")
+    some = urls.str.contains("@", literal=True).fill_null(value=False)
+    return replaced(urls, some, urls.filter(some).str.replace(CREDENTIALS, "${1}"))
 
 
 def are_canonical(urls: pl.Series) -> pl.Series:

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from builder.documents.duplicates import _components
-from builder.documents.sketch import BINS, similarity, sketch
 from builder.keys import doc_id, key64
 from tests.documents.snapshots import gather_documents
 
@@ -109,54 +108,6 @@ def test_where_they_are_not_looked_for_there_are_none(tmp_path: Path) -> None:
 def test_a_snapshot_without_pages(tmp_path: Path) -> None:
     documents, ledger = gather_documents(tmp_path, {})
     assert (documents.height, ledger.rows_in) == (0, 0)
-
-
-def jaccard(left: str, right: str, shingle: int = 5) -> float:
-    sets = []
-    for words in (left.split(), right.split()):
-        sets.append({tuple(words[i : i + shingle]) for i in range(len(words) - shingle + 1)})
-    return len(sets[0] & sets[1]) / len(sets[0] | sets[1])
-
-
-def test_sketches_estimate_jaccard() -> None:
-    base = text(1000)
-    texts = [" ".join(edited(base, list(range(0, 1000, step)))) for step in (1000, 100, 50, 20, 9)]
-    signatures = sketch(pl.Series(texts), 5).signatures
-    for other, row in zip(texts, signatures, strict=True):
-        estimate = similarity(signatures[:1], row[np.newaxis])[0]
-        assert estimate == pytest.approx(jaccard(texts[0], other), abs=0.16)
-
-
-def mixed(value: int) -> int:
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64
-    return value ^ (value >> 31)
-
-
-def by_hand(words: str) -> list[int]:
-    """The signature of a text, one number at a time."""
-    tokens = [
-        mixed(sum(b * pow(0x9E3779B97F4A7C15, i + 1, 2**64) for i, b in enumerate(data)) % 2**64)
-        for data in (f"{word} ".encode() for word in words.split())
-    ]
-    bins = [2**32 - 1] * BINS
-    for start in range(len(tokens) - 4):
-        value = 0
-        for token in tokens[start : start + 5]:
-            value = (value * 0xD1B54A32D192ED03 + token) % 2**64
-        bins[mixed(value) >> 58] = min(bins[mixed(value) >> 58], mixed(value) % 2**32)
-    return bins
-
-
-def test_sketches_depend_on_the_text_alone() -> None:
-    texts = pl.Series(["a b c d e f", "", "x", "a b c d e f", " ".join(text(90_000)), "é ü"])
-    whole = sketch(texts, 5)
-    for place in range(len(texts)):
-        single = sketch(texts[place : place + 1], 5)
-        assert np.array_equal(single.signatures[0], whole.signatures[place])
-    assert whole.filled.any(axis=1).tolist() == [True, False, False, True, True, False]
-    assert sketch(texts.clear(), 5).signatures.shape == (0, BINS)
-    assert whole.signatures[0].tolist() == by_hand("a b c d e f")
 
 
 def test_connected_pairs_are_one_component() -> None:

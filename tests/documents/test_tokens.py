@@ -1,4 +1,4 @@
-"""Tokens of texts: what they are, how many, and their hashes, beside plain Python."""
+"""Tokens of texts: what they are, and hashes of texts, beside plain Python."""
 
 import hashlib
 import re
@@ -8,20 +8,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.documents.tokens import WORD, WORD_IN_SQL, count_tokens, digest, token_texts, tokens
+from builder.documents.tokens import WORD, WORD_IN_SQL, digest
 from builder.keys import runs_as_spaces
 
 LETTERS = st.sampled_from("aB_1 é,.’\n\t\xa0\u2028字ก็İ") | st.characters(codec="utf-8")
 TEXTS = st.lists(st.text(LETTERS, max_size=40))
-
-
-@given(TEXTS, st.integers(0, 3))
-def test_tokens_joined_are_the_tokens(texts: list[str], start: int) -> None:
-    frame = pl.DataFrame({"text": texts}, {"text": pl.String})[start:]
-    listed = frame.select(tokens(pl.col("text")))["text"].to_list()
-    joined = token_texts(frame["text"])
-    assert joined.to_list() == [" ".join(words) for words in listed]
-    assert count_tokens(joined).tolist() == [len(words) for words in listed]
 
 
 @given(st.lists(st.text(st.sampled_from("aZ_19é, ’\xa0œß字قَकाก็ⅷ‿İ\u0301"), max_size=20)))

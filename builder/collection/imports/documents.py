@@ -149,7 +149,7 @@ class Released:
         urls = [self._urls.get(alias) for alias in pages["alias"]]
         found = zip(pages["alias"], urls, strict=True)
         keys = [document_id(alias, url, self._place)[1] for alias, url in found]
-        whole = describe(pages).with_columns(
+        whole = describe(pages).pages.with_columns(
             pl.Series("url_key", keys, dtype=pl.String),
             pl.Series("url", [u or k for u, k in zip(urls, keys, strict=True)], dtype=pl.String),
             title_en=pl.when(pl.col("text_en").is_not_null()).then(pl.lit("")),

@@ -1,0 +1,137 @@
+r"""Tokens of texts as bytes: found and counted without an object for each.
+
+In: texts. Out: their tokens (see `tokens`), one after the other with a space after each, just as
+lower-casing by Polars and `\w+` make them. Texts are dealt with some at a time, so that what is
+known of their bytes stays in the processor's cache. Characters beyond ASCII go by the tables of
+`letters`; the few texts with one that is not in them are left to Polars.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from builder.documents.letters import BETWEEN, BEYOND_ASCII, UNKNOWN, lower_in_place
+from builder.keys import runs_as_spaces
+from builder.replacing import replaced
+from builder.text_bytes import Bytes, Places, TextBytes, bytes_of, digests
+
+SPACE = ord(" ")
+CHUNK = 2**18
+"""Bytes of texts that are dealt with together, hardly ever more."""
+ASCII = bytes(
+    byte if byte > 0x7F or chr(byte).isalnum() or chr(byte) == "_" else SPACE
+    for byte in bytes(range(256)).lower()
+)
+"""What becomes of each byte: letters of ASCII in lower case, a space for what is not of a word."""
+
+
+class TokenBytes(NamedTuple):
+    """The tokens of n texts as they lie in memory, a space after each.
+
+    Args:
+        data: Their bytes in UTF-8.
+        bounds: n + 1: where those of the first text begin, and where those of each end.
+        ends: m: where the space after each token stands.
+        firsts: n + 1: how many tokens there are before each text, and in all.
+    """
+
+    data: Bytes
+    bounds: Places
+    ends: Places
+    firsts: Places
+
+    @property
+    def counts(self) -> Places:
+        """How many tokens each text has; n."""
+        return np.diff(self.firsts)
+
+    @property
+    def starts(self) -> Places:
+        """Where each token begins; m."""
+        return np.concatenate([self.bounds[:1], self.ends + 1])[:-1]
+
+    def digests(self) -> list[str]:
+        """md5 of the tokens of each text, joined by single spaces, in hexadecimal."""
+        stops = self.bounds[1:] - (np.diff(self.bounds) > 0)
+        return digests(self.data, self.bounds[:-1], stops)
+
+
+def token_chunks(texts: pl.Series) -> Iterator[TokenBytes]:
+    """The tokens of texts, of some at a time.
+
+    Args:
+        texts: A column of strings; a null has no tokens.
+    """
+    data, stops = bytes_of(texts.fill_null("") + "\n")
+    chunk = (stops[1:] - stops[0]) // CHUNK
+    cuts = [0, *(np.flatnonzero(np.diff(chunk)) + 1).tolist(), len(texts)]
+    for start, stop in pairwise(cuts):
+        some = TextBytes(data[stops[start] : stops[stop]], stops[start : stop + 1] - stops[start])
+        yield _tokens_of(some)
+
+
+def of_joined(words: pl.Series) -> TokenBytes:
+    """Tokens that are there, each with a space after it.
+
+    Args:
+        words: Those of each text.
+    """
+    data, bounds = bytes_of(words)
+    ends = bounds[0] + np.flatnonzero(data[bounds[0] : bounds[-1]] == SPACE)
+    return TokenBytes(data, bounds, ends, np.searchsorted(ends, bounds))
+
+
+def _tokens_of(texts: TextBytes) -> TokenBytes:
+    """The tokens of texts, each of which ends with a LF."""
+    small = np.frombuffer(bytearray(texts.data).translate(ASCII), np.uint8)
+    unknown = _put_others(small, np.flatnonzero(small >= BEYOND_ASCII))
+    found = _without_runs(small, texts.ends)
+    if not len(unknown):
+        return found
+    others = np.zeros(len(found.counts), dtype=np.bool_)
+    others[np.searchsorted(texts.ends, unknown, side="right") - 1] = True
+    where = pl.Series(others)
+    words = TextBytes(found.data, found.bounds).texts()
+    return of_joined(replaced(words, where, _by_character(texts.texts().filter(where))))
+
+
+def _by_character(texts: pl.Series) -> pl.Series:
+    """Tokens of texts, each with a space after it, as Polars finds them."""
+    joined = runs_as_spaces(pl.col("text").str.to_lowercase(), r"[\W]").str.strip_chars_start(" ")
+    return texts.to_frame("text").select(joined)["text"]
+
+
+def _without_runs(small: Bytes, stops: Places) -> TokenBytes:
+    """Tokens of texts from bytes of tokens and of spaces, of which one ends each text.
+
+    Of several spaces the first is kept, and none before the first token.
+    """
+    of_word = small != SPACE
+    stays = of_word.copy()
+    stays[1:] |= of_word[:-1]
+    dropped = np.flatnonzero(~stays)
+    joined = pl.Series(small).filter(pl.Series(stays)).to_numpy()
+    ends = np.flatnonzero(joined == SPACE)
+    bounds = stops - np.searchsorted(dropped, stops)
+    return TokenBytes(joined, bounds, ends, np.searchsorted(ends, bounds))
+
+
+def _put_others(small: Bytes, places: Places) -> Places:
+    """Put what tokens are made of in the place of characters beyond ASCII.
+
+    Args:
+        small: Bytes, which are changed.
+        places: Where these characters begin.
+
+    Returns:
+        The places of those that are not in the tables.
+    """
+    kinds, sizes = lower_in_place(small, places)
+    between = np.flatnonzero(kinds == BETWEEN)
+    for offset in range(4):
+        small[places[between] + offset] = SPACE
+        between = between[sizes[between] > offset + 1]
+    return np.asarray(places[kinds == UNKNOWN])

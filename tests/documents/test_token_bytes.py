@@ -1,0 +1,85 @@
+"""Tokens found by their bytes are those that Polars finds character by character."""
+
+import hashlib
+from itertools import pairwise
+from unittest.mock import patch
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builder.documents import token_bytes
+from builder.documents.letters import STOP, letters
+from builder.documents.token_bytes import of_joined, token_chunks
+from builder.documents.tokens import tokens
+from tests.thorough import examples
+
+LETTERS = "aZzA@[`{é-ÉÀÞßÿ×÷ŒœŠΣσİıКдẞﬁ’€日ア🙂🄰ǅ_9 \n\xa0\u200d‿\U0001d49c\U00020000"
+CHARACTERS = [chr(n) for n in range(0x110000) if not 0xD800 <= n < 0xE000]
+
+
+def found(texts: pl.Series) -> list[list[str]]:
+    """The tokens of each text, as bytes, counts and digests tell them."""
+    words: list[list[str]] = []
+    for chunk in token_chunks(texts):
+        bounds = chunk.bounds.tolist()
+        pieces = [chunk.data[a:b].tobytes().decode() for a, b in pairwise(bounds)]
+        assert all(piece == "" or piece.endswith(" ") for piece in pieces)
+        here = [piece.split(" ")[:-1] for piece in pieces]
+        assert chunk.counts.tolist() == list(map(len, here))
+        assert chunk.digests() == [
+            hashlib.md5(" ".join(each).encode()).hexdigest() for each in here
+        ]
+        places = zip(chunk.starts.tolist(), chunk.ends.tolist(), strict=True)
+        listed = [chunk.data[a:b].tobytes().decode() for a, b in places]
+        assert listed == [word for each in here for word in each]
+        words += here
+    return words
+
+
+def expected(texts: pl.Series) -> list[list[str]]:
+    return texts.fill_null("").to_frame("text").select(tokens(pl.col("text")))["text"].to_list()
+
+
+@pytest.mark.parametrize("form", ["{}", "É{}A", "a {} b"])
+def test_every_character_alone_and_within_a_word(form: str) -> None:
+    texts = pl.Series([form.format(character) for character in CHARACTERS])
+    assert found(texts) == expected(texts)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    st.lists(st.none() | st.text(LETTERS, max_size=12) | st.text(max_size=5), max_size=8),
+    st.sampled_from([1, 2, 7, 30, 2**18]),
+    st.integers(0, 3),
+)
+def test_texts_of_all_kinds_whatever_the_chunks(
+    texts: list[str | None], chunk: int, left: int
+) -> None:
+    column = pl.Series("text", texts, dtype=pl.String)
+    with patch.object(token_bytes, "CHUNK", chunk):
+        for some in (column, column.slice(left), column.drop_nulls().slice(left)):
+            assert found(some) == expected(some)
+
+
+@given(st.lists(st.lists(st.text("aé_9", min_size=1, max_size=9), max_size=4)))
+def test_tokens_that_are_there_are_taken_as_they_are(words: list[list[str]]) -> None:
+    column = pl.Series(["".join(f"{word} " for word in each) for each in words], dtype=pl.String)
+    (taken,) = [of_joined(column)]
+    assert taken.counts.tolist() == list(map(len, words))
+
+
+def test_few_characters_are_left_to_polars() -> None:
+    """Scripts whose letters are all left to it would be as slow as before."""
+    kinds = letters().kinds
+    common = "éÉœŒßàÅøñŁłşĞĄčδλИЯжбעبक字あ한ก’“«»…–€\xa0🙂🎉"
+    assert all(kinds[ord(character)] < 2 for character in common)
+    unknown = [n for n in range(STOP) if kinds[n] == 2 and not 0xD800 <= n < 0xE000]
+    assert len(unknown) < 40
+
+
+def test_the_texts_themselves_stay_as_they_are() -> None:
+    column = pl.Series(["L'Été à ŒUVRE", "plain"])
+    assert found(column) == [["l", "été", "à", "œuvre"], ["plain"]]
+    assert column.to_list() == ["L'Été à ŒUVRE", "plain"]
