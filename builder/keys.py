@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterable
 from urllib.parse import urlsplit, urlunsplit
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 from w3lib.url import canonicalize_url
@@ -84,6 +86,13 @@ def key64(text: str) -> int:
     return int.from_bytes(digest[:8], "big")
 
 
+def keys64(texts: pl.Series) -> npt.NDArray[np.uint64]:
+    """`key64` of each text; n numbers."""
+    data = texts.cast(pl.Binary).to_list()
+    digests = b"".join([hashlib.md5(text, usedforsecurity=False).digest() for text in data])
+    return np.frombuffer(digests, ">u8")[::2].astype(np.uint64)
+
+
 def _is_tracking(parameter: str) -> bool:
     name = parameter.partition("=")[0].lower()
     return name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)
@@ -143,8 +152,7 @@ def in_sample(ids: str | pl.Expr, share: float, seed: str) -> pl.Expr:
     threshold = int(share * 2**64)
 
     def fall(column: pl.Series) -> pl.Series:
-        taken = [key64(f"{seed}\n{value}") < threshold for value in column.to_list()]
-        return pl.Series(column.name, taken, dtype=pl.Boolean)
+        return pl.Series(column.name, keys64(f"{seed}\n" + column) < threshold)
 
     expression = pl.col(ids) if isinstance(ids, str) else ids
     return expression.map_batches(fall, return_dtype=pl.Boolean, is_elementwise=True)

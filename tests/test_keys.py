@@ -63,6 +63,19 @@ def test_key64_is_the_head_of_md5() -> None:
     assert keys.key64("abc") == int(hashlib.md5(b"abc").hexdigest()[:16], 16)
 
 
+@given(st.lists(st.text(max_size=20), max_size=5))
+def test_many_keys_are_those_of_each(texts: list[str]) -> None:
+    found = keys.keys64(pl.Series(texts, dtype=pl.String))
+    assert found.tolist() == [keys.key64(text) for text in texts]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
+def test_a_sample_is_decided_by_seed_and_id(share: float) -> None:
+    ids = pl.DataFrame({"doc_id": [keys.doc_id(number) for number in range(200)]})
+    taken = ids.select(keys.in_sample("doc_id", share, "seed"))["doc_id"].to_list()
+    assert taken == [keys.key64(f"seed\n{value}") < share * 2**64 for value in ids["doc_id"]]
+
+
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=30))
 def test_ids_and_keys_convert_both_ways(values: list[int]) -> None:
     frame = pl.DataFrame({"key": pl.Series(values, dtype=pl.UInt64)})

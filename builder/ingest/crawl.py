@@ -16,7 +16,7 @@ from builder.ingest.fetches import parsing
 from builder.ingest.last_fetches import LastFetches
 from builder.ingest.page_parts import PageParts
 from builder.ingest.pages import read_pages
-from builder.keys import id_of_key, key64
+from builder.keys import id_of_key, keys64
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import CrawlParameters
 from builder.progress import Progress
@@ -74,9 +74,8 @@ def ingest_crawl(
 
 def _keyed(pages: pl.DataFrame, file: int, first: int) -> pl.DataFrame:
     """Pages with their ids, and what is known of them as fetches; `first` is the first's number."""
-    keys = [key64(url_key) for url_key in pages["url_key"].to_list()]
     return pages.with_columns(
-        pl.Series("key", keys, dtype=pl.UInt64),
+        pl.Series("key", keys64(pages["url_key"])),
         pl.lit(file, pl.UInt32).alias("file"),
         pl.int_range(first, first + pages.height, dtype=pl.Int64).alias("number"),
     ).with_columns(id_of_key("key", "d").alias("doc_id"))

@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builder.executors import in_order
-from builder.keys import key64
+from builder.keys import keys64
 from builder.tables import TableWriter
 from schemas import Pages
 
@@ -92,7 +92,7 @@ class PageParts:
         for group in self._row_groups(self._folder):
             places = group.places(numbers)
             if len(places):
-                keys += map(key64, group.read(["text"])["text"].gather(places))
+                keys += keys64(group.read(["text"])["text"].gather(places)).tolist()
         return keys
 
     def take_out(self, numbers: Numbers, threads: int) -> None:
