@@ -18,7 +18,6 @@ import polars as pl
 from builder.alignment.texts import batches_by_size, read_texts
 from builder.documents.sketch import Sketches, band_rows, similarity, sketch, stored_signatures
 from builder.documents.token_bytes import token_chunks
-from builder.documents.tokens import whole_texts
 from builder.engine import append_rows
 from builder.executors import in_order
 from builder.parameters import ChangeParameters
@@ -120,8 +119,7 @@ def _sketch_side(
 
 
 def _sketched(pages: pl.DataFrame, documents: Table, shingle: int) -> Sketches:
-    texts = read_texts(documents, pages["doc_id"])
-    return sketch(token_chunks(whole_texts(texts)), shingle)
+    return sketch(token_chunks(read_texts(documents, pages["doc_id"])["text"]), shingle)
 
 
 def _signatures(folder: Path, side: str) -> Path:

@@ -11,7 +11,7 @@ import duckdb
 import polars as pl
 
 from builder.alignment.overlap import Versions
-from builder.alignment.texts import batches_by_size, read_tokens
+from builder.alignment.texts import batches_by_size, read_texts
 from builder.engine import append_rows
 from builder.executors import in_order
 from builder.progress import Progress
@@ -24,8 +24,8 @@ FROM pairing WHERE status = 'updated' ORDER BY doc_id
 
 DEGREE = ("dice", "shingle_jaccard")
 
-IN_CACHE = 100_000
-"""Tokens that are compared at a time: their hash tables fit a processor's cache."""
+IN_CACHE = 600_000
+"""Bytes that are compared at a time: the hash tables of their tokens fit a processor's cache."""
 
 DEGREES = "CREATE TEMP TABLE degrees (doc_id VARCHAR, dice DOUBLE, shingle_jaccard DOUBLE)"
 
@@ -67,9 +67,9 @@ def compare_texts(
     Returns:
         `doc_id`, `dice`, `shingle_jaccard`, sorted by id.
     """
-    before, after = read_tokens(documents_from, ids), read_tokens(documents_to, ids)
-    both = before.with_columns(after["tokens"].alias("later")).with_columns(
-        (pl.col("tokens").list.len() + pl.col("later").list.len()).alias("size")
+    before, after = read_texts(documents_from, ids), read_texts(documents_to, ids)
+    both = before.with_columns(after["text"].alias("later")).with_columns(
+        (pl.col("text").str.len_bytes() + pl.col("later").str.len_bytes()).alias("size")
     )
     nothing = before.head(0).select("doc_id", *(pl.lit(0.0).alias(name) for name in DEGREE))
     return pl.concat(
@@ -78,6 +78,6 @@ def compare_texts(
 
 
 def _degrees(texts: pl.DataFrame, shingle: int) -> pl.DataFrame:
-    versions = Versions.of(texts["tokens"], texts["later"])
+    versions = Versions.of(texts["text"], texts["later"])
     measured = (versions.overlap(1).dice(), versions.overlap(shingle).jaccard())
     return texts.select("doc_id", *map(pl.Series, DEGREE, measured))

@@ -17,7 +17,6 @@ import polars as pl
 
 from builder.alignment.candidates import propose
 from builder.alignment.overlap import Versions
-from builder.documents.tokens import tokens
 from builder.engine import append_rows
 from builder.executors import in_order
 from builder.parameters import ChangeParameters
@@ -110,8 +109,7 @@ def near_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFra
         candidates: `gone_id`, `came_id`, `gone_text`, `came_text`.
         params: Shingle size and threshold.
     """
-    words = candidates.select(tokens(pl.col("gone_text", "came_text")))
-    versions = Versions.of(words["gone_text"], words["came_text"])
+    versions = Versions.of(candidates["gone_text"], candidates["came_text"])
     similarity = pl.Series("similarity", versions.overlap(params.shingle).jaccard())
     return candidates.select("gone_id", "came_id", similarity).filter(
         pl.col("similarity") >= params.moved

@@ -1,6 +1,6 @@
 """How much of a text is left: overlaps of word sets and of shingle sets of two versions.
 
-In: tokens of both versions of each document. Out, per document, the sizes of both n-gram sets and
+In: texts of both versions of each document. Out, per document, the sizes of both n-gram sets and
 of their intersection, as exact integers; from these the Dice coefficient of word sets (n = 1) and
 the Jaccard coefficient of shingle sets (Broder, "On the resemblance and containment of documents",
 1997). N-grams are numbered, never hashed, so no two different ones are ever taken for one.
@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
+
+from builder.documents.token_bytes import MASKS, WORD, TokenBytes, token_bytes
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -57,12 +59,12 @@ class Versions:
 
     @classmethod
     def of(cls, first: pl.Series, second: pl.Series) -> "Versions":
-        """Number the words of two equally long columns of token lists."""
-        tokens = pl.concat([first.alias("tokens"), second.alias("tokens")])
-        lengths = tokens.list.len().cast(pl.Int64).to_numpy()
-        words = pa.array(tokens.explode().drop_nulls().to_arrow()).dictionary_encode()
-        document = np.repeat(np.tile(np.arange(len(first)), 2), lengths)
-        return cls(_number(document * len(words.dictionary) + _indices(words)), lengths)
+        """Number the words of two equally long columns of texts."""
+        tokens = token_bytes(pl.concat([first.alias("text"), second.alias("text")]))
+        words = pa.array(_names(tokens)).dictionary_encode()
+        document = np.repeat(np.tile(np.arange(len(first)), 2), tokens.counts)
+        number = document * len(words.dictionary) + _indices(words)
+        return cls(_number(number), tokens.counts)
 
     def overlap(self, size: int) -> SetSizes:
         """Compare the sets of n-grams of `size` words of both versions of each document."""
@@ -81,6 +83,20 @@ class Versions:
             for chosen in (in_first, in_second, in_first & in_second)
         )
         return SetSizes(first, second, common)
+
+
+def _names(tokens: TokenBytes) -> npt.NDArray[np.uint64]:
+    """A number for each token that equal ones have, and no others.
+
+    That of up to eight bytes is these, of which none is 0; longer ones are counted, times 256.
+    """
+    starts = tokens.starts
+    sizes = tokens.ends - starts
+    names: npt.NDArray[np.uint64] = tokens.words()[starts] & MASKS[np.minimum(sizes, WORD)]
+    longer = np.flatnonzero(sizes > WORD)
+    encoded = pa.array(tokens.texts.gather(longer).to_arrow()).dictionary_encode()
+    names[longer] = (_indices(encoded).astype(np.uint64) + np.uint64(1)) << np.uint64(8)
+    return names
 
 
 def _number(values: Integers) -> Integers:

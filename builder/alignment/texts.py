@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from builder.documents.tokens import document_tokens
+from builder.documents.tokens import whole_text
 from builder.tables import Table
 
 TOKENS_PER_BATCH = 1_000_000
@@ -31,11 +31,6 @@ def batches_by_size(
         yield wanted[start:stop]
 
 
-def read_tokens(documents: Table, ids: pl.Series) -> pl.DataFrame:
-    """`doc_id` and `tokens` (list of strings) of documents; see `read_texts`."""
-    return _read(documents, ids, document_tokens().alias("tokens"))
-
-
 def read_texts(documents: Table, ids: pl.Series) -> pl.DataFrame:
     """Titles and texts of the documents with these ids.
 
@@ -44,18 +39,14 @@ def read_texts(documents: Table, ids: pl.Series) -> pl.DataFrame:
         ids: Document ids, not empty; every one exists in the table.
 
     Returns:
-        `doc_id`, `title` and `text`, sorted by id.
+        `doc_id` and `text`, both together, sorted by id.
     """
-    return _read(documents, ids, pl.col("title", "text"))
-
-
-def _read(documents: Table, ids: pl.Series, wanted: pl.Expr) -> pl.DataFrame:
     return (
         documents.scan()
         .select("doc_id", "title", "text")
         .filter(pl.col("doc_id").is_between(pl.lit(ids.min()), pl.lit(ids.max())))
         .join(ids.to_frame("doc_id").lazy(), on="doc_id", how="semi")
-        .select("doc_id", wanted)
+        .select("doc_id", whole_text().alias("text"))
         .sort("doc_id")
         .collect(engine="streaming")
     )

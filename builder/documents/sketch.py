@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.token_bytes import TokenBytes
+from builder.documents.token_bytes import MASKS, WORD, TokenBytes
 from builder.sorting import Integers, Keys, mixed
 
 BINS = 64
@@ -26,11 +26,8 @@ BANDS = 16
 BIN_SHIFT = np.uint64(58)
 EMPTY = np.uint32(2**32 - 1)
 TOKEN_BASE = np.uint64(0x9E3779B97F4A7C15)
-WORD = 8
-"""Bytes of a token that are hashed together."""
 LONGEST = 32 * WORD
 """Bytes of the longest token that is hashed beside others."""
-MASKS = np.array([2 ** (8 * count) - 1 for count in range(WORD + 1)], dtype=np.uint64)
 BAND_ROWS = {"number": pl.UInt64, "band": pl.UInt8, "value": pl.UInt64}
 SHINGLE_BASE = 0xD1B54A32D192ED03
 
@@ -133,8 +130,7 @@ def _token_hashes(tokens: TokenBytes) -> Keys:
     """
     starts = tokens.starts
     sizes = tokens.ends - starts
-    padded = np.concatenate([tokens.data, np.zeros(WORD, dtype=np.uint8)])
-    words: Keys = np.ndarray(len(tokens.data) + 1, "<u8", padded, strides=1)
+    words = tokens.words()
     found: Keys = words[starts] & MASKS[np.minimum(sizes, WORD)]
     longer, at = np.flatnonzero(sizes > WORD), WORD
     huge = longer[sizes[longer] > LONGEST]

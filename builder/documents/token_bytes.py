@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from builder.documents.letters import BETWEEN, BEYOND_ASCII, UNKNOWN, lower_in_place
@@ -21,6 +22,10 @@ from builder.text_bytes import Bytes, Places, TextBytes, bytes_of, digests
 SPACE = ord(" ")
 CHUNK = 2**18
 """Bytes of texts that are dealt with together, hardly ever more."""
+WORD = 8
+"""Bytes of a token that are a number."""
+MASKS = np.array([2 ** (8 * count) - 1 for count in range(WORD + 1)], dtype=np.uint64)
+"""What is taken of such a number, by the bytes that the token has."""
 ASCII = bytes(
     byte if byte > 0x7F or chr(byte).isalnum() or chr(byte) == "_" else SPACE
     for byte in bytes(range(256)).lower()
@@ -53,24 +58,46 @@ class TokenBytes(NamedTuple):
         """Where each token begins; m."""
         return np.concatenate([self.bounds[:1], self.ends + 1])[:-1]
 
+    @property
+    def texts(self) -> pl.Series:
+        """The tokens, a space after each; m."""
+        places = np.concatenate([self.bounds[:1], self.ends + 1])
+        return TextBytes(self.data, places).texts()
+
+    def words(self) -> npt.NDArray[np.uint64]:
+        """The eight bytes from each place of the data on as a number, the first the least.
+
+        As many as there are bytes, and one more; what is beyond the data is 0.
+        """
+        padded = np.concatenate([self.data, np.zeros(WORD, dtype=np.uint8)])
+        return np.ndarray(len(self.data) + 1, "<u8", padded, strides=1)
+
     def digests(self) -> list[str]:
         """md5 of the tokens of each text, joined by single spaces, in hexadecimal."""
         stops = self.bounds[1:] - (np.diff(self.bounds) > 0)
         return digests(self.data, self.bounds[:-1], stops)
 
 
-def token_chunks(texts: pl.Series) -> Iterator[TokenBytes]:
-    """The tokens of texts, of some at a time.
+def token_bytes(texts: pl.Series) -> TokenBytes:
+    """The tokens of texts, of all at once.
 
     Args:
         texts: A column of strings; a null has no tokens.
     """
-    data, stops = bytes_of(texts.fill_null("") + "\n")
-    chunk = (stops[1:] - stops[0]) // CHUNK
+    return _tokens_of(_lines(texts), slice(0, len(texts)))
+
+
+def token_chunks(texts: pl.Series) -> Iterator[TokenBytes]:
+    """The tokens of texts, of some at a time; see `token_bytes`."""
+    lines = _lines(texts)
+    chunk = (lines.ends[1:] - lines.ends[0]) // CHUNK
     cuts = [0, *(np.flatnonzero(np.diff(chunk)) + 1).tolist(), len(texts)]
     for start, stop in pairwise(cuts):
-        some = TextBytes(data[stops[start] : stops[stop]], stops[start : stop + 1] - stops[start])
-        yield _tokens_of(some)
+        yield _tokens_of(lines, slice(start, stop))
+
+
+def _lines(texts: pl.Series) -> TextBytes:
+    return bytes_of(texts.fill_null("") + "\n")
 
 
 def of_joined(words: pl.Series) -> TokenBytes:
@@ -84,8 +111,10 @@ def of_joined(words: pl.Series) -> TokenBytes:
     return TokenBytes(data, bounds, ends, np.searchsorted(ends, bounds))
 
 
-def _tokens_of(texts: TextBytes) -> TokenBytes:
-    """The tokens of texts, each of which ends with a LF."""
+def _tokens_of(lines: TextBytes, rows: slice) -> TokenBytes:
+    """The tokens of some of the texts, each of which ends with a LF."""
+    ends = lines.ends[rows.start : rows.stop + 1]
+    texts = TextBytes(lines.data[ends[0] : ends[-1]], ends - ends[0])
     small = np.frombuffer(bytearray(texts.data).translate(ASCII), np.uint8)
     unknown = _put_others(small, np.flatnonzero(small >= BEYOND_ASCII))
     found = _without_runs(small, texts.ends)

@@ -21,12 +21,17 @@ def tokens(text: pl.Expr) -> pl.Expr:
 
 def document_tokens() -> pl.Expr:
     """Tokens of the columns `title` and `text`."""
-    return tokens(pl.col("title") + "\n" + pl.col("text"))
+    return tokens(whole_text())
+
+
+def whole_text() -> pl.Expr:
+    """Title and text of each document, from the columns `title` and `text`."""
+    return pl.col("title") + "\n" + pl.col("text")
 
 
 def whole_texts(documents: pl.DataFrame) -> pl.Series:
-    """Title and text of each document, from the columns `title` and `text`."""
-    return documents.select(pl.col("title") + "\n" + pl.col("text")).to_series()
+    """`whole_text` of some documents."""
+    return documents.select(whole_text()).to_series()
 
 
 def digest(texts: pl.Series) -> list[str]:

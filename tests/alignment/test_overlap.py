@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from builder.alignment.overlap import Versions
 from builder.parameters import ChangeParameters
 
-TEXTS = st.lists(st.sampled_from("abcd"), max_size=12)
+WORDS = ("a", "b", "c", "abcdefgh", "abcdefghi", "abcdefghj", "abcdefgé", "aé")
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=12)
 
 
 def grams(tokens: list[str], size: int) -> set[tuple[str, ...]]:
@@ -21,7 +22,7 @@ def grams(tokens: list[str], size: int) -> set[tuple[str, ...]]:
 
 def versions(first: list[list[str]], second: list[list[str]]) -> Versions:
     return Versions.of(
-        pl.Series(first, dtype=pl.List(pl.String)), pl.Series(second, dtype=pl.List(pl.String))
+        *(pl.Series(map(" ".join, side), dtype=pl.String) for side in (first, second))
     )
 
 
