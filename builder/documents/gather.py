@@ -140,28 +140,26 @@ def _keys(start: int, stop: int) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _written(
-    pages: Buckets, parts: Sequence[Part], params: DocumentParameters, limits: Limits
+    pages: Sequence[Spill], parts: Sequence[Part], params: DocumentParameters, limits: Limits
 ) -> Iterator[Written]:
     """Write parts by the executor; here some at a time, with a thread for each.
 
     No thread waits for the last row group of a part then.
     """
+    task = partial(_write, pages=pages, params=params)
     if not limits.executor.is_here:
-        return map_buckets(partial(_write, kept=pages.spilled(), params=params), parts, limits)
-    pages.settle()
+        return map_buckets(task, parts, limits)
     threads = limits.threads if len(parts) < limits.threads else 1
     alone = replace(limits, threads=threads)
-    task = partial(_write, kept=pages, params=params)
     return in_order(lambda part: task(part, alone), parts, limits.threads // threads)
 
 
 def _write(
-    part: Part, limits: Limits, kept: Buckets | tuple[Spill, ...], params: DocumentParameters
+    part: Part, limits: Limits, pages: Sequence[Spill], params: DocumentParameters
 ) -> Written:
     """Write the documents of a part."""
     counts: Counter[str] = Counter()
-    if isinstance(kept, tuple):
-        kept = Buckets(limits.scratch, limits.memory // SHARE, spills=kept)
+    kept = Buckets(limits.scratch, limits.memory // SHARE, spills=pages)
     work = partial(_documents, groups=part.groups, params=params)
     with TableWriter(part.path, Documents) as writer:
         for documents, left in in_order(work, kept.ranges(part.buckets), limits.threads):

@@ -7,6 +7,9 @@ files that the item names, in folders that all workers see, so that to run twice
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
 from builder.errors import UsageError, meant
@@ -29,6 +32,7 @@ __all__ = [
     "alone",
     "executor_of",
     "in_order",
+    "in_processes",
     "in_turn",
     "map_buckets",
     "map_pieces",
@@ -80,3 +84,25 @@ def map_pieces(
     if limits.executor.is_here:
         return in_order(lambda item: task(item, limits), items, limits.threads)
     return map_buckets(task, items, limits)
+
+
+@contextmanager
+def in_processes(limits: "Limits", size: int, large: int, worker_bytes: int) -> "Iterator[Limits]":
+    """Limits under which much of what holds Python's lock is worked on by processes, not threads.
+
+    They are started with the first piece of work, and kept until the end. A process that is a
+    daemon, as the workers of `multiprocessing.Pool` are, may start none.
+
+    Args:
+        limits: What may be used; those that others work under stay as they are.
+        size: Bytes of the work.
+        large: From how many it pays to start processes.
+        worker_bytes: Memory that a process takes; where there is none for two, none is started.
+    """
+    count = min(limits.threads, limits.memory // worker_bytes)
+    is_alone = not limits.executor.is_here or current_process().daemon
+    if is_alone or count < 2 or size < large:
+        yield limits
+        return
+    with closing(Processes(count)) as workers:
+        yield replace(limits, executor=workers)

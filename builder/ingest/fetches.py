@@ -6,14 +6,14 @@ never held. Bodies are read by the executor, some at a time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from builder.executors import Processes, map_buckets
+from builder.executors import in_processes, map_buckets
 from builder.ingest.encodings import decode_body
 from builder.ingest.html import decode, looks_like_html, read_html
 from builder.ingest.page import RawPage
@@ -97,12 +97,8 @@ def parsing(files: Sequence[Source], limits: Limits) -> Iterator[Limits]:
     One thread of a process alone parses HTML at a time. Where the files are large, processes are
     started with the first of them that has any, and kept until the last is read.
     """
-    count = min(limits.threads, limits.memory // WORKER_BYTES)
-    if not limits.executor.is_here or count == 1 or sum(map(_size, files)) < LARGE:
-        yield limits
-        return
-    with closing(Processes(count)) as workers:
-        yield replace(limits, executor=workers)
+    with in_processes(limits, sum(map(_size, files)), LARGE, WORKER_BYTES) as some:
+        yield some
 
 
 def _size(file: Source) -> int:

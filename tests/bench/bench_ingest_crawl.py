@@ -16,6 +16,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from statistics import mean, median
@@ -44,7 +45,7 @@ from builder.sources import Interval, Source
 from builder.tables import table_at, write_frame
 from schemas import Pages, ShownDocuments
 from tests.bench.main_text import overlap
-from tests.bench.peak import peak_bytes
+from tests.bench.peak import PeakWithWorkers
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "warc"
 ARCHIVE = "pages_mixed_charsets.warc.gz"
@@ -313,9 +314,8 @@ def bench_sampling(count: int) -> Row:
 
 def bench_memory(crawl: Path) -> Row:
     """Peak memory of both stages on a crawl larger than their limit, in a process of its own."""
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(1) as pool:
-        seconds, peak, records, kept = pool.apply(run_alone, (crawl,))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        seconds, peak, records, kept = pool.submit(run_alone, crawl).result()
     gigabytes = crawl.stat().st_size / 10**9
     return {
         "name": f"{gigabytes:.1f} GB crawl to documents under 2 GiB",
@@ -326,8 +326,9 @@ def bench_memory(crawl: Path) -> Row:
 
 
 def run_alone(crawl: Path) -> tuple[float, int, int, int]:
-    """Seconds, peak bytes, pages and documents of both stages in this process."""
+    """Seconds, peak bytes, pages and documents of both stages in this process and its workers."""
     start = time.perf_counter()
-    records, kept = to_documents(crawl, 0.2)
+    with PeakWithWorkers() as peak:
+        records, kept = to_documents(crawl, 0.2)
     seconds = time.perf_counter() - start
-    return seconds, peak_bytes(), records, kept
+    return seconds, peak.bytes, records, kept

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 import builder
 from builder import Simulation
 from builder.pipeline import STAGES
-from tests.bench.peak import peak_bytes
+from tests.bench.peak import PeakWithWorkers
 
 BLOCK = 2**22
 ROOT = Path(__file__).parents[2]
@@ -58,13 +58,14 @@ def run_bench(quick: bool = False) -> list[dict[str, object]]:
 
 
 def run_stage(workflow: str, out: str, stage: str, memory: str) -> dict[str, Any]:
-    """Run a stage whose inputs are there: seconds, rows, and the peak of this process so far."""
-    report = builder.build(workflow, out, until=stage, memory=memory, threads=2)
+    """Run a stage whose inputs are there: seconds, rows, and the peak so far, with workers."""
+    with PeakWithWorkers() as peak:
+        report = builder.build(workflow, out, until=stage, memory=memory, threads=2)
     steps = [step for step in report.steps if step.ran and step.unit.stage.name == stage]
     return {
         "seconds": sum(step.seconds for step in steps),
         "rows": sum(step.ledger.rows_in for step in steps if step.ledger is not None),
-        "peak_mib": peak_bytes() // 2**20,
+        "peak_mib": peak.bytes // 2**20,
     }
 
 

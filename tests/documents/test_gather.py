@@ -57,7 +57,7 @@ def _gather(folder: Path, pages: Table, shown: list[int], share: float) -> pl.Da
 
 def test_pages_that_are_left_out_are_not_held(tmp_path: Path) -> None:
     pages = _pages(tmp_path, 1000, "x" * 4000)
-    group = RowGroup(pages.paths[0], 0)
+    group = RowGroup(pages.paths[0], 0, 1)
     none, few = (
         group.pages(pl.Series([n % share == 7 for n in range(1000)])) for share in (7, 100)
     )

@@ -1,0 +1,92 @@
+"""Pages are noted in pieces, by threads or by processes: what is written is the same."""
+
+import hashlib
+import random
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builder.documents import gather, notes
+from builder.documents.notes import take_notes
+from builder.documents.rules import PageRules
+from builder.parameters import DocumentParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.tables import Table
+from schemas import Pages
+from tests.documents.snapshots import store_pages, store_shown
+
+DRAW = random.Random(11)
+WORDS = [f"mot{n}" for n in range(300)]
+SHOWN = ["https://a.example/1-3"]
+
+
+def several_parts(folder: Path, count: int = 5) -> Table:
+    """Pages in as many parts, with copies and near copies of a text in all of them."""
+    base = DRAW.choices(WORDS, k=120)
+    paths: list[Path] = []
+    for part in range(count):
+        texts = {
+            f"https://a.example/{part}-{n}": " ".join(
+                base if n == 0 else [*base[:60], f"autre{part}", *base[60:]] if n == 1
+                else DRAW.choices(WORDS, k=120)
+            )
+            for n in range(6)
+        }  # fmt: skip
+        paths += store_pages(folder / f"pages-{part}", texts).paths
+    return Table(tuple(paths), Pages)
+
+
+def gathered(folder: Path, pages: Table, **limits: int) -> dict[str, str]:
+    """The sums of all files of the stage."""
+    out, scratch = folder / "out", folder / "scratch"
+    for home in (out, scratch):
+        home.mkdir(parents=True)
+    ledger = gather(
+        out,
+        pages=pages,
+        shown_documents=store_shown(folder, SHOWN),
+        params=DocumentParameters(sample_share=0.8, near_duplicates="keep_first"),
+        limits=Limits(scratch, **limits),
+        progress=Silent(),
+    )
+    ledger.check("documents")
+    assert ledger.rows_in == 30
+    assert ledger.rejected["near_duplicate"] > 0
+    files = sorted(out.rglob("*.parquet"))
+    return {str(p.relative_to(out)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def test_pieces_threads_and_processes_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = several_parts(tmp_path)
+    whole = gathered(tmp_path / "whole", pages, threads=1)
+    monkeypatch.setattr(notes, "SHARE", 2**40)  # every row group is a piece of its own
+    assert gathered(tmp_path / "pieces", pages, threads=3) == whole
+    monkeypatch.setattr(notes, "LARGE", 0)
+    assert gathered(tmp_path / "processes", pages, threads=2, memory=2**30) == whole
+
+
+def test_a_piece_that_is_noted_again_is_noted_once(tmp_path: Path) -> None:
+    pages = several_parts(tmp_path)
+    params = DocumentParameters(sample_share=1.0)
+    rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
+    limits = Limits(tmp_path, threads=1)
+    groups = tuple(notes._row_groups(pages))
+    piece = notes.Piece(groups, tmp_path / "piece")
+    first = notes._note(piece, limits, rules, params)
+    sums = {p.name: p.read_bytes() for p in piece.folder.iterdir()}
+    assert notes._note(piece, limits, rules, params) == first
+    assert {p.name: p.read_bytes() for p in piece.folder.iterdir()} == sums
+    assert str(piece) == "row group 0 of part-00000.parquet and those after it"
+
+
+def test_a_piece_whose_pages_are_all_left_out(tmp_path: Path) -> None:
+    params = DocumentParameters(sample_share=0.0)
+    rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
+    notebook = take_notes(several_parts(tmp_path), rules, params, Limits(tmp_path), Silent())
+    assert notebook.left == {"not_in_sample": 30}
+    assert not notebook.pages
+    assert notebook.duplicates(Limits(tmp_path), 0.8).is_empty()
