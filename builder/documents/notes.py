@@ -200,7 +200,9 @@ def _note(piece: Piece, _: Limits, rules: PageRules, params: DocumentParameters)
     kept.clear()
     _write_notes(piece.folder, pages, sketches)
     sizes = pages.group_by(bucket_of()).agg(pl.col("text").str.len_bytes().sum())
-    spilled = spill([pages], piece.folder / "pages.arrow")
+    kept.append(pages)
+    del pages
+    spilled = spill(kept, piece.folder / "pages.arrow")
     return Noted(piece.folder, spilled, Counter(dict(sizes.iter_rows())), left, rows)
 
 
