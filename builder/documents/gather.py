@@ -140,29 +140,31 @@ def _keys(start: int, stop: int) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _written(
-    pages: Sequence[Spill], parts: Sequence[Part], params: DocumentParameters, limits: Limits
+    pages: Buckets, parts: Sequence[Part], params: DocumentParameters, limits: Limits
 ) -> Iterator[Written]:
     """Write parts by the executor; here some at a time, with a thread for each.
 
     No thread waits for the last row group of a part then.
     """
-    task = partial(_write, pages=pages, params=params)
     if not limits.executor.is_here:
-        return map_buckets(task, parts, limits)
+        return map_buckets(partial(_write, pages=pages.spilled(), params=params), parts, limits)
+    pages.settle()
+    task = partial(_write, pages=pages, params=params)
     threads = limits.threads if len(parts) < limits.threads else 1
     alone = replace(limits, threads=threads)
     return in_order(lambda part: task(part, alone), parts, limits.threads // threads)
 
 
 def _write(
-    part: Part, limits: Limits, pages: Sequence[Spill], params: DocumentParameters
+    part: Part, limits: Limits, pages: Buckets | tuple[Spill, ...], params: DocumentParameters
 ) -> Written:
     """Write the documents of a part."""
     counts: Counter[str] = Counter()
-    kept = Buckets(limits.scratch, limits.memory // SHARE, spills=pages)
+    if isinstance(pages, tuple):
+        pages = Buckets(limits.scratch, limits.memory // SHARE, spills=pages)
     work = partial(_documents, groups=part.groups, params=params)
     with TableWriter(part.path, Documents) as writer:
-        for documents, left in in_order(work, kept.ranges(part.buckets), limits.threads):
+        for documents, left in in_order(work, pages.ranges(part.buckets), limits.threads):
             writer.append(documents)
             counts.update(left)
     return writer.rows, counts

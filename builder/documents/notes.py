@@ -2,30 +2,32 @@
 
 In: pages in any order. Out: the pages that no rule leaves out with their fingerprints, in ranges of
 their key; and what duplicates are found by: a few columns, signatures and bands. Texts are read
-here once, a row group at a time; what is known of some is written down by whoever reads them. The
-number of a page is its key.
+here once, a row group at a time; processes have notebooks of their own, whose files are taken over.
+The number of a page is its key.
 """
 
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder import parquet
 from builder.documents.duplicates import GROUPS, Signed, find_groups
-from builder.documents.fingerprints import Described, describe
+from builder.documents.fingerprints import describe
 from builder.documents.rules import PageRules
 from builder.documents.sketch import BAND_ROWS, Sketches, band_rows
-from builder.executors import in_processes, map_pieces
-from builder.ingest.buckets import Spill, bucket_of, spill
+from builder.executors import Task, in_processes, map_buckets, map_pieces
+from builder.ingest.buckets import Buckets, Spill, bucket_of
 from builder.keys import key_of_id
 from builder.packing import packed
 from builder.parameters import DocumentParameters
@@ -37,14 +39,16 @@ SHINGLE = 5
 ROWS = 1024
 """Pages that are unpacked together."""
 SHARE = 16
-"""Which part of the memory the pages that a thread holds, and those of a range, may take."""
+"""Which part of the memory the pages that are held, and those of a range, may take."""
 LARGE = 2**30
 """Bytes of pages from which it pays to start processes that read them: one thread of a process
 alone finds languages at a time."""
 WORKER_BYTES = 512 * 2**20
 """Memory that such a process takes."""
-NOTES, BANDS, SIGNATURES = "notes.parquet", "bands.parquet", "signatures"
-"""Files of what duplicates are found by: exact ones by notes, nearly equal ones by the others."""
+PIECE_BYTES = 256 * 2**20
+"""Bytes of pages that a process reads before it hands on what it knows of them."""
+NOTES = ("number", "doc_id", "shown", "text_hash")
+"""What exact duplicates are found by."""
 
 
 class RowGroup(NamedTuple):
@@ -75,7 +79,7 @@ class RowGroup(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Row groups that are read together, and the folder for what is known of their pages."""
+    """Row groups that are read by one process, and the folder for what is known of their pages."""
 
     row_groups: tuple[RowGroup, ...]
     folder: Path
@@ -86,28 +90,36 @@ class Piece(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """What is known of the pages of a piece.
+    """The pages of a row group.
 
     Args:
-        folder: Where their notes, bands and signatures are.
-        pages: Those that no rule leaves out, with their fingerprints and `key`; None without any.
-        text_bytes: Bytes of their texts in each bucket.
+        kept: Those that no rule leaves out, with their fingerprints and `key`.
+        sketches: Of their texts; None where near-duplicates are not looked for.
         left: How many others there are for each reason.
-        rows: How many pages there are in all.
     """
 
-    folder: Path
-    pages: Spill | None
+    kept: pl.DataFrame
+    sketches: Sketches | None
+    left: Counter[str]
+
+
+class Notes(NamedTuple):
+    """What a notebook has of some pages, in files that others can read; see `Notebook`."""
+
+    pages: tuple[Spill, ...]
     text_bytes: Counter[int]
     left: Counter[str]
-    rows: int
+    keys: npt.NDArray[np.uint64]
+    notes: list[Path]
+    bands: list[Path]
+    signatures: Path
 
 
 class Notebook:
     """Notes on all pages of a snapshot.
 
     Args:
-        folder: Scratch folder.
+        limits: Scratch space and memory.
 
     Attributes:
         pages: Those that no rule leaves out.
@@ -115,39 +127,67 @@ class Notebook:
         left: How many others there are for each reason.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.pages: list[Spill] = []
+    def __init__(self, limits: Limits) -> None:
+        self.pages = Buckets(limits.scratch, limits.memory // SHARE)
         self.text_bytes: Counter[int] = Counter()
         self.left: Counter[str] = Counter()
-        self._folders: list[Path] = []
-        self._signatures = folder / SIGNATURES
+        self._folder = limits.scratch
+        self._keys: list[npt.NDArray[np.uint64]] = []
+        self._notes: list[Path] = []
+        self._bands: list[Path] = []
+        self._signatures = self._folder / "signatures"
         self._signatures.touch()
 
     def add(self, noted: Noted) -> None:
-        """Take over what is known of a piece."""
+        """Take down the pages of a row group."""
         self.left.update(noted.left)
-        if noted.pages is None:
+        pages, sketches = noted.kept, noted.sketches
+        if pages.is_empty():
             return
-        self.pages.append(noted.pages)
-        self.text_bytes.update(noted.text_bytes)
-        self._folders.append(noted.folder)
-        signatures = noted.folder / SIGNATURES
-        if signatures.exists():
-            with signatures.open("rb") as piece, self._signatures.open("ab") as file:
-                shutil.copyfileobj(piece, file)
-            signatures.unlink()
+        keys = pages["key"].to_numpy()
+        self._notes.append(self._write("notes", pages.with_columns(number="key").select(NOTES)))
+        if sketches is not None:
+            self._bands.append(self._write("bands", band_rows(sketches, keys)))
+            with self._signatures.open("ab") as file:
+                file.write(sketches.signatures.tobytes())
+        self._keys.append(keys)
+        sizes = pages.group_by(bucket_of()).agg(pl.col("text").str.len_bytes().sum())
+        self.text_bytes.update(dict(sizes.iter_rows()))
+        self.pages.add(pages)
+
+    def _write(self, name: str, rows: pl.DataFrame) -> Path:
+        path = self._folder / f"{name}-{len(self._keys):06d}.parquet"
+        rows.write_parquet(path, compression="lz4")
+        return path
+
+    def written(self) -> Notes:
+        """All that stands here; nothing may be added then."""
+        keys = np.concatenate([np.zeros(0, dtype=np.uint64), *self._keys])
+        pages = self.pages.spilled()
+        return Notes(
+            pages, self.text_bytes, self.left, keys, self._notes, self._bands, self._signatures
+        )
+
+    def take_over(self, notes: Notes) -> None:
+        """Take down what another notebook has."""
+        self.left.update(notes.left)
+        self.text_bytes.update(notes.text_bytes)
+        self.pages.take_over(notes.pages)
+        self._keys.append(notes.keys)
+        self._notes += notes.notes
+        self._bands += notes.bands
+        with notes.signatures.open("rb") as piece, self._signatures.open("ab") as file:
+            shutil.copyfileobj(piece, file)
 
     def duplicates(self, limits: Limits, threshold: float) -> pl.DataFrame:
         """See `duplicates.find_groups`."""
-        if not self._folders:
+        if not self._notes:
             return pl.DataFrame(schema=GROUPS)
-        files = {name: [folder / name for folder in self._folders] for name in (NOTES, BANDS)}
-        numbers = parquet.scan(*files[NOTES]).select("number").collect()["number"]
-        signed = Signed(self._signatures, numbers.to_numpy())
+        signed = Signed(self._signatures, np.concatenate(self._keys))
         with limits.connect() as connection:
-            parquet.rows(connection, *files[NOTES]).create_view("notes")
-            if written := [path for path in files[BANDS] if path.exists()]:
-                parquet.rows(connection, *written).create_view("bands")
+            parquet.rows(connection, *self._notes).create_view("notes")
+            if self._bands:
+                parquet.rows(connection, *self._bands).create_view("bands")
             else:
                 connection.register("bands", pl.DataFrame(schema=BAND_ROWS).to_arrow())
             return find_groups(connection, signed, threshold)
@@ -157,19 +197,20 @@ def take_notes(
     pages: Table, rules: PageRules, params: DocumentParameters, limits: Limits, progress: Progress
 ) -> Notebook:
     """Read all pages once and write down what is known of those that no rule leaves out."""
-    notebook = Notebook(limits.scratch)
+    notebook = Notebook(limits)
     row_groups = list(_row_groups(pages))
+    note = partial(_note, rules=rules, params=params)
     size = sum(group.size for group in row_groups)
-    most = limits.memory // (2 * SHARE)
-    pieces = (
-        Piece(tuple(some), limits.scratch / f"piece-{number:06d}")
-        for number, some in enumerate(packed(row_groups, attrgetter("size"), most))
-    )
-    task = partial(_note, rules=rules, params=params)
     with in_processes(limits, size, LARGE, WORKER_BYTES) as readers:
-        for noted in map_pieces(task, pieces, readers):
-            notebook.add(noted)
-            progress.advance(noted.rows)
+        if readers.executor.is_here:
+            for noted in map_pieces(note, row_groups, readers):
+                notebook.add(noted)
+                progress.advance(noted.kept.height + noted.left.total())
+        else:
+            pieces = _pieces(row_groups, limits.scratch)
+            for notes in map_buckets(partial(_note_piece, note=note), pieces, readers):
+                notebook.take_over(notes)
+                progress.advance(len(notes.keys) + notes.left.total())
     return notebook
 
 
@@ -180,51 +221,26 @@ def _row_groups(pages: Table) -> Iterator[RowGroup]:
         yield from (RowGroup(path, place, size) for place, size in enumerate(sizes))
 
 
-def _note(piece: Piece, _: Limits, rules: PageRules, params: DocumentParameters) -> Noted:
-    """Write down what is known of the pages of a piece; to do it twice is to do it once."""
+def _pieces(row_groups: list[RowGroup], folder: Path) -> Iterator[Piece]:
+    for number, some in enumerate(packed(row_groups, attrgetter("size"), PIECE_BYTES)):
+        yield Piece(tuple(some), folder / f"piece-{number:06d}")
+
+
+def _note_piece(piece: Piece, limits: Limits, note: Task[RowGroup, Noted]) -> Notes:
+    """What is known of the pages of a piece; to do it twice is to do it once."""
     shutil.rmtree(piece.folder, ignore_errors=True)
     piece.folder.mkdir()
-    shingle = SHINGLE if params.near_duplicates != "off" else None
-    left: Counter[str] = Counter()
-    kept, sketches = [], []
+    notebook = Notebook(replace(limits, scratch=piece.folder))
     for row_group in piece.row_groups:
-        described, here = _described(row_group, rules, shingle)
-        left.update(here)
-        if described.pages.height:
-            kept.append(described.pages)
-            sketches.append(described.sketches)
-    rows = sum(pages.height for pages in kept) + left.total()
-    if not kept:
-        return Noted(piece.folder, None, Counter(), left, rows)
-    pages = pl.concat(kept, rechunk=False)
-    kept.clear()
-    _write_notes(piece.folder, pages, sketches)
-    sizes = pages.group_by(bucket_of()).agg(pl.col("text").str.len_bytes().sum())
-    kept.append(pages)
-    del pages
-    spilled = spill(kept, piece.folder / "pages.arrow")
-    return Noted(piece.folder, spilled, Counter(dict(sizes.iter_rows())), left, rows)
+        notebook.add(note(row_group, limits))
+    return notebook.written()
 
 
-def _described(
-    row_group: RowGroup, rules: PageRules, shingle: int | None
-) -> tuple[Described, Counter[str]]:
-    """The pages of a row group that no rule leaves out, and how many others there are."""
+def _note(row_group: RowGroup, _: Limits, rules: PageRules, params: DocumentParameters) -> Noted:
     marked = rules.apply(row_group.addresses())
     left = Counter(marked["reason"].drop_nulls().to_list())
     entering = marked["reason"].is_null()
     origins = marked.filter(entering).select("shown", "sampled", key_of_id("doc_id").alias("key"))
-    described = describe(row_group.pages(entering), shingle)
-    return described._replace(pages=described.pages.hstack(origins)), left
-
-
-def _write_notes(folder: Path, pages: pl.DataFrame, sketches: list[Sketches | None]) -> None:
-    """Write what duplicates are found by."""
-    notes = pages.select(pl.col("key").alias("number"), "doc_id", "shown", "text_hash")
-    notes.write_parquet(folder / NOTES, compression="lz4")
-    found = [each for each in sketches if each is not None]
-    if found:
-        whole = Sketches(*map(np.concatenate, zip(*found, strict=True)))
-        bands = band_rows(whole, pages["key"].to_numpy())
-        bands.write_parquet(folder / BANDS, compression="lz4")
-        whole.signatures.tofile(folder / SIGNATURES)
+    shingle = SHINGLE if params.near_duplicates != "off" else None
+    pages, sketches = describe(row_group.pages(entering), shingle)
+    return Noted(pages.hstack(origins), sketches, left)

@@ -172,6 +172,16 @@ class Buckets:
             held = {n: rows[end - size : end] for (n, size), end in zip(counts, ends, strict=True)}
             self._spills.append(_Held(held))
 
+    def take_over(self, spills: Sequence[Spill]) -> None:
+        """Add rows that were spilled elsewhere, whose files are left where they are."""
+        self._spills += spills
+
+    def spilled(self) -> tuple[Spill, ...]:
+        """All rows as files, which others can read, in other processes; instead of `settle`."""
+        self._let_go()
+        self._beside.wait()
+        return tuple(spilled for spilled in self._spills if isinstance(spilled, Spill))
+
     def ranges(self, only: range = range(BUCKETS)) -> Iterator[Load]:
         """What reads each range, in order of ranges.
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -58,15 +59,16 @@ def gathered(folder: Path, pages: Table, **limits: int) -> dict[str, str]:
     return {str(p.relative_to(out)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
-def test_pieces_threads_and_processes_change_nothing(
+def test_threads_and_processes_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages = several_parts(tmp_path)
     whole = gathered(tmp_path / "whole", pages, threads=1)
-    monkeypatch.setattr(notes, "SHARE", 2**40)  # every row group is a piece of its own
-    assert gathered(tmp_path / "pieces", pages, threads=3) == whole
+    assert gathered(tmp_path / "threads", pages, threads=3) == whole
     monkeypatch.setattr(notes, "LARGE", 0)
     assert gathered(tmp_path / "processes", pages, threads=2, memory=2**30) == whole
+    monkeypatch.setattr(notes, "PIECE_BYTES", 1)  # every row group is a piece of its own
+    assert gathered(tmp_path / "pieces", pages, threads=2, memory=2**30) == whole
 
 
 def test_a_piece_that_is_noted_again_is_noted_once(tmp_path: Path) -> None:
@@ -74,19 +76,25 @@ def test_a_piece_that_is_noted_again_is_noted_once(tmp_path: Path) -> None:
     params = DocumentParameters(sample_share=1.0)
     rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
     limits = Limits(tmp_path, threads=1)
-    groups = tuple(notes._row_groups(pages))
-    piece = notes.Piece(groups, tmp_path / "piece")
-    first = notes._note(piece, limits, rules, params)
-    sums = {p.name: p.read_bytes() for p in piece.folder.iterdir()}
-    assert notes._note(piece, limits, rules, params) == first
-    assert {p.name: p.read_bytes() for p in piece.folder.iterdir()} == sums
+    piece = notes.Piece(tuple(notes._row_groups(pages)), tmp_path / "piece")
+    work = partial(notes._note_piece, note=partial(notes._note, rules=rules, params=params))
+    first = work(piece, limits)
+    sums = {p: p.read_bytes() for p in sorted(piece.folder.rglob("*")) if p.is_file()}
+    again = work(piece, limits)
+    assert again._replace(keys=None) == first._replace(keys=None)
+    assert again.keys.tolist() == first.keys.tolist()
+    assert {p: p.read_bytes() for p in sorted(piece.folder.rglob("*")) if p.is_file()} == sums
     assert str(piece) == "row group 0 of part-00000.parquet and those after it"
 
 
-def test_a_piece_whose_pages_are_all_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("large", [0, 2**40])
+def test_pages_that_are_all_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    monkeypatch.setattr(notes, "LARGE", large)
     params = DocumentParameters(sample_share=0.0)
     rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
-    notebook = take_notes(several_parts(tmp_path), rules, params, Limits(tmp_path), Silent())
+    limits = Limits(tmp_path, threads=2, memory=2**30)
+    notebook = take_notes(several_parts(tmp_path), rules, params, limits, Silent())
     assert notebook.left == {"not_in_sample": 30}
-    assert not notebook.pages
-    assert notebook.duplicates(Limits(tmp_path), 0.8).is_empty()
+    assert notebook.duplicates(limits, 0.8).is_empty()
