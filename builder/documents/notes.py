@@ -40,19 +40,19 @@ ROWS = 1024
 """Pages that are unpacked together."""
 SHARE = 16
 """Which part of the memory the pages that are held, and those of a range, may take."""
-LARGE = 2**30
-"""Bytes of pages from which it pays to start processes that read them: one thread of a process
+LARGE = 2**29
+"""Bytes of files of pages from which it pays to start processes that read them: one thread of a process
 alone finds languages at a time."""
 WORKER_BYTES = 512 * 2**20
 """Memory that such a process takes."""
-PIECE_BYTES = 256 * 2**20
-"""Bytes of pages that a process reads before it hands on what it knows of them."""
+PIECE_BYTES = 2**27
+"""Bytes of files that a process reads before it hands on what it knows of them."""
 NOTES = ("number", "doc_id", "shown", "text_hash")
 """What exact duplicates are found by."""
 
 
 class RowGroup(NamedTuple):
-    """A row group of `pages`, and its bytes."""
+    """A row group of `pages`, and about how many bytes of the file it has."""
 
     path: Path
     place: int
@@ -217,8 +217,9 @@ def take_notes(
 def _row_groups(pages: Table) -> Iterator[RowGroup]:
     for path in pages.paths:
         with pq.ParquetFile(path) as file:
-            sizes = [file.metadata.row_group(n).total_byte_size for n in range(file.num_row_groups)]
-        yield from (RowGroup(path, place, size) for place, size in enumerate(sizes))
+            count = file.num_row_groups
+        size = path.stat().st_size // max(count, 1)
+        yield from (RowGroup(path, place, size) for place in range(count))
 
 
 def _pieces(row_groups: list[RowGroup], folder: Path) -> Iterator[Piece]:

@@ -12,6 +12,7 @@ from builder.errors import DataError
 from builder.ingest import page_parts
 from builder.ingest.last_fetches import LastFetches
 from builder.ingest.page_parts import PageParts
+from builder.keys import key64
 from builder.resources import Limits
 from schemas import Pages
 
@@ -102,10 +103,10 @@ def test_parts_without_some_pages_are_those_of_the_others(
         wanted = written.text_keys(out)
         written.take_out(out, 2)
     texts = pages["text"].gather(out.tolist()).to_list()
-    assert wanted == [page_parts.key64(text) for text in texts]
+    assert wanted == [key64(text) for text in texts]
     assert written.count == kept.height
     every = np.arange(kept.height)
-    assert written.text_keys(every) == [page_parts.key64(text) for text in kept["text"]]
+    assert written.text_keys(every) == [key64(text) for text in kept["text"]]
     found, expected = (
         {path.name: path.read_bytes() for path in (folder / name).iterdir()}
         for name in ("pages", "alone")
