@@ -41,8 +41,8 @@ ROWS = 1024
 SHARE = 16
 """Which part of the memory the pages that are held, and those of a range, may take."""
 LARGE = 2**29
-"""Bytes of files of pages from which it pays to start processes that read them: one thread of a process
-alone finds languages at a time."""
+"""Bytes of files of pages from which it pays to start processes that read them: one thread of a
+process alone finds languages at a time."""
 WORKER_BYTES = 512 * 2**20
 """Memory that such a process takes."""
 PIECE_BYTES = 2**27
