@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from builder.documents.token_bytes import MASKS, WORD, TokenBytes, token_bytes
+from builder.documents.token_bytes import WORD, TokenBytes, token_bytes, words_at
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -92,7 +92,7 @@ def _names(tokens: TokenBytes) -> npt.NDArray[np.uint64]:
     """
     starts = tokens.starts
     sizes = tokens.ends - starts
-    names: npt.NDArray[np.uint64] = tokens.words()[starts] & MASKS[np.minimum(sizes, WORD)]
+    names = words_at(tokens.words(), starts, sizes)
     longer = np.flatnonzero(sizes > WORD)
     encoded = pa.array(tokens.texts.gather(longer).to_arrow()).dictionary_encode()
     names[longer] = (_indices(encoded).astype(np.uint64) + np.uint64(1)) << np.uint64(8)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.token_bytes import MASKS, WORD, TokenBytes
+from builder.documents.token_bytes import WORD, TokenBytes, words_at
 from builder.sorting import Integers, Keys, mixed
 
 BINS = 64
@@ -131,11 +131,11 @@ def _token_hashes(tokens: TokenBytes) -> Keys:
     starts = tokens.starts
     sizes = tokens.ends - starts
     words = tokens.words()
-    found: Keys = words[starts] & MASKS[np.minimum(sizes, WORD)]
+    found = words_at(words, starts, sizes)
     longer, at = np.flatnonzero(sizes > WORD), WORD
     huge = longer[sizes[longer] > LONGEST]
     while len(longer):
-        more = words[starts[longer] + at] & MASKS[np.minimum(sizes[longer] - at, WORD)]
+        more = words_at(words, starts[longer] + at, sizes[longer] - at)
         found[longer] = mixed(found[longer]) * TOKEN_BASE + more
         at += WORD
         longer = longer[(sizes[longer] > at) & (at < LONGEST)]

@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from builder.documents.letters import BETWEEN, BEYOND_ASCII, UNKNOWN, lower_in_place
 from builder.keys import runs_as_spaces
 from builder.replacing import replaced
+from builder.sorting import Keys
 from builder.text_bytes import Bytes, Places, TextBytes, bytes_of, digests
 
 SPACE = ord(" ")
@@ -54,17 +54,21 @@ class TokenBytes(NamedTuple):
         return np.diff(self.firsts)
 
     @property
+    def borders(self) -> Places:
+        """Where each token begins, and where one after the last would; m + 1."""
+        return np.concatenate([self.bounds[:1], self.ends + 1])
+
+    @property
     def starts(self) -> Places:
         """Where each token begins; m."""
-        return np.concatenate([self.bounds[:1], self.ends + 1])[:-1]
+        return self.borders[:-1]
 
     @property
     def texts(self) -> pl.Series:
         """The tokens, a space after each; m."""
-        places = np.concatenate([self.bounds[:1], self.ends + 1])
-        return TextBytes(self.data, places).texts()
+        return TextBytes(self.data, self.borders).texts()
 
-    def words(self) -> npt.NDArray[np.uint64]:
+    def words(self) -> Keys:
         """The eight bytes from each place of the data on as a number, the first the least.
 
         As many as there are bytes, and one more; what is beyond the data is 0.
@@ -76,6 +80,11 @@ class TokenBytes(NamedTuple):
         """md5 of the tokens of each text, joined by single spaces, in hexadecimal."""
         stops = self.bounds[1:] - (np.diff(self.bounds) > 0)
         return digests(self.data, self.bounds[:-1], stops)
+
+
+def words_at(words: Keys, starts: Places, sizes: Places) -> Keys:
+    """The first bytes of tokens as numbers, at most eight of each; see `TokenBytes.words`."""
+    return np.asarray(words[starts] & MASKS[np.minimum(sizes, WORD)])
 
 
 def token_bytes(texts: pl.Series) -> TokenBytes:

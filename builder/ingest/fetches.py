@@ -6,7 +6,7 @@ never held. Bodies are read by the executor, some at a time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
@@ -90,15 +90,13 @@ def read_fetches(
     yield from chain.from_iterable(map_buckets(task, batches, limits))
 
 
-@contextmanager
-def parsing(files: Sequence[Source], limits: Limits) -> Iterator[Limits]:
+def parsing(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:
     """Limits under which the pages of some files are read.
 
     One thread of a process alone parses HTML at a time. Where the files are large, processes are
     started with the first of them that has any, and kept until the last is read.
     """
-    with in_processes(limits, sum(map(_size, files)), LARGE, WORKER_BYTES) as some:
-        yield some
+    return in_processes(limits, sum(map(_size, files)), LARGE, WORKER_BYTES)
 
 
 def _size(file: Source) -> int:

@@ -203,7 +203,7 @@ def _table(
 def _long(
     rows: Iterator[Offered], interval: Interval | None, params: LogParameters
 ) -> Iterator[Piece]:
-    """NumberedRows of the long form; the clicks that are made of theirs are ranks."""
+    """Rows of the long form; the clicks that are made of theirs are ranks."""
     joined = _renamed(join_rows(rows, params.fields), params)
     in_ranks = params.model_copy(update={"click_form": "ranks"})
     yield from _one_by_one(joined, interval, in_ranks)

@@ -9,21 +9,19 @@ from hypothesis import strategies as st
 
 from builder.documents import lowering
 from builder.documents.lowering import lowered
+from tests.documents.texts import CHARACTERS, TEXTS
 from tests.thorough import examples
-
-LETTERS = "aZzA@[`{éÉÀÞßÿ×÷ŒœŠΣσİıКдẞﬁ’€日ア🙂🄰ǅ \n"
 
 
 def test_every_character_alone_and_within_a_word() -> None:
-    characters = [chr(n) for n in range(0x110000) if not 0xD800 <= n < 0xE000]
     for form in ("{}", "É{}A"):
-        texts = pl.Series([form.format(character) for character in characters])
+        texts = pl.Series([form.format(character) for character in CHARACTERS])
         assert (lowered(texts) == texts.str.to_lowercase()).all()
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(
-    st.lists(st.none() | st.text(LETTERS, max_size=12) | st.text(max_size=5), max_size=8),
+    TEXTS,
     st.sampled_from([1, 2, 3, 7, 2**20]),
     st.integers(0, 3),
 )

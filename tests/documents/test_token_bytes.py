@@ -13,10 +13,8 @@ from builder.documents import token_bytes
 from builder.documents.letters import STOP, letters
 from builder.documents.token_bytes import of_joined, token_chunks
 from builder.documents.tokens import tokens
+from tests.documents.texts import CHARACTERS, TEXTS
 from tests.thorough import examples
-
-LETTERS = "aZzA@[`{é-ÉÀÞßÿ×÷ŒœŠΣσİıКдẞﬁ’€日ア🙂🄰ǅ_9 \n\xa0\u200d‿\U0001d49c\U00020000"
-CHARACTERS = [chr(n) for n in range(0x110000) if not 0xD800 <= n < 0xE000]
 
 
 def found(texts: pl.Series) -> list[list[str]]:
@@ -50,7 +48,7 @@ def test_every_character_alone_and_within_a_word(form: str) -> None:
 
 @settings(max_examples=examples(300), deadline=None)
 @given(
-    st.lists(st.none() | st.text(LETTERS, max_size=12) | st.text(max_size=5), max_size=8),
+    TEXTS,
     st.sampled_from([1, 2, 7, 30, 2**18]),
     st.integers(0, 3),
 )
@@ -66,8 +64,7 @@ def test_texts_of_all_kinds_whatever_the_chunks(
 @given(st.lists(st.lists(st.text("aé_9", min_size=1, max_size=9), max_size=4)))
 def test_tokens_that_are_there_are_taken_as_they_are(words: list[list[str]]) -> None:
     column = pl.Series(["".join(f"{word} " for word in each) for each in words], dtype=pl.String)
-    (taken,) = [of_joined(column)]
-    assert taken.counts.tolist() == list(map(len, words))
+    assert of_joined(column).counts.tolist() == list(map(len, words))
 
 
 def test_few_characters_are_left_to_polars() -> None:
