@@ -1,21 +1,24 @@
-"""What some impressions say, page by page: the fast way of `statistics`.
+"""What impressions say, page by page: the fast way of `statistics`.
 
-In: some impressions in arrays. Out: the distinct pages among them, with what was counted of each
-and of its ranks, and what the diagnostics count. The pages of all pieces of a log, added up, are
-those of the log, in any order; `pairs_of` makes the counts of query-document pairs of them.
+In: impressions in arrays, piece by piece. Out: the distinct pages among them, with what was counted
+of each and of its ranks. The pages of all pieces of a log, added up, are those of the log, in any
+order; `pairs_of` makes the counts of query-document pairs of them.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builder.clicks.pieces import Lists, Pages, Piece, Values, distinct_pages, lists_of
+from builder.clicks.arrays import Growing
+from builder.clicks.distinct import Pages, PagesOfLength, distinct_pages, repeat_a_document
+from builder.clicks.pieces import Clicks, Lists, Piece, Values, lists_of
 from builder.clicks.runs import TOP
+from builder.clicks.selected import Chosen
 from builder.clicks.sums import add_up
-from builder.sorting import Flags, Integers, Keys, ascending, repeats
+from builder.sorting import Integers, Keys
 
 COUNTS = ("shown_in_all", "shown_in_clicked", "examined_in_clicked", "clicks", "last_clicks")
 """What is counted of a pair; on pages without a click, what is shown is examined."""
@@ -24,156 +27,150 @@ OF_PAGE = ("shown", "shown_clicked", "beyond")
 OF_RANK = ("depths", "clicks", "latest")
 """What is counted of a rank: impressions whose deepest click it is, clicks, impressions whose
 latest click it is; the latter where the latest click is the last one."""
-RANKS = 65_536
 
 
-@dataclass
-class Tally:
-    """What the diagnostics count over impressions.
+class PageCounts:
+    """The distinct pages of impressions, numbered as they come, and their counts.
 
     Args:
-        total: Impressions.
-        without_click: Those whose own page has no click.
-        never_clicked: Those of which no page has a click.
-        reordered: Those whose clicks are not in the order of ranks.
-        repeated: Those with a rank clicked twice.
-        with_duplicate: Those that show a document twice.
-        anonymous: Those without a user.
-        lengths: Impressions by number of results.
-        clicks: Impressions in which each rank was clicked, by rank.
-    """
-
-    total: int = 0
-    without_click: int = 0
-    never_clicked: int = 0
-    reordered: int = 0
-    repeated: int = 0
-    with_duplicate: int = 0
-    anonymous: int = 0
-    lengths: Integers = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    clicks: Integers = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-
-    def __add__(self, other: "Tally") -> "Tally":
-        sums: dict[str, Any] = {
-            name: _added(mine, vars(other)[name])
-            if isinstance(mine, np.ndarray)
-            else mine + vars(other)[name]
-            for name, mine in vars(self).items()
-        }
-        return Tally(**sums)
-
-
-def _added(one: Integers, other: Integers) -> Integers:
-    size = max(len(one), len(other))
-    return np.pad(one, (0, size - len(one))) + np.pad(other, (0, size - len(other)))
-
-
-def count_piece(piece: Piece, *, last_by_time: bool) -> tuple[pa.Table, Tally]:
-    """The distinct pages of some impressions with their counts, and the tally of impressions.
-
-    Args:
-        piece: The impressions.
+        chosen: Which queries count.
         last_by_time: Whether the last click is the latest, or the deepest.
-
-    Returns:
-        Columns query, `OF_PAGE`, results and `OF_RANK` (lists), each page once, in the order of the
-        top bytes of queries.
     """
-    groups = list(distinct_pages(piece.query, piece.results))
-    shown_by, page = _numbered(piece, groups)
-    results = piece.results.take(shown_by)
-    repeated, clicker, rank = _clicked_ranks(piece.clicks)
-    clicked = np.flatnonzero(piece.clicked)
-    below = piece.clicked & (piece.deepest > piece.results.lengths)
-    of_page = dict(zip(OF_PAGE, (page, page[clicked], page[below]), strict=True))
-    of_rank = {
-        "depths": _at(page[clicked], piece.deepest[clicked], results),
-        "clicks": _at(page[clicker], rank, results),
-    }
-    if last_by_time:
-        of_rank["latest"] = _at(page[clicked], piece.latest[clicked], results)
-    columns: dict[str, Any] = {"query": piece.query[shown_by]}
-    for name, pages in of_page.items():
-        columns[name] = np.bincount(pages, minlength=len(shown_by)).astype(np.uint32)
-    columns["results"] = _column(results.values, results.starts)
-    for name, counts in of_rank.items():
-        columns[name] = _column(_narrow(counts), results.starts)
-    tally = _tally(piece, rank)
-    tally.repeated = _distinct(repeated, len(piece.query))
-    tally.with_duplicate = int(columns["shown"][_with_duplicates(results)].sum())
-    return pa.table(columns), tally
+
+    def __init__(self, chosen: Chosen, *, last_by_time: bool) -> None:
+        self._chosen = chosen
+        self._kinds: dict[int, tuple[PagesOfLength, Growing]] = {}
+        self._starts = Growing(np.int64)
+        self._of_page = {name: Growing(np.uint32) for name in OF_PAGE}
+        self._of_rank = {name: Growing(np.uint32) for name in OF_RANK[: 2 + last_by_time]}
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that they have reserved; to make a table takes as much again."""
+        kinds = (pages.bytes + numbers.bytes for pages, numbers in self._kinds.values())
+        columns = (self._starts, *self._of_page.values(), *self._of_rank.values())
+        return sum(kinds) + sum(column.bytes for column in columns)
+
+    def pages_of(self, query: Keys, results: Lists) -> Integers:
+        """The number of each page; -1 where its query does not count.
+
+        Raises:
+            DataError: no hash function told pages apart.
+        """
+        if results.are_even and len(query):
+            length = int(results.lengths[0])
+            return self._of_length(length, query, results.values.reshape(-1, length))
+        page = np.empty(len(query), dtype=np.int64)
+        for rows, shown in results.matrices():
+            page[rows] = self._of_length(shown.shape[1], query[rows], shown)
+        return page
+
+    def _of_length(self, length: int, query: Keys, results: Values) -> Integers:
+        """The numbers of pages that have one length."""
+        fresh = (PagesOfLength(length), Growing(np.int64))
+        pages, numbers = self._kinds.setdefault(length, fresh)
+        places = pages.places_of(query, results, self._chosen)
+        self._number(length, len(pages) - len(numbers), numbers)
+        if len(numbers) in {0, len(self)}:
+            return places
+        return np.where(places < 0, -1, numbers.values.take(places, mode="clip"))
+
+    def count(self, page: Integers, piece: Piece, clicks: Clicks) -> None:
+        """Count impressions.
+
+        Args:
+            page: Numbers of their pages.
+            piece: The impressions.
+            clicks: Their distinct clicks.
+        """
+        clicked = np.flatnonzero(piece.clicked)
+        deepest, of_clicked = piece.deepest[clicked], page[clicked]
+        lengths = piece.lengths[clicked]
+        beyond = of_clicked[deepest > lengths]
+        for name, pages in zip(OF_PAGE, (page, of_clicked, beyond), strict=True):
+            np.add.at(self._of_page[name].values, pages, np.uint32(1))
+        self._count("depths", of_clicked, deepest, lengths)
+        of_click = clicks.impression
+        self._count("clicks", page[of_click], clicks.rank, piece.lengths[of_click])
+        if "latest" in self._of_rank:
+            self._count("latest", of_clicked, piece.latest[clicked], lengths)
+
+    def _count(self, name: str, page: Integers, rank: Integers, lengths: Integers) -> None:
+        """Count ranks of pages of such lengths; ranks outside their page are not counted."""
+        inside = (rank >= 1) & (rank <= lengths)
+        if not inside.all():
+            page, rank = page[inside], rank[inside]
+        places = self._starts.values.take(page) + (rank - 1)
+        np.add.at(self._of_rank[name].values, places, np.uint32(1))
+
+    def _number(self, length: int, count: int, numbers: Growing) -> None:
+        """Give numbers, and counts of 0, to new pages of a length."""
+        cells = len(self._of_rank["clicks"])
+        numbers.append(np.arange(len(self), len(self) + count))
+        self._starts.append(cells + length * np.arange(count))
+        for counts in self._of_page.values():
+            counts.extend(count)
+        for counts in self._of_rank.values():
+            counts.extend(length * count)
+
+    def impressions_with_duplicate(self) -> int:
+        """How many impressions show a document twice."""
+        shown = self._of_page["shown"].values
+        return sum(
+            int(shown[numbers.values[repeat_a_document(pages.results.values)]].sum())
+            for pages, numbers in self._kinds.values()
+        )
+
+    def table(self) -> pa.Table:
+        """What was counted, each page once, in the order of the top bytes of queries.
+
+        Returns:
+            Columns query (that which stands for it), `OF_PAGE`, results and `OF_RANK` (lists).
+        """
+        query = np.empty(len(self), dtype=np.uint64)
+        for pages, numbers in self._kinds.values():
+            query[numbers.values] = self._chosen.standing_for(pages.query.values)
+        counted = np.flatnonzero(self._of_page["shown"].values)
+        top = (query[counted] >> TOP).astype(np.uint8)
+        order = counted[np.argsort(top, kind="stable")]
+        columns: dict[str, Any] = {"query": query[order]}
+        for name, counts in self._of_page.items():
+            columns[name] = counts.values[order]
+        for name, lists in self._lists():
+            columns[name] = _column(lists.take(order))
+        return pa.table(columns)
+
+    def _lists(self) -> Iterator[tuple[str, Lists]]:
+        """The results of each page by its number, and what is counted of each of them."""
+        starts = np.append(self._starts.values, len(self._of_rank["clicks"]))
+        yield "results", Lists(self._results(), starts)
+        for name, counts in self._of_rank.items():
+            yield name, Lists(_narrow(counts.values), starts)
+
+    def _results(self) -> Keys:
+        """The results of all pages, by their numbers."""
+        if len(self._kinds) == 1:
+            ((pages, _),) = self._kinds.values()
+            return pages.results.values.ravel()
+        results = np.empty(len(self._of_rank["clicks"]), dtype=np.uint64)
+        for length, (pages, numbers) in self._kinds.items():
+            starts = self._starts.values[numbers.values]
+            results[starts[:, np.newaxis] + np.arange(length)] = pages.results.values
+        return results
 
 
-def _numbered(piece: Piece, groups: list[Pages]) -> tuple[Integers, Integers]:
-    """An impression of each page, by the top bytes of queries, and the page of each impression."""
-    shown_by = np.concatenate([np.zeros(0, dtype=np.int64), *(pages.shown_by for pages in groups)])
-    top = (piece.query[shown_by] >> TOP).astype(np.uint8)
-    order = np.argsort(top, kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    page = np.empty(len(piece.query), dtype=np.int64)
-    first = 0
-    for pages in groups:
-        count = len(pages.starts)
-        page[pages.rows] = np.repeat(place[first : first + count], pages.weights)
-        first += count
-    return shown_by[order], page
-
-
-def _column(values: Values, starts: Integers) -> pa.Array:
+def _column(lists: Lists) -> pa.Array:
     """A column of lists."""
-    return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32)), pa.array(values))
+    return pa.ListArray.from_arrays(pa.array(lists.starts.astype(np.int32)), pa.array(lists.values))
 
 
-def _at(page: Integers, rank: Integers, pages: Lists) -> Integers:
-    """How often each rank of each page is named; ranks outside their page are not counted."""
-    inside = (rank >= 1) & (rank <= pages.lengths[page])
-    places = pages.starts[page[inside]] + rank[inside] - 1
-    return np.asarray(np.bincount(places, minlength=len(pages.values)), dtype=np.int64)
-
-
-def _narrow(counts: Integers) -> Values:
+def _narrow(counts: Values) -> Values:
     """Counts in the least bytes that hold the largest."""
     narrow: Values = counts.astype(np.min_scalar_type(counts.max(initial=0)))
     return narrow
-
-
-def _clicked_ranks(clicks: Lists) -> tuple[Integers, Integers, Integers]:
-    """Impressions that have a rank again, and impression and rank of every click but those."""
-    clicker = np.repeat(np.arange(len(clicks.starts) - 1), clicks.lengths)
-    ordered = ascending((clicker * RANKS + clicks.values).astype(np.uint64)).astype(np.int64)
-    again = repeats(ordered)
-    return ordered[again] // RANKS, *np.divmod(ordered[~again], RANKS)
-
-
-def _tally(piece: Piece, distinct_ranks: Integers) -> Tally:
-    clicks = piece.clicks.lengths
-    owner = np.repeat(np.arange(len(clicks)), clicks)
-    back = (owner[1:] == owner[:-1]) & (piece.clicks.values[1:] < piece.clicks.values[:-1])
-    return Tally(
-        total=len(clicks),
-        without_click=int((clicks == 0).sum()),
-        never_clicked=int((~piece.clicked).sum()),
-        reordered=_distinct(owner[1:][back], len(clicks)),
-        lengths=np.bincount(piece.results.lengths),
-        clicks=np.bincount(distinct_ranks),
-    )
-
-
-def _distinct(numbers: Integers, size: int) -> int:
-    """How many different numbers there are."""
-    found = np.zeros(size, dtype=np.bool_)
-    found[numbers] = True
-    return int(found.sum())
-
-
-def _with_duplicates(results: Lists) -> Flags:
-    """Whether each page shows a document twice; pages of one length are looked at together."""
-    found = np.zeros(len(results.lengths), dtype=np.bool_)
-    for pages, documents in results.matrices():
-        shown = np.sort(documents, axis=1)
-        found[pages] = (shown[:, 1:] == shown[:, :-1]).any(axis=1)
-    return found
 
 
 def pairs_of(pages: pa.Table) -> pl.DataFrame:

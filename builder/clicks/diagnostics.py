@@ -11,8 +11,8 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.clicks.counting import Tally
 from builder.clicks.evidence import Evidence
+from builder.clicks.tally import Tally
 from builder.tables import write_query
 from schemas import ClickDiagnostics
 

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from builder import parquet
-from builder.clicks.counting import Tally
 from builder.clicks.diagnostics import write_diagnostics
 from builder.clicks.evidence import count_log
 from builder.clicks.priors import Beta, Priors, fit_beta
@@ -25,6 +24,7 @@ from builder.clicks.statistics import (
     count_pairs,
     set_variables,
 )
+from builder.clicks.tally import Tally
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import ClickParameters, VerdictFilter
 from builder.progress import Progress

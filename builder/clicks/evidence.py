@@ -7,12 +7,12 @@ into pairs range by range. Portions of the log and ranges are what an executor g
 """
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import duckdb
 import numpy as np
@@ -20,27 +20,41 @@ import polars as pl
 import pyarrow as pa
 
 from builder import parquet
-from builder.clicks.counting import Tally, count_piece, pairs_of
-from builder.clicks.pieces import bytes_to_count, lists_of, piece_of
+from builder.clicks.counting import PageCounts, pairs_of
+from builder.clicks.pieces import bytes_to_count, distinct_clicks, lists_of, piece_of
 from builder.clicks.runs import Run, Summed, merge, ranges, write_run
-from builder.clicks.selected import Portion, Selection
+from builder.clicks.selected import Chosen, Portion, Selection, portions_of
 from builder.clicks.statistics import JOINED_PAGES
 from builder.clicks.sums import add_up_rows
-from builder.executors import in_order, map_pieces
+from builder.clicks.tally import Tally, tally_of
+from builder.executors import in_shares, map_buckets, map_pieces
 from builder.parameters import ClickParameters
 from builder.progress import Progress
 from builder.resources import Limits
-from builder.sorting import tallied
+from builder.sorting import Keys, tallied
 
 ENGINE_SHARE = 0.2
 PIECE_SHARE = 0.5
 """Parts of the memory for the database engine and for the pieces that are counted."""
+READ_SHARE = KNOWN_SHARE = 0.25
+"""Parts of that for what is read at a time, and for pages that are known; to write them takes as
+much again."""
 BYTES_PER_RANK = 200
 BYTES_PER_USER = 120
 """Peak of arrays while runs are merged, for each rank of a page and for each user."""
-MOST_BYTES = 512 * 2**20
-"""A larger piece finds hardly more pages that are equal."""
+MOST_BYTES = 96 * 2**20
+"""Arrays of a larger piece do not fit into the processor's cache."""
+MOST_USERS = 2**22
+"""Impressions after which users are counted."""
+SHARES = 8
+"""Portions for each thread at least, so that all are done at a time."""
+MOST_ROWS = 2**20
+MOST_ROWS_AWAY = 2**23
+"""Most impressions in a portion, here and for other workers: what is lost with one of them."""
 ROWS_PER_BATCH = 122_880
+
+EVERYTHING = Chosen()
+NOBODY = np.zeros(0, dtype=np.uint64)
 
 READ_PAGES = 'SELECT "user", query, results, clicks, deepest, latest FROM read_pages'
 
@@ -80,6 +94,11 @@ class _Counted:
         )
 
 
+_Count = Callable[..., _Counted]
+"""What counts rows of tables, given a number that no other call is given: see `_count`."""
+Item = TypeVar("Item")
+
+
 def count_log(
     selection: Selection,
     params: ClickParameters,
@@ -99,12 +118,16 @@ def count_log(
     """
     home = Path(tempfile.mkdtemp(prefix="evidence-", dir=limits.scratch))
     room = int(limits.memory * PIECE_SHARE / limits.threads)
-    most = min(room, MOST_BYTES)
-    count = partial(_count, home, last_by_time=params.last == "time", with_pages=with_pairs)
-    total = _Counted()
-    for found in _counts(selection, params, most, count, limits):
-        total += found
-        progress.advance(found.tally.total)
+    by_time = params.last == "time"
+    count = partial(
+        _count, home, int(room * KNOWN_SHARE), last_by_time=by_time, with_pages=with_pairs
+    )
+    total = sum(
+        _counts(
+            selection, params, count, min(int(room * READ_SHARE), MOST_BYTES), limits, progress
+        ),
+        _Counted(),
+    )
     pa.default_memory_pool().release_unused()
     pairs = tuple(_merged(total.pages, PAIRS, home, room, limits))
     return Evidence(pairs, _activity(total.users, home, room, limits), total.tally)
@@ -113,17 +136,40 @@ def count_log(
 def _counts(
     selection: Selection,
     params: ClickParameters,
+    count: _Count,
     most: int,
-    count: Callable[[str, pa.Table], _Counted],
     limits: Limits,
+    progress: Progress,
 ) -> Iterator[_Counted]:
-    """What every piece of the log says: portions are read by workers, joined pages here."""
+    """What the shares of the log say: each thread takes what is left, other workers get theirs."""
     if params.pages == "joined":
-        pieces = enumerate(_joined(selection, most, limits))
-        yield from in_order(lambda it: count(f"{it[0]:06d}", it[1]), pieces, limits.threads)
-    else:
-        task = partial(_count_portion, selection, most, count)
-        yield from map_pieces(task, selection.portions(most), limits)
+        tables = _told(_joined(selection, most, limits), len, progress)
+        yield from in_shares(count, tables, limits.threads)
+        return
+    groups = selection.row_groups()
+    rows = sum(group.rows for group in groups)
+    if limits.executor.is_here:
+        portions = portions_of(groups, min(rows // (SHARES * limits.threads), MOST_ROWS))
+        told = _told(portions, _rows, progress)
+        task = partial(_count_portions, selection, count, most)
+        yield from in_shares(task, told, limits.threads)
+        return
+    portions = portions_of(groups, min(-(-rows // limits.threads), MOST_ROWS_AWAY))
+    task = partial(_count_away, selection, count, most)
+    for counted in map_buckets(task, enumerate(portions), limits):
+        progress.advance(counted.tally.total)
+        yield counted
+
+
+def _told(items: Iterable[Item], rows: Callable[[Item], int], progress: Progress) -> Iterator[Item]:
+    """Items, whose rows are told when the next one is asked for."""
+    for item in items:
+        yield item
+        progress.advance(rows(item))
+
+
+def _rows(portion: Portion) -> int:
+    return sum(group.rows for group in portion)
 
 
 def _joined(selection: Selection, most: int, limits: Limits) -> Iterator[pa.Table]:
@@ -134,31 +180,114 @@ def _joined(selection: Selection, most: int, limits: Limits) -> Iterator[pa.Tabl
         yield from _pieces(connection, READ_PAGES, most)
 
 
-def _count_portion(
+def _count_portions(
+    selection: Selection, count: _Count, most: int, number: int, portions: Iterable[Portion]
+) -> _Counted:
+    """Count the impressions of portions; leaves runs."""
+    return count(number, selection.read(portions, most), Chosen(selection))
+
+
+def _count_away(
     selection: Selection,
+    count: _Count,
     most: int,
-    count: Callable[[str, pa.Table], _Counted],
-    portion: Portion,
+    portion: tuple[int, Portion],
     limits: Limits,  # noqa: ARG001 - every task is given them
 ) -> _Counted:
-    """Count the impressions of a portion; leaves runs."""
-    total = _Counted()
-    for number, rows in enumerate(selection.read(portion, most)):
-        total += count(f"{portion.number:06d}-{number:06d}", rows)
-    return total
+    """Count the impressions of a portion, whose number tells its runs from those of others."""
+    return _count_portions(selection, count, most, portion[0], [portion[1]])
 
 
 def _count(
-    home: Path, name: str, rows: pa.Table, *, last_by_time: bool, with_pages: bool
+    home: Path,
+    most: int,
+    number: int,
+    tables: Iterable[pa.Table],
+    chosen: Chosen = EVERYTHING,
+    *,
+    last_by_time: bool,
+    with_pages: bool,
 ) -> _Counted:
-    """Count some impressions; leaves runs in `home`, whose names begin so."""
-    pages, tally = count_piece(piece_of(rows), last_by_time=last_by_time)
-    tally.anonymous = rows["user"].null_count
-    counted = _Counted([], [write_run(_users(rows), home / f"{name}.users")], tally)
-    if with_pages:
-        sizes = lists_of(pages, "results").lengths
-        counted.pages.append(write_run(pages, home / f"{name}.pages", sizes))
-    return counted
+    """Count those rows of tables that are chosen; leaves runs whose names begin with the number."""
+    pages = partial(PageCounts, chosen, last_by_time=last_by_time)
+    counting = _Counting(home / f"{number:06d}", most, pages, chosen, with_pages=with_pages)
+    for rows in tables:
+        counting.add(rows)
+    return counting.finish()
+
+
+class _Counting:
+    """Counts impressions into runs.
+
+    Args:
+        stem: What the paths of runs begin with.
+        most: Bytes of pages that are known at a time.
+        new_pages: No pages yet.
+        chosen: Which impressions count.
+        with_pages: Whether runs of pages are written.
+    """
+
+    def __init__(
+        self,
+        stem: Path,
+        most: int,
+        new_pages: Callable[[], PageCounts],
+        chosen: Chosen,
+        *,
+        with_pages: bool,
+    ) -> None:
+        self._stem, self._most, self._chosen = stem, most, chosen
+        self._new_pages, self._with_pages = new_pages, with_pages
+        self._pages = new_pages()
+        self._users: list[Keys] = []
+        self._counted = _Counted()
+
+    def add(self, rows: pa.Table) -> None:
+        """Count some rows."""
+        results, users = lists_of(rows, "results"), rows["user"]
+        page = self._pages.pages_of(rows["query"].to_numpy(), results)
+        used = page >= 0
+        if (counted := self._chosen.are_users(users)) is not None:
+            used &= counted
+        piece = piece_of(rows, results.lengths)
+        if not used.all():
+            where = np.flatnonzero(used)
+            page, piece, users = page[where], piece.take(where), users.filter(pa.array(used))
+        clicks = distinct_clicks(piece.clicks)
+        self._pages.count(page, piece, clicks)
+        tally = tally_of(piece, clicks)
+        tally.anonymous = users.null_count
+        self._counted.tally += tally
+        self._users.append(users.drop_null().to_numpy())
+        if self._pages.bytes > self._most:
+            self._write_pages()
+        if sum(map(len, self._users)) > MOST_USERS:
+            self._write_users()
+
+    def finish(self) -> _Counted:
+        """What was counted."""
+        self._write_pages()
+        self._write_users()
+        return self._counted
+
+    def _write_pages(self) -> None:
+        """Write what is known of pages, and forget it."""
+        pages, self._pages = self._pages, self._new_pages()
+        self._counted.tally.with_duplicate += pages.impressions_with_duplicate()
+        if self._with_pages:
+            table, runs = pages.table(), self._counted.pages
+            del pages
+            path = self._stem.with_name(f"{self._stem.name}-{len(runs):06d}.pages")
+            runs.append(write_run(table, path, lists_of(table, "results").lengths))
+
+    def _write_users(self) -> None:
+        """Write how many impressions each user has, and forget it."""
+        users, impressions = tallied(np.concatenate([NOBODY, *self._users]))
+        self._users, runs = [], self._counted.users
+        table = pa.table({"user": users, "impressions": impressions.astype(np.uint32)})
+        runs.append(
+            write_run(table, self._stem.with_name(f"{self._stem.name}-{len(runs):06d}.users"))
+        )
 
 
 def _pieces(connection: duckdb.DuckDBPyConnection, sql: str, most: int) -> Iterator[pa.Table]:
@@ -176,12 +305,6 @@ def _pieces(connection: duckdb.DuckDBPyConnection, sql: str, most: int) -> Itera
                 held, size = [], 0
     if held:
         yield pa.Table.from_batches(held)
-
-
-def _users(rows: pa.Table) -> pa.Table:
-    """How many impressions each user has; rows without a user are left out."""
-    users, impressions = tallied(rows["user"].drop_null().to_numpy())
-    return pa.table({"user": users, "impressions": impressions.astype(np.uint32)})
 
 
 def _users_of(rows: pa.Table) -> pl.DataFrame:

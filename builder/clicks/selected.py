@@ -4,9 +4,10 @@ In: the tables of a snapshot. Out: the view `used_impressions` of a connection, 
 Arrow tables, portion by portion, with the query that stands for each query.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.clicks.pieces import bytes_to_count
+from builder.hash_table import HashTable
 from builder.packing import packed
+from builder.sorting import Flags, Keys
 from builder.tables import Table
 
 SELECTED = """
@@ -33,22 +36,24 @@ VARIANTS = "LEFT JOIN (SELECT query, representative FROM variants) USING (query)
 COLUMNS = ("user", "query", "results", "clicks")
 
 
-class Portion(NamedTuple):
-    """Row groups of a part of the impressions.
+class RowGroup(NamedTuple):
+    """A row group of a part of the impressions.
 
     Args:
-        number: What tells it from other portions.
         path: The part.
-        groups: Its row groups.
-        rows: How many impressions they have.
+        number: The row group within it.
+        rows: How many impressions it has.
         size: About how much memory it takes to count them.
     """
 
-    number: int
     path: Path
-    groups: tuple[int, ...]
+    number: int
     rows: int
     size: int
+
+
+Portion = tuple[RowGroup, ...]
+"""Row groups that follow each other, in the order of impressions."""
 
 
 @dataclass(frozen=True)
@@ -82,52 +87,88 @@ class Selection:
         )
         connection.execute(sql)
 
-    def portions(self, most: int) -> Iterator[Portion]:
-        """All impressions, in portions that take at most so many bytes where possible."""
-        parts = (_row_groups(path, most) for path in self.impressions.paths)
-        for number, portion in enumerate(chain.from_iterable(parts)):
-            yield portion._replace(number=number)
+    def row_groups(self) -> list[RowGroup]:
+        """Where all impressions are."""
+        return [group for path in self.impressions.paths for group in _row_groups(path)]
 
-    def read(self, portion: Portion, most: int) -> Iterator[pa.Table]:
-        """The impressions of a portion that count: `COLUMNS`.
+    def read(self, portions: Iterable[Portion], most: int) -> Iterator[pa.Table]:
+        """All impressions of portions: `COLUMNS`.
 
         Args:
-            portion: The portion.
-            most: About how many bytes a table may take where a row group takes more.
+            portions: The portions.
+            most: About how many bytes it may take to count the rows of a table.
         """
-        with pq.ParquetFile(portion.path) as file:
-            if portion.size <= most:
-                yield self._used(file.read_row_groups(portion.groups, COLUMNS, use_threads=False))
-                return
-            step = max(1, portion.rows * most // portion.size)
-            for batch in file.iter_batches(step, portion.groups, COLUMNS, use_threads=False):
-                yield self._used(pa.Table.from_batches([batch]))
-
-    def _used(self, rows: pa.Table) -> pa.Table:
-        """Those rows that count, with the query that stands for theirs."""
-        query, user = (pl.Series(rows[name]) for name in ("query", "user"))
-        used = query.is_in(_keys(self.candidates, "query").implode())
-        if len(self.left_out):
-            used &= ~user.is_in(self.left_out.implode()).fill_null(value=False)
-        if self.variants is not None:
-            known = self.variants.scan().select("query", "representative").collect()
-            query = query.replace(*known.get_columns())
-        rows = rows.set_column(rows.column_names.index("query"), "query", query.to_arrow())
-        return rows if used.all() else rows.filter(used.to_arrow())
+        for path, some in groupby(chain.from_iterable(portions), attrgetter("path")):
+            with pq.ParquetFile(path) as file:
+                for group in some:
+                    rows = max(1, group.rows * most // max(group.size, 1))
+                    batches = file.iter_batches(rows, [group.number], COLUMNS, use_threads=False)
+                    yield from (pa.Table.from_batches([batch]) for batch in batches)
 
 
-def _keys(table: Table, name: str) -> pl.Series:
-    return table.scan().select(name).collect().to_series()
+def portions_of(groups: Iterable[RowGroup], most: int) -> Iterator[Portion]:
+    """Row groups in portions of at most so many impressions, each at least a row group."""
+    return map(tuple, packed(groups, attrgetter("rows"), most))
 
 
-def _row_groups(path: Path, most: int) -> Iterator[Portion]:
-    """A part of the impressions, in portions of some row groups."""
+class Chosen:
+    """Tells which queries and users count, and which query stands for a query.
+
+    Args:
+        selection: What says so; without it, everything counts, and queries stand for themselves.
+    """
+
+    def __init__(self, selection: Selection | None = None) -> None:
+        self._queries = self._users = self._stands_for = None
+        if selection is None:
+            return
+        queries = selection.candidates.scan().select("query").collect()["query"]
+        self._queries = _table(queries)
+        if len(selection.left_out):
+            self._users = _table(selection.left_out)
+        if selection.variants is not None:
+            known = selection.variants.scan().select("query", "representative").collect()
+            self._stands_for = queries.replace(*known.get_columns()).to_numpy()
+
+    def are_queries(self, query: Keys) -> Flags | None:
+        """Whether each query counts; None: all do."""
+        return None if self._queries is None else self._queries.find([query]) >= 0
+
+    def are_users(self, user: pa.ChunkedArray) -> Flags | None:
+        """Whether impressions of each user, or of nobody, count; None: all do."""
+        if self._users is None:
+            return None
+        left_out = self._users.find([user.fill_null(0).to_numpy()]) >= 0
+        counts: Flags = ~left_out | user.is_null().to_numpy()
+        return counts
+
+    def standing_for(self, query: Keys) -> Keys:
+        """The query that stands for each query that counts."""
+        if self._queries is None or self._stands_for is None:
+            return query
+        return self._stands_for.take(self._queries.find([query]))
+
+
+def _table(keys: pl.Series) -> HashTable:
+    """The places of keys."""
+    table = HashTable(room=len(keys))
+    table.add([keys.to_numpy()])
+    return table
+
+
+def _row_groups(path: Path) -> list[RowGroup]:
+    """The row groups of a part of the impressions."""
     with pq.ParquetFile(path) as file:
         found = file.metadata
     names = [found.schema.column(at).path.partition(".")[0] for at in range(found.num_columns)]
-    groups = [found.row_group(number) for number in range(found.num_row_groups)]
     results = names.index("results")
-    sizes = [bytes_to_count(group.num_rows, group.column(results).num_values) for group in groups]
-    for some in packed(range(len(groups)), sizes.__getitem__, most):
-        rows = sum(groups[number].num_rows for number in some)
-        yield Portion(0, path, tuple(some), rows, sum(sizes[number] for number in some))
+    groups = [found.row_group(number) for number in range(found.num_row_groups)]
+    return [
+        RowGroup(
+            path,
+            number,
+            group.num_rows,
+            bytes_to_count(group.num_rows, group.column(results).num_values),
+        )
+        for number, group in enumerate(groups)
+    ]

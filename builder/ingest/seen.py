@@ -15,18 +15,15 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from builder.hash_table import HashTable
 from builder.sorting import Flags, Keys, order_of, repeats
 
 MD5 = "SELECT md5_number(text) AS digest FROM texts"
 KEYED = "SELECT unhex(substr(sha256($secret || text), 1, 32)) AS digest FROM texts"
 DIGEST_BYTES = 16
 """What the engine calls a number comes as a decimal whose bytes are the digest."""
-SLOTS = 3
-"""Slots of a table for each entry."""
 LEAST_ROOM = 2**12
 """Entries for which a table has room from the beginning."""
-GROWTH = 2
-"""How many times as many entries as there are find room in a larger table."""
 
 Places = npt.NDArray[np.int64]
 
@@ -109,85 +106,32 @@ class Seen:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._known = (_Table(0), 0)
+        self._known = _empty()
 
     def find(self, hashed: Halves) -> tuple[Flags, Keys]:
         """Which hashes are new, and the numbers of those that are not.
 
         May be called from any thread, while another one remembers.
         """
-        table, count = self._known
-        return table.find(hashed, count)
+        table, numbers = self._known
+        places = table.find(hashed)
+        return places < 0, numbers.take(places)
 
     def remember(self, hashed: Halves, numbers: Keys) -> None:
         """Hashes that `find` told to be new, each once, and their numbers."""
-        table, count = self._known
-        if count + len(numbers) > self._most:
-            table, count = _Table(0), 0
-        if count + len(numbers) > table.room:
-            table = table.larger(count, count + len(numbers))
-        table.add(hashed, numbers, count)
-        self._known = (table, count + len(numbers))
+        table, known = self._known
+        if len(table) + len(numbers) > self._most:
+            table, known = _empty()
+        first, table = len(table), table.with_room(len(numbers))
+        if table.room > len(known):
+            known, before = np.zeros(table.room, dtype=np.uint64), known
+            known[:first] = before[:first]
+        known[first : first + len(numbers)] = numbers
+        self._known = (table, known)
+        table.add(hashed)
 
 
-class _Table:
-    """A hash table with open addresses, whose entries are never changed.
-
-    One thread adds while others look for what was there before: entries are complete before their
-    count is told, and slots that lead to later ones are passed over.
-
-    Args:
-        room: Entries that find room at least.
-    """
-
-    def __init__(self, room: int) -> None:
-        size = 1 << (SLOTS * max(room, LEAST_ROOM) - 1).bit_length()
-        self.room = size // SLOTS
-        self._mask = size - 1
-        self._slots = np.zeros(size, dtype=np.int32)  # the place of an entry, from 1 on; 0: none
-        self._columns = tuple(np.zeros(self.room + 1, dtype=np.uint64) for _ in range(3))
-
-    def larger(self, count: int, room: int) -> "_Table":
-        """A table with the first entries, and room for several times as many as there are to be."""
-        table = _Table(GROWTH * room)
-        keys, others, numbers = (column[1 : count + 1] for column in self._columns)
-        table.add(Halves(keys, others), numbers, 0)
-        return table
-
-    def add(self, hashed: Halves, numbers: Keys, count: int) -> None:
-        """Add entries, each once, behind the first `count`."""
-        places = np.arange(count + 1, count + len(numbers) + 1)
-        for column, values in zip(self._columns, (*hashed, numbers), strict=True):
-            column[count + 1 : count + len(numbers) + 1] = values
-        slots = self._first_slots(hashed.keys)
-        while len(places):
-            free = self._slots[slots] == 0
-            self._slots[slots[free]] = places[free]
-            others = self._slots[slots] != places
-            places, slots = places[others], self._next(slots[others])
-
-    def find(self, hashed: Halves, count: int) -> tuple[Flags, Keys]:
-        """Which hashes are not among the first entries, and the numbers of the others."""
-        slots = self._first_slots(hashed.keys)
-        same, found, rest = self._compare(hashed, slots, count)
-        rows = rest
-        while len(rows):
-            hashed, slots = hashed.take(rest), self._next(slots[rest])
-            hit, numbers, rest = self._compare(hashed, slots, count)
-            same[rows], found[rows] = hit, numbers
-            rows = rows[rest]
-        return ~same, found
-
-    def _compare(self, hashed: Halves, slots: Places, count: int) -> tuple[Flags, Keys, Places]:
-        """Which entries slots lead to those wanted, their numbers, and which lead to others."""
-        keys, others, numbers = self._columns
-        places = self._slots.take(slots).astype(np.int64)
-        same = (keys.take(places) == hashed.keys) & (others.take(places) == hashed.others)
-        same &= (places > 0) & (places <= count)
-        return same, numbers.take(places), np.flatnonzero(~same & (places > 0))
-
-    def _first_slots(self, keys: Keys) -> Places:
-        return (keys & np.uint64(self._mask)).astype(np.int64)
-
-    def _next(self, slots: Places) -> Places:
-        return (slots + 1) & self._mask
+def _empty() -> tuple[HashTable, Keys]:
+    """A table, and the numbers of its entries."""
+    table = HashTable(2, LEAST_ROOM)
+    return table, np.zeros(table.room, dtype=np.uint64)

@@ -16,21 +16,23 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from builder.clicks import evidence, pieces, runs
-from builder.clicks.counting import COUNTS, Tally
+from builder.clicks import distinct, evidence, runs
+from builder.clicks.counting import COUNTS, PageCounts
+from builder.clicks.distinct import distinct_pages
 from builder.clicks.evidence import count_log
-from builder.clicks.pieces import bytes_to_count, distinct_pages, lists_of
+from builder.clicks.pieces import Lists, bytes_to_count, distinct_clicks, lists_of, piece_of
 from builder.clicks.runs import merge, ranges, write_run
-from builder.clicks.selected import Selection
+from builder.clicks.selected import Chosen, Selection, portions_of
 from builder.clicks.statistics import count_pairs
 from builder.clicks.sums import add_up, add_up_rows
+from builder.clicks.tally import Tally
 from builder.errors import DataError
 from builder.parameters import ClickParameters
 from builder.progress import Silent
 from builder.resources import Limits
 from builder.sorting import order_of
 from builder.tables import Table, write_frame
-from schemas import Candidates, Impressions
+from schemas import Candidates, Impressions, Variants
 from tests.clicks.conftest import Impression
 
 HIGH = 2**63
@@ -67,6 +69,9 @@ def selection(log: Sequence[Impression], folder: Path) -> Selection:
 def fast(log: Sequence[Impression], params: ClickParameters, piece: int) -> Any:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence, "MOST_BYTES", piece)
+        patch.setattr(evidence, "KNOWN_SHARE", piece / 2**30)
+        patch.setattr(evidence, "MOST_USERS", piece // 100)
+        patch.setattr(evidence, "MOST_ROWS", 8)
         patch.setattr(evidence, "ROWS_PER_BATCH", 8)
         patch.setattr(evidence, "PAIRS", evidence.PAIRS._replace(bytes_each=2**30 // piece))
         folder = Path(name)
@@ -146,18 +151,18 @@ def test_portions_are_all_of_the_log_in_tables_of_bounded_size(tmp_path: Path) -
     pq.write_table(rows[:60], parts[0], row_group_size=7)
     pq.write_table(rows[60:], parts[1], row_group_size=30)
     chosen = replace(chosen, impressions=Table(parts, Impressions))
-    most = bytes_to_count(15, 30)
-    portions = list(chosen.portions(most))
-    assert [(p.number, p.path.name, p.groups, p.rows) for p in portions] == [
-        (0, "a.parquet", (0, 1), 14),
-        (1, "a.parquet", (2, 3), 14),
-        (2, "a.parquet", (4, 5), 14),
-        (3, "a.parquet", (6, 7), 14),
-        (4, "a.parquet", (8,), 4),
-        (5, "b.parquet", (0,), 30),
-        (6, "b.parquet", (1,), 10),
+    groups = chosen.row_groups()
+    portions = list(portions_of(groups, 15))
+    assert [[(g.path.name, g.number, g.rows) for g in portion] for portion in portions] == [
+        [("a.parquet", 0, 7), ("a.parquet", 1, 7)],
+        [("a.parquet", 2, 7), ("a.parquet", 3, 7)],
+        [("a.parquet", 4, 7), ("a.parquet", 5, 7)],
+        [("a.parquet", 6, 7), ("a.parquet", 7, 7)],
+        [("a.parquet", 8, 4)],
+        [("b.parquet", 0, 30)],
+        [("b.parquet", 1, 10)],
     ]
-    tables = [table for portion in portions for table in chosen.read(portion, most)]
+    tables = list(chosen.read(portions, bytes_to_count(15, 30)))
     assert pa.concat_tables(tables).equals(rows.select(tables[0].column_names))
     assert max(map(len, tables)) == 15
 
@@ -181,25 +186,106 @@ def test_a_range_is_summed_in_tables_of_bounded_size(tmp_path: Path) -> None:
     assert sizes == [120, 80, 100]
 
 
+LISTS = {"results": pl.List(pl.UInt64), "clicks": pl.List(pl.UInt16)}
+
+
+def shown(query: list[int], results: list[list[int]], clicks: list[list[int]]) -> pa.Table:
+    columns = {"query": query, "results": results, "clicks": clicks}
+    return pl.DataFrame(columns, schema={"query": pl.UInt64, **LISTS}).to_arrow()
+
+
 def test_pages_with_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = pl.DataFrame(
-        {"query": [1, 1, 2], "results": [[5, 6], [6, 5], [5, 6]], "clicks": [[1], [1], []]},
-        schema=dict.fromkeys(("query",), pl.UInt64)
-        | {"results": pl.List(pl.UInt64), "clicks": pl.List(pl.UInt16)},
-    ).to_arrow()
+    rows = shown([1, 1, 2], [[5, 6], [6, 5], [5, 6]], [[1], [1], []])
     query, results = rows["query"].to_numpy(), lists_of(rows, "results")
-    honest = pieces._hashes
+    honest = distinct._hashes
 
     def colliding(*arguments: Any) -> Any:
         hashes = honest(*arguments)
         return hashes if arguments[-1] == 2 else np.zeros_like(hashes)
 
-    monkeypatch.setattr(pieces, "_hashes", colliding)
+    monkeypatch.setattr(distinct, "_hashes", colliding)
     (pages,) = distinct_pages(query, results)
     assert pages.weights.tolist() == [1, 1, 1]
-    monkeypatch.setattr(pieces, "_hashes", lambda *a: np.zeros(3, dtype=np.uint64))
-    with pytest.raises(DataError, match="no hash told 3 result pages apart"):
+    counts = PageCounts(Chosen(), last_by_time=False)
+    assert [counts.pages_of(query[:1], results.take(np.array([0])))] == [0]
+    assert sorted(counts.pages_of(query, results).tolist()) == [0, 1, 2]
+    monkeypatch.setattr(distinct, "_hashes", lambda q, *_: np.zeros(len(q), dtype=np.uint64))
+    with pytest.raises(DataError, match="no hash told"):
         list(distinct_pages(query, results))
+    counts = PageCounts(Chosen(), last_by_time=False)
+    with pytest.raises(DataError, match="no hash told"):
+        counts.pages_of(query, results)
+
+
+def test_what_is_counted_of_a_page(tmp_path: Path) -> None:
+    """Pages of several lengths, of a query that does not count and of one that another stands for,
+    in several pieces."""
+    frames = {
+        "candidates": pl.DataFrame({"query": [HIGH, 3]}, schema={"query": pl.UInt64}),
+        "variants": pl.DataFrame(
+            {"query": [3], "representative": [HIGH]},
+            schema={"query": pl.UInt64, "representative": pl.UInt64},
+        ),
+    }
+    everything = selection([], tmp_path)
+    for name, frame in frames.items():
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    chosen = replace(
+        everything,
+        candidates=Table((tmp_path / "candidates.parquet",), Candidates),
+        variants=Table((tmp_path / "variants.parquet",), Variants),
+    )
+    counts = PageCounts(Chosen(chosen), last_by_time=True)
+    rows = shown(
+        [HIGH, 9, 3, HIGH, 3],
+        [[1, 2, 3], [1, 2, 3], [7], [1, 2, 3], [7]],
+        [[2, 1], [1], [], [3], [1]],
+    )
+    found = []
+    for piece in (rows[:3], rows[3:]):
+        results = lists_of(piece, "results")
+        page = counts.pages_of(piece["query"].to_numpy(), results)
+        found += page.tolist()
+        used = np.flatnonzero(page >= 0)
+        clicked = piece_of(piece, results.lengths).take(used)
+        counts.count(page[used], clicked, distinct_clicks(clicked.clicks))
+    assert (found[1], found[3], found[4]) == (-1, found[0], found[2])
+    assert sorted(counts.table().to_pylist(), key=lambda row: len(row["results"])) == [
+        {
+            "query": HIGH,
+            "shown": 2,
+            "shown_clicked": 1,
+            "beyond": 0,
+            "results": [7],
+            "depths": [1],
+            "clicks": [1],
+            "latest": [1],
+        },
+        {
+            "query": HIGH,
+            "shown": 2,
+            "shown_clicked": 2,
+            "beyond": 0,
+            "results": [1, 2, 3],
+            "depths": [0, 1, 1],
+            "clicks": [1, 1, 1],
+            "latest": [1, 0, 1],
+        },
+    ]
+    assert counts.impressions_with_duplicate() == 0
+    assert counts.bytes > 5 * 8
+
+
+def test_each_rank_is_clicked_once() -> None:
+    clicks = Lists(np.array([2, 5, 5, 1, 5, 3]), np.array([0, 1, 1, 5, 6]))
+    found = distinct_clicks(clicks)
+    assert sorted(zip(found.impression, found.rank, strict=True)) == [
+        (0, 2),
+        (2, 1),
+        (2, 5),
+        (3, 3),
+    ]
+    assert found.repeated.tolist() == [2, 2]
 
 
 @given(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builder import hash_table
 from builder.errors import DataError
 from builder.ingest import seen as module
 from builder.ingest.dictionary import Dictionary
@@ -96,7 +97,8 @@ def test_each_text_is_new_once(batches: list[set[tuple[int, int]]], room: int, s
     known: set[tuple[int, int]] = set()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "LEAST_ROOM", room)
-        patch.setattr(module, "SLOTS", slots + 1)
+        patch.setattr(hash_table, "SLOTS", slots + 1)
+        patch.setattr(hash_table, "LEAST_ROOM", room)
         seen = Seen(10**6)
         for batch in batches:
             pairs = sorted(batch)
@@ -111,16 +113,6 @@ def test_what_was_forgotten_is_new_again() -> None:
     assert _add(seen, _keys(1, 2, 3, 4), _keys(1, 2, 3, 4)).tolist() == [False] * 3 + [True]
     assert _add(seen, _keys(5), _keys(5)).all()
     assert _add(seen, _keys(5, 1), _keys(5, 1)).tolist() == [False, True]
-
-
-def test_what_is_being_added_is_not_found_before_it_is_told() -> None:
-    """A thread that looks while another adds sees the entries that there were before."""
-    table = module._Table(100)
-    hashed = Halves(_keys(5, 6, 7), _keys(8, 8, 8))
-    table.add(hashed, _keys(50, 60, 70), 0)
-    new, numbers = table.find(hashed, 2)
-    assert new.tolist() == [False, False, True]
-    assert numbers[:2].tolist() == [50, 60]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans())))
