@@ -27,6 +27,7 @@ FOUNDATION = {
     "engine",
     "errors",
     "executors",
+    "hash_table",
     "keys",
     "ledger",
     "sorting",

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from builder.clicks import distinct, evidence, runs
+from builder.clicks import counted, distinct, evidence, runs, shares
 from builder.clicks.counting import COUNTS, PageCounts
 from builder.clicks.distinct import distinct_pages
 from builder.clicks.evidence import count_log
@@ -70,9 +70,10 @@ def fast(log: Sequence[Impression], params: ClickParameters, piece: int) -> Any:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence, "MOST_BYTES", piece)
         patch.setattr(evidence, "KNOWN_SHARE", piece / 2**30)
-        patch.setattr(evidence, "MOST_USERS", piece // 100)
-        patch.setattr(evidence, "MOST_ROWS", 8)
+        patch.setattr(counted, "MOST_USERS", piece // 100)
+        patch.setattr(shares, "MOST_ROWS", 8)
         patch.setattr(evidence, "ROWS_PER_BATCH", 8)
+        patch.setattr(shares, "ROWS_PER_BATCH", 8)
         patch.setattr(evidence, "PAIRS", evidence.PAIRS._replace(bytes_each=2**30 // piece))
         folder = Path(name)
         chosen = selection(log, folder)
