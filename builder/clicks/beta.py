@@ -30,23 +30,23 @@ def log_beta(alpha: Floats, beta: Floats) -> Floats:
 
 def distribution(x: Floats, alpha: Floats, beta: Floats) -> Floats:
     """P(X <= x) for X ~ Beta(alpha, beta), by element; 0 below 0 and 1 above 1."""
-    x, alpha, beta = np.broadcast_arrays(np.clip(x, 0.0, 1.0), alpha, beta)
-    return _distribution(x.ravel(), alpha.ravel(), beta.ravel()).reshape(x.shape)
+    log_of_beta = log_beta(*map(np.asarray, (alpha, beta)))
+    x, alpha, beta, log_of_beta = np.broadcast_arrays(x, alpha, beta, log_of_beta)
+    found = _distribution(x.ravel(), alpha.ravel(), beta.ravel(), log_of_beta.ravel())
+    return found.reshape(x.shape)
 
 
-def _distribution(
-    x: Floats, alpha: Floats, beta: Floats, log_of_beta: Floats | None = None
-) -> Floats:
-    if log_of_beta is None:
-        log_of_beta = log_beta(alpha, beta)
+def _distribution(x: Floats, alpha: Floats, beta: Floats, log_of_beta: Floats) -> Floats:
+    result = (x >= 1).astype(np.float64)
+    inside = np.flatnonzero((x > 0) & (x < 1))
+    x, alpha, beta = x[inside], alpha[inside], beta[inside]
     swapped = x > (alpha + 1) / (alpha + beta + 2)
     y = np.where(swapped, 1 - x, x)
     first, second = np.where(swapped, beta, alpha), np.where(swapped, alpha, beta)
-    inside = (x > 0) & (x < 1)
-    y_inside = np.where(inside, y, 0.5)
-    front = np.exp(first * np.log(y_inside) + second * np.log1p(-y_inside) - log_of_beta) / first
-    tail = np.where(inside, front * _continued_fraction(y_inside, first, second), 0.0)
-    return np.clip(np.where(swapped, 1 - tail, tail), 0.0, 1.0)
+    front = np.exp(first * np.log(y) + second * np.log1p(-y) - log_of_beta[inside]) / first
+    tail = front * _continued_fraction(y, first, second)
+    result[inside] = np.clip(np.where(swapped, 1 - tail, tail), 0.0, 1.0)
+    return result
 
 
 def _continued_fraction(x: Floats, alpha: Floats, beta: Floats) -> Floats:
@@ -82,12 +82,12 @@ def _away_from_zero(values: Floats) -> Floats:
 
 
 def quantile(probability: Floats, alpha: Floats, beta: Floats) -> Floats:
-    """The x with P(X <= x) = probability for X ~ Beta(alpha, beta), to 1e-10."""
-    probability, alpha, beta = np.broadcast_arrays(probability, alpha, beta)
-    shape = probability.shape
-    result = np.empty(probability.size)
-    p, a, b = probability.ravel(), alpha.ravel(), beta.ravel()
-    log_of_beta = log_beta(a, b)
+    """The x with P(X <= x) = probability for X ~ Beta(alpha, beta), to 1e-10, by element."""
+    log_of_beta = log_beta(*map(np.asarray, (alpha, beta)))
+    columns = np.broadcast_arrays(probability, alpha, beta, log_of_beta)
+    shape = columns[0].shape
+    result = np.empty(columns[0].size)
+    p, a, b, log_of_beta = (column.ravel() for column in columns)
     left = np.arange(p.size)
     low, high, x = np.zeros(p.size), np.ones(p.size), a / (a + b)
     for _ in range(MOST_STEPS):

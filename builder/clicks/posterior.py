@@ -12,14 +12,17 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from builder.clicks.beta import distribution, quantile
+from builder.clicks.beta import distribution
 from builder.clicks.priors import Beta, Priors
+from builder.clicks.quantiles import quantiles
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 NODES = 32
-CHUNK = 1024
+CHUNK = 2**14
+PRODUCTS = 256
+"""Kinds of evidence whose quantiles are held, and whose products."""
 DECIMALS = 6
 SMALLEST = 1e-300
 
@@ -73,8 +76,7 @@ class Posterior:
         """Ends of the central interval that holds the score with probability `mass`."""
         tail = (1 - mass) / 2
         if not self.by_relevance:
-            alpha, beta = self._attractiveness()
-            low, high = (quantile(np.array(p), alpha, beta) for p in (tail, 1 - tail))
+            low, high = quantiles(np.array([tail, 1 - tail]), *self._attractiveness()).T
             return np.round(low, DECIMALS), np.round(high, DECIMALS)
         ends = [part._product_quantiles([tail, 1 - tail]) for part in self._chunks()]
         low, high = np.concatenate([np.empty((2, 0)), *ends], axis=1)
@@ -105,8 +107,12 @@ class Posterior:
 
     def _product_quantiles(self, probabilities: list[float]) -> Floats:
         a, s = _nodes(*self._attractiveness()), _nodes(*self._satisfaction())
-        products = (a[:, :, None] * s[:, None, :]).reshape(len(a), -1)
-        return np.asarray(np.quantile(products, probabilities, axis=1, method="hazen"))
+        found = np.empty((len(probabilities), len(a)))
+        for start in range(0, len(a), PRODUCTS):
+            some = slice(start, start + PRODUCTS)
+            products = (a[some, :, None] * s[some, None, :]).reshape(-1, NODES * NODES)
+            found[:, some] = np.quantile(products, probabilities, axis=1, method="hazen")
+        return found
 
     def _product_at_least(self, cut: float) -> Floats:
         nodes = np.maximum(_nodes(*self._attractiveness()), SMALLEST)
@@ -124,5 +130,4 @@ def _updated(prior: Beta, successes: Integers, trials: Integers) -> tuple[Floats
 
 def _nodes(alpha: Floats, beta: Floats) -> Floats:
     """Medians of NODES equally likely slices of Beta(alpha, beta), float64[n, NODES]."""
-    middles = (np.arange(NODES) + 0.5) / NODES
-    return quantile(middles[None, :], alpha[:, None], beta[:, None])
+    return quantiles((np.arange(NODES) + 0.5) / NODES, alpha, beta)
