@@ -150,7 +150,7 @@ STAGES = (
     ),
     Stage(
         "clicks",
-        "2",
+        "3",
         Scope.SNAPSHOT,
         estimate,
         reads=(same("impressions"), same("candidates"), same("variants"), same("verdicts")),
@@ -210,7 +210,7 @@ STAGES = (
     ),
     Stage(
         "grades",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         grade,
         reads=(

@@ -28,9 +28,19 @@ def log_beta(alpha: Floats, beta: Floats) -> Floats:
     return np.asarray(first + second - both)
 
 
-def distribution(x: Floats, alpha: Floats, beta: Floats) -> Floats:
-    """P(X <= x) for X ~ Beta(alpha, beta), by element; 0 below 0 and 1 above 1."""
-    log_of_beta = log_beta(*map(np.asarray, (alpha, beta)))
+def distribution(
+    x: Floats, alpha: Floats, beta: Floats, log_of_beta: Floats | None = None
+) -> Floats:
+    """P(X <= x) for X ~ Beta(alpha, beta), by element; 0 below 0 and 1 above 1.
+
+    Args:
+        x: The values.
+        alpha: First shapes.
+        beta: Second shapes.
+        log_of_beta: Logarithms of the Beta function of the shapes, where they are known.
+    """
+    if log_of_beta is None:
+        log_of_beta = log_beta(*map(np.asarray, (alpha, beta)))
     x, alpha, beta, log_of_beta = np.broadcast_arrays(x, alpha, beta, log_of_beta)
     found = _distribution(x.ravel(), alpha.ravel(), beta.ravel(), log_of_beta.ravel())
     return found.reshape(x.shape)

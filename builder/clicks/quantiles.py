@@ -56,7 +56,8 @@ def quantiles(probabilities: Floats, alpha: Floats, beta: Floats) -> Floats:
     """
     if not len(alpha):
         return np.empty((0, len(probabilities)))
-    shapes, of = np.unique(np.stack([alpha, beta]), axis=1, return_inverse=True)
+    distinct, of = np.unique(alpha + 1j * beta, return_inverse=True)
+    shapes = np.stack([distinct.real, distinct.imag])
     rule = AMONG_FEW if len(probabilities) < FEW else AMONG_MANY
     found = np.empty((shapes.shape[1], len(probabilities)))
     apart = shapes.min(axis=0) < rule.least
@@ -72,7 +73,8 @@ def _quantiles(
     probabilities: Floats, shapes: Floats, nodes: int
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Quantiles of a few distributions, and which of them were not found."""
-    density, t = _Density(*shapes, nodes), _guess(probabilities, *shapes)
+    alpha, beta = shapes
+    density, t = _Density(alpha, beta, nodes), _guess(probabilities, alpha, beta)
     found, left = np.empty(t.shape), np.arange(len(t))
     for _ in range(MOST_STEPS):
         moved = t + density.steps(t, probabilities)
@@ -127,7 +129,7 @@ class _Density:
         nodes, weights = _legendre(self._nodes)
         half, middle = np.diff(t, axis=1) / 2, (t[:, 1:] + t[:, :-1]) / 2
         between = self.at(middle[:, :, None] + half[:, :, None] * nodes) @ weights * half
-        lowest = distribution(_logistic(t[:, 0]), self._alpha, self._beta)
+        lowest = distribution(_logistic(t[:, 0]), self._alpha, self._beta, self._log_beta)
         return np.cumsum(np.concatenate([lowest[:, None], between], axis=1), axis=1)
 
 
@@ -149,8 +151,8 @@ def _guess(probabilities: Floats, alpha: Floats, beta: Floats) -> Floats:
     deviation = np.sqrt(variance_a + variance_b)
     skewness = (third_a - third_b) / deviation**3
     z = _normal_quantiles(probabilities)
-    standard = z + skewness[:, None] * (z**2 - 1) / 6
-    return (mean_a - mean_b)[:, None] + deviation[:, None] * np.maximum.accumulate(standard, axis=1)
+    standard = np.maximum.accumulate(z + skewness[:, None] * (z**2 - 1) / 6, axis=1)
+    return np.asarray((mean_a - mean_b)[:, None] + deviation[:, None] * standard)
 
 
 def _cumulants(shape: Floats) -> tuple[Floats, Floats, Floats]:

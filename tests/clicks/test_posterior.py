@@ -8,7 +8,8 @@ from scipy import optimize, special, stats
 
 from builder.clicks.beta import distribution, quantile
 from builder.clicks.posterior import Evidence, Posterior
-from builder.clicks.priors import UNIFORM, Beta, Priors, fit_beta
+from builder.clicks.priors import FEW, UNIFORM, Beta, Priors, fit_beta
+from builder.clicks.quantiles import quantiles
 from tests.thorough import examples
 
 shapes = st.floats(0.01, 5000)
@@ -26,6 +27,35 @@ def test_distribution_is_the_incomplete_beta_function(x: float, alpha: float, be
 def test_quantile_inverts_the_distribution(p: float, alpha: float, beta: float) -> None:
     found = quantile(np.array([p]), np.array([alpha]), np.array([beta]))
     assert found[0] == pytest.approx(special.betaincinv(alpha, beta, p), abs=1e-8)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1e6), st.floats(0.01, 1e6)), min_size=1, max_size=6),
+    st.floats(0.0005, 0.49),
+    st.booleans(),
+)
+def test_quantiles_of_many_distributions_invert_theirs(
+    many: list[tuple[float, float]], tail: float, is_many: bool
+) -> None:
+    """Of any shapes, some twice: two that are far from each other, or the middles of slices."""
+    alpha, beta = np.array([*many, many[0]]).T
+    p = (np.arange(32) + 0.5) / 32 if is_many else np.array([tail, 1 - tail])
+    found = quantiles(p, alpha, beta)
+    assert found == pytest.approx(special.betaincinv(alpha[:, None], beta[:, None], p), abs=2e-8)
+    assert (np.diff(found, axis=1) >= 0).all()
+
+
+@pytest.mark.parametrize("p", [[0.3], [0.05, 0.95], list((np.arange(32) + 0.5) / 32)])
+def test_quantiles_of_the_shapes_that_counts_leave(p: list[float]) -> None:
+    clicks, skips = (each.ravel() for each in np.meshgrid([0, 1, 7, 300, 10**6], [0, 2, 90, 10**7]))
+    alpha, beta = clicks + 0.37, skips + 2.9
+    wanted = special.betaincinv(alpha[:, None], beta[:, None], np.array(p))
+    assert quantiles(np.array(p), alpha, beta) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_no_distributions_have_no_quantiles() -> None:
+    assert quantiles(np.array([0.1, 0.9]), np.zeros(0), np.zeros(0)).shape == (0, 2)
 
 
 def test_distribution_outside_the_unit_interval() -> None:
@@ -81,6 +111,26 @@ def test_without_evidence_for_a_prior_it_is_uniform(
     successes: list[int], trials: list[int], pairs: list[int]
 ) -> None:
     assert fit_beta(np.array(successes), np.array(trials), np.array(pairs)) == UNIFORM
+
+
+def test_large_counts_are_summed_by_series() -> None:
+    """Whether counts are beyond what is summed one by one, and pairs in what order, is no matter;
+    and no array is as long as the largest count."""
+    rng = np.random.default_rng(11)
+    trials = np.concatenate([rng.integers(1, 50, 400), rng.integers(1, 20 * FEW, 100)])
+    successes = rng.binomial(trials, rng.beta(0.7, 3.0, 500))
+    pairs = rng.integers(1, 4, 500)
+    found = fit_beta(successes, trials, pairs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("builder.clicks.priors.FEW", 10**6)
+        one_by_one = fit_beta(successes, trials, pairs)
+    assert (found.alpha, found.beta) == pytest.approx((one_by_one.alpha, one_by_one.beta), rel=2e-6)
+    order = rng.permutation(500)
+    assert fit_beta(successes[order], trials[order], pairs[order]) == found
+    huge = fit_beta(
+        np.append(successes, 10**11), np.append(trials, 4 * 10**11), np.append(pairs, 1)
+    )
+    assert 0.1 < huge.mean < 0.3
 
 
 EVIDENCE = Evidence(np.array([4, 30, 200, 0]), np.array([1, 12, 30, 0]), np.array([1, 5, 21, 0]))
