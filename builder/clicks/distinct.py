@@ -151,14 +151,18 @@ def _not_told_apart(pages: int) -> str:
 
 
 def _hashes(query: Keys, results: Values, seed: int) -> Keys:
-    """A hash of the query, the results and their order: sums of products with odd numbers."""
+    """A hash of the query, the results and their order: sums of products with odd numbers.
+
+    Keys that differ in their first bits alone would differ in those of an even sum, which is lost:
+    so first bits count as later ones too.
+    """
     count, length = results.shape
     numbers = np.arange(1, length + 2, dtype=np.uint64) + np.uint64(seed << 32)
     weights = mixed(numbers) | np.uint64(1)
     hashes = query * weights[length]
     for block in _blocks(count, length):
         keys = results[block].astype(np.uint64, copy=False)
-        hashes[block] += keys @ weights[:length]
+        hashes[block] += (keys ^ (keys >> np.uint64(29))) @ weights[:length]
         hashes[block] = mixed(hashes[block])
     return hashes
 

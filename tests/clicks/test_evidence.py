@@ -123,7 +123,12 @@ def test_pairs_are_those_of_the_database(
     assert {pair: row[place] for pair, row in counts.items()} == shown_in_clicked
 
 
+FIRST_BITS: list[Impression] = [(None, 3, [1, 1], []), (None, 3, [HIGH + 1, HIGH + 1], [])]
+"""Documents that differ in their first bit, which an even number of them hides from a sum."""
+
+
 @settings(max_examples=25, deadline=None)
+@example(FIRST_BITS, 1000)
 @given(logs(), st.sampled_from([1, 1000, 100_000]))
 def test_the_tally_is_that_of_one_impression_at_a_time(log: list[Impression], piece: int) -> None:
     _, found = fast(log, ClickParameters(), piece)
