@@ -33,6 +33,8 @@ FEW = 4096
 MEAN_LOGIT = 12.0
 STEPS = 200
 TOLERANCE = 1e-10
+NOISE = 1e-13
+"""Relative error of a sum of logarithms: what is less likely by that alone is as likely."""
 DIGITS = 6
 
 
@@ -192,14 +194,23 @@ def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
 
 
 def _climb(model: _BetaBinomial, point: Floats) -> Floats:
-    """One Newton step with Levenberg damping that never makes the point less likely."""
+    """One Newton step with Levenberg damping that never makes the point less likely.
+
+    What would leave its bounds stays there, and the step is one of the other coordinate.
+    """
     slope, curve = model.derivatives(point)
-    now = model.value(point)
+    free = _bounded(point + np.sign(slope) * TOLERANCE) != point
+    if not free.any():
+        return point
+    slope, curve = slope[free], curve[np.ix_(free, free)]
+    least = model.value(point)
+    least -= NOISE * abs(least)
     damping = max(0.0, float(np.linalg.eigvalsh(curve)[-1]) + 1e-9 * float(np.abs(curve).max()))
     for _ in range(60):
-        step = np.linalg.solve(curve - damping * np.eye(2), -slope)
-        there = _bounded(point + step)
-        if model.value(there) >= now:
+        there = point.copy()
+        there[free] += np.linalg.solve(curve - damping * np.eye(len(slope)), -slope)
+        there = _bounded(there)
+        if model.value(there) >= least:
             return there
         damping = max(10 * damping, 1e-3 * float(np.abs(curve).max()))
     return point

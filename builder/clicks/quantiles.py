@@ -66,7 +66,7 @@ def quantiles(probabilities: Floats, alpha: Floats, beta: Floats) -> Floats:
         some = rows[start : start + rule.chunk]
         found[some], apart[some] = _quantiles(probabilities, shapes[:, some], rule.nodes)
     found[apart] = quantile(probabilities, *shapes[:, apart, np.newaxis])
-    return found.take(of.ravel(), axis=0)
+    return np.maximum.accumulate(found, axis=1).take(of.ravel(), axis=0)
 
 
 def _quantiles(

@@ -113,6 +113,22 @@ def test_without_evidence_for_a_prior_it_is_uniform(
     assert fit_beta(np.array(successes), np.array(trials), np.array(pairs)) == UNIFORM
 
 
+def test_at_a_bound_of_the_strength_the_mean_is_the_most_likely_one() -> None:
+    """Pairs that are more alike than draws are: how strong the prior is, is bounded."""
+    trials = np.array([40_000, 90, 700, 3])
+    successes = np.array([4_900, 11, 86, 1])
+    pairs = np.array([30, 400, 200, 50])
+
+    def loss(mean: float) -> float:
+        shapes = 10_000 * mean, 10_000 * (1 - mean)
+        return -float(pairs @ stats.betabinom.logpmf(successes, trials, *shapes))
+
+    best = optimize.minimize_scalar(loss, (0.1, 0.15), method="golden", tol=1e-9)
+    found = fit_beta(successes, trials, pairs)
+    assert found.alpha + found.beta == pytest.approx(10_000, abs=0.02)
+    assert found.alpha == pytest.approx(10_000 * best.x, abs=0.02)
+
+
 def test_large_counts_are_summed_by_series() -> None:
     """Whether counts are beyond what is summed one by one, and pairs in what order, is no matter;
     and no array is as long as the largest count."""
