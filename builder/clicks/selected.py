@@ -1,7 +1,7 @@
 """Which impressions of a log in keys count: those of candidate queries, but for some users'.
 
-In: the tables of a snapshot. Out: the view `used_impressions` of a connection, or the same rows in
-Arrow tables, portion by portion, with the query that stands for each query.
+In: the tables of a snapshot. Out: the view `used_impressions` of a connection, or all impressions
+in Arrow tables, portion by portion, and what tells which of them count, for which query.
 """
 
 from collections.abc import Iterable, Iterator
