@@ -46,6 +46,22 @@ def order_of(numbers: Keys, then: Keys | None = None) -> Integers:
     return order
 
 
+def distinct_of(numbers: Keys, then: Keys | None = None) -> tuple[Integers, Integers]:
+    """A place of each different number, or pair of numbers, and which of them each one is.
+
+    Args:
+        numbers: The numbers, spread evenly; the different ones are told in their order.
+        then: What tells equal numbers apart.
+    """
+    order = order_of(numbers, then)
+    again = repeats(numbers[order])
+    if then is not None:
+        again &= repeats(then[order])
+    which = np.empty(len(order), dtype=np.int64)
+    which[order] = np.cumsum(~again) - 1
+    return order[~again], which
+
+
 def repeats(values: Keys | Integers) -> Flags:
     """Whether each value is the one before it."""
     found = np.zeros(len(values), dtype=np.bool_)

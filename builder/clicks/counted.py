@@ -132,14 +132,16 @@ class _Counting:
         if self._with_pages:
             table, runs = pages.table(), self._counted.pages
             del pages
-            path = self._stem.with_name(f"{self._stem.name}-{len(runs):06d}.pages")
-            runs.append(write_run(table, path, lists_of(table, "results").lengths))
+            sizes = lists_of(table, "results").lengths
+            runs.append(write_run(table, self._path(len(runs), "pages"), sizes))
 
     def _write_users(self) -> None:
         """Write how many impressions each user has, and forget it."""
         users, impressions = tallied(np.concatenate([NOBODY, *self._users]))
         self._users, runs = [], self._counted.users
         table = pa.table({"user": users, "impressions": impressions.astype(np.uint32)})
-        runs.append(
-            write_run(table, self._stem.with_name(f"{self._stem.name}-{len(runs):06d}.users"))
-        )
+        runs.append(write_run(table, self._path(len(runs), "users")))
+
+    def _path(self, number: int, kind: str) -> Path:
+        """Where a run is written."""
+        return self._stem.with_name(f"{self._stem.name}-{number:06d}.{kind}")

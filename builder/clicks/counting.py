@@ -69,9 +69,13 @@ class PageCounts:
         return page
 
     def _of_length(self, length: int, query: Keys, results: Values) -> Integers:
-        """The numbers of pages that have one length."""
-        fresh = (PagesOfLength(length), Growing(np.int64))
-        pages, numbers = self._kinds.setdefault(length, fresh)
+        """The numbers of pages that have one length.
+
+        Places are numbers where all pages have it, and where none counts that has it.
+        """
+        if length not in self._kinds:
+            self._kinds[length] = (PagesOfLength(length), Growing(np.int64))
+        pages, numbers = self._kinds[length]
         places = pages.places_of(query, results, self._chosen)
         self._number(length, len(pages) - len(numbers), numbers)
         if len(numbers) in {0, len(self)}:

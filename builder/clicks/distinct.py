@@ -15,7 +15,7 @@ from builder.clicks.pieces import Lists, Values
 from builder.clicks.selected import Chosen
 from builder.errors import DataError
 from builder.hash_table import HashTable
-from builder.sorting import Flags, Integers, Keys, mixed, order_of, repeats
+from builder.sorting import Flags, Integers, Keys, distinct_of, mixed, order_of, repeats
 
 SEEDS = 8
 """Hash functions that are tried; that two pages collide under one of them happens once in 2^30
@@ -123,15 +123,12 @@ class PagesOfLength:
 
     def _add(self, hashes: Keys, query: Keys, results: Values, rows: Integers) -> Integers:
         """Add the pages of some rows, which differ where their hashes do; the place of each."""
-        order = order_of(hashes)
-        first = ~repeats(hashes[order])
-        places = np.empty(len(rows), dtype=np.int64)
-        places[order] = len(self) - 1 + np.cumsum(first)
-        shown_by = order[first]
-        self._table = self._table.with_room(len(shown_by))
-        self._table.add([hashes[shown_by]])
-        self.query.append(query[rows[shown_by]])
-        self.results.append(results.take(rows[shown_by], axis=0))
+        new, which = distinct_of(hashes)
+        places, rows = len(self) + which, rows[new]
+        self._table = self._table.with_room(len(new))
+        self._table.add([hashes[new]])
+        self.query.append(query[rows])
+        self.results.append(results.take(rows, axis=0))
         return places
 
     def _hash_again(self) -> None:

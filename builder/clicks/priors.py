@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from builder.clicks.stirling import digamma, log_gamma, trigamma
+
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -91,33 +93,18 @@ class _Tail:
     def log(self, shift: float) -> float:
         """Sum over i of log of the rising factorial shift (shift + 1) ... (shift + x_i - 1)."""
         near = self.counts @ np.log(shift + self.offsets)
-        return float(near + self._far(_log_gamma(shift + self.edges)))
+        return float(near + self._far(log_gamma(shift + self.edges)))
 
     def slopes(self, shift: float) -> tuple[float, float]:
         """First and second derivative of `log` by the shift."""
         inverse, edges = 1.0 / (shift + self.offsets), shift + self.edges
-        first = self.counts @ inverse + self._far(_digamma(edges))
-        second = self._far(_trigamma(edges)) - self.counts @ inverse**2
+        first = self.counts @ inverse + self._far(digamma(edges))
+        second = self._far(trigamma(edges)) - self.counts @ inverse**2
         return float(first), float(second)
 
     def _far(self, sums: Floats) -> float:
         """The part of a sum beyond `FEW`, given the sums up to each edge but for a constant."""
         return float(self.far_counts @ np.diff(sums))
-
-
-def _log_gamma(x: Floats) -> Floats:
-    """Sum of log j for j below x, but for a constant: Stirling's series, for large x."""
-    return (x - 0.5) * np.log(x) - x + 1 / (12 * x) - 1 / (360 * x**3)
-
-
-def _digamma(x: Floats) -> Floats:
-    """Its derivative."""
-    return np.asarray(np.log(x) - 1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4))
-
-
-def _trigamma(x: Floats) -> Floats:
-    """Its second derivative."""
-    return 1 / x + 1 / (2 * x**2) + 1 / (6 * x**3) - 1 / (30 * x**5)
 
 
 class _BetaBinomial:

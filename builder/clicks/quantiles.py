@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from builder.clicks.beta import distribution, log_beta, quantile
+from builder.clicks.stirling import digamma, trigamma
 
 Floats = npt.NDArray[np.float64]
 
@@ -159,8 +160,8 @@ def _cumulants(shape: Floats) -> tuple[Floats, Floats, Floats]:
     """The first three cumulants of the logarithm of a Gamma variable (DLMF 5.11, 5.15)."""
     below = shape[:, None] + np.arange(SHIFT)
     x = shape + SHIFT
-    first = np.log(x) - 1 / (2 * x) - 1 / (12 * x**2) - (1 / below).sum(axis=1)
-    second = 1 / x + 1 / (2 * x**2) + 1 / (6 * x**3) + (1 / below**2).sum(axis=1)
+    first = digamma(x) - (1 / below).sum(axis=1)
+    second = trigamma(x) + (1 / below**2).sum(axis=1)
     third = -1 / x**2 - 1 / x**3 - 1 / (2 * x**4) - (2 / below**3).sum(axis=1)
     return first, second, third
 

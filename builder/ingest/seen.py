@@ -15,8 +15,9 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from builder import sorting
 from builder.hash_table import HashTable
-from builder.sorting import Flags, Keys, order_of, repeats
+from builder.sorting import Flags, Keys
 
 MD5 = "SELECT md5_number(text) AS digest FROM texts"
 KEYED = "SELECT unhex(substr(sha256($secret || text), 1, 32)) AS digest FROM texts"
@@ -62,12 +63,8 @@ class Fingerprints:
 def distinct_of(hashed: Halves, among: Flags) -> tuple[Places, Places]:
     """A place of each different hash among some, and which of these hashes each of the some is."""
     chosen = np.flatnonzero(among)
-    order = order_of(*hashed.take(chosen))
-    ordered = hashed.take(chosen[order])
-    starts = ~(repeats(ordered.keys) & repeats(ordered.others))
-    which = np.empty(len(order), dtype=np.int64)
-    which[order] = np.cumsum(starts) - 1
-    return chosen[order[starts]], which
+    places, which = sorting.distinct_of(*hashed.take(chosen))
+    return chosen[places], which
 
 
 def md5_keys(texts: pa.Array, connection: duckdb.DuckDBPyConnection) -> Keys:

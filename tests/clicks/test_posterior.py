@@ -10,6 +10,7 @@ from builder.clicks.beta import distribution, quantile
 from builder.clicks.posterior import Evidence, Posterior
 from builder.clicks.priors import FEW, UNIFORM, Beta, Priors, fit_beta
 from builder.clicks.quantiles import quantiles
+from builder.clicks.stirling import digamma, log_gamma, trigamma
 from tests.thorough import examples
 
 shapes = st.floats(0.01, 5000)
@@ -185,3 +186,11 @@ def test_no_evidence_gives_no_rows() -> None:
     for by_relevance in (False, True):
         posterior = Posterior(Evidence(empty, empty, empty), Priors(), by_relevance)
         assert [len(x) for x in (*posterior.interval(0.9), posterior.at_least(0.5))] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("least", "error"), [(8.0, 1e-7), (float(FEW), 1e-13)])
+def test_stirlings_series_for_large_arguments(least: float, error: float) -> None:
+    x = least * np.array([1.0, 1.37, 12.0, 5e6])
+    assert np.diff(log_gamma(x)) == pytest.approx(np.diff(special.gammaln(x)), rel=error)
+    assert digamma(x) == pytest.approx(special.digamma(x), rel=error)
+    assert trigamma(x) == pytest.approx(special.polygamma(1, x), rel=error)
