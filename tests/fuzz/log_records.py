@@ -124,7 +124,9 @@ def parquet_rows(draw: random.Random, count: int, params: LogParameters) -> tupl
     for name, kinds in PARQUET_TYPES.items():
         kind = draw.choice((kinds[0], *kinds))
         values = [value for value in (*SOME[name], GOOD.get(name)) if _fits(value, kind)]
-        columns[name] = pa.array([draw.choice(values) for _ in range(count)], kind)
+        good = [GOOD.get(name)] if GOOD.get(name) in values else values
+        drawn = [draw.choice(good if draw.random() < 0.7 else values) for _ in range(count)]
+        columns[name] = pa.array(drawn, kind)
     table = pa.table(columns)
     file = io.BytesIO()
     pq.write_table(table, file, row_group_size=draw.choice((7, 100, count)))

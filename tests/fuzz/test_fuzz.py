@@ -1,5 +1,6 @@
 """A fixed part of the fuzzing, with every test run; all of it: `make fuzz`."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,12 @@ def test_damaged_inputs_lose_nothing(tmp_path: Path) -> None:
     assert ends["accepted or rejected by record"] > 30
 
 
-@pytest.mark.parametrize("number", range(20))
-def test_random_logs_are_what_the_specification_says(number: int) -> None:
-    ends = differential.try_file(number, 120)
-    assert sum(ends.values()) == 120
-    assert min(ends.values()) > 0
+def test_random_logs_are_what_the_specification_says() -> None:
+    ends = Counter[str]()
+    for number in range(20):
+        ends.update(differential.try_file(number, 120))
+    assert sum(ends.values()) == 20 * 120
+    assert min(ends.values()) > 500
 
 
 @pytest.mark.parametrize("number", range(3))
