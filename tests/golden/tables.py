@@ -37,13 +37,18 @@ def collection_hashes(root: Path, scratch: Path) -> dict[str, str]:
 
 
 def outputs(root: Path) -> dict[str, Path]:
-    """The tables below `.work`, each a Parquet file or a folder of them, sorted by name.
+    """The tables of a collection, each a Parquet file or a folder of them, sorted by name.
 
-    Without `.work`, the Parquet files in the folders of `root`.
+    Published tables are those of the stages, but for the rejects of a snapshot, which are merged.
+    A folder without `.work` has a folder for each run of a model, with one table.
     """
-    found = {f"{path.parent.name}/{path.stem}": path for path in root.glob("*/*.parquet")}
-    if (root / ".work").is_dir():
-        found.clear()
+    if not (root / ".work").is_dir():
+        files = {f"{path.parent.name}/{path.stem}": path for path in root.glob("*/*.parquet")}
+        return dict(sorted(files.items()))
+    found = {
+        f"{path.parent.name}/published/rejects": path
+        for path in root.glob("*/snapshots/*/rejects.parquet")
+    }
     for record in (root / ".work").glob(f"*/*/{RECORD}"):
         stage, unit = record.parts[-3:-1]
         for output in record.parent.glob("*/*"):
