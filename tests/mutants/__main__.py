@@ -1,8 +1,9 @@
 """`python -m tests.mutants PACKAGE`: what share of seeded faults in a package its tests find.
 
 Each mutant of a sample is made in a temporary copy of the working tree and tested there by pytest,
-which stops at the first failure and begins with the tests that killed the last mutant. Mutants, their files and the diffs of those that survive are
-printed. The exit code is 1 where a smaller share than `--least` is killed.
+which stops at the first failure and begins with the tests that killed the last mutant. Mutants,
+their files and their diffs are printed. The exit code is 1 where a smaller share than `--least` is
+killed.
 """
 
 import argparse
