@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test thorough install bench bench-quick fuzz faults lint docs lock clean
+.PHONY: demo test thorough install bench bench-quick fuzz faults mutants lint docs lock clean
 
 demo: install
 	@$(BIN)/longeval demo $(DEMO)
@@ -60,3 +60,7 @@ clean:
 
 faults: $(VENV)/.dev
 	@$(BIN)/python -m tests.faults
+
+mutants: $(VENV)/.dev
+	@$(BIN)/python -m tests.mutants $(or $(PACKAGE),builder/clicks) --count $(or $(COUNT),60) \
+		--seed $(or $(SEED),1) $(if $(TESTS),--tests $(TESTS))

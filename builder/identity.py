@@ -38,7 +38,7 @@ def identity(
     for read in stage.reads:
         if isinstance(read, Raw):
             files = definition.sources(read.patterns(workflow, key))
-            inputs[read.argument] = {f.name: store.input_hash(f.path) for f in files}
+            inputs[read.argument] = store.input_hashes(files)
         else:
             inputs[read.argument] = {
                 place: table_hash(store, producers[read.table].name, place, read.table)

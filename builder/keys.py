@@ -102,8 +102,8 @@ def url_key(url: str) -> str:
     """Canonical form of a URL: the identity of a document.
 
     Scheme and host lower-cased, credentials, default port, fragment and tracking parameters
-    dropped, query parameters sorted, escapes normalised. Path and other parameters are kept as
-    they are.
+    dropped, query parameters sorted, escapes normalised, dot segments of the path resolved. The
+    rest of the path and other parameters are kept as they are.
 
     Raises:
         ValueError: the text is not an absolute http or https URL.

@@ -70,7 +70,8 @@ class Runner:
                 u for u in self.pipeline.upstream(unit, self.definition.workflow) if u in running
             )
             stages = dict.fromkeys(u.stage.name for u in writers)
-            reasons = self._reasons(unit) or tuple(f"reads what {name} writes" for name in stages)
+            reasons = self._reasons(unit, self._identity(unit))
+            reasons = reasons or tuple(f"reads what {name} writes" for name in stages)
             if reasons:
                 running.add(unit)
             steps.append(Step(unit, reasons))
@@ -83,13 +84,15 @@ class Runner:
             for unit in units:
                 if unit in done:
                     continue
-                damaged = self._damaged_inputs(unit)
+                current = self._identity(unit)
+                reasons = self._reasons(unit, current)
+                damaged = self._damaged_inputs(unit) if reasons else []
                 if damaged:
                     for producer in damaged:
                         self.store.forget(*producer.name)
                         done.pop(producer, None)
                     break
-                done[unit] = self._step(unit)
+                done[unit] = self._step(unit, reasons, current)
                 say(done[unit])
         return [done[unit] for unit in units]
 
@@ -102,30 +105,26 @@ class Runner:
             self.run(units, say)
 
     def _damaged_inputs(self, unit: Unit) -> list[Unit]:
-        """Inputs of a unit that must run whose bytes are not those that were published."""
-        if not self._reasons(unit):
-            return []
+        """Inputs of a unit whose bytes are not those that were published."""
         producers = self.pipeline.upstream(unit, self.definition.workflow)
         return [producer for producer in producers if not self.store.is_intact(*producer.name)]
 
-    def _step(self, unit: Unit) -> Step:
-        reasons = self._reasons(unit)
+    def _step(self, unit: Unit, reasons: tuple[str, ...], current: Identity) -> Step:
         if not reasons:
             record = self.store.record(*unit.name) or {}
             return Step(unit, (), Ledger(**record["ledger"]))
         begun = time.perf_counter()
-        ledger = self._execute(unit)
+        ledger = self._execute(unit, current)
         return Step(unit, reasons, ledger, time.perf_counter() - begun)
 
     def _identity(self, unit: Unit) -> Identity:
         return identity(self.definition, self.store, unit.stage, unit.key, self.pipeline.producers)
 
-    def _reasons(self, unit: Unit) -> tuple[str, ...]:
+    def _reasons(self, unit: Unit, current: Identity) -> tuple[str, ...]:
         record = self.store.record(*unit.name)
-        return differences(record["identity"] if record else None, self._identity(unit))
+        return differences(record["identity"] if record else None, current)
 
-    def _execute(self, unit: Unit) -> Ledger:
-        current = self._identity(unit)
+    def _execute(self, unit: Unit, current: Identity) -> Ledger:
         identifier = digest(current)
         scratch = self.store.work / "scratch"
         limits = Limits(scratch, self.threads, self.memory, self.executor)

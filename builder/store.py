@@ -3,6 +3,7 @@
 ```
 <collection>/.work/<stage>/<unit>/<fingerprint>/   outputs of one run of a stage on one unit
 <collection>/.work/<stage>/<unit>/record.json      which of them is valid: written last, by rename
+<collection>/.work/inputs.jsonl                    hashes of raw files, one appended line for each
 ```
 A kill at any moment leaves the old record or the new one; leftovers are swept at the next start.
 """
@@ -13,7 +14,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 
 from builder.errors import ContractError, DataError
 from builder.names import written
+from builder.sources import Source
 from builder.tables import Table, arrow_schema, table_at
 from schemas import Contract
 
@@ -64,13 +66,69 @@ def open_own(path: Path) -> IO[str]:
         raise
 
 
+class InputHashes:
+    """Hashes of raw files that outlive runs: a file is read again only where it has changed.
+
+    Args:
+        path: JSON lines `[path, size, mtime, ctime, inode, sha256]`, of which the last about a path
+            counts. New ones are appended, so that the cost of a file does not depend on how many
+            are known; a line that a killed run left unfinished is skipped.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[str, tuple[list[int], str]] | None = None
+
+    def of(self, files: Sequence[Source]) -> list[str]:
+        """sha256 of each file. Those that were hashed anew are appended in one write.
+
+        Raises:
+            DataError: a link stands in the place of the file of hashes.
+        """
+        if self._known is None:
+            self._known = self._read()
+        new: dict[str, tuple[list[int], str]] = {}
+        found = []
+        for file in files:
+            stat = file.path.stat()
+            state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+            name = written(str(file.path.resolve()))
+            if self._known.get(name, (None, ""))[0] != state:
+                self._known[name] = new[name] = (state, sha256(file.path))
+            found.append(self._known[name][1])
+        if new and self._path.parent.is_dir():
+            self._append(new)
+        return found
+
+    def _read(self) -> dict[str, tuple[list[int], str]]:
+        known = {}
+        try:
+            lines = self._path.read_text("utf-8").splitlines()
+        except (OSError, ValueError):
+            return {}
+        for line in lines:
+            try:
+                name, *state, digest = json.loads(line)
+            except ValueError:
+                continue
+            known[str(name)] = (state, str(digest))
+        return known
+
+    def _append(self, new: dict[str, tuple[list[int], str]]) -> None:
+        """Append lines, the first after a line end, in case the last write was not finished."""
+        lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
+        with open_own(self._path) as file:
+            file.seek(0, os.SEEK_END)
+            file.write("".join(f"\n{line}" for line in lines) + "\n")
+
+
 class Store:
     """The work folder of one collection."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.work = root / ".work"
-        self._hashes = self.work / "inputs.json"
+        self._inputs = InputHashes(self.work / "inputs.jsonl")
         self._verified: set[Path] = set()
         self._records: dict[Path, tuple[tuple[int, int, int], dict[str, Any]]] = {}
 
@@ -185,23 +243,11 @@ class Store:
             if old.is_dir() and old.name != record["id"]:
                 shutil.rmtree(old)
 
-    def input_hash(self, path: Path) -> str:
-        """sha256 of a raw file, remembered by path, size, times and inode."""
-        known = self._known_hashes()
-        stat = path.stat()
-        state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
-        name = written(str(path.resolve()))
-        if name not in known or known[name][0] != state:
-            known[name] = [state, sha256(path)]
-            if self.work.is_dir():
-                write_atomically(self._hashes, canonical_json(known))
-        return str(known[name][1])
-
-    def _known_hashes(self) -> dict[str, list[Any]]:
-        try:
-            return dict(json.loads(self._hashes.read_text("utf-8")))
-        except (OSError, ValueError):
-            return {}
+    def input_hashes(self, files: Sequence[Source]) -> dict[str, str]:
+        """sha256 of raw files by the names of the sources; see `InputHashes`."""
+        return {
+            file.name: digest for file, digest in zip(files, self._inputs.of(files), strict=True)
+        }
 
 
 def describe_files(folder: Path) -> dict[str, dict[str, Any]]:

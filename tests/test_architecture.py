@@ -2,6 +2,9 @@
 
 import ast
 import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import builder
@@ -84,6 +87,30 @@ def test_the_foundation_imports_no_room() -> None:
     for name in FOUNDATION:
         for path in _files(name):
             assert _imports(path) <= FOUNDATION, path
+
+
+def test_everything_imported_is_declared() -> None:
+    """Any release of a declared package may drop a package that it brings along today."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(one for extra in extras for one in extra)]
+    declared = {re.split("[<>=]", one)[0] for one in wanted}
+    distributions = packages_distributions()
+    for path in [*(ROOT / "builder").rglob("*.py"), *(ROOT / "schemas").rglob("*.py")]:
+        for module in _modules(path) - sys.stdlib_module_names - {"builder", "schemas"}:
+            names = {name.lower().replace("_", "-") for name in distributions.get(module, [module])}
+            assert names & declared, f"{path.relative_to(ROOT)} imports {module}"
+
+
+def _modules(path: Path) -> set[str]:
+    """First-level names that a file imports, wherever it does."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names.add((node.module or "").split(".")[0])
+        elif isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+    return names
 
 
 def test_the_contracts_import_nothing_of_the_program() -> None:

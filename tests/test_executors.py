@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -81,6 +83,64 @@ def test_scripts_need_no_guard(tmp_path: Path, is_piped: bool) -> None:
         text=True,
     )
     assert done.stdout == "begun\n[0, 1, 4]\n"
+
+
+def test_the_main_module_stays(tmp_path: Path) -> None:
+    """Another thread may need it while workers start, to pickle an object of the script."""
+    main, seen, is_done = sys.modules["__main__"], set(), threading.Event()
+
+    def watch() -> None:
+        while not is_done.is_set():
+            seen.add(sys.modules["__main__"])
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    with closing(Processes()) as workers:
+        list(workers.map(process_of, range(3), Limits(tmp_path, threads=2)))
+    is_done.set()
+    watcher.join()
+    assert seen == {main}
+
+
+ORPHANS = """
+from pathlib import Path
+from builder.executors import Processes
+from builder.resources import Limits
+from tests.test_executors import waits
+limits = Limits(Path({home!r}), threads=2)
+list(Processes().map(waits, [Path({home!r}, name) for name in "ab"], limits))
+"""
+
+
+def waits(path: Path, limits: Limits) -> None:
+    """Write the number of the process, and wait."""
+    path.with_suffix(".part").write_text(str(os.getpid()))
+    path.with_suffix(".part").rename(path)
+    time.sleep(60)
+
+
+def test_workers_end_with_their_parent(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    code = ORPHANS.format(home=str(tmp_path))
+    parent = subprocess.Popen([sys.executable, "-c", code], env=environment)
+    paths = [tmp_path / name for name in "ab"]
+    _wait(lambda: all(path.exists() for path in paths))
+    parent.kill()
+    parent.wait()
+    _wait(lambda: not any(_is_running(int(path.read_text())) for path in paths))
+
+
+def _wait(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so, for half a minute."""
+    until = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def _is_running(process: int) -> bool:
+    stat = Path(f"/proc/{process}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def dies_once(number: int, limits: Limits, home: Path) -> int:

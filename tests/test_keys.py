@@ -1,6 +1,8 @@
 """Identity of queries and documents."""
 
 import hashlib
+import tomllib
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -125,3 +127,45 @@ def test_sample_share_is_kept() -> None:
     ids = pl.DataFrame({"doc_id": [keys.doc_id(keys.key64(str(i))) for i in range(20_000)]})
     share = ids.select(keys.in_sample("doc_id", 0.2, "s"))["doc_id"].mean()
     assert share == pytest.approx(0.2, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        (
+            "HTTP://User:Secret@EXAMPLE.fr:80/A?z=1&a=2&utm_source=x#part",
+            "http://example.fr/A?a=2&z=1",
+        ),
+        ("https://example.fr", "https://example.fr/"),
+        ("https://example.fr:443/?", "https://example.fr/"),
+        ("https://example.fr:8443/a//b/./c/..;p=1", "https://example.fr:8443/a//b/;p=1"),
+        ("https://example.fr/A/../b", "https://example.fr/b"),
+        (
+            "https://exämple.fr/été?q=à l'eau",
+            "https://xn--exmple-cua.fr/%C3%A9t%C3%A9?q=%C3%A0+l%27eau",
+        ),
+        ("https://example.fr/%7euser/%c3%a9/%2F%3f", "https://example.fr/~user/%C3%A9/%2F%3F"),
+        ("https://example.fr/a?b=2&b=1&a=&c", "https://example.fr/a?a=&b=1&b=2&c="),
+        (
+            "https://example.fr/a?q=a+b%20c&x=%26&y=1;2",
+            "https://example.fr/a?q=a+b+c&x=%26&y=1%3B2",
+        ),
+        ("https://example.fr/a b\tc\n", "https://example.fr/a%20bc"),
+        ("https://[2001:DB8::1]/x", "https://[2001:db8::1]/x"),
+        ("https://example.fr/a?q=%E9t%E9", "https://example.fr/a?q=%E9t%E9"),
+        (
+            'https://example.fr/(a)[b]{c}|d^e`f"<g>',
+            "https://example.fr/(a)[b]%7Bc%7D|d%5Ee%60f%22%3Cg%3E",
+        ),
+        ("https://例え.jp/パス", "https://xn--r8jz45g.jp/%E3%83%91%E3%82%B9"),
+    ],
+)
+def test_ids_of_documents_stay(url: str, key: str) -> None:
+    """They are permanent; w3lib 2.5 resolved dot segments that 2.4 kept, and split at no `;`."""
+    assert keys.url_key(url) == key
+
+
+def test_what_ids_depend_on_is_bounded() -> None:
+    """A version of w3lib that may canonicalise otherwise is installed on purpose only."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    assert "w3lib>=2.5,<2.6" in project["project"]["dependencies"]

@@ -105,11 +105,21 @@ def main(arguments: list[str] | None = None) -> None:
             show_all(stream)
         app(args=spread(given), prog_name="longeval")
     except BaseException as error:
-        if stop.signal:
-            typer.echo("longeval: interrupted; finished stages are kept, run it again", err=True)
-            sys.exit(128 + stop.signal)
-        told = error if isinstance(error, LongEvalError) else about(error)
-        if told is None or "--debug" in given:
+        code = _report(error, stop, debug="--debug" in given)
+        if code is None:
             raise
-        typer.echo(f"longeval: {printable(str(told), also=LINE_END)}", err=True)
-        sys.exit(told.exit_code)
+    # The exception is freed here. Pydantic's errors keep frames alive and the garbage collector
+    # cannot see that: a variable of this frame that held one would keep every module alive.
+    sys.exit(code)
+
+
+def _report(error: BaseException, stop: _Stop, *, debug: bool) -> int | None:
+    """Print an error that is about the data or the usage; its exit code, or None."""
+    if stop.signal:
+        typer.echo("longeval: interrupted; finished stages are kept, run it again", err=True)
+        return 128 + stop.signal
+    known = error if isinstance(error, LongEvalError) else about(error)
+    if known is None or debug:
+        return None
+    typer.echo(f"longeval: {printable(str(known), also=LINE_END)}", err=True)
+    return known.exit_code

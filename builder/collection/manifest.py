@@ -36,7 +36,7 @@ def define(definition: Definition, store: Store) -> dict[str, Any]:
 
 
 def _hashes(definition: Definition, store: Store, patterns: tuple[str, ...]) -> dict[str, str]:
-    return {f.name: store.input_hash(f.path) for f in definition.sources(patterns)}
+    return store.input_hashes(definition.sources(patterns))
 
 
 def tools() -> dict[str, str]:

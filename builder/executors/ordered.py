@@ -45,14 +45,18 @@ def in_order(
     if threads == 1:
         yield from map(work, pieces)
         return
+    waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Result]] = deque()
-        for piece in ahead(pieces):
-            waiting.append(pool.submit(work, piece))
-            if len(waiting) > threads:
+        try:
+            for piece in ahead(pieces):
+                waiting.append(pool.submit(work, piece))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def ahead(items: Iterable[Item]) -> Iterator[Item]:

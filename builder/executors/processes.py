@@ -1,37 +1,36 @@
-"""Parts are worked on by other processes of this machine.
+"""Items are worked on by other processes of this machine.
 
-A worker that dies costs the item that it held: the item is given to another one. Workers import
-the program alone, never the script that it is called from, so that a script needs no guard and may
-come from a notebook or a pipe.
+A worker that dies costs the item that it had: another worker gets it. Workers are started afresh
+and import the program alone, never the script that it is called from (`multiprocessing` would), so
+that a script needs no guard and may come from a notebook or a pipe.
 """
 
-import os
-import signal
+import subprocess
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import CancelledError
 from functools import partial
-from multiprocessing import connection, parent_process
-from multiprocessing.context import SpawnContext, SpawnProcess
-from threading import Lock, Thread
-from types import ModuleType
+from multiprocessing import Pipe
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from builder.errors import DataError
 from builder.executors.base import ATTEMPTS, Item, Result, Task, alone, worker_limits
+from builder.executors.ordered import in_order
 
 if TYPE_CHECKING:
     from builder.resources import Limits
 
-_launching = Lock()
+PROGRAM = (
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from builder.executors.worker import serve; serve(int(sys.argv[1]))"
+)
 
 
 class Processes:
     """As many processes as threads are allowed, started when they are first needed.
 
-    They are started afresh (`spawn`), because engines with threads do not survive a fork.
+    They are started afresh, because engines with threads do not survive a fork.
 
     Args:
         most: Fewer, where memory does not allow as many.
@@ -41,88 +40,85 @@ class Processes:
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most
-        self._pool: ProcessPoolExecutor | None = None
+        self._idle: SimpleQueue[_Worker] = SimpleQueue()
+        self._is_closed = False
 
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
         """See `map_buckets`."""
+        self._is_closed = False
         workers = min(limits.threads, self._most or limits.threads)
         call: Callable[[Item], Result] = partial(alone, task, worker_limits(limits, workers))
-        waiting: deque[tuple[Item, Future[Result]]] = deque()
-        for item in items:
-            waiting.append((item, self._submit(call, item, workers)))
-            if len(waiting) > workers:
-                yield self._first(waiting, call, workers)
-        while waiting:
-            yield self._first(waiting, call, workers)
+        return in_order(partial(self._ask, call), items, workers)
 
-    def _first(
-        self,
-        waiting: "deque[tuple[Item, Future[Result]]]",
-        call: Callable[[Item], Result],
-        workers: int,
-    ) -> Result:
-        """The result of the first item; where a worker died, all are given out again."""
+    def _ask(self, call: Callable[[Item], Result], item: Item) -> Result:
+        """The result of a call in a worker; runs in one thread for each worker."""
         for _ in range(ATTEMPTS):
+            worker = self._take()
             try:
-                result = waiting[0][1].result()
-            except BrokenProcessPool:
-                self.close()
-                again = [(item, self._submit(call, item, workers)) for item, _ in waiting]
-                waiting.clear()
-                waiting.extend(again)
-            else:
-                waiting.popleft()
-                return result
+                is_result, answer = worker.ask(call, item)
+            except BaseException as error:
+                worker.close()
+                if isinstance(error, (EOFError, ConnectionError)):
+                    continue  # it died
+                raise
+            self._give_back(worker)
+            if not is_result:
+                raise answer
+            result: Result = answer
+            return result
         raise DataError(
-            f"workers died {ATTEMPTS} times, the last time with {waiting[0][0]}; the usual reason "
-            "is memory: lower --threads, or raise what the machine allows"
+            f"workers died {ATTEMPTS} times, the last time with {item}; the usual reason is "
+            "memory: lower --threads, or raise what the machine allows"
         )
 
-    def _submit(self, call: Callable[[Item], Result], item: Item, workers: int) -> "Future[Result]":
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(workers, _Context(), initializer=_obey)
+    def _take(self) -> "_Worker":
+        """An idle worker, or a new one."""
+        if self._is_closed:
+            raise CancelledError
         try:
-            return self._pool.submit(call, item)
-        except BrokenProcessPool:  # a worker died while nobody waited
-            self.close()
-            return self._submit(call, item, workers)
+            return self._idle.get_nowait()
+        except Empty:
+            return _Worker()
+
+    def _give_back(self, worker: "_Worker") -> None:
+        if self._is_closed:
+            worker.close()
+        else:
+            self._idle.put(worker)
 
     def close(self) -> None:
-        """End the processes."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+        """End the processes, those that work once they are done."""
+        self._is_closed = True
+        while not self._idle.empty():
+            self._idle.get().close()
 
 
-class _Worker(SpawnProcess):
-    """A process that is told of no main module: it would run the script from its first line."""
+class _Worker:
+    """A process that runs `builder.executors.worker`, and the socket to it."""
 
-    @staticmethod
-    def _Popen(process_obj: Any) -> Any:  # noqa: N802 - what it is called there
-        with _launching:
-            main = sys.modules["__main__"]
-            sys.modules["__main__"] = ModuleType("__main__")
-            try:
-                return SpawnProcess._Popen(process_obj)
-            finally:
-                sys.modules["__main__"] = main
+    def __init__(self) -> None:
+        self._connection, theirs = Pipe()
+        descriptor = theirs.fileno()
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+                [sys.executable, "-c", PROGRAM, str(descriptor), *sys.path],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[descriptor],
+            )
 
+    def ask(self, call: Callable[[Item], Result], item: Item) -> tuple[bool, Any]:
+        """Whether the call has a result, and the result or the exception.
 
-class _Context(SpawnContext):
-    Process = _Worker
+        Raises:
+            EOFError, ConnectionError: the process died.
+        """
+        self._connection.send((call, item))
+        found: tuple[bool, Any] = self._connection.recv()
+        return found
 
-
-def _obey() -> None:
-    """A worker leaves Ctrl-C to its parent, and ends when that does, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-    if parent is not None:
-        sentinel = parent.sentinel
-
-        def watch() -> None:
-            connection.wait([sentinel])
-            os._exit(1)
-
-        Thread(target=watch, daemon=True).start()
+    def close(self) -> None:
+        """Close the socket, at which the process ends, and wait for that."""
+        self._connection.close()
+        self._process.wait()

@@ -9,7 +9,7 @@ import builder
 from tests.faults.cluster import RAY, build_on_it, nodes
 from tests.faults.disks import fill, most_used, mounted, offsets
 from tests.faults.flips import count_found
-from tests.faults.kills import kill_again_and_again, make_world
+from tests.faults.kills import kill_again_and_again, kill_within, make_world, resumes
 from tests.faults.same import settings, sums
 
 
@@ -31,6 +31,19 @@ def kills(definition: Path, wanted: str, folder: Path, count: int = 200) -> int:
         bad += not good
         say(f"{killed} kills, {chains} builds, {bad} bad {'' if good else chain}")
     say(f"killed after {len(stages)} stages: {', '.join(sorted(stages))}")
+    return bad
+
+
+def kills_within(definition: Path, wanted: str, folder: Path, count: int = 30) -> int:
+    """Kill builds while stages of logs and clicks write; how many builds did not resume."""
+    bad, rng = 0, random.Random(4)
+    for stage in ("log", "clicks"):
+        killed = 0
+        for number in range(count):
+            out = folder / f"{stage}-{number // 3}"
+            killed += kill_within(definition, out, stage, rng)
+            bad += number % 3 == 2 and not resumes(definition, out, wanted)
+        say(f"{killed} kills within {stage}, {bad} builds not resumed")
     return bad
 
 
@@ -93,6 +106,7 @@ def main() -> int:
         bad = full_disks(definition, wanted, folder) + same(definition, wanted, folder)
         bad += cluster(definition, wanted, folder)
         bad += kills(definition, wanted, folder) + flips(definition, folder)
+        bad += kills_within(definition, wanted, folder)
     return 1 if bad else 0
 
 

@@ -21,6 +21,9 @@ WORLD = Simulation(
 SLOWEST = 0.25
 """Seconds after the line of a unit within which the process is killed in the next one."""
 
+LONGEST_STAGE = 0.1
+"""Seconds that the stages `log` and `clicks` take on a unit of this world, about."""
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -114,6 +117,34 @@ def _run(
     if code not in (0, -how, 128 + how, 130):
         raise AssertionError(f"exit {code}:\n{''.join(seen)}{rest}")
     return code == 0
+
+
+def kill_within(definition: Path, out: Path, stage: str, rng: random.Random) -> bool:
+    """Kill a build while a stage writes its outputs, or just after.
+
+    Returns:
+        Whether it was killed; False where no unit of the stage had to run.
+    """
+    folder = out / ".work" / stage
+    with subprocess.Popen(
+        command(definition, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        while not next(folder.glob("*/*.partial"), None):
+            if process.poll() is not None:
+                assert process.returncode == 0
+                return False
+            time.sleep(0.001)
+        time.sleep(rng.random() * LONGEST_STAGE)
+        process.kill()
+    return True
+
+
+def resumes(definition: Path, out: Path, wanted: str) -> bool:
+    """Whether a killed build goes on to the same bytes, without leftovers."""
+    version = builder.build(definition, out, threads=2).version
+    assert version is not None
+    left = [*(out / ".work").rglob("*.partial"), *(out / ".work").glob("scratch/*")]
+    return not left and (version / "SHA256SUMS").read_text() == wanted
 
 
 def make_world(folder: Path) -> tuple[Path, str]:

@@ -10,7 +10,13 @@ import pytest
 
 import builder
 from tests.faults.flips import count_found, is_found
-from tests.faults.kills import command, kill_again_and_again, make_world
+from tests.faults.kills import (
+    command,
+    kill_again_and_again,
+    kill_within,
+    make_world,
+    resumes,
+)
 from tests.thorough import ALL
 
 
@@ -42,6 +48,17 @@ def test_killed_builds_resume_to_the_same_bytes(
     assert chain.repeated == ()
     assert chain.leftovers == ()
     assert chain.sums == wanted
+
+
+@pytest.mark.parametrize("stage", ["log", "clicks"])
+def test_a_kill_within_a_stage_resumes_to_the_same_bytes(
+    stage: str, undisturbed: tuple[Path, str], tmp_path: Path
+) -> None:
+    definition, wanted = undisturbed
+    rng = random.Random(stage)
+    kills = [kill_within(definition, tmp_path / "out", stage, rng) for _ in range(20 if ALL else 3)]
+    assert kills[0]
+    assert resumes(definition, tmp_path / "out", wanted)
 
 
 def test_two_builds_at_once(undisturbed: tuple[Path, str], tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Damaged inputs by the thousand, on all processors: `make fuzz`, or `make fuzz COUNT=100000`.
 
 `COUNT` of them go to the readers of ingestion, a fifth as many to all others; a two-hundredth as
-many definitions are built. An input is made of its number, so that one that fails can be made
+many definitions are built, and a fiftieth as many logs of 500 random records are compared with the
+specification of one record. An input is made of its number, so that one that fails can be made
 again.
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from tests.fuzz import definitions, others, readers
+from tests.fuzz import definitions, differential, others, readers
 
 COUNT = 20_000
 BLOCKS = 200
@@ -45,6 +46,11 @@ def read_block(count: int, first: int) -> dict[str, int]:
 def build_block(count: int, first: int) -> dict[str, int]:
     """How some definitions ended."""
     return definitions.try_all(count, first)
+
+
+def compare_block(count: int, first: int) -> dict[str, int]:
+    """What became of the records of some random logs."""
+    return differential.try_all(count, first)
 
 
 def try_blocks(
@@ -74,6 +80,7 @@ def main(arguments: list[str]) -> None:
     with ProcessPoolExecutor(os.cpu_count(), context) as pool:
         for label, block, number in (
             ("ingestion", ingest_block, count),
+            ("logs against the specification", compare_block, max(1, count // 50)),
             ("other readers", read_block, max(1, count // 5)),
             ("definitions", build_block, max(1, count // 200)),
         ):

@@ -16,6 +16,8 @@ from builder.progress import Silent
 from builder.resources import Limits
 from builder.simulation import Simulation, simulate
 from builder.sources import Interval, Source
+from tests.fuzz.differential import LONG_FORMS
+from tests.fuzz.log_records import GOOD, ONE, TWO, long_rows
 from tests.fuzz.mutations import mutate
 
 INTERVAL = Interval(0, 2**40)
@@ -55,10 +57,26 @@ def seeds(folder: Path) -> dict[str, bytes]:
     found["log-long-jsonl"] = b"".join(hit % (rank, rank) for rank in (1, 2, 3))
     found["log-yandex"] = b"0\t0\tQ\t17\t0\t1\t2\n0\t3\tC\t2\n1\t0\tQ\t18\t0\t9\n"
     found |= _by_ids(folder)
+    found |= _long_and_encoded()
     frame = pl.DataFrame({"url": ["https://a.example/"], "timestamp": [1], "text": ["Un texte."]})
     frame.write_parquet(folder / "c.parquet")
     found["crawl-parquet"] = (folder / "c.parquet").read_bytes()
     return found
+
+
+def _long_and_encoded() -> dict[str, bytes]:
+    """Logs with a row for each result, with objects as results and clicks, and not in UTF-8."""
+    records = [
+        GOOD | {"user": user, "time": time} for time, user in enumerate(("ada", "bob", None))
+    ]
+    results = [{"url": ONE, "rank": 1}, {"url": TWO, "rank": 2, "clicked": True}]
+    clicks = [{"url": TWO, "time": 9}, {"rank": 1, "time": 3}]
+    table = f"time,user,query,results,clicks\n5,é,été,{ONE},1\n6,,crêpe,{TWO},\n"
+    return {
+        **{f"log-long-{form}-rows": long_rows(records, form) for form in LONG_FORMS},
+        "log-objects": orjson.dumps(GOOD | {"results": results, "clicks": clicks}) + b"\n",
+        **{f"log-{name}": table.encode(name) for name in ("latin-1", "utf-16", "gb18030")},
+    }
 
 
 def _by_ids(folder: Path) -> dict[str, bytes]:

@@ -1,11 +1,12 @@
 """A fixed part of the fuzzing, with every test run; all of it: `make fuzz`."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from builder.errors import FormatError, LongEvalError
-from tests.fuzz import definitions, others
+from tests.fuzz import definitions, differential, others
 from tests.fuzz.mutations import mutate
 from tests.fuzz.readers import read, seeds, try_all
 
@@ -14,6 +15,19 @@ def test_damaged_inputs_lose_nothing(tmp_path: Path) -> None:
     ends = try_all(seeds(tmp_path), 80)
     assert sum(ends.values()) == 80
     assert ends["accepted or rejected by record"] > 30
+
+
+def test_random_logs_are_what_the_specification_says() -> None:
+    ends = Counter[str]()
+    for number in range(20):
+        ends.update(differential.try_file(number, 120))
+    assert sum(ends.values()) == 20 * 120
+    assert min(ends.values()) > 500
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_long_form_says_the_same(number: int) -> None:
+    assert differential.try_long(number, 60) == {"kept": 60, "rejected": 0}
 
 
 FAILED_ONCE = (("crawl-parquet", 8427), ("crawl-warc", 113))

@@ -1,0 +1,78 @@
+"""Random logs through the stage `log`, against the specification of one record.
+
+A file is made of its number, so that one that fails can be made again.
+"""
+
+import random
+from collections import Counter
+
+from builder.parameters import LogParameters
+from tests.fuzz.log_records import GOOD, ONE, THREE, TWO, WRITERS, long_rows
+from tests.fuzz.specified import first_difference, ingested, judge, specified
+
+RECORDS = 500
+"""Records of a file."""
+PARAMS = (
+    LogParameters(max_line_bytes=20_000),
+    LogParameters(address="https://b.example/{id}", max_line_bytes=20_000),
+    LogParameters(time_zone="Europe/Paris", max_results=2, max_query_chars=5),
+    LogParameters(click_form="ids", address="https://b.example/{id}"),
+    LogParameters(click_form="flags"),
+)
+"""How files are read, in turn."""
+LONG_FORMS = ("tsv", "jsonl", "parquet")
+
+
+def try_file(number: int, records: int = RECORDS) -> dict[str, int]:
+    """Compare one file of random records; how many were kept and rejected.
+
+    Raises:
+        AssertionError: the stage makes something else of a record than the specification.
+    """
+    draw = random.Random(number)
+    form = list(WRITERS)[number % len(WRITERS)]
+    params = PARAMS[number // len(WRITERS) % len(PARAMS)]
+    if form in ("csv", "tsv"):
+        params = params.model_copy(update={"format": form, "click_form": "ranks"})
+    data, judged = WRITERS[form](draw, records, params)
+    wanted, found = specified(judged, params), ingested(data, params, threads=1 + number % 2)
+    difference = first_difference(wanted, found)
+    assert difference is None, f"{form}, number {number}: {difference}"
+    return {"kept": len(found.kept), "rejected": len(found.reasons)}
+
+
+def try_long(number: int, records: int = RECORDS) -> dict[str, int]:
+    """Compare one file in the long form, with rows of an impression together.
+
+    Raises:
+        AssertionError: an impression is another one than in the wide form.
+    """
+    draw, params = random.Random(number), LogParameters()
+    form = LONG_FORMS[number % len(LONG_FORMS)]
+    shown = [
+        GOOD
+        | {
+            "time": GOOD["time"] + second,  # type: ignore[operator]
+            "user": draw.choice((None, "ada", "bob")),
+            "results": draw.sample((ONE, TWO, THREE), draw.randint(1, 3)),
+            "clicks": [1] if draw.random() < 0.5 else [],
+        }
+        for second in range(records)
+    ]
+    wanted = specified([(n, judge(record, params)) for n, record in enumerate(shown)], params)
+    found = ingested(long_rows(shown, form), params)
+    difference = first_difference(wanted, found)
+    assert difference is None, f"long {form}, number {number}: {difference}"
+    return {"kept": len(found.kept), "rejected": len(found.reasons)}
+
+
+def try_all(count: int, first: int = 0) -> dict[str, int]:
+    """Compare files of random records, every eighth in the long form; what became of the records.
+
+    Raises:
+        AssertionError: see `try_file` and `try_long`.
+    """
+    ends: Counter[str] = Counter()
+    for number in range(first, first + count):
+        ends.update(try_long(number // 8) if number % 8 == 7 else try_file(number - number // 8))
+    return dict(ends)

@@ -1,0 +1,72 @@
+"""Content hashes of the tables of a build and of single Parquet files.
+
+In: the folder of a collection, with the outputs of its stages below `.work`. Out: a hash for each
+table, by `<unit>/<stage>/<table>`. A hash does not depend on the order of rows, on row groups, on
+paths, or on the machine: floats are rounded to `DIGITS`, since the last digits of a sum or a
+logarithm are the processor's and the library's; pseudonyms of users become the number of the user's
+first impression, since a pseudonym is a keyed hash and its key may change.
+"""
+
+from pathlib import Path
+
+import polars as pl
+import polars.selectors as cs
+
+from builder.content import content_hash
+from builder.resources import Limits
+from builder.stage import CONTRACTS
+from builder.store import RECORD
+from builder.tables import Table
+
+DIGITS = 6
+"""Significant digits of floats."""
+EMPTY = "0-" + "0" * 32
+
+
+def collection_hashes(root: Path, scratch: Path) -> dict[str, str]:
+    """Hash of every table that the stages of a collection have written.
+
+    Args:
+        root: Folder of the collection.
+        scratch: Existing folder for temporary files.
+
+    Returns:
+        `<rows>-<hash>` by `<unit>/<stage>/<table>`, where a unit is a snapshot, a pair or `all`.
+    """
+    found = {}
+    for record in sorted((root / ".work").glob(f"*/*/{RECORD}")):
+        stage, unit = record.parts[-3:-1]
+        for output in sorted(record.parent.glob("*/*")):
+            if output.suffix == ".parquet" or next(output.glob("*.parquet"), None):
+                found[f"{unit}/{stage}/{output.stem}"] = table_hash(output, scratch)
+    return dict(sorted(found.items()))
+
+
+def table_hash(path: Path, scratch: Path) -> str:
+    """`<rows>-<hash>` of a Parquet file or of a folder of them.
+
+    Raises:
+        KeyError: no table has the file's name, without suffix.
+    """
+    parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    frame = pl.concat([_portable(pl.read_parquet(part)) for part in parts])
+    if not frame.height:
+        return EMPTY
+    copy = scratch / "portable.parquet"
+    _without_pseudonyms(frame).write_parquet(copy)
+    return content_hash(Table((copy,), CONTRACTS[path.stem]), Limits(scratch, threads=1))
+
+
+def _portable(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(cs.float().round_sig_figs(DIGITS))
+
+
+def _without_pseudonyms(frame: pl.DataFrame) -> pl.DataFrame:
+    """The number of a user's first impression instead of the pseudonym."""
+    if {"impression", "user"} <= set(frame.columns):
+        first = pl.col("impression").min().over("user")
+        return frame.with_columns(user=pl.when(pl.col("user").is_not_null()).then(first))
+    if {"kind", "key", "label"} <= set(frame.columns):
+        is_user = pl.col("kind") == "user"
+        return frame.with_columns(key=pl.when(~is_user).then(pl.col("key")))
+    return frame

@@ -1,0 +1,96 @@
+"""`python -m tests.mutants PACKAGE`: what share of seeded faults in a package its tests find.
+
+Each mutant of a sample is made in a temporary copy of the working tree and tested there by pytest,
+which stops at the first failure. Mutants, their files and the diffs of those that survive are
+printed. The exit code is 1 where a smaller share than `--least` is killed.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import chdir
+from pathlib import Path
+
+from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.testing import run_tests
+from cosmic_ray.work_item import MutationSpec, TestOutcome
+
+from tests.mutants.sample import sample_mutants
+
+SHORTEST_TIMEOUT = 60.0
+"""Seconds; a run of the tests on a mutant may take three times as long as one without."""
+
+
+def main(arguments: list[str]) -> int:
+    """Sample, test and count mutants."""
+    options = _options(arguments)
+    with tempfile.TemporaryDirectory(prefix="longeval-mutants-") as folder:
+        copy = Path(folder)
+        _copy_tree(Path.cwd(), copy)
+        os.environ["PYTHONPATH"] = folder
+        with chdir(copy):
+            package = Path(options.package)
+            files = [package] if package.is_file() else sorted(package.rglob("*.py"))
+            mutants = sample_mutants(files, options.count, options.seed)
+            tests = options.tests or [_tests_of(package)]
+            command = " ".join([sys.executable, "-m pytest -x -p no:cacheprovider", *tests])
+            timeout = _time_without_mutant(command)
+            killed = sum(_is_killed(mutant, command, timeout) for mutant in mutants)
+    share = killed / max(1, len(mutants))
+    sys.stdout.write(f"{killed} of {len(mutants)} mutants killed ({share:.0%}) by {tests}\n")
+    return int(share < options.least)
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("package", help="folder or file, such as builder/clicks")
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tests", nargs="*", help="absent: the folder below tests/ of that name")
+    parser.add_argument("--least", type=float, default=0.0, help="share that must be killed")
+    return parser.parse_args(arguments)
+
+
+def _copy_tree(root: Path, copy: Path) -> None:
+    """Copy the files of a working tree that git does not ignore."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, check=True, capture_output=True).stdout
+    for name in filter(None, listed.decode().split("\0")):
+        if (root / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, copy / name)
+
+
+def _tests_of(package: Path) -> str:
+    """The folder below `tests` that is named as the package, or as the nearest one around it."""
+    for folder in (package, *package.parents):
+        tests = Path("tests", *folder.parts[1:])
+        if tests.is_dir():
+            return tests.as_posix()
+    return "tests"
+
+
+def _time_without_mutant(command: str) -> float:
+    """Seconds that tests may take; they must pass without a mutant."""
+    begun = time.perf_counter()
+    outcome, output = run_tests(command, None)
+    if outcome is not TestOutcome.SURVIVED:
+        raise SystemExit(f"the tests fail without a mutant:\n{output}")
+    return max(SHORTEST_TIMEOUT, 3 * (time.perf_counter() - begun))
+
+
+def _is_killed(mutant: MutationSpec, command: str, timeout: float) -> bool:
+    result = mutate_and_test([mutant], command, timeout)
+    diff = (result.diff or "").partition("\n")[2]
+    where = f"{mutant.module_path}:{mutant.start_pos[0]}: {mutant.operator_name}"
+    sys.stdout.write(f"{'killed' if result.is_killed else 'SURVIVED'} {where}\n{diff}\n")
+    sys.stdout.flush()
+    return bool(result.is_killed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

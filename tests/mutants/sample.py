@@ -1,0 +1,68 @@
+"""A seeded sample of the mutants of a package.
+
+In: files. Out: mutants (cosmic-ray's `MutationSpec`), at most one at each position in the source,
+since an operator that has ten replacements would otherwise be sampled ten times as often as one
+that has a single replacement. Annotations are not mutated: no test can see them.
+"""
+
+import ast
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import cosmic_ray.plugins
+from cosmic_ray.commands import init
+from cosmic_ray.work_db import WorkDB, use_db
+from cosmic_ray.work_item import MutationSpec
+
+from tests.mutants.sql import SqlReplacer
+
+Position = tuple[int, int]
+cosmic_ray.plugins.OPERATOR_PROVIDERS["sql"] = {"SqlReplacer": SqlReplacer}
+
+
+def sample_mutants(files: Sequence[Path], count: int, seed: int) -> list[MutationSpec]:
+    """A sample without replacement of the mutants of some files, in the order of the source.
+
+    Args:
+        files: Python files.
+        count: Mutants wanted; all positions where there are fewer.
+        seed: The same seed and source give the same sample.
+    """
+    rng = random.Random(seed)
+    positions = _by_position(files)
+    chosen = rng.sample(sorted(positions), min(count, len(positions)))
+    return [rng.choice(positions[position]) for position in sorted(chosen)]
+
+
+def _by_position(files: Sequence[Path]) -> dict[tuple[str, Position], list[MutationSpec]]:
+    """The mutants by file and position, in the order of their operators."""
+    with use_db(":memory:", WorkDB.Mode.create) as database:
+        init(files, database, {})
+        mutants = [mutant for item in database.work_items for mutant in item.mutations]
+    skipped = {path: _annotations(path.read_text("utf-8")) for path in files}
+    found = defaultdict(list)
+    for mutant in sorted(mutants, key=lambda m: (m.operator_name, m.occurrence)):
+        start = tuple(mutant.start_pos)
+        if not any(first <= start < last for first, last in skipped[mutant.module_path]):
+            found[str(mutant.module_path), start].append(mutant)
+    return found
+
+
+def _annotations(source: str) -> list[tuple[Position, Position]]:
+    """Start and end of every annotation, and of tests of `TYPE_CHECKING`."""
+    found: list[ast.expr | None] = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.arg() | ast.AnnAssign():
+                found.append(node.annotation)
+            case ast.FunctionDef():
+                found.append(node.returns)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                found.append(node.test)
+    return [
+        ((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0))
+        for node in found
+        if node is not None
+    ]

@@ -1,0 +1,59 @@
+"""Which mutants are sampled, and how literals of SQL are mutated."""
+
+from pathlib import Path
+
+import pytest
+from cosmic_ray.mutating import mutate_code
+
+from tests.mutants.__main__ import _tests_of
+from tests.mutants.sample import sample_mutants
+from tests.mutants.sql import SqlReplacer
+
+SOURCE = '''"""Docs: SELECT a FROM t WHERE a < 1."""
+
+QUERY = """
+SELECT DISTINCT a FROM t
+WHERE a < 1 AND b IS NULL
+"""
+"""What SELECT a < b means."""
+
+
+def largest(one: int | None, two: int | None = 3) -> int | None:
+    if one is None or two is None:
+        return None
+    return one if one > two else two + 0
+'''
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "module.py").write_text(SOURCE)
+    return tmp_path / "module.py"
+
+
+def test_the_sample_depends_on_the_seed_alone(file: Path) -> None:
+    first, again, other = (sample_mutants([file], 6, seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert first == sorted(first, key=lambda mutant: mutant.start_pos)
+
+
+def test_each_position_has_one_mutant_and_annotations_none(file: Path) -> None:
+    starts = [tuple(mutant.start_pos) for mutant in sample_mutants([file], 1000, 1)]
+    assert len(set(starts)) == len(starts)
+    constructs = {(4, 7), (5, 7), (5, 11), (5, 17)}
+    assert constructs <= set(starts)
+    assert {line for line, _ in starts} == {4, 5, 10, 11, 13}
+    assert [column for line, column in starts if line == 10] == [SOURCE.split("\n")[9].index("3")]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_examples_of_sql(number: int) -> None:
+    example = SqlReplacer.examples()[number]
+    code = mutate_code(example.pre_mutation_code, SqlReplacer(), example.occurrence)
+    assert code == example.post_mutation_code
+
+
+def test_the_tests_of_a_package() -> None:
+    assert _tests_of(Path("builder/clicks/models")) == "tests/clicks"
+    assert _tests_of(Path("builder/keys.py")) == "tests"
