@@ -82,7 +82,7 @@ STAGES = (
     ),
     Stage(
         "log",
-        "11",
+        "12",
         Scope.SNAPSHOT,
         ingest_log,
         reads=(raw("files", lambda w, key: w.snapshot(key).log),),

@@ -47,15 +47,12 @@ FROM rows
 """
 
 REJECTED = """
-SELECT record, CASE WHEN is_ranked AND rank IS NULL THEN 'bad_rank'
-                    WHEN click_order IS NULL THEN 'bad_clicks' END AS reason
-FROM typed WHERE reason IS NOT NULL ORDER BY record
+SELECT record, 'bad_rank' AS reason FROM typed WHERE is_ranked AND rank IS NULL ORDER BY record
 """
 
 GROUPED = """
 WITH good AS (
-    SELECT * FROM typed
-    WHERE click_order IS NOT NULL AND NOT (is_ranked AND rank IS NULL)
+    SELECT * FROM typed WHERE NOT (is_ranked AND rank IS NULL)
 ),
 ranked AS (
     SELECT * REPLACE (
@@ -138,7 +135,11 @@ def _whole_impressions(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> 
 
 
 def _impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
-    """The impressions of sorted rows, all of which are complete."""
+    """The impressions of sorted rows, all of which are complete.
+
+    A spelling of `clicked` that is not known becomes a null rank, for which the impression is
+    rejected: whether it was clicked cannot be guessed.
+    """
     if not len(rows):
         return
     first = rows["first"].to_numpy()
@@ -150,8 +151,8 @@ def _impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
         rows, group = rows.filter(pa.array(shown)), group[shown]
     sizes = np.bincount(group, minlength=len(starts))
     position = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-    order = rows["click_order"].to_numpy()
-    clicked = np.flatnonzero(order > 0)
+    order = rows["click_order"].fill_null(np.nan).to_numpy()
+    clicked = np.flatnonzero((order > 0) | np.isnan(order))
     sequence = clicked[np.lexsort((position[clicked], order[clicked], group[clicked]))]
     counts = np.bincount(group[clicked], minlength=len(starts))
     table = pa.table(
@@ -161,7 +162,9 @@ def _impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
             "user": heads["user"],
             "query": heads["query"],
             "results": lists_of(sizes, rows["url"].combine_chunks()),
-            "clicks": lists_of(counts, pa.array(position[sequence])),
+            "clicks": lists_of(
+                counts, pa.array(position[sequence], mask=np.isnan(order[sequence]))
+            ),
         }
     )
     yield RawRecords([table], lambda numbers: _original(table, numbers), are_ranks=True)
