@@ -60,6 +60,14 @@ def append_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.Data
     connection.unregister("appended")
 
 
+def set_variables(
+    connection: duckdb.DuckDBPyConnection, **values: bool | int | float | str | list[str]
+) -> None:
+    """Set variables that statements read with `getvariable`."""
+    for name, value in values.items():
+        connection.execute(f"SET VARIABLE {name} = ?", [value])
+
+
 def _open(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
     """An idle engine with other settings, or a new one."""
     with _lock:

@@ -62,13 +62,18 @@ def _pair_names(_: Workflow, key: str) -> dict[str, str]:
 
 
 def _recorded(workflow: Workflow, _: str) -> dict[str, Any]:
-    """The parameters that every snapshot is built with, by dotted key."""
-    keys = {
-        f"{section}.{key}": value
-        for section in Parameters.model_fields
-        for key, value in getattr(workflow, section).model_dump(mode="json").items()
+    """The parameters that decide what every snapshot holds, by dotted key."""
+    return {
+        "recorded": {
+            name: {
+                f"{section}.{key}": value
+                for section in Parameters.model_fields
+                for key, value in workflow.section(section, name).model_dump(mode="json").items()
+                if key not in getattr(workflow, section).describes_input
+            }
+            for name in workflow.names
+        }
     }
-    return {"recorded": dict.fromkeys(workflow.names, keys)}
 
 
 STAGES = (
@@ -82,14 +87,14 @@ STAGES = (
     ),
     Stage(
         "log",
-        "11",
+        "12",
         Scope.SNAPSHOT,
         ingest_log,
         reads=(raw("files", lambda w, key: w.snapshot(key).log),),
         writes=("impressions", "log_queries", "log_urls"),
         section="log",
         context=lambda w, key: {"interval": w.snapshot(key).interval},
-        plugins=lambda w: described("log_readers", (w.log.format,)),
+        plugins=lambda w: described("log_readers", w.log_formats),
     ),
     Stage(
         "crawl",

@@ -72,13 +72,13 @@ def read_words(source, interval, params):
 ''',
         "builder/parameters/logs.py",
         {
-            '    "yandex": "builder.ingest.yandex:read_actions",\n': (
-                '    "yandex": "builder.ingest.yandex:read_actions",\n'
+            '    "yandex": "builder.ingest.logs.yandex:read_actions",\n': (
+                '    "yandex": "builder.ingest.logs.yandex:read_actions",\n'
                 '    "spaces": "builder.ingest.spaces:read_words",\n'
             )
         },
         """
-from builder.ingest.impressions import read_impressions
+from builder.ingest.logs.formats import read_impressions
 from builder.parameters import LogParameters
 from builder.sources import Interval, Source
 (tmp / "log.txt").write_text("5 u eau http://a.fr/\\nnonsense\\n")

@@ -13,7 +13,7 @@ from builder.clicks.models import model_of
 from builder.collection.validate import validate
 from builder.errors import UsageError
 from builder.evaluation.measures import parse_measure
-from builder.ingest.impressions import read_impressions
+from builder.ingest.logs.formats import read_impressions
 from builder.parameters import LogParameters, TranslateParameters
 from builder.plugins import installed, load
 from builder.queries.plugins import load_plugins

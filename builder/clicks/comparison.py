@@ -193,7 +193,7 @@ def _add(
     opened: Opener,
 ) -> LogAccount:
     """Add a log to the table `logged`; what lies beyond the share is to be tested on."""
-    account = opened(connection, log, limits.scratch, limits.threads)
+    account = opened(connection, log, limits)
     set_variables(connection, first_test=int(train_share * account.used))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
     account_for_rejects(connection, account, used)

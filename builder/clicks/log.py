@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 
 from builder import parquet
 from builder.errors import DataError, FormatError, UsageError
-from builder.ingest.columns import LOGGED, Records
-from builder.ingest.impressions import detect_format, read_impressions
 from builder.ingest.lists import is_text
+from builder.ingest.logs import detect_format, read_impressions
 from builder.ingest.parquet_bounds import is_list
 from builder.parameters import LogParameters
 from builder.progress import Progress
+from builder.resources import Limits
 from builder.sources import Source
 
 SHOWN_EXAMPLES = 3
@@ -104,8 +104,7 @@ class LogAccount:
 def open_log(
     connection: duckdb.DuckDBPyConnection,
     log: Path,
-    scratch: Path,
-    threads: int,
+    limits: Limits,
     progress: Progress,
     reading: LogParameters = AS_THEY_STAND,
 ) -> LogAccount:
@@ -119,8 +118,7 @@ def open_log(
             user, query, results, clicks), the latter with valid rows only.
         log: JSON lines, Parquet, CSV or TSV, or the actions of Yandex's challenge, plain, gzip or
             zstd; told by its first bytes, see `read_impressions`.
-        scratch: Existing folder for the decoded lines.
-        threads: Pieces that are decoded beside each other.
+        limits: Threads, memory, and scratch space for the decoded records.
         progress: Told how many records were read.
         reading: What its fields are called, and what they look like; see `read_as`.
 
@@ -136,8 +134,8 @@ def open_log(
         account.impressions = rows
         _offer(connection, log)
     else:
-        decoded = scratch / "decoded.parquet"
-        _decode(log, decoded, account, threads, progress, reading)
+        decoded = limits.scratch / "decoded.parquet"
+        _decode(log, decoded, account, limits, progress, reading)
         _offer(connection, decoded)
     connection.execute(RULES)
     connection.execute(KEPT)
@@ -205,26 +203,18 @@ def _decode(
     log: Path,
     out: Path,
     account: LogAccount,
-    threads: int,
+    limits: Limits,
     progress: Progress,
     reading: LogParameters,
 ) -> None:
     """Write the pages of a log as Parquet, and account for the records that are none."""
     progress.start(f"read {log.name}", None, "records")
-    pieces = read_impressions(Source(log, str(log)), None, reading, threads)
+    batches = read_impressions(Source(log, str(log)), None, reading, limits)
     with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:
-        for records in pieces:
+        for records in batches:
             account.impressions += len(records)
             for number, reason in sorted(records.rejects):
                 account.reject(reason, number)
-            writer.write_table(_pages(records))
+            writer.write_table(records.impressions.select(PAGES.names).cast(PAGES))
             progress.advance(len(records))
     progress.finish()
-
-
-def _pages(records: Records) -> pa.Table:
-    """The pages among some records, in their order."""
-    plain = PAGES.append(LOGGED.field("record"))
-    batches = [batch.select(plain.names).cast(plain) for batch in records.impressions]
-    table = pa.Table.from_batches(batches, plain)
-    return table.sort_by("record").select(PAGES.names)

@@ -99,7 +99,7 @@ def model_log(
     params = params or ClickParameters()
     with working(limits) as allowed, allowed.connect(ENGINE_SHARE) as connection:
         told = progress or Silent()
-        account = open_log(connection, log, allowed.scratch, allowed.threads, told, reading)
+        account = open_log(connection, log, allowed, told, reading)
         count_pairs(connection, params, both_rules=False)
         account_for_rejects(connection, account, count_used(connection, params))
         priors = None

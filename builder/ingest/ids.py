@@ -16,15 +16,30 @@ STEPS = frozenset({".", ".."})
 """Steps within a path, which no escape makes names."""
 
 
-def addresses_of(names: pl.Series, template: str | None) -> pl.Series:
+BARE = (
+    r"^\s*(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}(?::[0-9]{1,5})?(?:[/?#]|\s*$)"
+)
+"""An address without a scheme: a host with a top-level domain, then a path or nothing."""
+
+
+def with_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
+    """Addresses, those without a scheme with this one; None: as they are."""
+    if scheme is None:
+        return urls
+    bare = urls.str.contains(BARE).fill_null(value=False)
+    return replaced(urls, bare, f"{scheme}://" + urls.filter(bare).str.strip_chars())
+
+
+def addresses_of(names: pl.Series, template: str | None, scheme: str | None = None) -> pl.Series:
     """The address of each document.
 
     Args:
         names: Ids or addresses; what is neither, as a blank, stays so.
         template: An address with `{id}` in it; None: all are addresses.
+        scheme: Scheme of addresses written without one; None: they stay without.
     """
     if template is None:
-        return names
+        return with_scheme(names, scheme)
     ids = ~names.str.contains(WITH_SCHEME)
     found = [_address(name, template) for name in names.filter(ids).to_list()]
     return replaced(names, ids, pl.Series(found, dtype=pl.String))

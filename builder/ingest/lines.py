@@ -8,7 +8,7 @@ line is skipped, and a file that unpacks to far more than its size is left at th
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BufferedIOBase
 from typing import IO, cast
@@ -96,17 +96,19 @@ class Chunk:
         return piece.removesuffix(b"\r")
 
 
-def read_blocks(source: Source, longest: int) -> Iterator[Block]:
+def read_blocks(source: Source, longest: int, encoding: str = "utf-8") -> Iterator[Block]:
     """The lines of a file in blocks of a few megabytes.
 
     Args:
         source: The file.
         longest: Longest line in bytes; longer ones are skipped.
+        encoding: Text encoding, in which LF is one byte as in ASCII; the lines are UTF-8. Bytes
+            that it does not decode stay as they are, so that their lines are not valid UTF-8.
 
     Raises:
         FormatError: the file cannot be opened.
     """
-    for chunk in read_chunks(source, longest):
+    for chunk in read_chunks(source, longest, encoding=encoding):
         yield chunk.block()
 
 
@@ -125,8 +127,23 @@ def read_pieces(source: Source) -> Iterator[tuple[bytes, str | None]]:
                 return
 
 
-def read_chunks(source: Source, longest: int, size: int = CHUNK) -> Iterator[Chunk]:
+def read_chunks(
+    source: Source, longest: int, size: int = CHUNK, encoding: str = "utf-8"
+) -> Iterator[Chunk]:
     """The lines of a file in chunks of about `size` bytes; see `read_blocks`."""
+    for chunk in _chunks(source, longest, size):
+        yield chunk if encoding == "utf-8" else _decoded(chunk, encoding)
+
+
+def _decoded(chunk: Chunk, encoding: str) -> Chunk:
+    """A chunk in UTF-8."""
+    if chunk.data is None:
+        return chunk
+    text = bytes(chunk.data).decode(encoding, "surrogateescape")
+    return replace(chunk, data=text.encode("utf-8", "surrogateescape"))
+
+
+def _chunks(source: Source, longest: int, size: int) -> Iterator[Chunk]:
     first, rest, is_cut = 1, b"", False
     with open_plain(source) as file:
         filling = _Filling(file, source)

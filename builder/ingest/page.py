@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from builder.ingest.fields import name_of, pick
-from builder.ingest.impression import parse_object
+from builder.ingest.json_object import parse_object
 from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters, PageFields

@@ -4,12 +4,15 @@ Lines that do not go into columns (see `line_columns`), and rows about which the
 to the parser of single lines in `page`. What comes out is what that would have made of all of them.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+import orjson
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.json_layout import NAMES, TIMES, common_type, first_records
 from builder.ingest.line_columns import Layout, parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.lists import Mask, Rows
@@ -19,6 +22,10 @@ from builder.ingest.times import unix_seconds
 from builder.parameters import CrawlParameters
 
 NONE: Rows = np.zeros(0, dtype=np.int64)
+NAMES = {str: pa.string(), int: pa.int64()}
+TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
+SAMPLE_LINES = 64
+"""Lines of a chunk from which the column types are inferred."""
 TOO_LARGE = "record_too_large"
 
 
@@ -145,3 +152,24 @@ def raw_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
             for (name, dtype), column in zip(RAW.items(), columns, strict=True)
         ]
     )
+
+
+def first_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
+    """The JSON objects among the first lines of a chunk."""
+    first = bytes((chunk.data or b"")[: SAMPLE_LINES * 2048])
+    for line in first.split(b"\n")[:SAMPLE_LINES]:
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(record, dict):
+            yield record
+
+
+def common_type(seen: set[type], known: dict[type, pa.DataType]) -> pa.DataType | None:
+    """The column type of values of these Python types; the first known type without any value."""
+    if not seen:
+        return next(iter(known.values()), None)
+    if seen == {int, float}:
+        seen = {float}
+    return known.get(next(iter(seen))) if len(seen) == 1 else None

@@ -156,7 +156,7 @@ def check_pages(
         The pages, and number and reason of each other record.
     """
     text = normalise_texts(raw["text"])
-    address = addresses_of(raw["url"], params.address)
+    address = addresses_of(raw["url"], params.address, params.scheme)
     long = text.str.len_chars() > params.max_text_chars
     if long.any():
         cut = text.str.slice(0, params.max_text_chars).str.strip_chars_end()

@@ -67,6 +67,8 @@ def _plain_schema(schema: pa.Schema) -> pa.Schema:
 def _plain(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         return kind.value_type
+    if pa.types.is_string_view(kind):
+        return pa.string()
     if pa.types.is_list(kind):
         return pa.list_(_plain(kind.value_type))
     if pa.types.is_large_list(kind):

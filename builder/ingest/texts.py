@@ -25,11 +25,11 @@ UNCLEAN = (
 """What `_LINE_ENDS` or `_CONTROLS` would change, and all that NFC may change or join."""
 
 CANONICAL = (
-    r"^https?://[a-z0-9]+([.-][a-z0-9]+)*\.[a-z]{2,}(/[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)*/?$"
+    r"^https?://[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z]{2,}"
+    r"(?:/|(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)+/?)$"
 )
 """Addresses that are their own URL key: no port, query, fragment, escape, dot segment or capital
 in the host, and a path."""
-BARE_HOST = r"^https?://[^/]*$"
 CREDENTIALS = r"(?i)^(\s*https?://)[^/?#\\]*@"
 """The beginning of an address with a user and a password, which are no part of it."""
 
@@ -65,7 +65,7 @@ def without_credentials(urls: pl.Series) -> pl.Series:
 
 def are_canonical(urls: pl.Series) -> pl.Series:
     """Whether each address is plainly its own URL key; others may be, too."""
-    return urls.str.contains(CANONICAL) & ~urls.str.contains(BARE_HOST)
+    return urls.str.contains(CANONICAL)
 
 
 def url_keys(urls: pl.Series) -> pl.Series:

@@ -12,9 +12,11 @@ from builder.plugins import installed
 
 LOG_FORMATS = ("auto", "jsonl", "parquet", "csv", "tsv")
 LOG_READERS = {
-    "yandex": "builder.ingest.yandex:read_actions",
+    "yandex": "builder.ingest.logs.yandex:read_2011",
+    "yandex-2014": "builder.ingest.logs.yandex:read_2014",
+    "sogou": "builder.ingest.logs.sogou:read_clicks",
 }
-"""Formats that are read record by record, each with its reader (`builder.ingest.Reader`)."""
+"""Formats that are read record by record, each with its `builder.ingest.logs.formats.Reader`."""
 
 
 class LogFields(Section):
@@ -52,16 +54,39 @@ class LogFields(Section):
 class LogParameters(RawParameters):
     """`[log]`: how query logs become impressions."""
 
+    describes_input = RawParameters.describes_input | {
+        *("format", "fields", "click_form", "encoding", "columns", "list_separator"),
+        "session_start",
+    }
+    overridable = describes_input | {"undated"}
+
     format: str = Field(
         default="auto",
         description="Format of the files: jsonl, parquet, csv, tsv, yandex, or the name of a "
         "plug-in; auto tells it by their first bytes",
     )
     fields: LogFields = LogFields()
-    click_form: Literal["ranks", "ids", "flags"] = Field(
+    click_form: Literal["ranks", "ids", "flags", "rows"] = Field(
         default="ranks",
-        description="What numbers in clicks are: 1-based ranks, ids of results, or one number for "
-        "each result, which is 0 where it was not clicked",
+        description="What clicks are: 1-based ranks, ids of results, flags (one number for each "
+        "result, 0 if it was not clicked), or the rows of a log of clicks, each of them a clicked "
+        "result",
+    )
+    encoding: str = Field(
+        default="auto",
+        description="Text encoding, such as windows-1252 or gb18030; auto: UTF-8, or detected if "
+        "most lines with non-ASCII characters are not valid UTF-8",
+    )
+    undated: Literal["reject", "start"] = Field(
+        default="reject",
+        description="Logs without times: rejected, or all impressions at the snapshot's start, "
+        "which turns off the rules that need times",
+    )
+    empty: Literal["refuse", "allow"] = Field(
+        default="refuse", description="A snapshot whose log has no impression"
+    )
+    clickless: Literal["refuse", "allow"] = Field(
+        default="refuse", description="A snapshot whose log has no click"
     )
     columns: tuple[str, ...] = Field(
         default=(), description="Names of the columns of CSV or TSV without a header, in order"
@@ -96,6 +121,21 @@ class LogParameters(RawParameters):
     max_line_bytes: Positive = Field(
         default=8 * 2**20, description="Longer lines are rejected unread"
     )
+
+    @field_validator("encoding")
+    @classmethod
+    def _encoding_is_known(cls, value: str) -> str:
+        """Only encodings in which line ends are those of ASCII."""
+        if value == "auto":
+            return value
+        try:
+            if "\n{".encode(value) == b"\n{" and b"\n".decode(value) == "\n":
+                return value
+        except (LookupError, UnicodeError, TypeError):
+            raise ValueError(
+                "no such text encoding; expected auto, utf-8, windows-1252, gb18030 or the like"
+            ) from None
+        raise ValueError("lines of this encoding do not end as in ASCII; convert it with iconv")
 
     @field_validator("format")
     @classmethod

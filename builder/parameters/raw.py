@@ -1,5 +1,7 @@
 """How documents are named and times are written, in logs and in crawls."""
 
+from typing import Literal
+
 from pydantic import Field, field_validator
 
 from builder.keys import url_key
@@ -12,10 +14,18 @@ PLACE = "{id}"
 class RawParameters(TimeParameters):
     """How documents are named and times are written."""
 
+    describes_input = frozenset({"address", "scheme", "time_zone", "time_unit", "time_format"})
+
     address: str | None = Field(
         default=None,
         description="Address of a document of which an id is given, such as "
         "https://example.org/works/{id}; absent: addresses are given",
+    )
+
+    scheme: Literal["https", "http"] | None = Field(
+        default="https",
+        description="Scheme of addresses written without one, such as www.example.org/page; "
+        "absent: they are rejected",
     )
 
     @field_validator("address")

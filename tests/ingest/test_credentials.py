@@ -48,7 +48,7 @@ def test_a_log_keeps_no_password(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     row = '{{"time": {}, "user": "u", "query": "eau", "results": ["{}"], "clicks": []}}\n'
     path.write_text(row.format(1, SIGNED) + row.format(2, PLAIN))
-    out = _ingest(ingest_log, tmp_path, path, LogParameters())
+    out = _ingest(ingest_log, tmp_path, path, LogParameters(clickless="allow"))
     assert pl.read_parquet(out / "log_urls.parquet")["url"].to_list() == [PLAIN]
     shown = pl.read_parquet(out / "impressions")["results"].to_list()
     assert shown == [[key64(PLAIN)], [key64(PLAIN)]]

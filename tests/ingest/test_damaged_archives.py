@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.errors import FormatError
-from builder.ingest.impressions import read_impressions
 from builder.ingest.pages import read_pages
 from builder.ingest.restarts import after_record
 from builder.parameters import CrawlParameters, LogParameters
 from builder.resources import Limits
 from builder.sources import Interval, Source
+from tests.ingest.logs.log_files import read_impressions
 
 INTERVAL = Interval(0, 4 * 10**9)
 HTML = "<html><head><title>{n}</title></head><body><p>{text}</p>{more}</body></html>"

@@ -12,7 +12,7 @@ from builder.ingest.page import AS_OURS, RawPage, parse_page
 from builder.ingest.page_lines import read_page_lines
 from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters
-from tests.ingest.test_columns import BROKEN, TIMES, damaged, line_of
+from tests.ingest.logs.test_differential import BROKEN, TIMES, damaged, line_of
 from tests.thorough import examples
 
 LONGEST = 400

@@ -30,7 +30,7 @@ from builder.collection.imports.pages import read_pages
 from builder.collection.validate import as_github, validate
 from builder.drift import render_report
 from builder.errors import DefinitionError, FormatError, UsageError
-from builder.ingest.impression import parse_impression
+from builder.ingest.logs.impression import parse_impression
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 from builder.queries.matching import match_topics

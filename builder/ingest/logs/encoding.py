@@ -1,0 +1,43 @@
+"""Text encoding of a log file: as defined, or detected from its first bytes."""
+
+import codecs
+
+from resiliparse.parse.encoding import detect_encoding
+
+from builder.ingest.unpacking import first_bytes
+from builder.parameters import LogParameters
+from builder.sources import Source
+
+UTF8 = "utf-8"
+SAMPLE_BYTES = 2**20
+
+
+def encoding_of(source: Source, params: LogParameters) -> str:
+    """Python's name of the encoding of a file.
+
+    `log.encoding = "auto"` is UTF-8, unless more than half of the lines with non-ASCII bytes at the
+    start of the file are not valid UTF-8; then it is detected from those.
+
+    Args:
+        source: The file.
+        params: `[log]`.
+
+    Raises:
+        FormatError: the file cannot be opened.
+    """
+    if params.encoding != "auto":
+        return codecs.lookup(params.encoding).name
+    lines = first_bytes(source, SAMPLE_BYTES).split(b"\n")[:-1] or [b""]
+    foreign = [line for line in lines if not line.isascii()]
+    invalid = [line for line in foreign if not _is_utf8(line)]
+    if len(invalid) * 2 <= len(foreign):
+        return UTF8
+    return codecs.lookup(str(detect_encoding(b"\n".join(invalid)))).name
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode(UTF8)
+    except UnicodeDecodeError:
+        return False
+    return True

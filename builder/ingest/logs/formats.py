@@ -1,0 +1,279 @@
+"""A log file of any format to checked records.
+
+JSON lines, Parquet, CSV or TSV with one record an impression or one a result, and the readers of
+`LOG_READERS` and of plug-ins. Without `log.format` the format is detected from the first bytes.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from itertools import islice
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builder.errors import FormatError
+from builder.executors import in_order
+from builder.ingest.fields import OWN, pick, rename
+from builder.ingest.json_object import parse_object
+from builder.ingest.lines import Chunk, read_blocks, read_chunks
+from builder.ingest.logs import json_lines, parquet, yandex
+from builder.ingest.logs.checks import check_records
+from builder.ingest.logs.delimited import DELIMITERS, read_header, read_rows, wide_records
+from builder.ingest.logs.encoding import encoding_of
+from builder.ingest.logs.long_form import as_rows, group_rows, is_long
+from builder.ingest.logs.records import (
+    RECORDS_PER_BATCH,
+    Numbered,
+    RawRecords,
+    Record,
+    Records,
+    batched,
+)
+from builder.ingest.moments import LATEST
+from builder.ingest.parquet_rows import NumberedBatch, readable
+from builder.ingest.rejects import RejectError
+from builder.ingest.unpacking import check_lines
+from builder.parameters import LOG_READERS, LogFields, LogParameters
+from builder.plugins import load
+from builder.resources import Limits
+from builder.sources import Interval, Source
+
+Reader = Callable[[Source, Interval, LogParameters], Iterator[Numbered]]
+"""A reader of a log format: records under the project's field names (see
+`impression.make_impression`) with their numbers, or the reasons for rejecting them."""
+
+Batch = Callable[[duckdb.DuckDBPyConnection], RawRecords]
+"""A batch of raw records that any thread may parse."""
+
+ALL_TIME = Interval(0, LATEST)
+"""Interval given to readers where times are not read."""
+
+ANY = LogParameters()
+PARQUET = b"PAR1"
+JSON_START = re.compile(rb"\s*[\[{]")
+ENGINE_SHARE = 0.3
+"""Part of the memory for parsing and checking."""
+
+
+def read_impressions(
+    source: Source, interval: Interval | None, params: LogParameters, limits: Limits
+) -> Iterator[Records]:
+    """Every record of a log file, checked, batch by batch in file order.
+
+    Args:
+        source: The file.
+        interval: Where times must lie; None: times are not read, may be missing, and are 0.
+        params: `[log]`.
+        limits: Threads, memory and scratch space.
+
+    Raises:
+        FormatError: the file cannot be opened, or lacks needed columns.
+    """
+    with limits.connect(ENGINE_SHARE) as connection:
+
+        def checked(batch: Batch) -> Records:
+            return check_records(batch(connection), interval, params, connection)
+
+        yield from in_order(checked, raw_batches(source, interval, params, limits), limits.threads)
+
+
+def raw_batches(
+    source: Source, interval: Interval | None, params: LogParameters, limits: Limits
+) -> Iterator[Batch]:
+    """The batches of a log file in file order; see `read_impressions`."""
+    kind = params.format if params.format != "auto" else detect_format(source, params)
+    timed = interval is not None
+    if kind == "parquet":
+        yield from _parquet(source, params, limits, timed=timed)
+        return
+    if kind not in ("jsonl", *DELIMITERS):
+        yield from _parsed(batched(reader_of(kind)(source, interval or ALL_TIME, params)))
+        return
+    encoding = encoding_of(source, params)
+    if kind == "jsonl":
+        yield from _json(source, params, encoding, limits)
+    else:
+        yield from _delimited(source, kind, params, encoding, limits, timed=timed)
+
+
+def reader_of(name: str) -> Reader:
+    """The reader of a log format: one of `LOG_READERS`, or a plug-in of the group `log_readers`.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in LOG_READERS:
+        found: Reader = load("log_readers", name)
+        return found
+    module, _, function = LOG_READERS[name].partition(":")
+    reader: Reader = getattr(import_module(module), function)
+    return reader
+
+
+def detect_format(source: Source, params: LogParameters = ANY) -> str:
+    """The format of a file, by its first bytes.
+
+    Args:
+        source: The file.
+        params: `[log]`; with `log.columns`, a file that is not Parquet is a table.
+
+    Raises:
+        FormatError: the file cannot be opened.
+    """
+    try:
+        with source.path.open("rb") as file:
+            if file.read(len(PARQUET)) == PARQUET:
+                return "parquet"
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
+    first = _first_lines(source, 2)
+    if params.columns:
+        return "tsv" if b"\t" in first[0] else "csv"
+    if JSON_START.match(first[0]):
+        return "jsonl"
+    if (name := yandex.challenge_of(first)) is not None:
+        return name
+    for kind in ("tsv", "csv"):
+        if any(delimiter.encode() in first[0] for delimiter in DELIMITERS[kind]):
+            return kind
+    return "jsonl"
+
+
+def _first_lines(source: Source, count: int) -> list[bytes]:
+    """The first lines that are not blank, padded with empty ones."""
+    lines: list[bytes] = []
+    for block in read_blocks(source, 2**20):
+        lines += [line for line in block.lines if line and line.strip()]
+        if len(lines) >= count or block.fault is not None:
+            break
+    return (lines + [b""] * count)[:count]
+
+
+def _parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
+    """Batches that are parsed already."""
+    for batch in batches:
+
+        def parsed(_: duckdb.DuckDBPyConnection, batch: RawRecords = batch) -> RawRecords:
+            return batch
+
+        yield parsed
+
+
+def _json(source: Source, params: LogParameters, encoding: str, limits: Limits) -> Iterator[Batch]:
+    check_lines(source)
+    objects = partial(_objects, source, params, encoding)
+    first = next((row for _, row in objects() if not isinstance(row, str)), {})
+    if is_long(first, params.fields):
+        yield from _long(objects(), params, limits)
+        return
+    size = json_lines.chunk_bytes(limits.memory)
+    for chunk in read_chunks(source, params.max_line_bytes, size, encoding):
+
+        def parse(connection: duckdb.DuckDBPyConnection, chunk: Chunk = chunk) -> RawRecords:
+            return json_lines.parse_chunk(chunk, params, connection)
+
+        yield parse
+
+
+def _objects(source: Source, params: LogParameters, encoding: str) -> Iterator[Numbered]:
+    """Every line of a file of JSON lines as a row, with its named fields."""
+    names = dict.fromkeys(params.fields.model_dump().values())
+    for block in read_blocks(source, params.max_line_bytes, encoding):
+        for number, line in enumerate(block.lines, block.first):
+            try:
+                yield number, _scalars(line, names, params.fields)
+            except RejectError as reject:
+                yield number, str(reject)
+        if block.fault is not None:
+            yield block.first + len(block.lines), block.fault
+
+
+def _scalars(line: bytes | None, names: dict[str, None], fields: LogFields) -> Record:
+    """The named fields of a line that are not null.
+
+    Raises:
+        RejectError: the line is not an object, or time, user, query or URL is not a scalar.
+    """
+    if line is None:
+        raise RejectError("line_too_long")
+    record = parse_object(line)
+    found = {name: value for name in names if (value := pick(record, name)) is not None}
+    for own in ("time", "user", "query"):
+        if isinstance(found.get(getattr(fields, own)), dict | list | bool):
+            raise RejectError(f"bad_{own}")
+    if isinstance(found.get(fields.url), dict | list | bool | float):
+        raise RejectError("bad_results")
+    return found
+
+
+def _delimited(
+    source: Source,
+    kind: str,
+    params: LogParameters,
+    encoding: str,
+    limits: Limits,
+    *,
+    timed: bool,
+) -> Iterator[Batch]:
+    header = read_header(source, kind, params, encoding, timed=timed)
+    rows = read_rows(source, header, params, encoding)
+    if is_long(header.names, params.fields):
+        yield from _long(rows, params, limits)
+    else:
+        records = wide_records(rows, params)
+        renamed = (
+            (n, row if isinstance(row, str) else rename(row, params.fields)) for n, row in records
+        )
+        yield from _parsed(batched(renamed))
+
+
+def _long(
+    rows: Iterator[Numbered] | Iterator[tuple[int, dict[str, str] | str]],
+    params: LogParameters,
+    limits: Limits,
+) -> Iterator[Batch]:
+    """Rows of the long form, and the faults among them."""
+    faults: list[Numbered] = []
+
+    def tables() -> Iterator[pa.Table]:
+        while batch := list(islice(rows, RECORDS_PER_BATCH)):
+            faults.extend((n, row) for n, row in batch if isinstance(row, str))
+            yield as_rows([(n, r) for n, r in batch if not isinstance(r, str)], params.fields)
+
+    yield from _grouped(tables(), params, limits)
+    yield from _parsed(batched(iter(faults)))
+
+
+def _grouped(tables: Iterator[pa.Table], params: LogParameters, limits: Limits) -> Iterator[Batch]:
+    with limits.connect(ENGINE_SHARE) as connection:
+        is_click = params.click_form == "rows"
+        yield from _parsed(group_rows(tables, connection, row_is_click=is_click))
+
+
+def _parquet(
+    source: Source, params: LogParameters, limits: Limits, *, timed: bool
+) -> Iterator[Batch]:
+    with readable(source), pq.ParquetFile(source.path) as file:
+        names = parquet.known_columns(file.schema_arrow, source, params, timed=timed)
+    faults: list[str] = []
+    batches = parquet.batches(source, names, faults)
+    if is_long(names, params.fields):
+        yield from _grouped(parquet.result_rows(batches, params.fields), params, limits)
+    seen = 0
+    for number, batch in batches:
+        seen = number + len(batch) - 1
+
+        def parse(
+            _: duckdb.DuckDBPyConnection, numbered: NumberedBatch = (number, batch)
+        ) -> RawRecords:
+            with readable(source):
+                return parquet.parse_batch(numbered, params)
+
+        yield parse
+    yield from _parsed(batched((seen + 1, fault) for fault in faults))
+
+
+__all__ = ["OWN", "Reader", "detect_format", "read_impressions", "reader_of"]

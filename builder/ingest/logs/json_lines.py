@@ -1,0 +1,173 @@
+"""JSON lines to raw records: most lines together as columns, all others one by one.
+
+In: chunks of lines, and `[log]`. Out: raw records. Arrow parses the lines of a chunk under the
+schema that most of them have (`json_layout`); what it does not take, the one-record specification
+parses. Arrow's parser takes 2.4 us a line of ten results, and DuckDB's `json_structure`,
+`json_keys` and `json_transform`, which check the same, 6: the stage would take 1.4 times as long.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+import duckdb
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from builder.ingest.fields import rename
+from builder.ingest.json_object import parse_object
+from builder.ingest.line_columns import parse_lines
+from builder.ingest.lines import Chunk
+from builder.ingest.logs.json_layout import LogLayout, layout_of
+from builder.ingest.logs.records import Numbered, RawRecords, Record
+from builder.ingest.moments import LATEST
+from builder.ingest.rejects import RejectError
+from builder.parameters import LogFields, LogParameters
+
+CHUNK_BYTES = (4 * 2**20, 64 * 2**20)
+"""Least and most bytes of lines parsed together; the more, the fewer repeats of a text."""
+CHUNK_SHARE = 1 / 32
+"""Part of the memory for the lines parsed together."""
+
+SAMPLE_LINES = 64
+"""Lines of a chunk that its schema is inferred from."""
+
+COLUMNS = """
+SELECT record, {time} AS time, {user}::VARCHAR AS "user", {query}::VARCHAR AS query,
+       {results} AS results, {clicks} AS clicks
+FROM parsed
+"""
+
+RESULT_URLS = """
+CASE WHEN list_count(list_transform({list}, lambda result: result.{rank})) = 0
+       OR list_transform({list}, lambda result: result.{rank}) = range(1, len({list}) + 1)
+     THEN CASE WHEN {clicks} IS NOT NULL
+                 OR list_bool_and(list_transform({list}, lambda result:
+                                                 coalesce(result.{clicked}::BIGINT, 0) IN (0, 1)))
+               THEN list_transform({list}, lambda result: result.{url}::VARCHAR) END END
+"""
+"""Null where ranks are not 1, 2, 3, or `clicked` is more than a flag: these need a closer look."""
+
+CLICKED_RESULTS = """
+coalesce({clicks}, list_filter(range(1, len({list}) + 1), lambda rank:
+                               coalesce({list}[rank].{clicked}::BIGINT, 0) > 0))
+"""
+
+CLICK_RANKS = """
+CASE WHEN list_max(list_transform({list}, lambda click: abs(click.{time}::DOUBLE))) >= {latest}
+     THEN [NULL]
+     WHEN list_count(list_transform({list}, lambda click: click.{time})) = len({list})
+     THEN list_transform(list_sort(list_zip(list_transform({list}, lambda click: click.{time}),
+                                            range(1, len({list}) + 1),
+                                            list_transform({list}, lambda click: click.{rank}))),
+                         lambda click: click[3])
+     ELSE list_transform({list}, lambda click: click.{rank}) END
+"""
+"""In the order of their times, where all have one; a null rank where a time needs a closer look."""
+
+
+def chunk_bytes(memory: int) -> int:
+    """Bytes of lines parsed together under a limit of memory."""
+    least, most = CHUNK_BYTES
+    return max(least, min(int(memory * CHUNK_SHARE), most))
+
+
+def parse_chunk(
+    chunk: Chunk, params: LogParameters, connection: duckdb.DuckDBPyConnection
+) -> RawRecords:
+    """The records of a chunk of lines.
+
+    Args:
+        chunk: The lines.
+        params: `[log]`.
+        connection: An engine; used through a cursor of its own.
+    """
+    layout = layout_of(_sample(chunk), params)
+    table, rows = (None, np.zeros(0, dtype=np.int64))
+    if layout is not None:
+        batch, rows = parse_lines(chunk, layout.columns)
+        table = None if batch is None else _columns(batch, chunk, rows, layout, params, connection)
+    original = partial(_one_by_one, chunk, params.fields)
+    others = [*original(np.delete(np.arange(len(chunk)), rows) + chunk.first)]
+    if chunk.fault is not None:
+        others.append((chunk.first + len(chunk), chunk.fault))
+    return RawRecords([] if table is None else [table], original, others)
+
+
+def _sample(chunk: Chunk) -> list[Record]:
+    """The objects among the first lines of a chunk."""
+    lines = bytes((chunk.data or b"")[: SAMPLE_LINES * 4096]).split(b"\n")[:SAMPLE_LINES]
+    return [record for line in lines if isinstance(record := _loaded(line), dict)]
+
+
+def _loaded(line: bytes) -> object:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _columns(
+    batch: pa.RecordBatch,
+    chunk: Chunk,
+    rows: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+    layout: LogLayout,
+    params: LogParameters,
+    connection: duckdb.DuckDBPyConnection,
+) -> pa.Table:
+    """The columns of `records.RawRecords`."""
+    numbers = pa.array((chunk.first + rows).astype(np.uint64))
+    parsed = pa.Table.from_batches([batch]).append_column("record", numbers)
+    own = {name: getattr(params.fields, name) for name in ("time", "user", "query")}
+    names = [*own.values(), params.fields.results, params.fields.clicks]
+    if list(own) == [*own.values()] and _is_plain(layout, names):
+        texts = [parsed[name].cast(pa.string()) for name in ("user", "query")]
+        results, clicks = parsed[names[3]].cast(pa.list_(pa.string())), parsed[names[4]]
+        columns = [parsed["record"], parsed["time"], *texts, results, clicks]
+        return pa.table(columns, names=["record", "time", "user", "query", "results", "clicks"])
+    with connection.cursor() as cursor:
+        cursor.register("parsed", parsed)
+        return cursor.sql(_statement(layout, params)).to_arrow_table()
+
+
+def _is_plain(layout: LogLayout, names: Sequence[str]) -> bool:
+    """Whether no field is nested and no list has objects."""
+    has_objects = layout.has_result_objects or layout.has_click_objects
+    return not has_objects and all("." not in name for name in names)
+
+
+def _statement(layout: LogLayout, params: LogParameters) -> str:
+    """The statement that reads the columns of a layout."""
+    fields, latest = params.fields, LATEST * (1000 if params.time_unit == "ms" else 1)
+    results, clicks = _path(fields.results), _path(fields.clicks)
+    found = {"results": f"{results}::VARCHAR[]", "clicks": clicks}
+    if layout.has_click_objects:
+        names = {own: _quoted(name) for own, name in fields.of_clicks.items()}
+        found["clicks"] = CLICK_RANKS.format(list=clicks, latest=latest, **names)
+    if layout.has_result_objects:
+        names = {own: _quoted(name) for own, name in fields.of_results.items()}
+        found["results"] = RESULT_URLS.format(list=results, clicks=clicks, **names)
+        found["clicks"] = CLICKED_RESULTS.format(list=results, clicks=found["clicks"], **names)
+    scalars = {own: _path(getattr(fields, own)) for own in ("time", "user", "query")}
+    return COLUMNS.format(**scalars, **found)
+
+
+def _path(name: str) -> str:
+    """The SQL expression of a field of the parsed lines; dots lead into structs."""
+    return ".".join(["parsed", *map(_quoted, name.split("."))])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _one_by_one(chunk: Chunk, fields: LogFields, numbers: Iterable[int]) -> Iterator[Numbered]:
+    """The records of some lines, given their numbers."""
+    for number in map(int, numbers):
+        line = chunk.line(number - chunk.first)
+        try:
+            if line is None:
+                raise RejectError("line_too_long")
+            yield number, rename(parse_object(line), fields)
+        except RejectError as reject:
+            yield number, str(reject)

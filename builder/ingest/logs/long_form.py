@@ -1,0 +1,177 @@
+"""Logs with one row a result: rows in any order, grouped into impressions.
+
+In: rows of one file as texts. Out: raw records, in the order of their first rows. An impression is
+the rows of one time, user and query; where a rank occurs twice among them, there are two
+impressions. Without a rank column, rows are in rank order. DuckDB groups and sorts, spilling to
+scratch space.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from builder.engine import set_variables
+from builder.ingest.fields import DEFAULT
+from builder.ingest.lists import lists_of
+from builder.ingest.logs.delimited import NO_USER
+from builder.ingest.logs.records import Numbered, RawRecords
+from builder.ingest.logs.spellings import CLICKED, NOT_CLICKED
+from builder.parameters import LogFields
+
+ROWS = pa.schema(
+    {"record": pa.uint64(), **dict.fromkeys(("time", "user", "query"), pa.string())}
+    | dict.fromkeys(("url", "rank", "clicked"), pa.string())
+)
+"""Rows of results: number of the row, and its fields as texts."""
+
+MAX_RESULTS = 2**16
+"""Results of one impression; further ones begin another, so that memory is bounded."""
+
+CREATE = "CREATE TABLE rows AS SELECT * FROM batch LIMIT 0"
+INSERT = "INSERT INTO rows FROM batch"
+
+TYPED = """
+CREATE VIEW typed AS
+SELECT record, time, nullif("user", '') AS "user", query, url,
+       coalesce(lower(trim(rank)) NOT IN ('', 'nan'), false) AS is_ranked,
+       nullif(TRY_CAST(rank AS DOUBLE), 'nan'::DOUBLE) AS rank,
+       CASE WHEN getvariable('row_is_click') THEN (coalesce(url, '') <> '')::DOUBLE
+            WHEN clicked IS NULL OR lower(trim(clicked)) IN getvariable('not_clicked') THEN 0
+            WHEN lower(trim(clicked)) IN getvariable('clicked') THEN 1
+            WHEN TRY_CAST(clicked AS DOUBLE) BETWEEN 0 AND 1e300
+              THEN TRY_CAST(clicked AS DOUBLE) END AS click_order
+FROM rows
+"""
+
+REJECTED = """
+SELECT record, 'bad_rank' AS reason FROM typed WHERE is_ranked AND rank IS NULL ORDER BY record
+"""
+
+GROUPED = """
+WITH good AS (
+    SELECT * FROM typed WHERE NOT (is_ranked AND rank IS NULL)
+),
+ranked AS (
+    SELECT * REPLACE (
+        coalesce(rank, row_number() OVER (PARTITION BY time, "user", query ORDER BY record))
+        AS rank)
+    FROM good
+),
+occurring AS (
+    SELECT *, row_number() OVER (PARTITION BY time, "user", query, rank ORDER BY record)
+              AS occurrence
+    FROM ranked
+)
+SELECT min(record) OVER (PARTITION BY time, "user", query, occurrence) AS first,
+       time, "user", query, url, click_order
+FROM occurring ORDER BY first, rank, record
+"""
+
+
+def is_long(names: Iterable[str], fields: LogFields = DEFAULT) -> bool:
+    """Whether columns of these names are those of one row a result."""
+    return fields.results not in names and fields.url in names
+
+
+def as_rows(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFields) -> pa.Table:
+    """Rows under the names of the file as a table with the columns of `ROWS`."""
+    names = {own: getattr(fields, own) for own in ROWS.names[1:]}
+    columns: dict[str, list[Any]] = {
+        own: [_text(row.get(name)) for _, row in records] for own, name in names.items()
+    }
+    columns["user"] = [None if user in NO_USER else user for user in columns["user"]]
+    return pa.table({"record": [number for number, _ in records], **columns}, schema=ROWS)
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value)
+
+
+def group_rows(
+    batches: Iterable[pa.Table], connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
+) -> Iterator[RawRecords]:
+    """The impressions of rows of results, and the rows that belong to none.
+
+    Args:
+        batches: The rows of one file, with the columns of `ROWS`.
+        connection: An engine for the tables of this file alone.
+        row_is_click: Every row with a URL is a clicked result, as in logs of clicks; a row without
+            one is an impression whose results are unknown.
+    """
+    set_variables(
+        connection,
+        row_is_click=row_is_click,
+        clicked=sorted(CLICKED),
+        not_clicked=sorted(NOT_CLICKED),
+    )
+    connection.register("batch", ROWS.empty_table())
+    connection.execute(CREATE)
+    for batch in batches:
+        connection.register("batch", batch)
+        connection.execute(INSERT)
+    connection.unregister("batch")
+    connection.execute(TYPED)
+    for rejected in connection.sql(REJECTED).to_arrow_reader(2**16):
+        rows: list[Numbered] = list(zip(*rejected.to_pydict().values(), strict=True))
+        if rows:
+            yield RawRecords(others=rows)
+    reader = connection.sql(GROUPED).to_arrow_reader(2**17)
+    rest = reader.schema.empty_table()
+    for batch in reader:
+        rest = pa.concat_tables([rest, pa.Table.from_batches([batch])])
+        whole = _whole_impressions(rest["first"].to_numpy())
+        yield from _impressions(rest.slice(0, whole), row_is_click=row_is_click)
+        rest = rest.slice(whole)
+    yield from _impressions(rest, row_is_click=row_is_click)
+
+
+def _whole_impressions(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> int:
+    """How many sorted rows belong to impressions that are complete, or too large to wait for."""
+    start = int(np.searchsorted(first, first[-1]))
+    return start if len(first) - start < MAX_RESULTS else len(first)
+
+
+def _impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
+    """The impressions of sorted rows, all of which are complete.
+
+    A spelling of `clicked` that is not known becomes a null rank, for which the impression is
+    rejected: whether it was clicked cannot be guessed.
+    """
+    if not len(rows):
+        return
+    first = rows["first"].to_numpy()
+    starts = np.flatnonzero(np.diff(first, prepend=first[0] + np.uint64(1)))
+    group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(first))))
+    heads = rows.take(pa.array(starts))
+    if row_is_click:
+        shown = rows["click_order"].to_numpy() > 0
+        rows, group = rows.filter(pa.array(shown)), group[shown]
+    sizes = np.bincount(group, minlength=len(starts))
+    position = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    order = rows["click_order"].fill_null(np.nan).to_numpy()
+    clicked = np.flatnonzero((order > 0) | np.isnan(order))
+    sequence = clicked[np.lexsort((position[clicked], order[clicked], group[clicked]))]
+    counts = np.bincount(group[clicked], minlength=len(starts))
+    table = pa.table(
+        {
+            "record": heads["first"],
+            "time": heads["time"],
+            "user": heads["user"],
+            "query": heads["query"],
+            "results": lists_of(sizes, rows["url"].combine_chunks()),
+            "clicks": lists_of(
+                counts, pa.array(position[sequence], mask=np.isnan(order[sequence]))
+            ),
+        }
+    )
+    yield RawRecords([table], lambda numbers: _original(table, numbers), are_ranks=True)
+
+
+def _original(table: pa.Table, numbers: Sequence[int]) -> Iterator[Numbered]:
+    """Impressions of a table as records, given their numbers in ascending order."""
+    places = np.searchsorted(table["record"].to_numpy(), np.asarray(numbers, dtype=np.uint64))
+    for row in table.take(pa.array(places)).to_pylist():
+        yield row.pop("record"), {name: v for name, v in row.items() if v is not None}

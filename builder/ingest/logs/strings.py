@@ -1,0 +1,143 @@
+"""The distinct queries and URLs of a log: the tables `log_queries` and `log_urls`.
+
+In: the distinct strings of every batch. Out: each string once, in key order. Batches are appended
+to Parquet files in scratch space; DuckDB removes the duplicates at the end. Strings written a short
+while ago are not written again.
+"""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builder import parquet
+from builder.errors import DataError
+from builder.resources import Limits
+from builder.tables import write_query
+from schemas import LogQueries, LogUrls
+
+ENGINE_SHARE = 0.6
+"""Part of the memory for the engine that removes duplicates."""
+
+BYTES_PER_KEY = 64
+CACHE_SHARE = 0.05
+"""Part of the memory for the keys of the strings written last."""
+
+DISTINCT = """
+CREATE TEMP TABLE distinct_queries AS SELECT DISTINCT surface, query, text, folded FROM queries;
+CREATE TEMP TABLE distinct_urls AS
+SELECT key, min(url_key) AS url_key, max(url_key) AS other_key, min(url) AS url
+FROM urls GROUP BY key;
+"""
+CLASHES = """
+SELECT min(text), max(text) FROM distinct_queries GROUP BY surface HAVING count(*) > 1
+UNION ALL
+SELECT min(folded), max(folded) FROM distinct_queries
+GROUP BY query HAVING min(folded) <> max(folded)
+UNION ALL
+SELECT url_key, other_key FROM distinct_urls WHERE url_key <> other_key
+LIMIT 1
+"""
+QUERIES = "SELECT * FROM distinct_queries ORDER BY surface"
+URLS = "SELECT key AS doc, url_key, url FROM distinct_urls ORDER BY key"
+
+QUERY_COLUMNS = pa.schema(
+    {"surface": pa.uint64(), "query": pa.uint64(), "text": pa.string(), "folded": pa.string()}
+)
+URL_COLUMNS = pa.schema({"key": pa.uint64(), "url_key": pa.string(), "url": pa.string()})
+
+Keys = npt.NDArray[np.uint64]
+
+
+class RecentKeys:
+    """Keys that were seen lately, in two sorted generations of bounded size.
+
+    Args:
+        size: Most keys of a generation.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._young = self._old = np.zeros(0, dtype=np.uint64)
+
+    def unseen(self, keys: Keys) -> npt.NDArray[np.bool_]:
+        """Which of some distinct keys were not seen lately; all of them are seen from now on."""
+        new = ~(_contains(self._young, keys) | _contains(self._old, keys))
+        self._young = np.concatenate([self._young, keys[new]])
+        self._young.sort(kind="stable")
+        if len(self._young) > self._size:
+            self._young, self._old = self._young[:0], self._young
+        return new
+
+
+def _contains(known: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
+    """Which keys are among sorted ones."""
+    if not len(known):
+        return np.zeros(len(keys), dtype=np.bool_)
+    index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.asarray(known[index] == keys)
+
+
+class StringTables:
+    """Collects the strings of a log.
+
+    Args:
+        limits: Memory and scratch space.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        size = int(limits.memory * CACHE_SHARE / BYTES_PER_KEY)
+        self._surfaces, self._docs = RecentKeys(size), RecentKeys(size)
+        self._opened = ExitStack()
+        self._paths = [limits.scratch / "queries.parquet", limits.scratch / "urls.parquet"]
+        self._queries, self._urls = (
+            self._opened.enter_context(
+                pq.ParquetWriter(path, columns, compression="lz4", use_dictionary=False)
+            )
+            for path, columns in zip(self._paths, (QUERY_COLUMNS, URL_COLUMNS), strict=True)
+        )
+
+    def add(self, queries: pl.DataFrame, urls: pl.DataFrame) -> None:
+        """Append the distinct strings of a batch.
+
+        Args:
+            queries: `surface`, `query`, `text`, `folded`.
+            urls: `key`, `url_key`, `url`; URLs that are not in canonical form are always appended,
+                since the smallest one of a document is kept.
+        """
+        queries = queries.filter(self._surfaces.unseen(queries["surface"].to_numpy()))
+        is_raw = urls["url"] != urls["url_key"]
+        canonical = urls.filter(~is_raw)
+        canonical = canonical.filter(self._docs.unseen(canonical["key"].to_numpy()))
+        self._queries.write_table(queries.to_arrow().cast(QUERY_COLUMNS))
+        for rows in (canonical, urls.filter(is_raw)):
+            if rows.height:
+                self._urls.write_table(rows.to_arrow().cast(URL_COLUMNS))
+
+    def write(self, out: Path) -> None:
+        """Write `log_queries` and `log_urls`.
+
+        Raises:
+            DataError: two different strings have one key.
+        """
+        self._opened.close()
+        with self._limits.connect(ENGINE_SHARE) as connection:
+            for path in self._paths:
+                parquet.rows(connection, path).create_view(path.stem)
+            connection.execute(DISTINCT)
+            if found := connection.execute(CLASHES).fetchall():
+                raise DataError(f"two different strings of a log have one key: {found[0]}")
+            write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)
+            write_query(connection, URLS, out / "log_urls.parquet", LogUrls, "lz4")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()

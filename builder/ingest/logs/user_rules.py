@@ -1,0 +1,78 @@
+"""Rules that need the whole log: repeated impressions, and users that are programs.
+
+In: `log.parquet` (see `staging.RULED`). Out: the impressions to drop, each with the first rule that
+it falls under:
+
+    bot_rate             its user has at least `bot_rate` impressions within one hour of the clock
+    bot_no_variation     its user has at least `bot_alike`, all with the same two or more clicks
+    repeated_impression  same user, query and second as an earlier impression
+
+Impressions without a user fall under none of them; the first and the last need times.
+"""
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from builder import parquet
+from builder.engine import set_variables
+from builder.parameters import LogParameters
+
+DROPPED = """
+WITH log AS (SELECT * FROM logged WHERE "user" IS NOT NULL),
+busy_users AS (
+    SELECT DISTINCT "user" FROM (
+        SELECT "user" FROM log
+        GROUP BY "user", floor(seconds / 3600) HAVING count(*) >= getvariable('bot_rate')
+    )
+),
+uniform_users AS (
+    SELECT "user" FROM log GROUP BY "user"
+    HAVING count(*) >= getvariable('bot_alike') AND min(len(clicks)) >= 2
+       AND min(clicks) = max(clicks)
+),
+repeats AS (
+    SELECT "user", query, seconds, min(impression) AS first FROM log
+    GROUP BY "user", query, seconds HAVING count(*) > 1
+),
+broken AS (
+    SELECT impression, 1 AS priority, 'bot_rate' AS reason
+    FROM log SEMI JOIN busy_users USING ("user") WHERE getvariable('drop_busy')
+    UNION ALL
+    SELECT impression, 2, 'bot_no_variation'
+    FROM log SEMI JOIN uniform_users USING ("user") WHERE getvariable('drop_bots')
+    UNION ALL
+    SELECT impression, 3, 'repeated_impression'
+    FROM log JOIN repeats USING ("user", query, seconds)
+    WHERE impression > first AND getvariable('drop_repeats')
+),
+first_rule AS (
+    SELECT impression, arg_min(reason, priority) AS reason FROM broken GROUP BY impression
+)
+SELECT impression, file, record, reason
+FROM first_rule JOIN logged USING (impression) ORDER BY impression
+"""
+
+
+def dropped_impressions(
+    connection: duckdb.DuckDBPyConnection, log: Path, params: LogParameters
+) -> pa.RecordBatchReader:
+    """The impressions that a rule drops, in order: `impression`, `file`, `record`, `reason`.
+
+    Args:
+        connection: An engine.
+        log: `log.parquet` of the staging.
+        params: `[log]`.
+    """
+    is_dated = params.undated == "reject"
+    parquet.rows(connection, log).create_view("logged")
+    set_variables(
+        connection,
+        bot_rate=params.bot_rate,
+        bot_alike=params.bot_alike,
+        drop_bots=params.bots == "drop",
+        drop_busy=params.bots == "drop" and is_dated,
+        drop_repeats=params.repeats == "drop" and is_dated,
+    )
+    return connection.sql(DROPPED).to_arrow_reader(2**16)

@@ -1,0 +1,115 @@
+"""Lists in cells of tables, as several programs write them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.ingest.logs.cell_lists import split_list
+from builder.ingest.rejects import RejectError
+from builder.parameters import LogParameters
+from builder.sources import Source
+from tests.ingest.logs.log_files import read_impressions
+
+
+@pytest.mark.parametrize(
+    ("cell", "items"),
+    [
+        ("a b", ["a", "b"]),
+        ("", []),
+        ("  ", []),
+        ('["a b", "c"]', ["a b", "c"]),
+        ("[1, 2]", [1, 2]),
+        ("[]", []),
+        ("[ ]", []),
+        ("['a', 'b']", ["a", "b"]),
+        ("['a' 'b']", ["a", "b"]),
+        ("['a'\n 'b']", ["a", "b"]),
+        ("""['it\\'s', "l'eau"]""", ["it's", "l'eau"]),
+        ("[1 2  13]", [1, 2, 13]),
+        ("[1, 'a']", [1, "a"]),
+        ("[('12', 'works'), (7, 'author',)]", [["12", "works"], [7, "author"]]),
+        ("[True, False, None]", [True, False, None]),
+        ("[( 'a' )]", [["a"]]),
+        ("{}", []),
+        ("{a,b}", ["a", "b"]),
+        ('{a,"b,c","d\\"e"}', ["a", "b,c", 'd"e']),
+        ("{1,2}", [1, 2]),
+        ("{NULL,a}", [None, "a"]),
+        ("NULL", []),
+        ("\\N", []),
+        ("nan", []),
+    ],
+)
+def test_lists(cell: str, items: list[object]) -> None:
+    assert split_list(cell, " ") == items
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "[",
+        "['a'",
+        "['a', b]",
+        "[1, 2] 3",
+        "['a\\n']",
+        "[a]",
+        "{a",
+        '{"a": 1}',
+        "[1,,2]",
+        "{a}b}",
+        "[()]",
+        "[(1, 2]",
+        "[((1,),)]",
+        "[Truer]",
+    ],
+)
+def test_what_is_no_list(cell: str) -> None:
+    with pytest.raises(RejectError, match="bad_list"):
+        split_list(cell, " ")
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"])) | st.integers(0)))
+def test_what_python_prints_comes_back(items: list[object]) -> None:
+    printed = repr(items)
+    if "\\" in printed or any(isinstance(item, int) and item >= 10**18 for item in items):
+        return  # escapes and numbers that no list of pages has
+    assert split_list(printed, " ") == items
+
+
+@given(st.text())
+def test_any_text_is_a_list_or_a_reject(text: str) -> None:
+    for cell in (text, f"[{text}]", f"{{{text}}}"):
+        try:
+            found = split_list(cell, " ")
+        except RejectError:
+            continue
+        assert isinstance(found, list)
+
+
+def test_a_table_written_by_pandas(tmp_path: Path) -> None:
+    urls = [f"https://a.example/{n}" for n in (1, 2)]
+    rows = [
+        ",query,results,clicks",
+        f'0,eau,"{urls}",[1]',
+        f"""1,pain,"['{urls[0]}' '{urls[1]}']","[1 2]\"""",
+        '2,sel,"{' + ",".join(urls) + '}",{2}',
+        f'3,sel,"{json.dumps(urls).replace(chr(34), chr(34) * 2)}","[""{urls[1]}""]"',
+    ]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(rows) + "\n")
+    found = list(read_impressions(Source(path, "log.csv"), None, LogParameters()))
+    batches = [batch for records in found for batch in [records.impressions]]
+    pages = [row for batch in batches for row in batch.to_pylist()]
+    assert [page["results"] for page in pages] == [urls] * 4
+    assert [page["clicks"] for page in pages] == [[1], [1, 2], [2], [2]]
+
+
+def test_a_tuple_without_an_end_takes_no_longer_than_one_with_it() -> None:
+    """A million spaces: a pattern that tries them twice over would take hours."""
+    for cell in ("[('a'" + " " * 10**6, "[('a'," + "'b', " * 10**5, "[(" + "1," * 10**5 + ";"):
+        with pytest.raises(RejectError, match="bad_list"):
+            split_list(cell, " ")
+    assert split_list("[('a'" + " " * 10**6 + ")]", " ") == [["a"]]

@@ -1,0 +1,204 @@
+"""Query logs: each rule by its name, and nothing lost."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builder.errors import DataError
+from builder.ingest import ingest_log
+from builder.ingest.logs import strings
+from builder.ingest.logs.keys import Keyer
+from builder.keys import key64
+from builder.ledger import Ledger
+from builder.parameters import LogParameters
+from builder.progress import Silent
+from builder.resources import Limits
+from builder.sources import Interval, Source
+
+INTERVAL = Interval(1000, 2000)
+GOOD = {
+    "time": 1500,
+    "user": "ada",
+    "query": "Pâte à  crêpes",
+    "results": ["https://a.example/1", "https://a.example/2"],
+    "clicks": [2, 1],
+}
+
+
+def ingest(folder: Path, *lines: object, packed: bool = False) -> tuple[Ledger, Path]:
+    """Ingest lines (objects become JSON); returns the ledger and the output folder."""
+    raw = b"".join(
+        (line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines
+    )
+    path = folder / "log.jsonl"
+    path.write_bytes(gzip.compress(raw) if packed else raw)
+    out, scratch = folder / "out", folder / "scratch"
+    out.mkdir()
+    scratch.mkdir()
+    ledger = ingest_log(
+        out,
+        files=[Source(path, "logs/log.jsonl")],
+        interval=INTERVAL,
+        params=LogParameters(
+            max_query_chars=40,
+            max_results=5,
+            max_line_bytes=2000,
+            repeats="keep",
+            encoding="utf-8",
+            empty="allow",
+            clickless="allow",
+        ),
+        limits=Limits(scratch, threads=1),
+        progress=Silent(),
+    )
+    ledger.check("log")
+    return ledger, out
+
+
+def test_an_impression_in_keys(tmp_path: Path) -> None:
+    _, out = ingest(tmp_path, GOOD, packed=True)
+    (row,) = pl.read_parquet(out / "impressions").iter_rows(named=True)
+    assert row == {
+        "impression": 0,
+        "user": row["user"],
+        "query": key64("pate a crepes"),
+        "surface": key64("Pâte à crêpes"),
+        "results": [key64("https://a.example/1"), key64("https://a.example/2")],
+        "clicks": [2, 1],
+    }
+    assert row["user"] not in (None, key64("ada"))
+    queries = pl.read_parquet(out / "log_queries.parquet")
+    assert queries.rows() == [
+        (key64("Pâte à crêpes"), key64("pate a crepes"), "Pâte à crêpes", "pate a crepes")
+    ]
+    urls = pl.read_parquet(out / "log_urls.parquet")
+    assert set(urls["url"]) == {"https://a.example/1", "https://a.example/2"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"time": None}, "bad_time"),
+        ({"time": "yesterday"}, "bad_time"),
+        ({"time": True}, "bad_time"),
+        ({"time": 1e300}, "bad_time"),
+        ({"time": 2000}, "outside_interval"),
+        ({"time": -5}, "outside_interval"),
+        ({"user": ["ada"]}, "bad_user"),
+        ({"query": 7.5}, "bad_query"),
+        ({"query": True}, "bad_query"),
+        ({"query": " \t"}, "empty_query"),
+        ({"query": "x" * 41}, "query_too_long"),
+        ({"query": "?!"}, "query_without_letters"),
+        ({"results": "https://a.example/1"}, "bad_results"),
+        ({"results": [1.5]}, "bad_results"),
+        ({"results": [1], "clicks": []}, "bad_url"),
+        ({"results": []}, "no_results"),
+        ({"results": ["https://a.example/"] * 6, "clicks": []}, "too_many_results"),
+        ({"results": ["javascript:alert(1)"], "clicks": []}, "bad_url"),
+        ({"clicks": 2}, "bad_clicks"),
+        ({"clicks": ["2"]}, "bad_clicks"),
+        ({"clicks": [True]}, "bad_clicks"),
+        ({"clicks": [3]}, "click_not_shown"),
+        ({"clicks": [0]}, "click_not_shown"),
+        ({"clicks": [{"url": "https://a.example/9"}]}, "click_not_shown"),
+        ({"padding": "x" * 3000}, "line_too_long"),
+    ],
+)
+def test_rules_by_name(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
+    ledger, out = ingest(tmp_path, GOOD, {**GOOD, **changed}, GOOD)
+    assert dict(ledger.rejected) == {reason: 1}
+    assert (ledger.rows_in, ledger.rows_out) == (3, 2)
+    rejects = pl.read_parquet(out / "rejects.parquet")
+    assert rejects.select("reason", "file", "line").row(0) == (reason, "logs/log.jsonl", 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"{", "not_json"),
+        (b'{"time": NaN}', "not_json"),
+        (b'{"query": "\xff"}', "not_utf8"),
+        (b"[" * 10_0 + b"]" * 10_0, "not_an_object"),
+        (b"null", "not_an_object"),
+        (b"", "blank_line"),
+        (b" \t\r", "blank_line"),
+    ],
+)
+def test_lines_that_are_no_record(tmp_path: Path, line: bytes, reason: str) -> None:
+    ledger, _ = ingest(tmp_path, line, GOOD)
+    assert dict(ledger.rejected) == {reason: 1}
+
+
+def test_what_is_accepted(tmp_path: Path) -> None:
+    by_url = [{"url": "https://a.example/2", "time": 1}, {"rank": 1}]
+    ledger, out = ingest(
+        tmp_path,
+        {**GOOD, "time": "1970-01-01T00:25:00Z"},
+        {**GOOD, "time": "1970-01-01T01:25:00+01:00", "user": None},
+        {**GOOD, "time": 1500.9, "user": 7},
+        {**GOOD, "clicks": by_url},
+        {k: v for k, v in GOOD.items() if k not in ("user", "clicks")},
+    )
+    assert ledger.rejected == {}
+    table = pl.read_parquet(out / "impressions")
+    assert table["clicks"].to_list() == [[2, 1]] * 4 + [[]]
+    assert table["user"].is_null().to_list() == [False, True, False, False, True]
+
+
+def test_forms_of_one_query_and_addresses_of_one_page(tmp_path: Path) -> None:
+    other = {
+        **GOOD,
+        "query": "PATE A CREPES",
+        "results": ["https://A.example:443/1?utm_source=x#top", "https://a.example/2"],
+    }
+    _, out = ingest(tmp_path, GOOD, other)
+    table = pl.read_parquet(out / "impressions")
+    assert table["query"].n_unique() == 1
+    assert table["surface"].n_unique() == 2
+    assert table["results"].n_unique() == 1
+    urls = pl.read_parquet(out / "log_urls.parquet")
+    assert urls.height == 2
+    assert "https://A.example:443/1?utm_source=x#top" in urls["url"].to_list()
+
+
+def test_forgetting_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [{**GOOD, "query": f"q{i % 7}", "user": f"u{i % 5}"} for i in range(40)]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    _, first = ingest(tmp_path / "a", *lines)
+    monkeypatch.setattr(strings, "BYTES_PER_KEY", 2**50)
+    _, second = ingest(tmp_path / "b", *lines)
+    for name in ("impressions/part-00000", "log_queries", "log_urls"):
+        assert (first / f"{name}.parquet").read_bytes() == (second / f"{name}.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [{**GOOD, "results": ["HTTP://A.example/1", "https://b.example/%7Ex"], "clicks": []}],
+        [GOOD, {**GOOD, "query": "ail"}],
+    ],
+)
+def test_two_texts_with_one_key_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, object]]
+) -> None:
+    monkeypatch.setattr(
+        Keyer, "_hashed", lambda _, __, texts, ___: np.full(len(texts), 5, np.uint64)
+    )
+    with pytest.raises(DataError, match="two different strings of a log have one key"):
+        ingest(tmp_path, *lines)
+
+
+def test_no_user_query_or_time_in_impressions(tmp_path: Path) -> None:
+    _, out = ingest(tmp_path, {**GOOD, "user": "ada-lovelace-1815"})
+    for path in out.glob("*.parquet"):
+        assert b"ada-lovelace" not in path.read_bytes()
+    table = pl.read_parquet(out / "impressions")
+    assert "time" not in table.columns
+    assert not any(dtype == pl.String for dtype in table.dtypes)

@@ -1,0 +1,105 @@
+"""Parquet columns that lie within structs, and those of which the first with a value counts."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from builder.errors import FormatError
+from builder.ingest.nested import column_of, named
+from builder.ingest.pages import read_pages
+from builder.parameters import CrawlParameters, LogParameters
+from builder.resources import Limits
+from tests.ingest.logs.log_files import read_impressions
+from tests.ingest.logs.test_parquet_types import EVER, MIDNIGHT, URLS, pages, written
+
+NESTED = CrawlParameters.model_validate(
+    {"fields": {"url": "where.url", "time": "at", "title": "doc.head", "text": "doc.body"}}
+)
+LONG = LogParameters.model_validate(
+    {
+        "fields": {
+            "time": "request.time",
+            "user": "request.user",
+            "query": "request.text",
+            "url": "result.url",
+            "clicked": "result.clicked",
+        }
+    }
+)
+
+
+def crawl(tmp_path: Path, **columns: Any) -> tuple[list[tuple[Any, ...]], list[tuple[int, str]]]:
+    source = written(tmp_path, columns)
+    (block,) = read_pages(source, EVER, NESTED, Limits(tmp_path, threads=1))
+    return block.pages.select("url", "fetched_at", "title", "text").rows(), block.rejects
+
+
+def test_pages_within_structs(tmp_path: Path) -> None:
+    doc = pa.array(
+        [{"head": "Eau", "body": "Un texte"}, None],
+        pa.struct({"head": pa.string(), "body": pa.binary()}),
+    )
+    rows, rejects = crawl(
+        tmp_path, where=[{"url": url} for url in URLS], at=[MIDNIGHT] * 2, doc=doc
+    )
+    assert rows == [(URLS[0], MIDNIGHT, "Eau", "Un texte")]
+    assert rejects == [(2, "bad_text")]
+
+
+def test_a_title_may_be_missing_and_a_text_may_not(tmp_path: Path) -> None:
+    where, at = [{"url": url} for url in URLS], [MIDNIGHT] * 2
+    rows, _ = crawl(tmp_path, where=where, at=at, doc=[{"body": "Un texte"}] * 2)
+    assert [row[2] for row in rows] == ["", ""]
+    with pytest.raises(FormatError, match=r"expected the columns where.url, at, doc.body"):
+        crawl(tmp_path, where=where, at=at, doc=[{"head": "Eau"}] * 2)
+
+
+def test_the_first_time_and_text_with_a_value_count(tmp_path: Path) -> None:
+    columns = {
+        "url": URLS,
+        "last_updated_at": pa.array([None, MIDNIGHT + 1]),
+        "created_at": [MIDNIGHT, MIDNIGHT],
+        "text": pa.array([None, "Un texte"]),
+        "content": ["Un autre", "Un autre"],
+    }
+    found = pages(written(tmp_path, columns))
+    assert found == ([(URLS[0], MIDNIGHT, "Un autre"), (URLS[1], MIDNIGHT + 1, "Un texte")], [])
+
+
+def test_rows_of_results_within_structs(tmp_path: Path) -> None:
+    """Two users ask the same at once: without their names they would be one page."""
+    rows = [(user, url) for user in ("u", "v") for url in URLS]
+    source = written(
+        tmp_path,
+        {
+            "request": [{"time": MIDNIGHT, "user": user, "text": "eau"} for user, _ in rows],
+            "result": [
+                {"url": url, "clicked": (user, url) == ("v", URLS[1])} for user, url in rows
+            ],
+            "more": ["x"] * 4,
+        },
+    )
+    batches = list(read_impressions(source, EVER, LONG, 1))
+    found = [row for records in batches for row in records.impressions.to_pylist()]
+    assert [(row["user"], row["results"], row["clicks"]) for row in found] == [
+        ("u", URLS, []),
+        ("v", URLS, [2]),
+    ]
+    assert not any(records.rejects for records in batches)
+
+
+def test_a_name_that_leads_nowhere_is_missing(tmp_path: Path) -> None:
+    columns = {"request": [{"time": MIDNIGHT}], "result": [{"url": URLS[0]}]}
+    with pytest.raises(FormatError, match=r"request.text is missing, found request, result"):
+        list(read_impressions(written(tmp_path, columns), EVER, LONG, 1))
+
+
+def test_a_column_of_the_very_name_comes_first() -> None:
+    batch = pa.record_batch({"a": [{"b": {"c": 1}}], "a.b": [2]})
+    assert named(batch.schema, ["a.b", "a.b.c", "a.c", "a", "b", "a"]) == ["a.b", "a.b.c", "a"]
+    assert column_of(batch, "a.b").to_pylist() == [2]
+    assert column_of(batch, "a.b.c").to_pylist() == [1]
+    with pytest.raises(KeyError):
+        column_of(batch, "a.c")

@@ -1,0 +1,110 @@
+"""Columns of Parquet files in the types that writers of all kinds give them."""
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from builder.ingest.pages import read_pages
+from builder.parameters import CrawlParameters, LogParameters
+from builder.resources import Limits
+from builder.sources import Interval, Source
+from tests.ingest.logs.log_files import read_impressions
+
+EVER = Interval(0, 2**40)
+URLS = ["https://a.example/1", "https://a.example/2"]
+TEXTS = ["Un texte d’été", "Un autre"]
+MIDNIGHT = 1_654_041_600
+MOMENTS = [dt.datetime(2022, 6, 1), dt.datetime(2022, 6, 1)]  # noqa: DTZ001 - as files have them
+
+TIMES: dict[str, pa.Array] = {
+    "seconds": pa.array([MIDNIGHT] * 2, pa.int32()),
+    "unsigned": pa.array([MIDNIGHT] * 2, pa.uint64()),
+    "float": pa.array([MIDNIGHT + 0.5] * 2),
+    "decimal": pa.array([Decimal(MIDNIGHT)] * 2, pa.decimal128(20, 0)),
+    "day": pa.array([moment.date() for moment in MOMENTS]),
+    "nanoseconds": pa.array(MOMENTS, pa.timestamp("ns")),
+    "zoned": pa.array(MOMENTS, pa.timestamp("us", "UTC")),
+    "iso": pa.array(["2022-06-01T00:00:00Z"] * 2),
+    "dictionary": pa.array(["2022-06-01 00:00:00"] * 2).dictionary_encode(),
+    "digits": pa.array([str(MIDNIGHT)] * 2),
+}
+
+
+def written(tmp_path: Path, columns: dict[str, Any]) -> Source:
+    """A Parquet file of these columns."""
+    path = tmp_path / "f.parquet"
+    pq.write_table(pa.table(columns), path)
+    return Source(path, path.name)
+
+
+def pages(source: Source) -> tuple[list[tuple[Any, ...]], list[tuple[int, str]]]:
+    """URL, time and text of the pages of a file, and its rejects."""
+    limits = Limits(source.path.parent, threads=1)
+    (block,) = read_pages(source, EVER, CrawlParameters(), limits)
+    return block.pages.select("url", "fetched_at", "text").rows(), block.rejects
+
+
+def impressions(source: Source) -> tuple[list[dict[str, Any]], list[tuple[int, str]]]:
+    """The impressions of a log, and its rejects."""
+    found, rejects = [], []
+    for records in read_impressions(source, EVER, LogParameters(), 1):
+        for batch in [records.impressions]:
+            found += batch.to_pylist()
+        rejects += records.rejects
+    return found, rejects
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_times(tmp_path: Path, name: str) -> None:
+    crawl = {"url": URLS, "timestamp": TIMES[name], "text": TEXTS}
+    rows = [(url, MIDNIGHT, text) for url, text in zip(URLS, TEXTS, strict=True)]
+    assert pages(written(tmp_path, crawl)) == (rows, [])
+    log = {"time": TIMES[name], "query": ["eau", "loi"], "results": [URLS] * 2}
+    found, rejects = impressions(written(tmp_path, log))
+    assert ([row["time"] for row in found], rejects) == ([MIDNIGHT] * 2, [])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.binary()])
+def test_texts(tmp_path: Path, kind: pa.DataType) -> None:
+    times = TIMES["seconds"]
+    crawl = {"url": pa.array(URLS).cast(kind), "timestamp": times, "text": pa.array(TEXTS, kind)}
+    rows = [(url, MIDNIGHT, text) for url, text in zip(URLS, TEXTS, strict=True)]
+    assert pages(written(tmp_path, crawl)) == (rows, [])
+    log = {
+        "time": times,
+        "user": pa.array(["u", "v"]).cast(kind),
+        "query": pa.array(["été", "loi"]).cast(kind),
+        "results": pa.array([URLS] * 2).cast(pa.list_(kind)),
+    }
+    found, rejects = impressions(written(tmp_path, log))
+    kept = [(row["user"], row["query"], row["results"]) for row in found]
+    assert kept == [("u", "été", URLS), ("v", "loi", URLS)]
+    assert rejects == []
+
+
+def test_bytes_that_are_no_text_cost_their_row_alone(tmp_path: Path) -> None:
+    times = TIMES["seconds"]
+    crawl = {"url": URLS, "timestamp": times, "text": [TEXTS[0].encode(), b"\xff"]}
+    rows, rejects = pages(written(tmp_path, crawl))
+    assert (rows, rejects) == ([(URLS[0], MIDNIGHT, TEXTS[0])], [(2, "bad_text")])
+    results = [[url.encode() for url in URLS], [b"\xff"]]
+    log = {"time": times, "query": ["eau", "loi"], "results": results}
+    found, rejects = impressions(written(tmp_path, log))
+    assert ([row["results"] for row in found], rejects) == ([URLS], [(2, "bad_results")])
+
+
+def test_other_columns_may_have_any_type(tmp_path: Path) -> None:
+    log = {
+        "time": TIMES["seconds"],
+        "query": ["eau", "loi"],
+        "results": [URLS] * 2,
+        "other": pa.array([[[b"\xff"]], None], pa.list_(pa.list_(pa.binary()))),
+        "more": pa.array([b"\xff", None]),
+    }
+    found, rejects = impressions(written(tmp_path, log))
+    assert (len(found), rejects) == (2, [])

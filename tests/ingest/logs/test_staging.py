@@ -1,0 +1,64 @@
+"""The table of impressions in parts: they depend on the impressions alone."""
+
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.ingest.logs import staging as module
+from builder.ingest.logs.keys import KEYED
+from builder.ingest.logs.staging import Staging
+
+PART_ROWS = 5
+
+
+def keyed(start: int, stop: int) -> pa.Table:
+    """Impressions, each with its number for a query."""
+    count = stop - start
+    numbers = pa.array(range(start, stop), pa.uint64())
+    values = {
+        "user": pa.nulls(count, pa.uint64()),
+        "query": numbers,
+        "surface": numbers,
+        "results": pa.array([[number] for number in range(start, stop)], pa.list_(pa.uint64())),
+        "clicks": pa.array([[]] * count, pa.list_(pa.uint16())),
+        "seconds": pa.array([0] * count, pa.int64()),
+        "record": numbers,
+    }
+    return pa.table(values, schema=KEYED)
+
+
+def written(count: int, cuts: list[int], dropped: list[int], threads: int) -> list[bytes]:
+    """The parts of a table of impressions that came in pieces."""
+    with tempfile.TemporaryDirectory() as name, patch.object(module, "PART_ROWS", PART_ROWS):
+        folder = Path(name)
+        with Staging(folder) as staging:
+            for start, stop in pairwise([0, *sorted(min(cut, count) for cut in cuts), count]):
+                staging.add(keyed(start, stop), 0)
+        kept = staging.write(folder / "out", np.array(dropped, np.uint64), threads)
+        parts = sorted((folder / "out").iterdir())
+        assert [part.name for part in parts] == [f"part-{n:05d}.parquet" for n in range(len(parts))]
+        tables = [pl.read_parquet(part) for part in parts]
+        assert kept == sum(table.height for table in tables)
+        ranges = [table["impression"] // PART_ROWS for table in tables]
+        assert all((indices == part).all() for part, indices in enumerate(ranges))
+        numbers = pl.concat(tables)["impression"].to_list()
+        assert numbers == [number for number in range(count) if number not in dropped]
+        assert pl.concat(tables)["query"].to_list() == numbers
+        return [part.read_bytes() for part in parts]
+
+
+@given(st.data(), st.integers(0, 40))
+def test_parts_do_not_depend_on_batches_or_threads(data: st.DataObject, count: int) -> None:
+    places = st.lists(st.integers(0, count), max_size=4)
+    numbers = st.sets(st.integers(0, count - 1)) if count else st.just(set[int]())
+    dropped = sorted(data.draw(numbers))
+    one = written(count, data.draw(places), dropped, threads=1)
+    assert one == written(count, data.draw(places), dropped, threads=2)
+    assert len(one) == max(1, -(-count // PART_ROWS))

@@ -1,0 +1,87 @@
+"""Logs as tables: quoted headers, and tables without any."""
+
+from pathlib import Path
+
+import pytest
+
+from builder.errors import FormatError
+from builder.ingest.logs.formats import detect_format
+from builder.parameters import LogFields, LogParameters
+from builder.sources import Source
+from tests.ingest.logs.log_files import read_impressions
+
+URLS = ["https://a.example/1", "https://a.example/2"]
+COLUMNS = LogParameters(
+    columns=("who", "when", "region", "query", "seconds", "results", "clicks"), list_separator=";"
+)
+ROWS = [
+    ["399266", "2/15/2012 11:53:16 AM", "fr", "eau potable", "73", ";".join(URLS), URLS[1]],
+    ["382045", "2/15/2012 11:53:18 AM", "fr", "sel", "614", ";".join(URLS), ""],
+]
+PAGES = [("eau potable", URLS, [2]), ("sel", URLS, [])]
+
+
+def _read(path: Path, params: LogParameters) -> tuple[list[object], list[tuple[int, str]]]:
+    pages, rejects = [], []
+    for records in read_impressions(Source(path, path.name), None, params):
+        rejects += records.rejects
+        for batch in [records.impressions]:
+            rows = batch.select(["query", "results", "clicks"]).to_pylist()
+            pages += [tuple(row.values()) for row in rows]
+    return pages, rejects
+
+
+def _write(path: Path, rows: list[list[str]], delimiter: str, quote: str = "") -> Path:
+    lines = (delimiter.join(f"{quote}{cell}{quote}" for cell in row) for row in rows)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ",", "|"])
+def test_tables_without_a_header(tmp_path: Path, delimiter: str) -> None:
+    path = _write(tmp_path / "part-00000", ROWS, delimiter)
+    assert _read(path, COLUMNS) == (PAGES, [])
+    quoted = _write(tmp_path / "part-00001", ROWS, delimiter, "" if delimiter == "\t" else '"')
+    assert _read(quoted, COLUMNS) == (PAGES, [])
+    headed = _write(tmp_path / "part-00002", [list(COLUMNS.columns), *ROWS], delimiter)
+    assert _read(headed, COLUMNS) == (PAGES, [])
+
+
+def test_rows_that_do_not_fit_are_rejects(tmp_path: Path) -> None:
+    path = _write(tmp_path / "log", [ROWS[0][:-1], ROWS[1]], "\t")
+    assert _read(path, COLUMNS) == (PAGES[1:], [(1, "wrong_number_of_cells")])
+
+
+def test_columns_must_name_what_is_needed(tmp_path: Path) -> None:
+    path = _write(tmp_path / "log", ROWS, "\t")
+    lacking = COLUMNS.model_copy(update={"fields": LogFields(query="words")})
+    with pytest.raises(FormatError, match=r"expected log\.columns with words and results or url"):
+        _read(path, lacking)
+    with pytest.raises(FormatError, match=r"or in log\.columns if the file has no header"):
+        _read(path, LogParameters())
+
+
+@pytest.mark.parametrize(("delimiter", "kind"), [("\t", "tsv"), (",", "csv"), (";", "csv")])
+def test_headers_in_quotes(tmp_path: Path, delimiter: str, kind: str) -> None:
+    rows = [["user", "query", "results", "clicks"]]
+    for query, urls, clicks in PAGES:
+        rows.append(["u", query, " ".join(urls), " ".join(map(str, clicks))])
+    path = _write(tmp_path / "log", rows, delimiter, '"')
+    assert detect_format(Source(path, "log")) == kind
+    assert _read(path, LogParameters()) == (PAGES, [])
+
+
+def test_absent_values(tmp_path: Path) -> None:
+    rows = [[user, *ROWS[1][1:-1], clicks] for user, clicks in (("NULL", "\\N"), ("\\N", "NULL"))]
+    path = _write(tmp_path / "log", rows, "\t")
+    assert _read(path, COLUMNS) == (PAGES[1:] * 2, [])
+    named = COLUMNS.model_copy(update={"fields": LogFields(user="who")})
+    (records,) = read_impressions(Source(path, "log"), None, named)
+    assert [batch["user"].to_pylist() for batch in [records.impressions]] == [[None, None]]
+
+
+def test_texts_of_json_are_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text('"just a text"\n')
+    assert detect_format(Source(path, "log")) == "jsonl"
+    assert _read(path, LogParameters()) == ([], [(1, "not_an_object")])
