@@ -15,7 +15,7 @@ import polars as pl
 
 from builder.ingest import ingest_log
 from builder.ingest.ids import addresses_of
-from builder.ingest.impression import Impression, make_impression
+from builder.ingest.logs.impression import Impression, make_impression
 from builder.ingest.rejects import RejectError
 from builder.keys import fold_texts, key64, url_key
 from builder.parameters import LogParameters
@@ -24,8 +24,13 @@ from builder.resources import Limits
 from builder.sources import Interval, Source
 
 INTERVAL = Interval(0, 2_000_000_000)
-KEEP_ALL = {"bots": "keep", "repeats": "keep"}
-"""Rules about users look at whole logs; they are no part of the specification of one record."""
+ONE_BY_ONE = {
+    "bots": "keep",
+    "repeats": "keep",
+    "empty": "allow",
+    "clickless": "allow",
+}
+"""Without what looks at a whole log, which is no part of the specification of one record."""
 
 Kept = tuple[int | None, int, int, tuple[int, ...], tuple[int, ...]]
 """Number of the user by first appearance, query, surface, documents, clicked ranks."""
@@ -81,7 +86,9 @@ def _doc(name: str, address: str | None) -> int | None:
         return None
 
 
-def ingested(data: bytes, params: LogParameters, threads: int = 1) -> Outcome:
+def ingested(
+    data: bytes, params: LogParameters, threads: int = 1, encoding: str = "utf-8"
+) -> Outcome:
     """The outcome that a file has in the stage `log`, whose account must add up."""
     with tempfile.TemporaryDirectory(prefix="differential-") as name:
         folder = Path(name)
@@ -92,7 +99,7 @@ def ingested(data: bytes, params: LogParameters, threads: int = 1) -> Outcome:
             folder / "out",
             files=[Source(folder / "input", "input")],
             interval=INTERVAL,
-            params=params.model_copy(update=KEEP_ALL),
+            params=params.model_copy(update=ONE_BY_ONE | {"encoding": encoding}),
             limits=Limits(folder / "scratch", threads=threads, memory=2**29),
             progress=Silent(),
         )
