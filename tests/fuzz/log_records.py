@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.ingest.impression import Impression, parse_impression
+from builder.ingest.logs.impression import Impression, parse_impression
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogParameters
 from tests.fuzz.specified import INTERVAL, judge

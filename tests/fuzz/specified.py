@@ -15,7 +15,7 @@ import polars as pl
 
 from builder.ingest import ingest_log
 from builder.ingest.ids import addresses_of
-from builder.ingest.impression import Impression, make_impression
+from builder.ingest.logs.impression import Impression, make_impression
 from builder.ingest.rejects import RejectError
 from builder.keys import fold_texts, key64, url_key
 from builder.parameters import LogParameters
