@@ -72,8 +72,8 @@ def read_words(source, interval, params):
 ''',
         "builder/parameters/logs.py",
         {
-            '    "yandex": "builder.ingest.logs.yandex:read_actions",\n': (
-                '    "yandex": "builder.ingest.logs.yandex:read_actions",\n'
+            '    "yandex": "builder.ingest.logs.yandex:read_2011",\n': (
+                '    "yandex": "builder.ingest.logs.yandex:read_2011",\n'
                 '    "spaces": "builder.ingest.spaces:read_words",\n'
             )
         },

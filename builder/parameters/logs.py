@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from builder.errors import meant
+from builder.parameters.encodings import ends_lines_as_ascii
 from builder.parameters.raw import RawParameters
 from builder.parameters.section import Positive, Section
 from builder.plugins import installed
@@ -129,9 +130,9 @@ class LogParameters(RawParameters):
         if value == "auto":
             return value
         try:
-            if "\n{".encode(value) == b"\n{" and b"\n".decode(value) == "\n":
+            if ends_lines_as_ascii(value):
                 return value
-        except (LookupError, UnicodeError, TypeError):
+        except LookupError:
             raise ValueError(
                 "no such text encoding; expected auto, utf-8, windows-1252, gb18030 or the like"
             ) from None

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from builder.ingest.impression import Impression, make_impression
 
 from builder.ingest import ingest_log
 from builder.ingest.ids import addresses_of
+from builder.ingest.logs.impression import Impression, make_impression
 from builder.ingest.rejects import RejectError
 from builder.keys import fold_texts, key64, url_key
 from builder.parameters import LogParameters
@@ -24,7 +24,7 @@ from builder.resources import Limits
 from builder.sources import Interval, Source
 
 INTERVAL = Interval(0, 2_000_000_000)
-KEEP_ALL = {"bots": "keep", "repeats": "keep"}
+KEEP_ALL = {"bots": "keep", "repeats": "keep", "empty": "allow", "clickless": "allow"}
 """Rules about users look at whole logs; they are no part of the specification of one record."""
 
 Kept = tuple[int | None, int, int, tuple[int, ...], tuple[int, ...]]
@@ -61,7 +61,7 @@ def specified(records: Sequence[tuple[int, Impression | str]], params: LogParame
             reasons[number] = found
             continue
         text = next(folded)
-        docs = [_doc(name, params.address) for name in found.results]
+        docs = [_doc(name, params.address, params.scheme) for name in found.results]
         if not text or None in docs:
             reasons[number] = "bad_url" if text else "query_without_letters"
             continue
@@ -72,9 +72,9 @@ def specified(records: Sequence[tuple[int, Impression | str]], params: LogParame
 
 
 @cache
-def _doc(name: str, address: str | None) -> int | None:
+def _doc(name: str, address: str | None, scheme: str | None) -> int | None:
     """Key of a document; None where it has no address."""
-    (found,) = addresses_of(pl.Series([name]), address)
+    (found,) = addresses_of(pl.Series([name]), address, scheme)
     try:
         return key64(url_key(found))
     except ValueError:

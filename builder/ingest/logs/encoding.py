@@ -6,6 +6,7 @@ from resiliparse.parse.encoding import detect_encoding
 
 from builder.ingest.unpacking import first_bytes
 from builder.parameters import LogParameters
+from builder.parameters.encodings import ends_lines_as_ascii
 from builder.sources import Source
 
 UTF8 = "utf-8"
@@ -32,7 +33,8 @@ def encoding_of(source: Source, params: LogParameters) -> str:
     invalid = [line for line in foreign if not _is_utf8(line)]
     if len(invalid) * 2 <= len(foreign):
         return UTF8
-    return codecs.lookup(str(detect_encoding(b"\n".join(invalid)))).name
+    found = codecs.lookup(str(detect_encoding(b"\n".join(invalid)))).name
+    return found if ends_lines_as_ascii(found) else UTF8
 
 
 def _is_utf8(line: bytes) -> bool:
