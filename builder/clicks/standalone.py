@@ -22,7 +22,7 @@ from builder.clicks.estimation import choose_priors, create_estimates
 from builder.clicks.log import AS_THEY_STAND, LogAccount, account_for_rejects, open_log
 from builder.clicks.models import Trained, Training, model_of
 from builder.clicks.priors import Priors
-from builder.clicks.statistics import ENGINE_SHARE, count_pairs, count_used
+from builder.clicks.statistics import ENGINE_SHARE, count_pairs
 from builder.disk import keep_apart
 from builder.errors import UsageError
 from builder.parameters import ClickParameters, LogParameters
@@ -100,8 +100,8 @@ def model_log(
     with working(limits) as allowed, allowed.connect(ENGINE_SHARE) as connection:
         told = progress or Silent()
         account = open_log(connection, log, allowed.scratch, allowed.threads, told, reading)
-        count_pairs(connection, params, both_rules=False)
-        account_for_rejects(connection, account, count_used(connection, params))
+        used = count_pairs(connection, params)
+        account_for_rejects(connection, account, used.total)
         priors = None
         if model == "sdbn":
             priors = choose_priors(connection, params)
