@@ -150,13 +150,14 @@ STAGES = (
     ),
     Stage(
         "clicks",
-        "3",
+        "4",
         Scope.SNAPSHOT,
         estimate,
         reads=(same("impressions"), same("candidates"), same("variants"), same("verdicts")),
         writes=("click_estimates", "click_diagnostics"),
         section="clicks",
         context=lambda w, _: {"filters": w.verdicts.filters},
+        plugins=lambda w: described("click_models", (w.clicks.model,)),
     ),
     Stage(
         "shown",

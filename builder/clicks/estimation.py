@@ -1,8 +1,9 @@
-"""The stage `clicks`: impressions of candidate queries in, sDBN estimates of every pair out.
+"""The stage `clicks`: impressions of candidate queries in, estimates of every pair out.
 
-a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
+Under sDBN, a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
 s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s
 (Chapelle & Zhang 2009, algorithm 1). A pair that was shown but never examined has no estimate.
+Other models are trained on the distinct pages (see `modelled`).
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from builder.clicks.diagnostics import write_diagnostics
+from builder.clicks.modelled import create_model_estimates
 from builder.clicks.priors import Beta, Priors, fit_beta
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import ENGINE_SHARE, Used, count_pairs, set_variables
@@ -53,8 +55,10 @@ posterior AS (
 SELECT *, attractiveness * satisfaction AS relevance FROM posterior
 """
 
-ORDERED_ESTIMATES = "SELECT * FROM estimates"
-"""What lies under the view is sorted, and the engine preserves its order."""
+SDBN_ESTIMATES = "SELECT * FROM estimates"
+"""The table under the view is sorted, and the engine preserves its order."""
+
+MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
 
 
 def estimate(
@@ -79,11 +83,11 @@ def estimate(
         candidates: Queries that may enter the collection (contract `Candidates`).
         params: The model and its options.
         limits: Threads, memory and scratch space.
-        progress: Told when a step is done.
-        variants: Which query stands for which (contract `Variants`); their clicks are counted
-            together.
-        verdicts: What lists and plug-ins say (contract `Verdicts`).
-        filters: Which of it leaves users out, such as bots.
+        progress: Reports the impressions counted.
+        variants: The representative of each query (contract `Variants`); clicks of variants are
+            counted together.
+        verdicts: Verdicts of lists and plug-ins (contract `Verdicts`).
+        filters: Verdicts that exclude users, such as bots.
 
     Returns:
         The account in impressions; rejected: `query_not_selected`, `user_left_out`, and
@@ -97,9 +101,12 @@ def estimate(
         used = count_pairs(connection, params)
         ledger = _account(selection.count(connection), used, params, out)
         progress.advance(used.total)
-        create_estimates(connection, choose_priors(connection, params))
-        path = out / "click_estimates.parquet"
-        write_query(connection, ORDERED_ESTIMATES, path, ClickEstimates)
+        if params.model == "sdbn":
+            create_estimates(connection, choose_priors(connection, params))
+        else:
+            create_model_estimates(connection, params, limits)
+        rows = SDBN_ESTIMATES if params.model == "sdbn" else MODEL_ESTIMATES
+        write_query(connection, rows, out / "click_estimates.parquet", ClickEstimates)
         write_diagnostics(connection, out / "click_diagnostics.parquet")
     return ledger
 
