@@ -332,11 +332,12 @@ STAGES = (
     ),
     Stage(
         "drift",
-        "3",
+        "4",
         Scope.COLLECTION,
         measure,
         reads=(
             *(each(table) for table in ("documents", "queries", "qrels", "word_counts")),
+            each("click_diagnostics"),
             *(pairs(table) for table in ("lost_words", "pair_drift")),
             *(one(table) for table in ("documents_map", "queries_map")),
         ),

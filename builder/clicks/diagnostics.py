@@ -2,17 +2,22 @@
 
 In: the pages and pair counts of a log. Out: the table `click_diagnostics`, one row per measure and
 rank, as an integer count out of an integer total, so that any share can be recomputed and added
-over snapshots.
+over snapshots; and how well the click model predicts held-out impressions.
 """
 
 from pathlib import Path
 
 import duckdb
+import polars as pl
 
+from builder.clicks.held_out import diagnose_predictions
+from builder.parameters import ClickParameters
+from builder.resources import Limits
 from builder.tables import write_query
 from schemas import ClickDiagnostics
 
-MEASURES = """
+SHARES = """
+CREATE VIEW shares AS
 WITH page_properties AS (
     SELECT weight, len(clicks) = 0 AS without_click,
            clicks <> list_sort(clicks) AS has_reordered_clicks,
@@ -83,15 +88,31 @@ UNION ALL SELECT 'pairs_examined_once', 0, examined_once, total FROM pairs
 UNION ALL SELECT 'pairs_clicked', 0, clicked, total FROM pairs
 UNION ALL SELECT 'impressions_of_most_active_user', 0, most_active, total FROM users
 UNION ALL SELECT 'impressions_of_top_percent_of_users', 0, top_percent, total FROM users
+"""
+
+DIAGNOSTICS = """
+SELECT *, NULL::DOUBLE AS value, NULL::VARCHAR AS model FROM shares
+UNION ALL SELECT * FROM predictions
 ORDER BY measure, rank
 """
 
 
-def write_diagnostics(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def write_diagnostics(
+    connection: duckdb.DuckDBPyConnection, path: Path, params: ClickParameters, limits: Limits
+) -> None:
     """Write the diagnostics of the impressions used and the pairs counted.
 
     Args:
         connection: Has `used_impressions`, `pages` and `pair_counts`; see `count_pairs`.
         path: The Parquet file to write (contract `ClickDiagnostics`).
+        params: The click model and its options.
+        limits: The memory that its arrays may take.
     """
-    write_query(connection, MEASURES, path, ClickDiagnostics)
+    predictions = pl.DataFrame(
+        diagnose_predictions(connection, params, limits),
+        schema=ClickDiagnostics.dtypes(),
+        orient="row",
+    )
+    connection.register("predictions", predictions.to_arrow())
+    connection.execute(SHARES)
+    write_query(connection, DIAGNOSTICS, path, ClickDiagnostics)

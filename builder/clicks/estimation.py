@@ -107,7 +107,7 @@ def estimate(
             create_model_estimates(connection, params, limits)
         rows = SDBN_ESTIMATES if params.model == "sdbn" else MODEL_ESTIMATES
         write_query(connection, rows, out / "click_estimates.parquet", ClickEstimates)
-        write_diagnostics(connection, out / "click_diagnostics.parquet")
+        write_diagnostics(connection, out / "click_diagnostics.parquet", params, limits)
     return ledger
 
 
