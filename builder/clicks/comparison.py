@@ -15,7 +15,8 @@ from builder.clicks.log import AS_THEY_STAND, LogAccount, account_for_rejects, o
 from builder.clicks.models import Training, model_of
 from builder.clicks.scores import Score, evaluate
 from builder.clicks.standalone import check_model, working
-from builder.clicks.statistics import ENGINE_SHARE, set_variables
+from builder.clicks.statistics import ENGINE_SHARE
+from builder.engine import set_variables
 from builder.errors import DataError, UsageError
 from builder.parameters import ClickParameters, LogParameters
 from builder.progress import Progress, Silent

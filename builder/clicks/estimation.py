@@ -17,7 +17,8 @@ from builder.clicks.diagnostics import write_diagnostics
 from builder.clicks.modelled import create_model_estimates
 from builder.clicks.priors import Beta, Priors, fit_beta
 from builder.clicks.selected import Selection
-from builder.clicks.statistics import ENGINE_SHARE, Used, count_pairs, set_variables
+from builder.clicks.statistics import ENGINE_SHARE, Used, count_pairs
+from builder.engine import set_variables
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import ClickParameters, VerdictFilter
 from builder.progress import Progress

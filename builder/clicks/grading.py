@@ -24,7 +24,8 @@ from builder.clicks.policies import (
 from builder.clicks.posterior import Evidence, Posterior
 from builder.clicks.priors import Beta, Priors
 from builder.clicks.sensitivity import write_sensitivity
-from builder.clicks.statistics import ENGINE_SHARE, set_variables
+from builder.clicks.statistics import ENGINE_SHARE
+from builder.engine import set_variables
 from builder.errors import DataError, UsageError
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import QrelParameters

@@ -16,7 +16,7 @@ import numpy as np
 from builder.clicks.encoding import encode
 from builder.clicks.models import Pages, Prediction, Training, model_of
 from builder.clicks.scores import Score, evaluate
-from builder.clicks.statistics import set_variables
+from builder.engine import set_variables
 from builder.parameters import ClickParameters
 from builder.resources import Limits
 

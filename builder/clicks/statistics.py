@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from builder.engine import set_variables
 from builder.parameters import ClickParameters
 
 ENGINE_SHARE = 0.5
@@ -226,9 +227,3 @@ def count_pairs(connection: duckdb.DuckDBPyConnection, params: ClickParameters) 
     connection.execute(UNORDERED_COUNTS)
     connection.execute(PAIR_COUNTS)
     return Used(*connection.execute(USED).fetchall()[0])
-
-
-def set_variables(connection: duckdb.DuckDBPyConnection, **values: bool | int | float) -> None:
-    """Set variables that the statements of this package read."""
-    for name, value in values.items():
-        connection.execute(f"SET VARIABLE {name} = ?", [value])
