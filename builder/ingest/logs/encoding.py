@@ -6,7 +6,7 @@ from resiliparse.parse.encoding import detect_encoding
 
 from builder.ingest.unpacking import first_bytes
 from builder.parameters import LogParameters
-from builder.parameters.encodings import ends_lines_as_ascii
+from builder.parameters.encodings import extends_ascii
 from builder.sources import Source
 
 UTF8 = "utf-8"
@@ -37,7 +37,7 @@ def encoding_of(source: Source, params: LogParameters) -> tuple[str, str]:
     if len(invalid) * 2 <= len(foreign):
         return UTF8, ""
     found = str(detect_encoding(b"\n".join(invalid))).lower()
-    if found == UTF8 or not ends_lines_as_ascii(found):
+    if found == UTF8 or not extends_ascii(found):
         return UTF8, "neither UTF-8 nor an encoding that was detected; set log.encoding"
     name = found.replace("cp125", "windows-125")
     return name, f"read as {name}, detected; set log.encoding to be sure"
