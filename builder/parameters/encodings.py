@@ -1,13 +1,15 @@
 """Text encodings of raw files."""
 
+PROBE = bytes(range(1, 128)) + b"\\u0041"
 
-def ends_lines_as_ascii(encoding: str) -> bool:
-    """Whether an encoding writes line ends and braces as ASCII does, so that lines can be split.
+
+def extends_ascii(encoding: str) -> bool:
+    """Whether an encoding reads ASCII as ASCII, so that lines can be split before decoding.
 
     Raises:
         LookupError: no such text encoding exists.
     """
     try:
-        return "\n{".encode(encoding) == b"\n{" and b"\n".decode(encoding) == "\n"
+        return PROBE.decode(encoding) == PROBE.decode("ascii")
     except (UnicodeError, TypeError):
         return False

@@ -46,11 +46,8 @@ def inspect_log(source: Source, params: LogParameters) -> LogFile:
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind not in TEXT_FORMATS:
         return LogFile(source, kind)
-    encoding = encoding_of(source, params)
-    if params.encoding != "auto" or encoding == UTF8:
-        return LogFile(source, kind, encoding)
-    note = f"{source.name}: read as {encoding}, detected; set log.encoding to be sure"
-    return LogFile(source, kind, encoding, note)
+    encoding, note = encoding_of(source, params)
+    return LogFile(source, kind, encoding, f"{source.name}: {note}" if note else "")
 
 
 def detect_format(source: Source, params: LogParameters = ANY) -> str:

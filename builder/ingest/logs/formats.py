@@ -18,8 +18,8 @@ from builder.ingest.fields import OWN, rename
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.logs import json_lines, parquet
 from builder.ingest.logs.checks import check_records
-from builder.ingest.logs.delimited import DELIMITERS, read_header, read_rows, wide_records
-from builder.ingest.logs.detection import LogFile, detect_format, inspect_log
+from builder.ingest.logs.delimited import read_header, read_rows, wide_records
+from builder.ingest.logs.detection import TEXT_FORMATS, LogFile, detect_format, inspect_log
 from builder.ingest.logs.json_rows import read_objects
 from builder.ingest.logs.long_form import as_rows, group_rows, is_long
 from builder.ingest.logs.records import (
@@ -82,8 +82,9 @@ def raw_batches(
     if kind == "parquet":
         yield from _parquet(source, params, limits, timed=timed)
         return
-    if kind not in ("jsonl", *DELIMITERS):
-        yield from _parsed(batched(reader_of(kind)(source, interval or ALL_TIME, params)))
+    if kind not in TEXT_FORMATS:
+        records = reader_of(kind)(source, interval or ALL_TIME, params)
+        yield from _parsed(batched(records, are_ranks=kind in LOG_READERS))
         return
     if kind == "jsonl":
         yield from _json(source, params, file.encoding, limits)

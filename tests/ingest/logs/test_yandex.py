@@ -149,6 +149,12 @@ def test_a_click_belongs_to_the_latest_page_with_its_url(tmp_path: Path) -> None
     assert seen(found) == [("17", [2, 3]), ("18", [2])]
 
 
+@pytest.mark.parametrize("form", ["flags", "ids", "rows"])
+def test_clicks_are_ranks_whatever_the_definition_says_of_them(tmp_path: Path, form: str) -> None:
+    _, found = ingest(tmp_path, {"train": OF_2011.encode()}, click_form=form)
+    assert seen(found) == [("17", [2])]
+
+
 def test_users_of_2014_have_several_sessions(tmp_path: Path) -> None:
     ledger, found = ingest(tmp_path, {"train": OF_2014.encode()})
     assert dict(ledger.rejected) == {"clicks_withheld": 1}
