@@ -21,12 +21,15 @@ class Ledger:
         rows_in: Rows offered to the stage.
         rows_out: Rows that it kept.
         rejected: Rows that it dropped, by reason.
+        notes: What the stage decided about its input and the user should confirm, such as a
+            detected encoding.
     """
 
     unit: str
     rows_in: int = 0
     rows_out: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
 
     def check(self, stage: str) -> None:
         """Compare both sides.

@@ -155,13 +155,14 @@ STAGES = (
     ),
     Stage(
         "clicks",
-        "3",
+        "4",
         Scope.SNAPSHOT,
         estimate,
         reads=(same("impressions"), same("candidates"), same("variants"), same("verdicts")),
         writes=("click_estimates", "click_diagnostics"),
         section="clicks",
         context=lambda w, _: {"filters": w.verdicts.filters},
+        plugins=lambda w: described("click_models", (w.clicks.model,)),
     ),
     Stage(
         "shown",
@@ -336,11 +337,12 @@ STAGES = (
     ),
     Stage(
         "drift",
-        "3",
+        "4",
         Scope.COLLECTION,
         measure,
         reads=(
             *(each(table) for table in ("documents", "queries", "qrels", "word_counts")),
+            each("click_diagnostics"),
             *(pairs(table) for table in ("lost_words", "pair_drift")),
             *(one(table) for table in ("documents_map", "queries_map")),
         ),

@@ -63,7 +63,10 @@ def because(step: "Step", most: int = 3) -> str:
 
 
 def say_step(step: "Step") -> None:
-    """One line for a unit that ran: its account and why it ran. Skipped units are silent."""
+    """One line for a unit that ran: its account and why it ran; then its notes, one a line.
+
+    Skipped units are silent.
+    """
     if not step.ran or step.ledger is None:
         return
     ledger = step.ledger
@@ -76,6 +79,8 @@ def say_step(step: "Step") -> None:
         account += f"; {alarm}"
     reason = "" if step.reasons == ("not built yet",) else f"  [{because(step)}]"
     typer.echo(f"{step.unit!s:<24} {account}  {step.seconds:.1f} s{reason}")
+    for note in ledger.notes:
+        typer.echo(f"{'':<24} note: {printable(note)}")
 
 
 def warn_step(step: "Step") -> None:

@@ -66,4 +66,5 @@ def _account(ledger: Any) -> dict[str, Any]:
         "rows_in": ledger.rows_in,
         "rows_out": ledger.rows_out,
         "rejected": dict(sorted(ledger.rejected.items())),
+        "notes": list(ledger.notes),
     }

@@ -17,7 +17,6 @@ from builder.executors.base import ATTEMPTS, Executor, Item, Local, Result, Task
 from builder.executors.cluster import Ray
 from builder.executors.ordered import Beside, in_order
 from builder.executors.processes import Processes
-from builder.executors.shares import in_shares
 
 if TYPE_CHECKING:
     from builder.resources import Limits
@@ -33,7 +32,6 @@ __all__ = [
     "executor_of",
     "in_order",
     "in_processes",
-    "in_shares",
     "map_buckets",
     "map_pieces",
 ]

@@ -15,7 +15,6 @@ WITH_SCHEME = r"^\s*[A-Za-z][A-Za-z0-9+.-]*://"
 STEPS = frozenset({".", ".."})
 """Steps within a path, which no escape makes names."""
 
-
 BARE = (
     r"^\s*(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}(?::[0-9]{1,5})?(?:[/?#]|\s*$)"
 )
@@ -26,8 +25,13 @@ def with_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
     """Addresses, those without a scheme with this one; None: as they are."""
     if scheme is None:
         return urls
-    bare = urls.str.contains(BARE).fill_null(value=False)
+    bare = is_bare(urls)
     return replaced(urls, bare, f"{scheme}://" + urls.filter(bare).str.strip_chars())
+
+
+def is_bare(urls: pl.Series) -> pl.Series:
+    """Whether each address is written without a scheme."""
+    return urls.str.contains(BARE).fill_null(value=False)
 
 
 def addresses_of(names: pl.Series, template: str | None, scheme: str | None = None) -> pl.Series:

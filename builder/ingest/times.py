@@ -52,7 +52,7 @@ def _of_numbers(
 ) -> pa.Array:
     with np.errstate(invalid="ignore"):
         seconds = values // (1000 if params.time_unit == "ms" else 1)
-        sure = np.abs(seconds) <= LATEST
+        sure = (seconds >= -LATEST) & (seconds <= LATEST)  # the absolute of -2**63 is negative
     whole = np.where(sure, seconds, 0).astype(np.int64)
     return pa.array(whole, mask=~sure)
 

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from builder.errors import meant
+from builder.parameters.encodings import extends_ascii
 from builder.parameters.raw import RawParameters
 from builder.parameters.section import Positive, Section
 from builder.plugins import installed
@@ -15,6 +16,7 @@ LOG_READERS = {
     "yandex": "builder.ingest.logs.yandex:read_2011",
     "yandex-2014": "builder.ingest.logs.yandex:read_2014",
     "sogou": "builder.ingest.logs.sogou:read_clicks",
+    "pyclick": "builder.ingest.logs.pyclick:read_pages",
 }
 """Formats that are read record by record, each with its `builder.ingest.logs.formats.Reader`."""
 
@@ -62,8 +64,8 @@ class LogParameters(RawParameters):
 
     format: str = Field(
         default="auto",
-        description="Format of the files: jsonl, parquet, csv, tsv, yandex, or the name of a "
-        "plug-in; auto tells it by their first bytes",
+        description="Format of the files: jsonl, parquet, csv, tsv, yandex, yandex-2014, sogou, "
+        "pyclick, or the name of a plug-in; auto detects one of the first six by its first bytes",
     )
     fields: LogFields = LogFields()
     click_form: Literal["ranks", "ids", "flags", "rows"] = Field(
@@ -125,17 +127,19 @@ class LogParameters(RawParameters):
     @field_validator("encoding")
     @classmethod
     def _encoding_is_known(cls, value: str) -> str:
-        """Only encodings in which line ends are those of ASCII."""
+        """Only encodings that extend ASCII: lines are split before they are decoded."""
         if value == "auto":
             return value
         try:
-            if "\n{".encode(value) == b"\n{" and b"\n".decode(value) == "\n":
+            if extends_ascii(value):
                 return value
-        except (LookupError, UnicodeError, TypeError):
+        except LookupError:
             raise ValueError(
                 "no such text encoding; expected auto, utf-8, windows-1252, gb18030 or the like"
             ) from None
-        raise ValueError("lines of this encoding do not end as in ASCII; convert it with iconv")
+        raise ValueError(
+            "this encoding does not extend ASCII; convert the files to UTF-8 with iconv"
+        )
 
     @field_validator("format")
     @classmethod

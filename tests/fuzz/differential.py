@@ -6,11 +6,12 @@ A file is made of its number, so that one that fails can be made again.
 import random
 from collections import Counter
 
-from builder.parameters import LogParameters
+from builder.parameters import LogFields, LogParameters
 from tests.fuzz.log_records import GOOD, ONE, THREE, TWO, WRITERS, long_rows
 from tests.fuzz.specified import first_difference, ingested, judge, specified
 
 RECORDS = 500
+NESTED = LogFields(time="at", user="who.id", query="q.text", results="page.shown", clicks="q.on")
 """Records of a file."""
 PARAMS = (
     LogParameters(max_line_bytes=20_000),
@@ -18,6 +19,9 @@ PARAMS = (
     LogParameters(time_zone="Europe/Paris", max_results=2, max_query_chars=5),
     LogParameters(click_form="ids", address="https://b.example/{id}"),
     LogParameters(click_form="flags"),
+    LogParameters(time_unit="ms", scheme=None),
+    LogParameters(time_format="%Y-%m-%d"),
+    LogParameters(fields=NESTED),
 )
 """How files are read, in turn."""
 LONG_FORMS = ("tsv", "jsonl", "parquet")
@@ -37,6 +41,9 @@ def try_file(number: int, records: int = RECORDS) -> dict[str, int]:
     params = PARAMS[number // len(WRITERS) % len(PARAMS)]
     if form in ("csv", "tsv"):
         params = params.model_copy(update={"format": form, "click_form": "ranks"})
+    if form != "jsonl":
+        params = params.model_copy(update={"fields": LogFields()})
+    params = params.model_copy(update={"encoding": "utf-8"})
     data, judged = WRITERS[form](draw, records, params)
     wanted, found = specified(judged, params), ingested(data, params, threads=1 + number % 2)
     difference = first_difference(wanted, found)

@@ -7,14 +7,17 @@ import io
 import json
 import random
 from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.ingest.logs.impression import Impression, parse_impression
+from builder.ingest.parquet_rows import offered_rows
 from builder.ingest.rejects import RejectError
-from builder.parameters import LogParameters
+from builder.parameters import LogFields, LogParameters
 from tests.fuzz.specified import INTERVAL, judge
 
 Judged = list[tuple[int, Impression | str]]
@@ -27,11 +30,14 @@ SOME: dict[str, tuple[Any, ...]] = {
         *(0, 1_655_294_400, -1, 2**62, 2**64, 1.5, -0.0, float("inf"), True, None, [], {}),
         *("1655294400", "1655294400.5", "2022-06-15", "2022-06-15T12:00:00Z", "hier", "", "١٢٣"),
         *("2022-06-15T12:00:00.123456+02:00", "2022-06-15T24:00:00", "2022-02-30", " 5 "),
+        *(-(2**63), 2**63, 1.5e9, 1_655_294_400_000, float("nan"), "1e9", "NaN", "2022-W24-3"),
+        *("2022-10-30T02:30:00", "2022-03-27T02:30:00", "20220615", "2022-06-15T12:00", "-5"),
     ),
     "user": ("ada", "bob", "é", "", 5, 2**63, 1.5, None, False, ["u"], {}, "x" * 3000, "\x00"),
     "query": (
         *("eau", " eau  potable ", "EAU", "e\u0301au", "\u00a0", "", "!!", None, 5, 2**70, 5.5),
         *(["eau"], {}, True, "x" * 501, "a\x00b", "水", "\U0001f600", "eau" * 100, "\ud800"),
+        *("\x00", "\u2028eau\u0085", "\ufeffeau", "e\u0301" * 300, -0, 2**63, -(2**63), "\udc80"),
     ),
     "results": (
         *([ONE], [ONE, TWO, THREE], [ONE, ONE], [], None, ONE, 7, {}, [None], [""], [[ONE]]),
@@ -40,12 +46,31 @@ SOME: dict[str, tuple[Any, ...]] = {
         *([{"url": ONE}], [{"url": TWO, "rank": 2}, {"url": ONE, "rank": 1}], [{"url": None}]),
         *([{"url": ONE, "clicked": True}, {"url": TWO}], [{"url": ONE, "clicked": "x"}], [{}]),
         *([{"url": ONE, "rank": 1}, {"url": TWO, "rank": 1}], [{"url": ONE, "rank": 2.0}]),
+        *(["www.a.example/1", ONE], ["a.example"], [" " + ONE + " "], ["https://a.example/\x00"]),
+        *([2**63, 2**64], [-0.0], ["https://é.example/à"], [ONE, "\ud800"], [[]], [float("nan")]),
+        *([{"url": 5, "rank": "2"}, {"url": ONE, "rank": 1.0}], [{"url": ONE, "clicked": 2}]),
+        *([{"url": ONE, "clicked": "yes"}, {"url": TWO, "clicked": "2.0"}, {"url": THREE}],),
+        *(
+            [{"url": ONE, "clicked": -1}],
+            [{"url": ONE, "rank": None}],
+            [{"url": ONE, "rank": True}],
+        ),
+        *([{"url": TWO, "clicked": 2}, {"url": ONE, "clicked": 1}], [{"url": "a.example/x"}]),
         *([{"url": ONE}, TWO], [{"link": ONE}], [{"url": ONE, "rank": 5, "more": {"a": [1]}}]),
     ),
     "clicks": (
         *([], [1], [2, 1], [1, 1], None, [0], [-1], [3], [2**40], [1.5], ["1"], [True], [None]),
         *(1, "1", ONE, {}, [ONE], ["https://b.example/"], [[1]], [[]], [{}], [{"rank": 1}]),
         *([{"url": TWO}, {"rank": 1}], [{"rank": 1, "time": 9}, {"rank": 2, "time": 3}]),
+        *([1.0, 2.0], [2**63], [-0.0], [float("nan")], [[[1]]], ["1.0"], [[1, 2], 1], [None, 1]),
+        *(
+            [{"rank": 1.0}],
+            [{"rank": "1"}],
+            [{"rank": True}],
+            [{"url": ONE, "rank": None}],
+            [[TWO]],
+        ),
+        *([{"rank": 2, "time": float("inf")}, {"rank": 1, "time": 2}], [0, 1], [1, 0], [[TWO]]),
         *([{"rank": 1, "time": 5}, {"rank": 2}], [{"rank": 1, "time": "noon"}], [[1, "x"], [2]]),
     ),
     "more": (1, "x", {"a": [1, None]}, 1e300, None, [[[[]]]]),
@@ -58,6 +83,32 @@ BROKEN = (
     b'{"time":1655294400,"query":"eau","results":[{"url":"x","url":"https://a.example/1"}]}',
     b'{"time":1655294400,"query":"eau","results":[{"url":"https://a.example/","rank":2,"rank":1}]}',
     b"x" * 30_000,
+    *(b'{"time": Infinity}', b'{"time": -Infinity}', b'{"time": 1e99999}', b'{"more": 1E-99999}'),
+    *(
+        b"\xef\xbb\xbf{}",
+        b"\xff\xfe{\x00}\x00",
+        b'{"query": "\\udc00\\ud800"}',
+        b'{"a": "\\u0000"}',
+    ),
+    *(
+        b'{"query": "a\rb"}',
+        b"\r",
+        b'{"time": -0}',
+        b'{"more": -0.0}',
+        b'{"more": +1}',
+        b"{'a': 1}",
+    ),
+    b'{"t\\u0069me":1655294400,"qu\\u0065ry":"eau","results":["https://a.example/1"]}',
+    b'{"time":1655294400,"query":"eau","query":null,"results":["https://a.example/1"]}',
+    b'{"time":1655294400,"query":"eau","results":["a.example"],"clicks":[9],"cl\\u0069cks":[1]}',
+    b'{"time":1655294400,"query":"eau","results":["https://a.example/1"]} // remark',
+    b'\xc2\xa0{"time":1655294400,"query":"eau","results":["https://a.example/1"]}',
+    b'\x0b{"time":1655294400,"query":"eau","results":["https://a.example/1"]}',
+    b'{"time":1655294400.0e0,"query":"eau","results":["https://a.example/1"],"clicks":[1e0]}',
+    b'{"time":16552944e2,"query":"eau","results":["https://a.example/1"],"clicks":[1]}',
+    b'{"time":1655294400,"user":18446744073709551616,"query":"eau","results":["https://a.example/1"]}',
+    b'{"time":1655294400,"query":"\xc3\xa9\xed\xa0\x80","results":["https://a.example/1"]}',
+    b'{"time":1655294400,"query":"\xf8\x88\x80\x80\x80","results":["https://a.example/1"]}',
 )
 
 
@@ -73,21 +124,37 @@ def random_record(draw: random.Random) -> dict[str, Any]:
     return record
 
 
-def _line(draw: random.Random) -> bytes:
+def nested(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
+    """A record under the names of a log, which may lead into objects."""
+    found: dict[str, Any] = {}
+    for key, value in record.items():
+        outer, _, inner = getattr(fields, key, key).partition(".")
+        if inner:
+            found.setdefault(outer, {})[inner] = value
+        else:
+            found[outer] = value
+    return found
+
+
+def _line(draw: random.Random, broken: float, fields: LogFields) -> bytes:
     """A line of JSON; now and then broken, or with a key twice."""
-    if draw.random() < 0.1:
+    if draw.random() < broken:
         return draw.choice(BROKEN)
-    line = json.dumps(random_record(draw), ensure_ascii=draw.random() < 0.2)
+    record = nested(random_record(draw), fields)
+    line = json.dumps(record, ensure_ascii=draw.random() < 0.2)
     if draw.random() < 0.1:
         key = draw.choice(("time", "user", "query", "results", "clicks"))
-        line = f"{line[:-1]}, {json.dumps(key)}: {json.dumps(draw.choice(SOME[key]))}}}"
+        name = getattr(fields, key).partition(".")[0]
+        line = f"{line[:-1]}, {json.dumps(name)}: {json.dumps(draw.choice(SOME[key]))}}}"
     return line.encode("utf-8", "surrogatepass")
 
 
 def json_lines(draw: random.Random, count: int, params: LogParameters) -> tuple[bytes, Judged]:
     """JSON lines; the first is good, since it decides whether a line is an impression."""
-    end = draw.choice((b"\n", b"\r\n"))
-    lines = [json.dumps(GOOD).encode(), *(_line(draw) for _ in range(count - 1))]
+    end, broken = draw.choice((b"\n", b"\r\n")), draw.choice((0.01, 0.1, 0.3))
+    fields = params.fields
+    lines = [json.dumps(nested(GOOD, fields)).encode()]
+    lines += [_line(draw, broken, fields) for _ in range(count - 1)]
     judged: Judged = []
     for number, line in enumerate(lines, 1):
         try:
@@ -99,23 +166,49 @@ def json_lines(draw: random.Random, count: int, params: LogParameters) -> tuple[
     return end.join(lines) + end, judged
 
 
+CODES = pa.dictionary(pa.int32(), pa.string())
+TAGGED = pa.struct({"url": pa.string(), "rank": pa.int32(), "clicked": pa.bool_()})
+ORDERED = pa.struct({"url": pa.large_string(), "rank": pa.float64(), "clicked": pa.float32()})
 PARQUET_TYPES: dict[str, tuple[pa.DataType, ...]] = {
-    "time": (pa.int64(), pa.float64(), pa.string()),
-    "user": (pa.string(), pa.int64(), pa.dictionary(pa.int32(), pa.string())),
-    "query": (pa.string(), pa.large_string(), pa.int64(), pa.dictionary(pa.int32(), pa.string())),
+    "time": (
+        *(pa.int64(), pa.uint64(), pa.float64(), pa.string(), pa.bool_(), CODES),
+        *(pa.timestamp("us"), pa.timestamp("ms", "Europe/Paris"), pa.timestamp("ns", "UTC")),
+        *(pa.date32(), pa.decimal128(20, 3)),
+    ),
+    "user": (
+        *(pa.string(), pa.int64(), CODES, pa.float64(), pa.uint64(), pa.bool_(), pa.binary()),
+        *(pa.decimal128(20, 0), pa.list_(pa.string()), pa.null()),
+    ),
+    "query": (
+        *(pa.string(), pa.large_string(), pa.int64(), CODES, pa.float64(), pa.binary()),
+        *(pa.string_view(), pa.large_binary()),
+    ),
     "results": (
         pa.list_(pa.string()),
         pa.large_list(pa.large_string()),
         pa.list_(pa.int64()),
-        pa.list_(pa.struct({"url": pa.string(), "rank": pa.int32(), "clicked": pa.bool_()})),
+        *(pa.list_(TAGGED), pa.list_(ORDERED), pa.list_(pa.string(), 2), pa.list_(pa.binary())),
+        *(pa.list_(pa.list_(pa.string())), pa.list_(pa.uint64()), pa.string()),
     ),
     "clicks": (
-        pa.list_(pa.int64()),
-        pa.list_(pa.string()),
+        *(pa.list_(pa.int64()), pa.list_(pa.string()), pa.null(), pa.list_(pa.float64())),
+        *(pa.list_(pa.bool_()), pa.list_(pa.list_(pa.int8())), pa.list_(pa.uint8())),
+        *(pa.large_list(pa.int32()), pa.int64(), pa.string()),
         pa.list_(pa.struct({"rank": pa.int16(), "time": pa.int64()})),
-        pa.null(),
+        pa.list_(pa.struct({"url": pa.string(), "time": pa.timestamp("us")})),
     ),
 }
+TYPED: dict[str, tuple[Any, ...]] = {
+    "time": (
+        *(datetime(2022, 6, 15, 12, 0, 0, 5), datetime(2022, 10, 30, 2, 30), datetime(1969, 1, 1)),  # noqa: DTZ001
+        *(datetime(2022, 6, 15, tzinfo=UTC), date(2022, 6, 15), Decimal("1655294400.5")),
+    ),
+    "user": (b"ada", b"\xff", Decimal(7), float("nan")),
+    "query": (b"eau", b"\xff", float("nan")),
+    "results": ([b"https://a.example/1"], [b"\xff"]),
+    "clicks": ([{"url": ONE, "time": datetime(2022, 6, 15)}],),  # noqa: DTZ001
+}
+"""Values that Parquet has and JSON has not."""
 
 
 def parquet_rows(draw: random.Random, count: int, params: LogParameters) -> tuple[bytes, Judged]:
@@ -123,16 +216,21 @@ def parquet_rows(draw: random.Random, count: int, params: LogParameters) -> tupl
     columns = {}
     for name, kinds in PARQUET_TYPES.items():
         kind = draw.choice((kinds[0], *kinds))
-        values = [value for value in (*SOME[name], GOOD.get(name)) if _fits(value, kind)]
-        good = [GOOD.get(name)] if GOOD.get(name) in values else values
+        some = (*SOME[name], *TYPED[name], GOOD.get(name))
+        values = [value for value in some if _fits(value, kind)] or [None]
+        good = [GOOD.get(name)] if _fits(GOOD.get(name), kind) else values
         drawn = [draw.choice(good if draw.random() < 0.7 else values) for _ in range(count)]
         columns[name] = pa.array(drawn, kind)
     table = pa.table(columns)
     file = io.BytesIO()
     pq.write_table(table, file, row_group_size=draw.choice((7, 100, count)))
-    rows = ({k: v for k, v in row.items() if v is not None} for row in table.to_pylist())
-    judged: Judged = [(number, judge(row, params)) for number, row in enumerate(rows, 1)]
-    return file.getvalue(), judged
+    data = file.getvalue()
+    rows = offered_rows(pq.ParquetFile(io.BytesIO(data)), len(data), table.column_names)
+    return data, [(number, _judged_row(row, params)) for number, row in rows]
+
+
+def _judged_row(row: dict[str, Any] | str, params: LogParameters) -> Impression | str:
+    return row if isinstance(row, str) else judge(row, params)
 
 
 def _is_object(value: Any) -> bool:

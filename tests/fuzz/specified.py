@@ -66,7 +66,7 @@ def specified(records: Sequence[tuple[int, Impression | str]], params: LogParame
             reasons[number] = found
             continue
         text = next(folded)
-        docs = [_doc(name, params.address) for name in found.results]
+        docs = [_doc(name, params.address, params.scheme) for name in found.results]
         if not text or None in docs:
             reasons[number] = "bad_url" if text else "query_without_letters"
             continue
@@ -77,9 +77,9 @@ def specified(records: Sequence[tuple[int, Impression | str]], params: LogParame
 
 
 @cache
-def _doc(name: str, address: str | None) -> int | None:
+def _doc(name: str, address: str | None, scheme: str | None) -> int | None:
     """Key of a document; None where it has no address."""
-    (found,) = addresses_of(pl.Series([name]), address)
+    (found,) = addresses_of(pl.Series([name]), address, scheme)
     try:
         return key64(url_key(found))
     except ValueError:

@@ -55,9 +55,9 @@ def run_models(out: Path) -> None:
     log = _as_log(out / "log.jsonl")
     for name, values in MODELS.items():
         pairs = out / name / "pair_statistics.parquet"
-        params = ClickParameters.model_validate(values)
+        params = ClickParameters.model_validate({**values, "iterations": ITERATIONS})
         model = name.removesuffix("-votes")
-        model_log(log, model, pairs, params=params, iterations=ITERATIONS)
+        model_log(log, model, pairs, params=params)
 
 
 def _as_log(out: Path) -> Path:

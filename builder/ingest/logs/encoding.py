@@ -6,14 +6,15 @@ from resiliparse.parse.encoding import detect_encoding
 
 from builder.ingest.unpacking import first_bytes
 from builder.parameters import LogParameters
+from builder.parameters.encodings import extends_ascii
 from builder.sources import Source
 
 UTF8 = "utf-8"
 SAMPLE_BYTES = 2**20
 
 
-def encoding_of(source: Source, params: LogParameters) -> str:
-    """Python's name of the encoding of a file.
+def encoding_of(source: Source, params: LogParameters) -> tuple[str, str]:
+    """The encoding of a file by a name that Python knows, and what the user should confirm.
 
     `log.encoding = "auto"` is UTF-8, unless more than half of the lines with non-ASCII bytes at the
     start of the file are not valid UTF-8; then it is detected from those.
@@ -22,17 +23,24 @@ def encoding_of(source: Source, params: LogParameters) -> str:
         source: The file.
         params: `[log]`.
 
+    Returns:
+        Encoding and note; the note is empty where nothing was detected.
+
     Raises:
         FormatError: the file cannot be opened.
     """
     if params.encoding != "auto":
-        return codecs.lookup(params.encoding).name
+        return codecs.lookup(params.encoding).name, ""
     lines = first_bytes(source, SAMPLE_BYTES).split(b"\n")[:-1] or [b""]
     foreign = [line for line in lines if not line.isascii()]
     invalid = [line for line in foreign if not _is_utf8(line)]
     if len(invalid) * 2 <= len(foreign):
-        return UTF8
-    return codecs.lookup(str(detect_encoding(b"\n".join(invalid)))).name
+        return UTF8, ""
+    found = str(detect_encoding(b"\n".join(invalid))).lower()
+    if found == UTF8 or not extends_ascii(found):
+        return UTF8, "neither UTF-8 nor an encoding that was detected; set log.encoding"
+    name = found.replace("cp125", "windows-125")
+    return name, f"read as {name}, detected; set log.encoding to be sure"
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -4,7 +4,6 @@ JSON lines, Parquet, CSV or TSV with one record an impression or one a result, a
 `LOG_READERS` and of plug-ins. Without `log.format` the format is detected from the first bytes.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
@@ -14,29 +13,26 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.errors import FormatError
 from builder.executors import in_order
-from builder.ingest.fields import OWN, pick, rename
-from builder.ingest.json_object import parse_object
-from builder.ingest.lines import Chunk, read_blocks, read_chunks
-from builder.ingest.logs import json_lines, parquet, yandex
+from builder.ingest.fields import OWN, rename
+from builder.ingest.lines import Chunk, read_chunks
+from builder.ingest.logs import json_lines, parquet
 from builder.ingest.logs.checks import check_records
-from builder.ingest.logs.delimited import DELIMITERS, read_header, read_rows, wide_records
-from builder.ingest.logs.encoding import encoding_of
+from builder.ingest.logs.delimited import read_header, read_rows, wide_records
+from builder.ingest.logs.detection import TEXT_FORMATS, LogFile, detect_format, inspect_log
+from builder.ingest.logs.json_rows import read_objects
 from builder.ingest.logs.long_form import as_rows, group_rows, is_long
 from builder.ingest.logs.records import (
     RECORDS_PER_BATCH,
     Numbered,
     RawRecords,
-    Record,
     Records,
     batched,
 )
 from builder.ingest.moments import LATEST
 from builder.ingest.parquet_rows import NumberedBatch, readable
-from builder.ingest.rejects import RejectError
 from builder.ingest.unpacking import check_lines
-from builder.parameters import LOG_READERS, LogFields, LogParameters
+from builder.parameters import LOG_READERS, LogParameters
 from builder.plugins import load
 from builder.resources import Limits
 from builder.sources import Interval, Source
@@ -51,9 +47,6 @@ Batch = Callable[[duckdb.DuckDBPyConnection], RawRecords]
 ALL_TIME = Interval(0, LATEST)
 """Interval given to readers where times are not read."""
 
-ANY = LogParameters()
-PARQUET = b"PAR1"
-JSON_START = re.compile(rb"\s*[\[{]")
 ENGINE_SHARE = 0.3
 """Part of the memory for parsing and checking."""
 
@@ -77,26 +70,26 @@ def read_impressions(
         def checked(batch: Batch) -> Records:
             return check_records(batch(connection), interval, params, connection)
 
-        yield from in_order(checked, raw_batches(source, interval, params, limits), limits.threads)
+        batches = raw_batches(inspect_log(source, params), interval, params, limits)
+        yield from in_order(checked, batches, limits.threads)
 
 
 def raw_batches(
-    source: Source, interval: Interval | None, params: LogParameters, limits: Limits
+    file: LogFile, interval: Interval | None, params: LogParameters, limits: Limits
 ) -> Iterator[Batch]:
     """The batches of a log file in file order; see `read_impressions`."""
-    kind = params.format if params.format != "auto" else detect_format(source, params)
-    timed = interval is not None
+    source, kind, timed = file.source, file.kind, interval is not None
     if kind == "parquet":
         yield from _parquet(source, params, limits, timed=timed)
         return
-    if kind not in ("jsonl", *DELIMITERS):
-        yield from _parsed(batched(reader_of(kind)(source, interval or ALL_TIME, params)))
+    if kind not in TEXT_FORMATS:
+        records = reader_of(kind)(source, interval or ALL_TIME, params)
+        yield from _parsed(batched(records, are_ranks=kind in LOG_READERS))
         return
-    encoding = encoding_of(source, params)
     if kind == "jsonl":
-        yield from _json(source, params, encoding, limits)
+        yield from _json(source, params, file.encoding, limits)
     else:
-        yield from _delimited(source, kind, params, encoding, limits, timed=timed)
+        yield from _delimited(file, params, limits, timed=timed)
 
 
 def reader_of(name: str) -> Reader:
@@ -113,45 +106,6 @@ def reader_of(name: str) -> Reader:
     return reader
 
 
-def detect_format(source: Source, params: LogParameters = ANY) -> str:
-    """The format of a file, by its first bytes.
-
-    Args:
-        source: The file.
-        params: `[log]`; with `log.columns`, a file that is not Parquet is a table.
-
-    Raises:
-        FormatError: the file cannot be opened.
-    """
-    try:
-        with source.path.open("rb") as file:
-            if file.read(len(PARQUET)) == PARQUET:
-                return "parquet"
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
-    first = _first_lines(source, 2)
-    if params.columns:
-        return "tsv" if b"\t" in first[0] else "csv"
-    if JSON_START.match(first[0]):
-        return "jsonl"
-    if (name := yandex.challenge_of(first)) is not None:
-        return name
-    for kind in ("tsv", "csv"):
-        if any(delimiter.encode() in first[0] for delimiter in DELIMITERS[kind]):
-            return kind
-    return "jsonl"
-
-
-def _first_lines(source: Source, count: int) -> list[bytes]:
-    """The first lines that are not blank, padded with empty ones."""
-    lines: list[bytes] = []
-    for block in read_blocks(source, 2**20):
-        lines += [line for line in block.lines if line and line.strip()]
-        if len(lines) >= count or block.fault is not None:
-            break
-    return (lines + [b""] * count)[:count]
-
-
 def _parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
     """Batches that are parsed already."""
     for batch in batches:
@@ -164,7 +118,7 @@ def _parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
 
 def _json(source: Source, params: LogParameters, encoding: str, limits: Limits) -> Iterator[Batch]:
     check_lines(source)
-    objects = partial(_objects, source, params, encoding)
+    objects = partial(read_objects, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
     if is_long(first, params.fields):
         yield from _long(objects(), params, limits)
@@ -178,47 +132,11 @@ def _json(source: Source, params: LogParameters, encoding: str, limits: Limits) 
         yield parse
 
 
-def _objects(source: Source, params: LogParameters, encoding: str) -> Iterator[Numbered]:
-    """Every line of a file of JSON lines as a row, with its named fields."""
-    names = dict.fromkeys(params.fields.model_dump().values())
-    for block in read_blocks(source, params.max_line_bytes, encoding):
-        for number, line in enumerate(block.lines, block.first):
-            try:
-                yield number, _scalars(line, names, params.fields)
-            except RejectError as reject:
-                yield number, str(reject)
-        if block.fault is not None:
-            yield block.first + len(block.lines), block.fault
-
-
-def _scalars(line: bytes | None, names: dict[str, None], fields: LogFields) -> Record:
-    """The named fields of a line that are not null.
-
-    Raises:
-        RejectError: the line is not an object, or time, user, query or URL is not a scalar.
-    """
-    if line is None:
-        raise RejectError("line_too_long")
-    record = parse_object(line)
-    found = {name: value for name in names if (value := pick(record, name)) is not None}
-    for own in ("time", "user", "query"):
-        if isinstance(found.get(getattr(fields, own)), dict | list | bool):
-            raise RejectError(f"bad_{own}")
-    if isinstance(found.get(fields.url), dict | list | bool | float):
-        raise RejectError("bad_results")
-    return found
-
-
 def _delimited(
-    source: Source,
-    kind: str,
-    params: LogParameters,
-    encoding: str,
-    limits: Limits,
-    *,
-    timed: bool,
+    file: LogFile, params: LogParameters, limits: Limits, *, timed: bool
 ) -> Iterator[Batch]:
-    header = read_header(source, kind, params, encoding, timed=timed)
+    source, encoding = file.source, file.encoding
+    header = read_header(source, file.kind, params, encoding, timed=timed)
     rows = read_rows(source, header, params, encoding)
     if is_long(header.names, params.fields):
         yield from _long(rows, params, limits)

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.ids import addresses_of
+from builder.ingest.ids import addresses_of, is_bare
 from builder.ingest.lists import lists_of
 from builder.ingest.logs.records import Records
 from builder.ingest.texts import url_keys, without_credentials
@@ -48,12 +48,14 @@ class KeyedRecords(NamedTuple):
         rejects: Record number and reason of every other record.
         queries: `surface`, `query`, `text`, `folded` of the distinct queries.
         urls: `key`, `url_key`, `url` of the distinct URLs.
+        completed: Results whose URL was written without a scheme and was given `log.scheme`.
     """
 
     impressions: pa.Table
     rejects: list[tuple[int, str]]
     queries: pl.DataFrame
     urls: pl.DataFrame
+    completed: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,15 @@ class Keyer:
             [*records.rejects, *rejects],
             query_rows.filter(pl.col("query") != 0),
             url_rows.filter(pl.col("key") != 0),
+            self._completed(urls),
         )
+
+    def _completed(self, urls: pa.DictionaryArray) -> int:
+        """How many of these URLs are written without a scheme and get one."""
+        if self.address is not None or self.scheme is None:
+            return 0
+        bare = is_bare(pl.Series(pl.from_arrow(urls.dictionary), dtype=pl.String))
+        return int(bare.to_numpy()[urls.indices.to_numpy()].sum()) if bare.any() else 0
 
     def _queries(self, texts: pa.Array) -> pl.DataFrame:
         text = pl.Series("text", pl.from_arrow(texts), dtype=pl.String)

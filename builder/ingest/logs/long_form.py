@@ -37,7 +37,7 @@ TYPED = """
 CREATE VIEW typed AS
 SELECT record, time, nullif("user", '') AS "user", query, url,
        coalesce(lower(trim(rank)) NOT IN ('', 'nan'), false) AS is_ranked,
-       nullif(TRY_CAST(rank AS DOUBLE), 'nan'::DOUBLE) AS rank,
+       CASE WHEN TRY_CAST(rank AS DOUBLE) % 1 = 0 THEN TRY_CAST(rank AS DOUBLE) END AS rank,
        CASE WHEN getvariable('row_is_click') THEN (coalesce(url, '') <> '')::DOUBLE
             WHEN clicked IS NULL OR lower(trim(clicked)) IN getvariable('not_clicked') THEN 0
             WHEN lower(trim(clicked)) IN getvariable('clicked') THEN 1

@@ -75,8 +75,8 @@ def as_table(impressions: Sequence[tuple[int, Impression]]) -> pa.Table:
     return pa.table(arrays, schema=IMPRESSIONS)
 
 
-def batched(records: Iterable[Numbered]) -> Iterator[RawRecords]:
-    """Batches of records that a reader yields one by one."""
+def batched(records: Iterable[Numbered], *, are_ranks: bool = False) -> Iterator[RawRecords]:
+    """Batches of records that a reader yields one by one; see `RawRecords`."""
     iterator = iter(records)
     while batch := list(islice(iterator, RECORDS_PER_BATCH)):
-        yield RawRecords(others=batch)
+        yield RawRecords(others=batch, are_ranks=are_ranks)

@@ -2,32 +2,45 @@
 
 Tab-separated in GB18030, one click a line: `time user [query] rank order url`, where rank and order
 of the click are separated by a space or a tab, and URLs have no scheme. The log has the clicked
-results alone: an impression here is the clicks of one user on one query that follow each other.
-A time of day counts from `log.session_start`, or from the snapshot's start; editions with whole
-dates (`20111230000005`) have their own.
+results alone: an impression here is the clicks of one user on one query, none of them more than
+half an hour after the one before. Lines of several users may be interleaved. A time of day counts
+from `log.session_start`, or from the snapshot's start; editions with whole dates
+(`20111230000005`) have their own.
 """
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import NamedTuple
 
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import Numbered, Record
+from builder.ingest.moments import parse_time
+from builder.ingest.rejects import RejectError
 from builder.parameters import LogParameters
 from builder.sources import Interval, Source
 
 ENCODING = "gb18030"
-LINE = re.compile(r"([^\t]+)\t([^\t]*)\t\[?(.*?)\]?\t(\d+)[ \t](\d+)\t([^\t]+)")
-OF_DAY = re.compile(r"(\d\d):(\d\d):(\d\d)")
-WHOLE = re.compile(r"\d{14}")
+LINE = re.compile(
+    r"([^\t]+)\t([^\t]*)\t(?:\[(.*)\]|([^\t]*))\t([0-9]{1,9})[ \t]([0-9]{1,9})\t([^\t]+)"
+)
+OF_DAY = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])")
+WHOLE = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})")
+GAP = 1800
+"""Seconds after which a further click on the same query belongs to another impression."""
+MAX_OPEN = 100_000
+"""Impressions that may still get clicks; beyond it the oldest is complete, to bound memory."""
+MAX_CLICKS = 2**16
+"""Clicks of one impression; further ones begin another."""
+CHECKED = 4
+"""Open impressions whose age is checked per click: they are complete sooner than they begin."""
 
 
 class Click(NamedTuple):
     """One line of the log."""
 
     number: int
-    time: int | str
+    time: int
     user: str
     query: str
     rank: int
@@ -40,61 +53,85 @@ def read_clicks(source: Source, interval: Interval, params: LogParameters) -> It
     start = interval.start
     if params.session_start is not None:
         start = int(params.session_start.timestamp())
+    pending: dict[tuple[str, str], list[Click]] = {}
+    for number, line in _lines(source, params):
+        click = _click(number, line, start, params)
+        if isinstance(click, str):
+            yield number, click
+            continue
+        key = (click.user or f"line {number}", click.query)
+        for other in [*islice(pending, CHECKED), key]:
+            if other in pending and _is_complete(pending[other], click.time):
+                yield _impression(pending.pop(other))
+        if len(pending) >= MAX_OPEN:
+            yield _impression(pending.pop(next(iter(pending))))
+        clicks = pending[key] = pending.pop(key, [])  # to the end: the oldest are the first
+        clicks.append(click)
+    yield from map(_impression, pending.values())
+
+
+def _is_complete(clicks: list[Click], now: int) -> bool:
+    return abs(now - clicks[-1].time) > GAP or len(clicks) >= MAX_CLICKS
+
+
+def _lines(source: Source, params: LogParameters) -> Iterator[tuple[int, bytes | str | None]]:
+    """The lines of a file by number; a text is the reason why reading stopped there."""
     encoding = ENCODING if params.encoding == "auto" else params.encoding
-    pending: list[Click] = []
     for block in read_blocks(source, params.max_line_bytes, encoding):
-        for number, line in enumerate(block.lines, block.first):
-            click = _click(number, line, start)
-            if isinstance(click, str):
-                yield number, click
-                continue
-            if pending and (click.user, click.query) != (pending[0].user, pending[0].query):
-                yield pending[0].number, _record(pending)
-                pending = []
-            pending.append(click)
+        yield from enumerate(block.lines, block.first)
         if block.fault is not None:
             yield block.first + len(block.lines), block.fault
-    if pending:
-        yield pending[0].number, _record(pending)
 
 
-def _click(number: int, line: bytes | None, start: int) -> Click | str:
+def _click(number: int, line: bytes | str | None, start: int, params: LogParameters) -> Click | str:
     if line is None:
         return "line_too_long"
+    if isinstance(line, str):
+        return line
     if not line.strip():
         return "blank_line"
     try:
-        found = LINE.fullmatch(line.decode().strip())
+        found = LINE.fullmatch(line.decode().rstrip())
     except UnicodeDecodeError:
         return "not_utf8"
     if found is None:
         return "bad_action"
-    time, user, query, rank, order, url = found.groups()
-    return Click(number, _time(time, start), user, query, int(rank), int(order), url.strip())
+    time, user, bracketed, plain, rank, order, url = found.groups()
+    try:
+        seconds = _time(time, start, params)
+    except RejectError as reject:
+        return str(reject)
+    query = plain if bracketed is None else bracketed
+    return Click(number, seconds, user, query, int(rank), int(order), url.strip())
 
 
-def _time(text: str, start: int) -> int | str:
+def _time(text: str, start: int, params: LogParameters) -> int:
+    """Unix seconds of a time of day or of a whole date.
+
+    Raises:
+        RejectError: the text is neither.
+    """
     if (found := OF_DAY.fullmatch(text)) is not None:
         hours, minutes, seconds = map(int, found.groups())
-        return start + int(timedelta(hours=hours, minutes=minutes, seconds=seconds).total_seconds())
-    if WHOLE.fullmatch(text):
-        return f"{text[:4]}-{text[4:6]}-{text[6:8]}T{text[8:10]}:{text[10:12]}:{text[12:]}"
-    return text
+        return start + 3600 * hours + 60 * minutes + seconds
+    if (found := WHOLE.fullmatch(text)) is not None:
+        text = "{}-{}-{}T{}:{}:{}".format(*found.groups())
+    return parse_time(text, params)
 
 
-def _record(clicks: list[Click]) -> Record:
+def _impression(clicks: list[Click]) -> Numbered:
     """The impression of some clicks: the clicked results by rank, each once."""
     ranks: dict[str, int] = {}
     for click in clicks:
         ranks.setdefault(click.url, click.rank)
     results = sorted(ranks, key=lambda url: (ranks[url], url))
-    ordered: dict[str, Any] = dict.fromkeys(
-        click.url for click in sorted(clicks, key=lambda click: click.order)
-    )
-    return {
+    ordered = dict.fromkeys(click.url for click in sorted(clicks, key=lambda click: click.order))
+    record: Record = {
         "time": clicks[0].time,
-        "user": clicks[0].user,
         "query": clicks[0].query,
         "results": results,
         "clicks": [results.index(url) + 1 for url in ordered],
     }
+    if clicks[0].user:
+        record["user"] = clicks[0].user
+    return clicks[0].number, record

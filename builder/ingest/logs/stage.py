@@ -13,6 +13,7 @@ import polars as pl
 from builder.errors import DataError
 from builder.executors import in_order
 from builder.ingest.logs.checks import check_records
+from builder.ingest.logs.detection import LogFile, inspect_log
 from builder.ingest.logs.formats import ENGINE_SHARE, Batch, raw_batches
 from builder.ingest.logs.keys import KeyedRecords, Keyer
 from builder.ingest.logs.staging import Staging
@@ -57,15 +58,18 @@ def ingest_log(
         DataError: two strings have one key; or, unless allowed, no record is an impression, or no
             impression has a click.
     """
-    ledger = Ledger("records")
+    logs = [inspect_log(file, params) for file in files]
+    ledger = Ledger("records", notes=[log.note for log in logs if log.note])
+    completed = 0
     with RejectWriter(out, "log", ledger) as rejects:
         with Staging(limits.scratch) as staging, StringTables(limits) as strings:
-            for index, keyed in _keyed(files, interval, params, limits):
+            for index, keyed in _keyed(logs, interval, params, limits):
                 staging.add(keyed.impressions, index)
                 strings.add(keyed.queries, keyed.urls)
                 for record, reason in keyed.rejects:
                     rejects.add(reason, file=files[index].name, line=record)
                 records = len(keyed.impressions) + len(keyed.rejects)
+                completed += keyed.completed
                 ledger.rows_in += records
                 progress.advance(records)
             strings.write(out)
@@ -74,24 +78,29 @@ def ingest_log(
             rejects.add(reason, file=files[file].name, line=record)
         numbers = dropped["impression"].to_numpy()
         ledger.rows_out = staging.write(out / "impressions", numbers, limits.threads)
+    if completed:
+        ledger.notes.append(
+            f"{completed:,} results without a scheme were read as {params.scheme}:// (log.scheme)"
+        )
     _check(ledger, staging, params)
     return ledger
 
 
 def _keyed(
-    files: Sequence[Source], interval: Interval, params: LogParameters, limits: Limits
+    logs: Sequence[LogFile], interval: Interval, params: LogParameters, limits: Limits
 ) -> Iterator[tuple[int, KeyedRecords]]:
     """Every batch of all files in keys, with the index of its file, in log order."""
     with limits.connect(ENGINE_SHARE) as connection:
-        keyer = Keyer(_secret(files), params.address, params.scheme, connection)
+        secret = _secret([log.source for log in logs])
+        keyer = Keyer(secret, params.address, params.scheme, connection)
         wanted = interval if params.undated == "reject" else None
 
         def key(batch: Batch) -> KeyedRecords:
             records = check_records(batch(connection), wanted, params, connection)
             return keyer.key(records, None if wanted else interval.start)
 
-        for index, file in enumerate(files):
-            batches = raw_batches(file, wanted, params, limits)
+        for index, log in enumerate(logs):
+            batches = raw_batches(log, wanted, params, limits)
             for keyed in in_order(key, batches, limits.threads):
                 yield index, keyed
 

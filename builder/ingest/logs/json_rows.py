@@ -1,0 +1,45 @@
+"""JSON lines in the long form: one object a result.
+
+In: a file. Out: rows with the named fields, or the reason why a line is not a row.
+"""
+
+from collections.abc import Iterator
+
+from builder.ingest.fields import pick
+from builder.ingest.json_object import parse_object
+from builder.ingest.lines import read_blocks
+from builder.ingest.logs.records import Numbered, Record
+from builder.ingest.rejects import RejectError
+from builder.parameters import LogFields, LogParameters
+from builder.sources import Source
+
+
+def read_objects(source: Source, params: LogParameters, encoding: str) -> Iterator[Numbered]:
+    """Every line of a file of JSON lines as a row, with its named fields."""
+    names = dict.fromkeys(params.fields.model_dump().values())
+    for block in read_blocks(source, params.max_line_bytes, encoding):
+        for number, line in enumerate(block.lines, block.first):
+            try:
+                yield number, _scalars(line, names, params.fields)
+            except RejectError as reject:
+                yield number, str(reject)
+        if block.fault is not None:
+            yield block.first + len(block.lines), block.fault
+
+
+def _scalars(line: bytes | None, names: dict[str, None], fields: LogFields) -> Record:
+    """The named fields of a line that are not null.
+
+    Raises:
+        RejectError: the line is not an object, or time, user, query or URL is not a scalar.
+    """
+    if line is None:
+        raise RejectError("line_too_long")
+    record = parse_object(line)
+    found = {name: value for name in names if (value := pick(record, name)) is not None}
+    for own in ("time", "user", "query"):
+        if isinstance(found.get(getattr(fields, own)), dict | list | bool):
+            raise RejectError(f"bad_{own}")
+    if isinstance(found.get(fields.url), dict | list | bool | float):
+        raise RejectError("bad_results")
+    return found

@@ -1,0 +1,116 @@
+"""Sogou's click log, with every kind of malformed line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builder.ingest.logs import sogou
+from builder.parameters import LogParameters
+from builder.sources import Interval, Source
+from tests.ingest.logs.log_files import ingest, read_impressions
+
+OF_DAY = """00:00:00\t11\t[360安全卫士]\t8 3\tdownload.it.com.cn/17938.html
+00:00:01\t12\t[汶川地震原因]\t14 2\twww.a.example/thread
+00:00:07\t11\t[360安全卫士]\t2 4\twww.b.example/
+00:00:09\t12\t[360安全卫士]\t8 1\tdownload.it.com.cn/17938.html
+00:45:00\t11\t[360安全卫士]\t1 1\twww.c.example/x
+"""
+
+
+def _records(folder: Path, data: bytes, **params: Any) -> list[tuple[Any, ...]]:
+    """Time, user, query, results and clicks of each impression; then the rejects."""
+    (folder / "log").write_bytes(data)
+    reading = LogParameters.model_validate({"format": "sogou", **params})
+    found: list[tuple[Any, ...]] = []
+    rejects: list[tuple[Any, ...]] = []
+    ever = Interval(0, 2_000_000_000)
+    for records in read_impressions(Source(folder / "log", "log"), ever, reading):
+        found += [tuple(row.values())[1:] for row in records.impressions.to_pylist()]
+        rejects += records.rejects
+    return sorted(found) + rejects
+
+
+def test_clicks_of_one_user_and_query_are_an_impression(tmp_path: Path) -> None:
+    guard, quake = "360安全卫士", "汶川地震原因"
+    assert _records(tmp_path, OF_DAY.encode("gb18030")) == [
+        (0, "11", guard, ["www.b.example/", "download.it.com.cn/17938.html"], [2, 1]),
+        (1, "12", quake, ["www.a.example/thread"], [1]),
+        (9, "12", guard, ["download.it.com.cn/17938.html"], [1]),
+        (2700, "11", guard, ["www.c.example/x"], [1]),
+    ]
+
+
+def test_lines_sorted_by_user_give_the_same(tmp_path: Path) -> None:
+    lines = OF_DAY.splitlines(keepends=True)
+    by_user = "".join(sorted(lines, key=lambda line: line.split("\t")[1]))
+    expected = _records(tmp_path, OF_DAY.encode("gb18030"))
+    assert _records(tmp_path, by_user.encode("gb18030")) == expected
+
+
+def test_few_open_impressions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sogou, "MAX_OPEN", 1)
+    assert len(_records(tmp_path, OF_DAY.encode("gb18030"))) == 5
+    monkeypatch.undo()
+    monkeypatch.setattr(sogou, "MAX_CLICKS", 1)
+    assert len(_records(tmp_path, OF_DAY.encode("gb18030"))) == 5
+
+
+def test_editions_with_dates_and_tabs(tmp_path: Path) -> None:
+    data = "20111230000005\tab\t奇艺高清\t1\t1\thttp://www.qiyi.com/\n".encode("gb18030")
+    found = _records(tmp_path, data, time_zone="Asia/Shanghai")
+    assert found == [(1_325_174_405, "ab", "奇艺高清", ["http://www.qiyi.com/"], [1])]
+
+
+def test_a_day_counts_from_a_given_moment(tmp_path: Path) -> None:
+    data = OF_DAY.encode("gb18030")
+    found = _records(tmp_path, data, session_start="2006-08-01T00:00:00+08:00")
+    assert found[0][0] == 1_154_361_600
+
+
+def test_another_encoding(tmp_path: Path) -> None:
+    data = OF_DAY.encode()
+    assert _records(tmp_path, data, encoding="utf-8")[1][2] == "汶川地震原因"
+
+
+def test_addresses_get_a_scheme_and_the_ledger_says_so(tmp_path: Path) -> None:
+    ledger, _ = ingest(tmp_path, {"log": OF_DAY.encode("gb18030")}, format="sogou")
+    assert (ledger.rows_in, ledger.rows_out) == (4, 4)
+    assert ledger.notes == ["5 results without a scheme were read as https:// (log.scheme)"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"", "blank_line"),
+        (b"  ", "blank_line"),
+        (b"no tabs at all", "bad_action"),
+        (b"00:00:01\tu\t[eau]\t1\thttp://a.example/", "bad_action"),
+        (b"00:00:01\tu\t[eau]\t1 x\thttp://a.example/", "bad_action"),
+        (b"00:00:01\tu\t[eau]\t-1 1\thttp://a.example/", "bad_action"),
+        (b"00:00:01\tu\t[eau]\t1 1\t", "bad_action"),
+        (b"00:00:01\tu\t[eau]\t" + b"9" * 5000 + b" 1\thttp://a.example/", "bad_action"),
+        (b"\tu\t[eau]\t1 1\thttp://a.example/", "bad_action"),
+        (b"24:00:00\tu\t[eau]\t1 1\thttp://a.example/", "bad_time"),
+        (b"00:61:00\tu\t[eau]\t1 1\thttp://a.example/", "bad_time"),
+        (b"20111330000005\tu\teau\t1\t1\thttp://a.example/", "bad_time"),
+        (b"noon\tu\t[eau]\t1 1\thttp://a.example/", "bad_time"),
+        (b"00:00:01\tu\t[]\t1 1\thttp://a.example/", "empty_query"),
+        (b"00:00:01\tu\t[\xff\xff]\t1 1\thttp://a.example/", "not_utf8"),
+        (b"00:00:01\tu\t[eau]\t1 1\t   ", "bad_action"),
+        (b"x" * 7000, "line_too_long"),
+    ],
+)
+def test_malformed_lines(tmp_path: Path, line: bytes, reason: str) -> None:
+    good = b"00:00:09\tv\t[loi]\t1 1\thttp://a.example/\n"
+    found = _records(tmp_path, good + line + b"\n", max_line_bytes=6000)
+    assert found == [(9, "v", "loi", ["http://a.example/"], [1]), (2, reason)]
+
+
+def test_lines_without_a_user_are_impressions_of_their_own(tmp_path: Path) -> None:
+    line = "00:00:0{}\t\t[eau]\t{} 1\thttp://a.example/{}\n"
+    data = "".join(line.format(n, n, n) for n in (1, 2)).encode()
+    assert [row[1:4] for row in _records(tmp_path, data)] == [
+        (None, "eau", ["http://a.example/1"]),
+        (None, "eau", ["http://a.example/2"]),
+    ]
