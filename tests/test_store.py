@@ -24,7 +24,7 @@ end = 2022-07-01
 log = ["logs"]
 crawl = ["logs"]
 """
-LINE = '{"time": 1654300000, "query": "eau", "results": ["https://a.example/"], "clicks": []}\n'
+LINE = '{"time": 1654300000, "query": "eau", "results": ["https://a.example/"], "clicks": [1]}\n'
 
 
 def _world(folder: Path, files: int) -> Path:

@@ -25,6 +25,9 @@ PARAMS = (
 )
 """How files are read, in turn."""
 LONG_FORMS = ("tsv", "jsonl", "parquet")
+ENCODINGS = ("latin-1", "cp1252", "gb18030", "big5", "iso-8859-15")
+QUERIES = ("eau", "impôts", "crêpe brûlée", "équipe", "à côté")
+"""In Latin-1, and in GB18030; of Big5 the first one alone."""
 
 
 def try_file(number: int, records: int = RECORDS) -> dict[str, int]:
@@ -73,13 +76,37 @@ def try_long(number: int, records: int = RECORDS) -> dict[str, int]:
     return {"kept": len(found.kept), "rejected": len(found.reasons)}
 
 
-def try_all(count: int, first: int = 0) -> dict[str, int]:
-    """Compare files of random records, every eighth in the long form; what became of the records.
+def try_encoded(number: int, records: int = RECORDS) -> dict[str, int]:
+    """Compare a log in some encoding, which `log.encoding` names, with the same one in UTF-8.
 
     Raises:
-        AssertionError: see `try_file` and `try_long`.
+        AssertionError: they are not the same.
+    """
+    draw, encoding = random.Random(number), ENCODINGS[number % len(ENCODINGS)]
+    queries = QUERIES[:1] if encoding == "big5" else QUERIES
+    shown = [GOOD | {"query": draw.choice(queries), "user": None} for _ in range(records)]
+    form = ("tsv", "jsonl")[number // len(ENCODINGS) % 2]
+    data = long_rows(shown, form)
+    found = ingested(data.decode().encode(encoding), LogParameters(), encoding=encoding)
+    difference = first_difference(ingested(data, LogParameters()), found)
+    assert difference is None, f"{encoding} {form}, number {number}: {difference}"
+    return {"kept": len(found.kept), "rejected": len(found.reasons)}
+
+
+def try_all(count: int, first: int = 0) -> dict[str, int]:
+    """Compare files of random records, of eight one in the long form and one in another encoding.
+
+    Returns:
+        How many records were kept and rejected.
+
+    Raises:
+        AssertionError: see `try_file`, `try_long` and `try_encoded`.
     """
     ends: Counter[str] = Counter()
     for number in range(first, first + count):
-        ends.update(try_long(number // 8) if number % 8 == 7 else try_file(number - number // 8))
+        block, place = divmod(number, 8)
+        if place < 6:
+            ends.update(try_file(6 * block + place))
+        else:
+            ends.update(try_long(block) if place == 6 else try_encoded(block))
     return dict(ends)

@@ -31,6 +31,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "crawl-html": BY_ID | {"text_format": "html"},
 }
 """Parameters of kinds that are not read with the defaults."""
+ALLOWED = {"empty": "allow", "clickless": "allow"}
+"""So that the account of a log without impressions or clicks is checked, too."""
 SLOWEST = 10.0
 """Seconds of computing after which an input counts as one that hangs, however busy the machine."""
 
@@ -118,7 +120,7 @@ def read(kind: str, data: bytes) -> Ledger | LongEvalError:
                 crawl = CrawlParameters.model_validate(given)
                 ledger = ingest_crawl(folder / "out", params=crawl, **common)  # type: ignore[arg-type]
             else:
-                log = LogParameters.model_validate(given)
+                log = LogParameters.model_validate(ALLOWED | given)
                 ledger = ingest_log(folder / "out", params=log, **common)  # type: ignore[arg-type]
         except LongEvalError as error:
             return error

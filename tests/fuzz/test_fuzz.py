@@ -30,6 +30,11 @@ def test_the_long_form_says_the_same(number: int) -> None:
     assert differential.try_long(number, 60) == {"kept": 60, "rejected": 0}
 
 
+@pytest.mark.parametrize("number", range(10))
+def test_another_encoding_says_the_same(number: int) -> None:
+    assert differential.try_encoded(number, 60) == {"kept": 60, "rejected": 0}
+
+
 FAILED_ONCE = (("crawl-parquet", 8427), ("crawl-warc", 113))
 """Inputs that once crashed a reader: a column name that is not UTF-8, a damaged packed archive."""
 
