@@ -48,7 +48,7 @@ def identity(
         "stage": stage.name,
         "version": stage.version,
         "contracts": {name: CONTRACTS[name].signature() for name in stage.writes},
-        "parameters": parameters(stage, workflow),
+        "parameters": parameters(stage, workflow, key),
         "context": {
             **{name: _plain(v) for name, v in stage.context(workflow, key).items()},
             **{f"plug-in {name}": origin for name, origin in stage.plugins(workflow).items()},
@@ -57,11 +57,11 @@ def identity(
     }
 
 
-def parameters(stage: Stage, workflow: Workflow) -> dict[str, Any]:
-    """The parameters of a stage by dotted key, defaults included."""
+def parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
+    """The parameters of a unit by dotted key, defaults included."""
     if stage.section is None:
         return {}
-    section: BaseModel = getattr(workflow, stage.section)
+    section = workflow.section(stage.section, key)
     return {f"{stage.section}.{k}": v for k, v in section.model_dump(mode="json").items()}
 
 

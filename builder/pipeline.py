@@ -62,13 +62,18 @@ def _pair_names(_: Workflow, key: str) -> dict[str, str]:
 
 
 def _recorded(workflow: Workflow, _: str) -> dict[str, Any]:
-    """The parameters that every snapshot is built with, by dotted key."""
-    keys = {
-        f"{section}.{key}": value
-        for section in Parameters.model_fields
-        for key, value in getattr(workflow, section).model_dump(mode="json").items()
+    """The parameters that decide what every snapshot holds, by dotted key."""
+    return {
+        "recorded": {
+            name: {
+                f"{section}.{key}": value
+                for section in Parameters.model_fields
+                for key, value in workflow.section(section, name).model_dump(mode="json").items()
+                if key not in getattr(workflow, section).describes_input
+            }
+            for name in workflow.names
+        }
     }
-    return {"recorded": dict.fromkeys(workflow.names, keys)}
 
 
 STAGES = (
@@ -89,7 +94,7 @@ STAGES = (
         writes=("impressions", "log_queries", "log_urls"),
         section="log",
         context=lambda w, key: {"interval": w.snapshot(key).interval},
-        plugins=lambda w: described("log_readers", (w.log.format,)),
+        plugins=lambda w: described("log_readers", w.log_formats),
     ),
     Stage(
         "crawl",
@@ -150,13 +155,14 @@ STAGES = (
     ),
     Stage(
         "clicks",
-        "3",
+        "4",
         Scope.SNAPSHOT,
         estimate,
         reads=(same("impressions"), same("candidates"), same("variants"), same("verdicts")),
         writes=("click_estimates", "click_diagnostics"),
         section="clicks",
         context=lambda w, _: {"filters": w.verdicts.filters},
+        plugins=lambda w: described("click_models", (w.clicks.model,)),
     ),
     Stage(
         "shown",
@@ -331,11 +337,12 @@ STAGES = (
     ),
     Stage(
         "drift",
-        "3",
+        "4",
         Scope.COLLECTION,
         measure,
         reads=(
             *(each(table) for table in ("documents", "queries", "qrels", "word_counts")),
+            each("click_diagnostics"),
             *(pairs(table) for table in ("lost_words", "pair_drift")),
             *(one(table) for table in ("documents_map", "queries_map")),
         ),

@@ -164,7 +164,7 @@ class Runner:
                 files = self.definition.sources(read.patterns(workflow, unit.key))
                 arguments[read.argument] = files[0] if read.single else files
         if stage.section is not None:
-            arguments["params"] = self.definition.section(stage.section)
+            arguments["params"] = self.definition.section(stage.section, unit.key)
         if stage.keeps is not None:
             arguments[stage.keeps] = self.store.kept(stage.name)
         return {**arguments, "limits": limits, "progress": self.progress}

@@ -220,6 +220,7 @@ def write_query(
     sql: str,
     path: Path,
     contract: type[Contract],
+    compression: str = "zstd",
 ) -> int:
     """Stream an ordered DuckDB query into a table; returns its rows.
 
@@ -228,8 +229,9 @@ def write_query(
         sql: A constant statement of ours that ends in a total ORDER BY.
         path: The file to write.
         contract: Columns and types of the result; it may have others, which are left out.
+        compression: One of `COMPRESSION`.
     """
-    with TableWriter(path, contract) as writer:
+    with TableWriter(path, contract, compression=compression) as writer:
         for batch in connection.sql(sql).to_arrow_reader(ROWS_PER_GROUP):
             writer.write(batch)
     return writer.rows

@@ -9,13 +9,13 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from builder.definition_files import read_definition
 from builder.errors import DefinitionError
 from builder.models import EMBEDDED, embedded_model, is_embedded
 from builder.names import ENGLISH, FRENCH, LANGUAGE_PATTERN, NAME_PATTERN, VERSION_PATTERN
-from builder.parameters import Parameters, Section
+from builder.parameters import CrawlParameters, LogParameters, Parameters, Section
 from builder.sources import Interval, Source
 from schemas import SNAPSHOT_PATTERN
 
@@ -59,6 +59,26 @@ def is_draft(version: str) -> bool:
     return version.startswith("0.") or not re.fullmatch(r"\d+\.\d+\.\d+", version)
 
 
+class SnapshotOverrides(Section):
+    """`[snapshots.overrides]`: how the raw files of one snapshot differ from the others."""
+
+    log: LogParameters = LogParameters()
+    crawl: CrawlParameters = CrawlParameters()
+
+    @field_validator("log", "crawl")
+    @classmethod
+    def _rules_are_the_same(cls, value: Section, info: ValidationInfo) -> Section:
+        """Which records are kept must not depend on the snapshot."""
+        rules = sorted(value.model_fields_set - value.overridable)
+        if rules:
+            raise ValueError(
+                f"{', '.join(rules)} would keep other records in this snapshot than in the others; "
+                f"set it in [{info.field_name}]. A snapshot may override "
+                f"{', '.join(sorted(value.overridable))}"
+            )
+        return value
+
+
 class SnapshotDefinition(Section):
     """`[[snapshots]]`: one point in time."""
 
@@ -71,6 +91,12 @@ class SnapshotDefinition(Section):
         default=(),
         description="Judgements by people on this snapshot: sheets (TSV) or Parquet of "
         "`longeval assess import`",
+    )
+
+    overrides: SnapshotOverrides | None = Field(
+        default=None,
+        description="Keys of `[log]` and `[crawl]` that differ in this snapshot: "
+        "`[snapshots.overrides.log]`, `[snapshots.overrides.crawl]`",
     )
 
     @field_validator("start", "end", mode="before")
@@ -100,6 +126,19 @@ class Workflow(Parameters):
     def snapshot(self, name: str) -> SnapshotDefinition:
         """The snapshot of that name; it exists."""
         return next(s for s in self.snapshots if s.name == name)
+
+    def section(self, name: str, snapshot: str | None = None) -> Section:
+        """A section of parameters, with the overrides of a snapshot where there are any."""
+        section: Section = getattr(self, name)
+        named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
+        overrides = [getattr(s.overrides, name, None) for s in named]
+        return section.overridden(overrides[0]) if overrides and overrides[0] else section
+
+    @property
+    def log_formats(self) -> tuple[str, ...]:
+        """The log formats of all snapshots."""
+        formats = (self.section("log", name).format for name in self.names)  # type: ignore[attr-defined]
+        return tuple(dict.fromkeys(formats))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,9 +183,14 @@ class Definition(BaseModel):
         """
         return tuple(source for pattern in patterns for source in self._expand(pattern))
 
-    def section(self, name: str) -> Section:
-        """A section of parameters with its paths resolved against the definition's folder."""
-        section: Section = getattr(self.workflow, name)
+    def section(self, name: str, snapshot: str | None = None) -> Section:
+        """A section of parameters with its paths resolved against the definition's folder.
+
+        Args:
+            name: Name of the section.
+            snapshot: The snapshot whose overrides apply; None: none.
+        """
+        section = self.workflow.section(name, snapshot)
         paths = {
             field: embedded_model() if is_embedded(value) else self.resolve(value)
             for field, value in section

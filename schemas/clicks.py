@@ -6,7 +6,12 @@ import polars as pl
 from schemas._base import Contract, count, doc_id, probability, query_id
 
 CLICK_MEASURES = (
+    "baseline_log_likelihood",
+    "baseline_perplexity",
     "click_through",
+    "held_out_clicks",
+    "held_out_log_likelihood",
+    "held_out_perplexity",
     "impressions_of_most_active_user",
     "impressions_of_top_percent_of_users",
     "impressions_with_duplicate_results",
@@ -23,14 +28,24 @@ STRATA = ("1-5", "6-10", "11-30", "depth")
 
 
 class ClickDiagnostics(Contract):
-    """One diagnostic of the click evidence, as a count out of a total."""
+    """One diagnostic of the click evidence, as a count out of a total, or of a click model."""
 
     measure = dy.String(
         primary_key=True, regex=rf"^({'|'.join(CLICK_MEASURES)})$", description="What is counted"
     )
     rank = dy.UInt32(primary_key=True, description="1-based rank; 0 where it is about all ranks")
-    count = dy.UInt64(description="How many have the property")
-    total = dy.UInt64(description="Out of how many")
+    count = dy.UInt64(
+        description="How many have the property; held-out clicks, or impressions tested on"
+    )
+    total = dy.UInt64(description="Out of how many; impressions sampled to train and test")
+    value = dy.Float64(
+        nullable=True,
+        description="held_out_clicks: the rate that the model predicts; held_out_*, baseline_*: "
+        "the mean log-likelihood of an impression, the perplexity; null where it is a share",
+    )
+    model = dy.String(
+        nullable=True, description="Click model of the value; rank-ctr is the baseline"
+    )
 
 
 class GradeCuts(Contract):

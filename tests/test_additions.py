@@ -39,13 +39,12 @@ def never(pages: Pages, training: Training) -> Trained:
     """P(click) is next to nothing."""
     return Trained(lambda p: Grid(np.full(len(p.rank), 1e-6), np.ones(len(p.rank))))
 ''',
-        "builder/clicks/models/__init__.py",
+        "builder/parameters/clicks.py",
         {
-            "from builder.clicks.models.pages import": (
-                "from builder.clicks.models.never import never\n"
-                "from builder.clicks.models.pages import"
-            ),
-            '    "dbn": dbn,\n': '    "dbn": dbn,\n    "never": never,\n',
+            '    "dbn": "builder.clicks.models.dbn:dbn",\n': (
+                '    "dbn": "builder.clicks.models.dbn:dbn",\n'
+                '    "never": "builder.clicks.models.never:never",\n'
+            )
         },
         """
 from builder.clicks import model_log

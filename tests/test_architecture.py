@@ -33,7 +33,6 @@ FOUNDATION = {
     "hash_table",
     "keys",
     "ledger",
-    "sorting",
     "models",
     "names",
     "notebook",

@@ -185,6 +185,18 @@ def test_errors_of_workers_are_those_of_the_task(executor: Executor, tmp_path: P
     assert raised.value.exit_code == 1
 
 
+def gives_what_cannot_be_sent(_: int, limits: Limits) -> object:
+    return lambda: None
+
+
+def test_a_result_that_cannot_be_sent_is_an_error(tmp_path: Path) -> None:
+    with (
+        closing(Processes()) as workers,
+        pytest.raises(RuntimeError, match=r"lambda.*cannot be sent"),
+    ):
+        list(workers.map(gives_what_cannot_be_sent, [1], Limits(tmp_path, threads=2)))
+
+
 def process_of(_: int, limits: Limits) -> int:
     """The process that works here."""
     return os.getpid()

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import DefinitionError
+from builder.parameters import LogParameters
 from builder.workflow import Definition
 
 GOOD = """
@@ -191,4 +192,33 @@ def test_languages_that_contradict_the_translation(
 ) -> None:
     text = GOOD.replace('version = "1.0.0"\n', LANGUAGES.format(languages)) + model
     with pytest.raises(DefinitionError, match=message):
+        _load(folder, text)
+
+
+OVERRIDES = """
+[snapshots.overrides.log]
+format = "csv"
+fields = { clicks = "ranks" }
+"""
+
+
+def test_a_snapshot_overrides_how_its_files_are_written(folder: Path) -> None:
+    """The keys that it sets, in nested sections too; nothing else, and nowhere else."""
+    text = GOOD.replace("[clicks]", f'{OVERRIDES}\n[log.fields]\nuser = "who"\n\n[clicks]')
+    definition = _load(folder, text)
+    june, july = (definition.section("log", name) for name in ("2022-06", "2022-07"))
+    assert isinstance(june, LogParameters)
+    assert isinstance(july, LogParameters)
+    assert (june.format, june.fields.clicks, june.fields.user) == ("auto", "clicks", "who")
+    assert (july.format, july.fields.clicks, july.fields.user) == ("csv", "ranks", "who")
+    assert definition.workflow.log_formats == ("auto", "csv")
+    assert definition.section("log") == june
+    assert definition.section("clicks", "2022-07") == definition.section("clicks")
+
+
+def test_a_snapshot_does_not_override_which_records_are_kept(folder: Path) -> None:
+    text = GOOD.replace("[clicks]", "[snapshots.overrides.log]\nbot_rate = 5\n\n[clicks]")
+    with pytest.raises(
+        DefinitionError, match=r"bot_rate would keep other records .* set it in \[log\]"
+    ):
         _load(folder, text)

@@ -116,6 +116,7 @@ def run_model(
         last=last,
         votes=votes,
         pages=pages,
+        iterations=iterations,
     )
     with working_limits(memory) as limits:
         report = model_log(
@@ -123,7 +124,6 @@ def run_model(
             model,
             out,
             params=params,
-            iterations=iterations,
             limits=limits,
             reading=_reading(definition),
         )
@@ -187,8 +187,8 @@ def compare(
                 prior_alpha=prior_alpha,
                 prior_beta=prior_beta,
                 last=last,
+                iterations=iterations,
             ),
-            iterations=iterations,
             limits=limits,
             reading=_reading(definition),
         )

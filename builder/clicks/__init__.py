@@ -7,7 +7,6 @@ from builder.clicks.comparison import COMPARED, Comparison, compare_models
 from builder.clicks.estimation import estimate
 from builder.clicks.grading import grade
 from builder.clicks.judging import PoolReport, pool_runs
-from builder.clicks.models import MODELS
 from builder.clicks.pooling import LONGEVAL_STRATA, Pool, Stratum, depth, draw_pool
 from builder.clicks.sheets import write_sheet
 from builder.clicks.standalone import ModelReport, model_log
@@ -15,7 +14,6 @@ from builder.clicks.standalone import ModelReport, model_log
 __all__ = [
     "COMPARED",
     "LONGEVAL_STRATA",
-    "MODELS",
     "AgreementReport",
     "Comparison",
     "ImportReport",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from builder import parquet
-from builder.clicks.estimation import ORDERED_ESTIMATES, choose_priors, create_estimates
+from builder.clicks.estimation import SDBN_ESTIMATES, choose_priors, create_estimates
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
 from builder.parameters import ClickParameters
@@ -45,11 +45,16 @@ def add_estimates(
         Pairs written.
 
     Raises:
-        UsageError: nothing to add, or votes by user, which do not add up: a user of two logs would
-            vote twice.
+        UsageError: nothing to add; a model whose estimates are not derived from counts; or votes
+            by user, which do not add up: a user of two logs would vote twice.
     """
     if not estimates:
         raise UsageError("expected at least one table of click estimates to add, found none")
+    if params.model != "sdbn":
+        raise UsageError(
+            f"estimates of {params.model} cannot be added: they are not derived from counts alone; "
+            "run the model on the logs together, or take sdbn"
+        )
     if params.votes == "user":
         raise UsageError(
             'statistics with votes = "user" do not add up, because a user of two logs would vote '
@@ -60,4 +65,4 @@ def add_estimates(
         parquet.rows(connection, *files).create_view("added")
         connection.execute(SUMS)
         create_estimates(connection, choose_priors(connection, params))
-        return write_query(connection, ORDERED_ESTIMATES, out, ClickEstimates)
+        return write_query(connection, SDBN_ESTIMATES, out, ClickEstimates)

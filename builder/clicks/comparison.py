@@ -1,16 +1,6 @@
-"""How well click models predict held-out pages: log-likelihood and perplexity.
+"""Click models compared on held-out pages of a log: the command `longeval clicks compare`.
 
-In: a log, and pages to test on. Out: for each model the mean log-likelihood of a page and the
-perplexity 2^(-mean log2 p) of every rank, once with marginal click probabilities and once with
-those given the clicks above (Dupret & Piwowarski 2008; Chuklin, Markov & de Rijke 2015, ch. 5).
-
-Two conventions are published, and they differ where lists have not ten results each:
-
-- `pyclick`: a page's log-likelihood is the mean over its ranks; perplexity divides every rank's
-  sum by the number of all test pages and averages over ten ranks, so that missing ranks count as
-  perfectly predicted and ranks beyond ten are ignored.
-- `per_rank`: every rank's sum is divided by the pages that have this rank, perplexity is the mean
-  over the ranks that occur; a page's log-likelihood is the sum over its ranks.
+In: a log, and pages to test on. Out: the scores of each model by two conventions (see `scores`).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,43 +9,21 @@ from functools import partial
 from pathlib import Path
 
 import duckdb
-import numpy as np
-import numpy.typing as npt
 
 from builder.clicks.encoding import EncodedLog, encode
 from builder.clicks.log import AS_THEY_STAND, LogAccount, account_for_rejects, open_log
-from builder.clicks.models import LEAST, Pages, Prediction, Training, model_of
+from builder.clicks.models import Training, model_of
+from builder.clicks.scores import Score, evaluate
 from builder.clicks.standalone import check_model, working
-from builder.clicks.statistics import ENGINE_SHARE, set_variables
+from builder.clicks.statistics import ENGINE_SHARE
+from builder.engine import set_variables
 from builder.errors import DataError, UsageError
 from builder.parameters import ClickParameters, LogParameters
 from builder.progress import Progress, Silent
 from builder.resources import Limits
 
-Floats = npt.NDArray[np.float64]
-
 BASELINE = "rank-ctr"
-PYCLICK_RANKS = 10
-COMPARED = ("sdbn", "dcm", "cascade", "dbn", "pbm", "document-ctr", "global-ctr")
-
-
-@dataclass(frozen=True)
-class Score:
-    """How well one model predicts the test pages, by one convention.
-
-    Args:
-        log_likelihood: Mean of natural logarithms over pages; nearer to 0 is better.
-        perplexity: Of clicks by their marginal probability; 1 is perfect, 2 a coin.
-        conditional_perplexity: The same given the clicks above.
-        by_rank: Marginal perplexity of each rank.
-        conditional_by_rank: Conditional perplexity of each rank.
-    """
-
-    log_likelihood: float
-    perplexity: float
-    conditional_perplexity: float
-    by_rank: tuple[float, ...]
-    conditional_by_rank: tuple[float, ...]
+COMPARED = ("sdbn", "dcm", "ccm", "cascade", "dbn", "pbm", "ubm", "document-ctr", "global-ctr")
 
 
 @dataclass(frozen=True)
@@ -112,7 +80,7 @@ SELECT query, results, clicks, impression >= getvariable('first_test') FROM used
 FORGET_LOG = "DROP VIEW used_impressions; DROP VIEW ruled; DROP VIEW offered"
 
 TESTABLE = """
-CREATE VIEW pages_to_encode AS
+CREATE VIEW testable AS
 SELECT * FROM logged
 WHERE NOT is_test OR query IN (SELECT query FROM logged WHERE NOT is_test)
 """
@@ -120,7 +88,11 @@ WHERE NOT is_test OR query IN (SELECT query FROM logged WHERE NOT is_test)
 SIZES = """
 SELECT count(*) FILTER (NOT is_test), count(*) FILTER (is_test),
        (SELECT count(*) FILTER (is_test) FROM logged)
-FROM pages_to_encode
+FROM testable
+"""
+
+SPLIT_PAGES = """
+SELECT query, results, clicks, (NOT is_test)::BIGINT AS train, is_test::BIGINT AS test FROM testable
 """
 
 
@@ -131,7 +103,6 @@ def compare_models(
     test: Path | None = None,
     held_out: float = 0.25,
     params: ClickParameters | None = None,
-    iterations: int = 50,
     limits: Limits | None = None,
     progress: Progress | None = None,
     reading: LogParameters = AS_THEY_STAND,
@@ -140,13 +111,12 @@ def compare_models(
 
     Args:
         log: The log to train on; see `open_log`.
-        models: Names of `MODELS`; the baseline `rank-ctr` is always added.
+        models: Names of `CLICK_MODELS`; the baseline `rank-ctr` is always added.
         test: The log to test on; without it, the last part of the log itself.
         held_out: That part, as a share of the log's records in their order.
-        params: No-click rule, last click and prior.
-        iterations: Steps of expectation-maximisation.
+        params: No-click rule, last click, prior, steps of expectation-maximisation.
         limits: Threads, memory and scratch space.
-        progress: Told how many lines were read.
+        progress: Reports how many lines were read.
         reading: How logs are read; see `read_as`.
 
     Raises:
@@ -158,7 +128,7 @@ def compare_models(
         check_model(name)
     if not 0 < held_out < 1:
         raise UsageError(f"held-out share: expected a number between 0 and 1, found {held_out}")
-    training = Training(params or ClickParameters(), iterations)
+    training = Training(params or ClickParameters())
     with working(limits) as allowed:
         opened = partial(open_log, progress=progress or Silent(), reading=reading)
         encoded, sizes, logs = _encode(log, test, held_out, allowed, opened)
@@ -182,7 +152,7 @@ def _encode(
                 f"{log}: expected test pages whose query occurs in training, found none among "
                 f"{offered} test pages and {train} training pages; give a larger log or --test"
             )
-        return encode(connection, limits), (train, seen, offered), logs
+        return encode(connection, SPLIT_PAGES, limits), (train, seen, offered), logs
 
 
 def _add(
@@ -204,45 +174,3 @@ def _add(
 def _score(name: str, log: EncodedLog, training: Training) -> ModelScores:
     prediction = model_of(name)(log.train, training).predict(log.test)
     return ModelScores(name, *evaluate(prediction, log.test))
-
-
-def evaluate(prediction: Prediction, pages: Pages) -> tuple[Score, Score]:
-    """Scores of one prediction, by the `pyclick` and the `per_rank` convention.
-
-    Args:
-        prediction: A trained model's probabilities of the results shown.
-        pages: What was shown and clicked; at least one page.
-    """
-    click = prediction.marginal(pages)
-    marginal = np.where(pages.clicked, click, 1 - click)
-    conditional = prediction.conditional(pages)
-    logs = [np.log(np.maximum(p, LEAST)) for p in (marginal, conditional)]
-    sums = np.add.reduceat(logs[1], pages.start[:-1])
-    weight = pages.weight / pages.weight.sum()
-    by_pyclick = [_perplexity(values, pages, of_all=True) for values in logs]
-    by_rank = [_perplexity(values, pages, of_all=False) for values in logs]
-    return (
-        _of(float(weight @ (sums / pages.lengths)), *by_pyclick),
-        _of(float(weight @ sums), *by_rank),
-    )
-
-
-def _of(log_likelihood: float, marginal: Floats, conditional: Floats) -> Score:
-    return Score(
-        log_likelihood,
-        float(marginal.mean()),
-        float(conditional.mean()),
-        tuple(marginal.tolist()),
-        tuple(conditional.tolist()),
-    )
-
-
-def _perplexity(logs: Floats, pages: Pages, *, of_all: bool) -> Floats:
-    """Perplexity of every rank; `of_all`: of ten ranks, out of all pages."""
-    weights = pages.weight[pages.page].astype(np.float64)
-    ranks = PYCLICK_RANKS if of_all else int(pages.lengths.max())
-    inside = pages.rank <= ranks
-    rank = pages.rank[inside] - 1
-    sums = np.bincount(rank, weights=(weights * logs)[inside], minlength=ranks)
-    having = np.bincount(rank, weights=weights[inside], minlength=ranks)
-    return np.asarray(np.exp(-sums / (pages.weight.sum() if of_all else having)))

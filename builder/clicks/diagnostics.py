@@ -1,34 +1,73 @@
 """Diagnostics of the click evidence: click-through by rank, thin evidence, concentration by user.
 
-In: the evidence of a log. Out: the table `click_diagnostics`, one row per measure and
+In: the pages and pair counts of a log. Out: the table `click_diagnostics`, one row per measure and
 rank, as an integer count out of an integer total, so that any share can be recomputed and added
-over snapshots.
+over snapshots; and how well the click model predicts held-out impressions.
 """
 
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import polars as pl
 
-from builder.clicks.evidence import Evidence
-from builder.clicks.tally import Tally
+from builder.clicks.held_out import diagnose_predictions
+from builder.parameters import ClickParameters
+from builder.resources import Limits
 from builder.tables import write_query
 from schemas import ClickDiagnostics
 
-MEASURES = """
-WITH pairs AS (
+SHARES = """
+CREATE VIEW shares AS
+WITH page_properties AS (
+    SELECT weight, len(clicks) = 0 AS without_click,
+           clicks <> list_sort(clicks) AS has_reordered_clicks,
+           list_unique(clicks) < len(clicks) AS has_repeated_clicks,
+           list_unique(results) < len(results) AS has_duplicate_results
+    FROM pages
+),
+page_totals AS (
+    SELECT coalesce(sum(weight), 0) AS total,
+           coalesce(sum(weight) FILTER (without_click), 0) AS without_click,
+           coalesce(sum(weight) FILTER (has_reordered_clicks), 0) AS reordered,
+           coalesce(sum(weight) FILTER (has_repeated_clicks), 0) AS repeated,
+           coalesce(sum(weight) FILTER (has_duplicate_results), 0) AS duplicates
+    FROM page_properties
+),
+lengths AS (
+    SELECT len(results)::BIGINT AS length, sum(weight) AS impressions FROM pages GROUP BY length
+),
+clicked_ranks AS (
+    SELECT rank, sum(weight) AS clicks
+    FROM (SELECT unnest(list_distinct(clicks))::BIGINT AS rank, weight FROM pages)
+    GROUP BY rank
+),
+ranks AS (
+    SELECT unnest(range(1, coalesce(max(length), 0) + 1)) AS rank FROM lengths
+),
+click_through AS (
+    SELECT rank, coalesce(any_value(clicks), 0) AS clicks, sum(impressions) AS shown
+    FROM ranks LEFT JOIN clicked_ranks USING (rank) JOIN lengths ON length >= rank
+    GROUP BY rank
+),
+pairs AS (
     SELECT count(*) AS total,
            count(*) FILTER (examinations = 0) AS never_examined,
            count(*) FILTER (examinations = 1) AS examined_once,
            count(*) FILTER (clicks > 0) AS clicked
     FROM pair_counts WHERE impressions > 0
 ),
+active_users AS (
+    SELECT "user", count(*) AS impressions
+    FROM used_impressions WHERE "user" IS NOT NULL GROUP BY "user"
+),
+activity AS (
+    SELECT impressions, count(*) AS users FROM active_users GROUP BY impressions
+),
 ranked_users AS (
     SELECT impressions, users,
            sum(users) OVER (ORDER BY impressions DESC) - users AS before,
            ceil(sum(users) OVER () * 0.01)::BIGINT AS percentile
-    FROM user_activity
+    FROM activity
 ),
 users AS (
     SELECT coalesce(sum(impressions * users), 0) AS total,
@@ -37,55 +76,43 @@ users AS (
                AS top_percent
     FROM ranked_users
 )
-SELECT 'click_through' AS measure, rank, clicks AS count, total FROM clicked_ranks
-UNION ALL SELECT measure, 0, count, total FROM tallied
+SELECT 'click_through' AS measure, rank, clicks AS count, shown AS total FROM click_through
+UNION ALL SELECT 'impressions_without_click', 0, without_click, total FROM page_totals
+UNION ALL SELECT 'impressions_with_reordered_clicks', 0, reordered, total FROM page_totals
+UNION ALL SELECT 'impressions_with_repeated_clicks', 0, repeated, total FROM page_totals
+UNION ALL SELECT 'impressions_with_duplicate_results', 0, duplicates, total FROM page_totals
+UNION ALL SELECT 'impressions_without_user', 0, page_totals.total - users.total, page_totals.total
+          FROM page_totals, users
 UNION ALL SELECT 'pairs_never_examined', 0, never_examined, total FROM pairs
 UNION ALL SELECT 'pairs_examined_once', 0, examined_once, total FROM pairs
 UNION ALL SELECT 'pairs_clicked', 0, clicked, total FROM pairs
 UNION ALL SELECT 'impressions_of_most_active_user', 0, most_active, total FROM users
 UNION ALL SELECT 'impressions_of_top_percent_of_users', 0, top_percent, total FROM users
+"""
+
+DIAGNOSTICS = """
+SELECT *, NULL::DOUBLE AS value, NULL::VARCHAR AS model FROM shares
+UNION ALL SELECT * FROM predictions
 ORDER BY measure, rank
 """
 
 
-TALLIED = {
-    "impressions_without_click": "without_click",
-    "impressions_with_reordered_clicks": "reordered",
-    "impressions_with_repeated_clicks": "repeated",
-    "impressions_with_duplicate_results": "with_duplicate",
-    "impressions_without_user": "anonymous",
-}
-"""Measures over impressions, and where the tally has them."""
-
-
 def write_diagnostics(
-    connection: duckdb.DuckDBPyConnection, evidence: Evidence, path: Path
+    connection: duckdb.DuckDBPyConnection, path: Path, params: ClickParameters, limits: Limits
 ) -> None:
     """Write the diagnostics of the impressions used and the pairs counted.
 
     Args:
-        connection: Has `pair_counts`.
-        evidence: What was counted.
+        connection: Has `used_impressions`, `pages` and `pair_counts`; see `count_pairs`.
         path: The Parquet file to write (contract `ClickDiagnostics`).
+        params: The click model and its options.
+        limits: The memory that its arrays may take.
     """
-    tally = evidence.tally
-    values = {name: getattr(tally, field) for name, field in TALLIED.items()}
-    tallied = pl.DataFrame({"measure": list(values), "count": list(values.values())})
-    frames = {
-        "clicked_ranks": clicked_ranks(tally),
-        "user_activity": evidence.activity,
-        "tallied": tallied.with_columns(total=pl.lit(tally.total)),
-    }
-    for name, frame in frames.items():
-        connection.register(name, frame.to_arrow())
-    write_query(connection, MEASURES, path, ClickDiagnostics)
-
-
-def clicked_ranks(tally: Tally) -> pl.DataFrame:
-    """Columns rank, clicks, total: impressions that show so many results, and click that one."""
-    longest = len(tally.lengths) - 1
-    shown = tally.lengths[::-1].cumsum()[::-1][1:]
-    clicks = np.zeros(longest, dtype=np.int64)
-    found = tally.clicks[1 : longest + 1]
-    clicks[: len(found)] = found
-    return pl.DataFrame({"rank": np.arange(1, longest + 1), "clicks": clicks, "total": shown})
+    predictions = pl.DataFrame(
+        diagnose_predictions(connection, params, limits),
+        schema=ClickDiagnostics.dtypes(),
+        orient="row",
+    )
+    connection.register("predictions", predictions.to_arrow())
+    connection.execute(SHARES)
+    write_query(connection, DIAGNOSTICS, path, ClickDiagnostics)

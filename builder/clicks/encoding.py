@@ -18,23 +18,20 @@ from builder.resources import Limits
 BYTES_PER_RESULT = 250
 """Peak of arrays while the most demanding model is trained, per result of distinct pages."""
 
-TRAIN_ONLY = """
-CREATE VIEW pages_to_encode AS
-SELECT query, results, clicks, false AS is_test FROM used_impressions
-"""
+ALL_PAGES = "SELECT query, results, clicks, weight AS train, 0 AS test FROM pages"
+"""Every page that `count_pairs` found, to train on."""
 
 ENCODED_PAGES = """
-CREATE TEMP TABLE encoded_pages AS
+CREATE OR REPLACE TEMP TABLE encoded_pages AS
 WITH collapsed AS (
-    SELECT query, results, clicks,
-           count(*) FILTER (NOT is_test) AS train, count(*) FILTER (is_test) AS test
-    FROM pages_to_encode GROUP BY query, results, clicks
+    SELECT query, results, clicks, sum(train)::BIGINT AS train, sum(test)::BIGINT AS test
+    FROM ({pages}) GROUP BY query, results, clicks
 )
 SELECT *, row_number() OVER (ORDER BY query, results, clicks) AS page FROM collapsed
 """
 
 ENCODED_PAIRS = """
-CREATE TEMP TABLE encoded_pairs AS
+CREATE OR REPLACE TEMP TABLE encoded_pairs AS
 WITH shown AS (SELECT DISTINCT query, unnest(results) AS doc FROM encoded_pages)
 SELECT query, doc, row_number() OVER (ORDER BY query, doc) - 1 AS pair FROM shown
 """
@@ -72,43 +69,44 @@ class EncodedLog:
     test: Pages
 
 
-def encode(connection: duckdb.DuckDBPyConnection, limits: Limits) -> EncodedLog:
+def encode(connection: duckdb.DuckDBPyConnection, pages: str, limits: Limits) -> EncodedLog:
     """Turn the pages of a connection into arrays.
 
     Args:
-        connection: Has the view `pages_to_encode` (query, results, clicks, is_test); receives the
-            table `encoded_pairs` (query, doc, pair).
+        connection: Receives the table `encoded_pairs` (query, doc, pair).
+        pages: A statement of ours that selects query, results, clicks, and how often the page was
+            shown to train on and to test on (train, test).
         limits: The memory that arrays may take.
 
     Raises:
         UsageError: the arrays would not fit in that memory.
     """
-    connection.execute(ENCODED_PAGES)
+    connection.execute(ENCODED_PAGES.format(pages=pages))
     _check_size(connection, int(limits.memory * (1 - ENGINE_SHARE)))
     connection.execute(ENCODED_PAIRS)
     number = connection.execute(NUMBER_OF_PAIRS).fetchall()[0][0]
-    pages = connection.execute(PAGE_ROWS).fetchnumpy()
+    rows = connection.execute(PAGE_ROWS).fetchnumpy()
     results = connection.execute(RESULT_ROWS).fetchnumpy()
     everything = Pages(
         pair=np.asarray(results["pair"], dtype=np.int64),
         clicked=np.asarray(results["clicked"], dtype=np.bool_),
-        start=np.concatenate([[0], np.cumsum(pages["length"])]).astype(np.int64),
-        weight=np.ones(len(pages["length"]), dtype=np.int64),
-        latest=np.asarray(pages["latest"], dtype=np.int64),
+        start=np.concatenate([[0], np.cumsum(rows["length"])]).astype(np.int64),
+        weight=np.ones(len(rows["length"]), dtype=np.int64),
+        latest=np.asarray(rows["latest"], dtype=np.int64),
         pairs=int(number),
     )
     return EncodedLog(
-        *(everything.select(np.asarray(pages[name], dtype=np.int64)) for name in ("train", "test"))
+        *(everything.select(np.asarray(rows[name], dtype=np.int64)) for name in ("train", "test"))
     )
 
 
-def _check_size(connection: duckdb.DuckDBPyConnection, room: int) -> None:
+def _check_size(connection: duckdb.DuckDBPyConnection, available: int) -> None:
     shown = connection.execute(SIZE).fetchall()[0][0]
     needed = shown * BYTES_PER_RESULT
-    if needed > room:
+    if needed > available:
         raise UsageError(
             f"the distinct pages show {shown} results, whose arrays need about "
-            f"{needed // 2**20} MiB, but --memory leaves {room // 2**20} MiB for them; raise it to "
-            f"{2 * needed // 2**20 + 1} MiB, or use the model sdbn on the log, which does not hold "
-            "pages in memory"
+            f"{needed // 2**20} MiB, but --memory leaves {available // 2**20} MiB for them; raise "
+            f"it to {2 * needed // 2**20 + 1} MiB, or use the model sdbn on the log, which does "
+            "not keep pages in memory"
         )

@@ -1,8 +1,9 @@
-"""The stage `clicks`: impressions of candidate queries in, sDBN estimates of every pair out.
+"""The stage `clicks`: impressions of candidate queries in, estimates of every pair out.
 
-a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
+Under sDBN, a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
 s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s
 (Chapelle & Zhang 2009, algorithm 1). A pair that was shown but never examined has no estimate.
+Other models are trained on the distinct pages (see `modelled`).
 """
 
 from collections.abc import Sequence
@@ -12,19 +13,12 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder import parquet
 from builder.clicks.diagnostics import write_diagnostics
-from builder.clicks.evidence import count_log
+from builder.clicks.modelled import create_model_estimates
 from builder.clicks.priors import Beta, Priors, fit_beta
 from builder.clicks.selected import Selection
-from builder.clicks.statistics import (
-    ENGINE_SHARE,
-    PAIR_COUNTS_OF_PARTS,
-    PAIR_TOTALS,
-    count_pairs,
-    set_variables,
-)
-from builder.clicks.tally import Tally
+from builder.clicks.statistics import ENGINE_SHARE, Used, count_pairs
+from builder.engine import set_variables
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import ClickParameters, VerdictFilter
 from builder.progress import Progress
@@ -32,28 +26,6 @@ from builder.queries import left_out
 from builder.resources import Limits
 from builder.tables import Table, write_query
 from schemas import ClickEstimates
-
-OFFERED = "SELECT count(*) FROM impressions"
-
-SPURNED = """
-SELECT count(*) FROM impressions
-SEMI JOIN candidates USING (query)
-SEMI JOIN left_out_users USING ("user")
-"""
-
-COUNTED = """
-*, examined_in_clicked::BIGINT + shown_in_all - shown_in_clicked AS examined_in_all,
-NULL::BIGINT AS at_top
-"""
-
-NO_PAIRS = """
-CREATE VIEW counted AS
-SELECT NULL::UBIGINT AS query, NULL::UBIGINT AS doc, NULL::UINTEGER AS shown_in_all,
-       NULL::UINTEGER AS shown_in_clicked, NULL::BIGINT AS examined_in_all,
-       NULL::UINTEGER AS examined_in_clicked, NULL::UINTEGER AS clicks,
-       NULL::UINTEGER AS last_clicks, NULL::BIGINT AS at_top
-WHERE false
-"""
 
 ATTRACTIVENESS_HISTOGRAM = """
 SELECT clicks AS successes, examinations AS trials, count(*) AS pairs
@@ -84,8 +56,10 @@ posterior AS (
 SELECT *, attractiveness * satisfaction AS relevance FROM posterior
 """
 
-ORDERED_ESTIMATES = "SELECT * FROM estimates"
-"""What lies under the view is sorted, and the engine preserves its order."""
+SDBN_ESTIMATES = "SELECT * FROM estimates"
+"""The table under the view is sorted, and the engine preserves its order."""
+
+MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
 
 
 def estimate(
@@ -110,62 +84,41 @@ def estimate(
         candidates: Queries that may enter the collection (contract `Candidates`).
         params: The model and its options.
         limits: Threads, memory and scratch space.
-        progress: Told when a step is done.
-        variants: Which query stands for which (contract `Variants`); their clicks are counted
-            together.
-        verdicts: What lists and plug-ins say (contract `Verdicts`).
-        filters: Which of it leaves users out, such as bots.
+        progress: Reports the impressions counted.
+        variants: The representative of each query (contract `Variants`); clicks of variants are
+            counted together.
+        verdicts: Verdicts of lists and plug-ins (contract `Verdicts`).
+        filters: Verdicts that exclude users, such as bots.
 
     Returns:
         The account in impressions; rejected: `query_not_selected`, `user_left_out`, and
         `no_click_skipped` where impressions without a click are no evidence.
     """
     users = left_out(verdicts, filters, "user").values()
-    keys = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
-    selection = Selection(impressions, candidates, variants, keys)
-    by_user = params.votes == "user"
-    evidence = count_log(selection, params, limits, progress, with_pairs=not by_user)
+    excluded = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
+    selection = Selection(impressions, candidates, variants, excluded)
     with limits.connect(ENGINE_SHARE) as connection:
         selection.open(connection)
-        if by_user:
-            count_pairs(connection, params)
+        used = count_pairs(connection, params)
+        ledger = _account(selection.count(connection), used, params, out)
+        progress.advance(used.total)
+        if params.model == "sdbn":
+            create_estimates(connection, choose_priors(connection, params))
         else:
-            read_counts(connection, evidence.pairs, params)
-        spurned = _count(connection, SPURNED) if len(keys) else 0
-        ledger = _account(_count(connection, OFFERED), spurned, evidence.tally, params, out)
-        create_estimates(connection, choose_priors(connection, params))
-        path = out / "click_estimates.parquet"
-        write_query(connection, ORDERED_ESTIMATES, path, ClickEstimates)
-        write_diagnostics(connection, evidence, out / "click_diagnostics.parquet")
+            create_model_estimates(connection, params, limits)
+        rows = SDBN_ESTIMATES if params.model == "sdbn" else MODEL_ESTIMATES
+        write_query(connection, rows, out / "click_estimates.parquet", ClickEstimates)
+        write_diagnostics(connection, out / "click_diagnostics.parquet", params, limits)
     return ledger
 
 
-def read_counts(
-    connection: duckdb.DuckDBPyConnection, parts: Sequence[Path], params: ClickParameters
-) -> None:
-    """Create the view `pair_counts` of parts that `count_log` wrote."""
-    set_variables(connection, skip=params.no_click == "skip")
-    if parts:
-        rows = parquet.rows(connection, *parts)
-        rows.project(COUNTED).create_view("counted")
-    else:
-        connection.execute(NO_PAIRS)
-    connection.execute(PAIR_TOTALS)
-    connection.execute(PAIR_COUNTS_OF_PARTS)
-
-
-def _count(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
-    return int(connection.execute(sql).fetchall()[0][0])
-
-
-def _account(
-    offered: int, spurned: int, tally: Tally, params: ClickParameters, out: Path
-) -> Ledger:
-    skipped = tally.never_clicked if params.no_click == "skip" else 0
-    ledger = Ledger("impressions", rows_in=offered, rows_out=tally.total - skipped)
+def _account(offered: tuple[int, int], used: Used, params: ClickParameters, out: Path) -> Ledger:
+    total, excluded = offered
+    skipped = used.without_click if params.no_click == "skip" else 0
+    ledger = Ledger("impressions", rows_in=total, rows_out=used.total - skipped)
     with RejectWriter(out, "clicks", ledger) as rejects:
-        rejects.add("query_not_selected", rows=offered - tally.total - spurned)
-        rejects.add("user_left_out", rows=spurned)
+        rejects.add("query_not_selected", rows=total - used.total - excluded)
+        rejects.add("user_left_out", rows=excluded)
         if params.no_click == "skip":
             rejects.add("no_click_skipped", rows=skipped)
     return ledger

@@ -12,12 +12,21 @@ import numpy as np
 import polars as pl
 
 from builder.clicks.merging import read_judgements
-from builder.clicks.policies import Cuts, assign, fit_cuts, stability, target_shares
+from builder.clicks.point_scores import PointScores
+from builder.clicks.policies import (
+    Cuts,
+    assign,
+    fit_cuts,
+    scores_of,
+    stability,
+    target_shares,
+)
 from builder.clicks.posterior import Evidence, Posterior
 from builder.clicks.priors import Beta, Priors
 from builder.clicks.sensitivity import write_sensitivity
-from builder.clicks.statistics import ENGINE_SHARE, set_variables
-from builder.errors import DataError
+from builder.clicks.statistics import ENGINE_SHARE
+from builder.engine import set_variables
+from builder.errors import DataError, UsageError
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import QrelParameters
 from builder.progress import Progress
@@ -43,13 +52,15 @@ offered AS (
     SELECT query, doc, coalesce(impressions, 0) AS impressions,
            coalesce(examinations, 0) AS examinations, coalesce(clicks, 0) AS clicks,
            coalesce(last_clicks, 0) AS last_clicks, other_examinations,
-           attractiveness, satisfaction, relevance, manual_grade
+           CASE WHEN getvariable('by_relevance') THEN relevance ELSE attractiveness END AS score,
+           attractiveness, satisfaction, manual_grade
     FROM click_estimates FULL JOIN manual_grades USING (query, doc)
 ),
 ruled AS (
     SELECT *,
            CASE WHEN query NOT IN (SELECT query FROM candidates) THEN 'query_not_candidate'
-                WHEN manual_grade IS NULL AND examinations = 0 THEN 'never_examined'
+                WHEN manual_grade IS NULL AND (examinations = 0 OR score IS NULL)
+                    THEN 'never_examined'
                 WHEN manual_grade IS NULL AND examinations < getvariable('min_examinations')
                     THEN 'too_few_examinations'
                 WHEN doc NOT IN (SELECT doc FROM crawled) THEN 'document_not_in_crawl'
@@ -73,10 +84,16 @@ FROM click_estimates LIMIT 2
 """
 
 EVIDENCE = """
-SELECT examinations, clicks, last_clicks, count(*) AS pairs
+SELECT examinations, clicks, last_clicks, score, count(*) AS pairs
 FROM pairs
-WHERE reason IS NULL AND examinations >= getvariable('min_examinations')
+WHERE reason IS NULL AND examinations >= getvariable('min_examinations') AND score IS NOT NULL
 GROUP BY ALL ORDER BY ALL
+"""
+
+HAS_SCORES = """
+SELECT count(*) FILTER (examinations > 0) = 0
+    OR count(CASE WHEN getvariable('by_relevance') THEN relevance ELSE attractiveness END) > 0
+FROM click_estimates
 """
 
 QRELS = """
@@ -84,15 +101,14 @@ CREATE VIEW qrels AS
 WITH merged AS (
     SELECT *, CASE WHEN getvariable('manual_wins')
                    THEN manual_grade IS NOT NULL ELSE click_grade IS NULL END AS is_manual
-    FROM pairs LEFT JOIN click_grades USING (examinations, clicks, last_clicks)
+    FROM pairs LEFT JOIN click_grades USING (examinations, clicks, last_clicks, score)
     WHERE reason IS NULL
 )
 SELECT query, doc,
        'q' || lpad(lower(to_hex(query)), 16, '0') AS query_id,
        'd' || lpad(lower(to_hex(doc)), 16, '0') AS doc_id,
        CASE WHEN is_manual THEN manual_grade ELSE click_grade END::UTINYINT AS grade,
-       CASE WHEN getvariable('by_relevance') THEN relevance ELSE attractiveness END AS score,
-       attractiveness, satisfaction, impressions, examinations, clicks, last_clicks,
+       score, attractiveness, satisfaction, impressions, examinations, clicks, last_clicks,
        CASE WHEN is_manual THEN 'manual' ELSE 'click' END AS source,
        score_low, score_high, stability,
        click_grade::UTINYINT AS click_grade, manual_grade::UTINYINT AS manual_grade
@@ -136,7 +152,7 @@ def grade(
         documents: Documents of the snapshot; only `doc_id` is read.
         params: Score, policy, minimum evidence, how manual grades are merged.
         limits: Threads, memory and scratch space.
-        progress: Told when the pairs are graded.
+        progress: Reports the pairs graded.
         cuts: Under `target_shares`, the `grade_cuts` of the first snapshot; none on the first
             snapshot itself, where they are fitted.
         judgements: Files of judgements by people (TSV or Parquet, contract `Judgements`).
@@ -147,6 +163,7 @@ def grade(
     Raises:
         FormatError: a file of judgements is not one.
         DataError: the estimates carry more than one prior.
+        UsageError: the click model does not estimate what `params` grades.
     """
     with limits.connect(ENGINE_SHARE) as connection:
         click_estimates.view(connection, "click_estimates")
@@ -160,9 +177,10 @@ def grade(
             by_relevance=params.score == "relevance",
             manual_wins=params.manual == "wins",
         )
+        priors = read_priors(connection)
+        _check_scores(connection, priors, params)
         connection.execute(PAIRS)
         ledger = _account(connection, out)
-        priors = read_priors(connection)
         used = _grade_by_clicks(connection, priors, params, cuts)
         _write_cuts(out, used, params)
         connection.execute(QRELS)
@@ -182,15 +200,20 @@ def _account(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
     return ledger
 
 
-def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors:
+def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
     """The priors that the view `click_estimates` records; uniform where it has no row.
 
+    Returns:
+        None where the estimates are those of a model that has no posterior.
+
     Raises:
-        DataError: it records several, or none.
+        DataError: it records several.
     """
     found = connection.execute(PRIORS).fetchall()
     if not found:
         return Priors()
+    if len(found) == 1 and set(found[0]) == {None}:
+        return None
     if len(found) > 1 or None in found[0]:
         raise DataError(
             "click estimates: expected the same four prior columns in every row, found "
@@ -200,9 +223,26 @@ def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors:
     return Priors(Beta(*found[0][:2]), Beta(*found[0][2:]))
 
 
+def _check_scores(
+    connection: duckdb.DuckDBPyConnection, priors: Priors | None, params: QrelParameters
+) -> None:
+    """Raise a UsageError when the estimates lack what is graded; plug-ins are known only here."""
+    if not connection.execute(HAS_SCORES).fetchall()[0][0]:
+        raise UsageError(
+            f'qrels.score = "{params.score}": the click model has no {params.score}; set '
+            "qrels.score to what it estimates, or take another clicks.model, such as sdbn"
+        )
+    if priors is None and params.policy == "credible":
+        raise UsageError(
+            'qrels.policy = "credible" needs the posterior of a score, and the click model gives a '
+            'point estimate; set qrels.policy = "fixed" or "target_shares", or clicks.model = '
+            '"sdbn"'
+        )
+
+
 def _grade_by_clicks(
     connection: duckdb.DuckDBPyConnection,
-    priors: Priors,
+    priors: Priors | None,
     params: QrelParameters,
     cuts: Sequence[Table],
 ) -> Cuts:
@@ -210,7 +250,8 @@ def _grade_by_clicks(
     counts = connection.execute(EVIDENCE).fetchnumpy()
     columns = ("examinations", "clicks", "last_clicks")
     evidence = Evidence(*(np.asarray(counts[name], dtype=np.int64) for name in columns))
-    posterior = Posterior(evidence, priors, params.score == "relevance")
+    score = np.asarray(counts["score"], dtype=np.float64)
+    posterior = scores_of(evidence, priors, score, params)
     pairs = np.asarray(counts["pairs"], dtype=np.int64)
     used = _read_cuts(cuts) if cuts else _own_cuts(posterior, pairs, params)
     grades = assign(posterior, used, params)
@@ -218,17 +259,20 @@ def _grade_by_clicks(
     frame = pl.DataFrame(
         {
             **{name: getattr(evidence, name) for name in columns},
+            "score": score,
             "click_grade": grades,
             "score_low": low,
             "score_high": high,
             "stability": stability(posterior, grades, used),
         }
     )
-    connection.register("click_grades", frame.to_arrow())
+    connection.register("click_grades", frame.fill_nan(None).to_arrow())
     return used
 
 
-def _own_cuts(posterior: Posterior, pairs: np.ndarray, params: QrelParameters) -> Cuts:
+def _own_cuts(
+    posterior: Posterior | PointScores, pairs: np.ndarray, params: QrelParameters
+) -> Cuts:
     if params.policy == "target_shares":
         return fit_cuts(posterior.mean(), pairs, target_shares(params))
     return Cuts(*params.cuts)

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from builder.clicks.posterior import DECIMALS, Posterior
+from builder.clicks.point_scores import PointScores
+from builder.clicks.posterior import DECIMALS, Evidence, Posterior
+from builder.clicks.priors import Priors
 from builder.parameters import QrelParameters
 
 Floats = npt.NDArray[np.float64]
@@ -65,24 +67,24 @@ def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]
         pairs: int64[n]; pairs with each score.
         shares: Wanted shares of the grades 0, 1 and 2.
     """
-    values, where = np.unique(scores, return_inverse=True)
+    values, inverse = np.unique(scores, return_inverse=True)
     if not len(values):
         return Cuts(ABOVE_ALL, ABOVE_ALL)
-    counts = np.bincount(where, weights=pairs)
+    counts = np.bincount(inverse, weights=pairs)
     above = np.append(np.cumsum(counts[::-1])[::-1], 0) / counts.sum()
-    places = np.concatenate(
+    candidates = np.concatenate(
         [values[:1], (values[:-1] + values[1:]) / 2, [np.nextafter(values[-1], np.inf)]]
     )
     relevant = int(np.argmin(np.abs(above - (shares[1] + shares[2]))))
     highly = relevant + int(np.argmin(np.abs(above[relevant:] - shares[2])))
-    return Cuts(float(places[relevant]), float(places[highly]))
+    return Cuts(float(candidates[relevant]), float(candidates[highly]))
 
 
-def assign(posterior: Posterior, cuts: Cuts, params: QrelParameters) -> Grades:
+def assign(posterior: Posterior | PointScores, cuts: Cuts, params: QrelParameters) -> Grades:
     """Grade of each kind of pair, int8[n]; -1 where there is too little evidence.
 
     Args:
-        posterior: Evidence, priors and the score of n kinds of pair.
+        posterior: Evidence and the score of n kinds of pair; under `credible`, a `Posterior`.
         cuts: Least scores.
         params: Policy, minimum evidence, credibility.
     """
@@ -95,7 +97,26 @@ def assign(posterior: Posterior, cuts: Cuts, params: QrelParameters) -> Grades:
     return np.where(judged, grades, UNJUDGED).astype(np.int8)
 
 
-def stability(posterior: Posterior, grades: Grades, cuts: Cuts) -> Floats:
-    """Posterior probability that the score lies between the cuts of its grade, float64[n]."""
+def stability(posterior: Posterior | PointScores, grades: Grades, cuts: Cuts) -> Floats:
+    """Posterior probability that the score lies between the cuts of its grade, float64[n].
+
+    nan where the scores are point estimates.
+    """
     relevant, highly = posterior.at_least(cuts.relevant), posterior.at_least(cuts.highly)
     return np.round(np.choose(grades, [1 - relevant, relevant - highly, highly]), DECIMALS)
+
+
+def scores_of(
+    evidence: Evidence, priors: Priors | None, score: Floats, params: QrelParameters
+) -> Posterior | PointScores:
+    """The posterior of sDBN, or the point estimates of a model that has none.
+
+    Args:
+        evidence: Counts of n kinds of pair.
+        priors: Priors of sDBN; None: the model is another one.
+        score: What the model estimates, float64[n].
+        params: Which score it is.
+    """
+    if priors is None:
+        return PointScores(evidence, score)
+    return Posterior(evidence, priors, params.score == "relevance")

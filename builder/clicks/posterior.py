@@ -11,10 +11,9 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import betainc, betaincinv
 
-from builder.clicks.beta import distribution
 from builder.clicks.priors import Beta, Priors
-from builder.clicks.quantiles import quantiles
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -22,7 +21,7 @@ Integers = npt.NDArray[np.int64]
 NODES = 32
 CHUNK = 2**14
 PRODUCTS = 256
-"""Kinds of evidence whose quantiles are held, and whose products."""
+"""Kinds of evidence whose quantiles are kept in memory at a time, and whose products."""
 DECIMALS = 6
 SMALLEST = 1e-300
 
@@ -76,7 +75,8 @@ class Posterior:
         """Ends of the central interval that holds the score with probability `mass`."""
         tail = (1 - mass) / 2
         if not self.by_relevance:
-            low, high = quantiles(np.array([tail, 1 - tail]), *self._attractiveness()).T
+            alpha, beta = self._attractiveness()
+            low, high = betaincinv(alpha, beta, np.array([[tail], [1 - tail]]))
             return np.round(low, DECIMALS), np.round(high, DECIMALS)
         ends = [part._product_quantiles([tail, 1 - tail]) for part in self._chunks()]
         low, high = np.concatenate([np.empty((2, 0)), *ends], axis=1)
@@ -86,7 +86,7 @@ class Posterior:
         """P(score >= cut), float64[n]."""
         if not self.by_relevance:
             alpha, beta = self._attractiveness()
-            return np.round(1 - distribution(np.array(cut), alpha, beta), DECIMALS)
+            return np.round(1 - betainc(alpha, beta, min(cut, 1.0)), DECIMALS)
         tails = [part._product_at_least(cut) for part in self._chunks()]
         return np.round(np.concatenate([np.empty(0), *tails]), DECIMALS)
 
@@ -117,7 +117,7 @@ class Posterior:
     def _product_at_least(self, cut: float) -> Floats:
         nodes = np.maximum(_nodes(*self._attractiveness()), SMALLEST)
         alpha, beta = self._satisfaction()
-        below = distribution(cut / nodes, alpha[:, None], beta[:, None])
+        below = betainc(alpha[:, None], beta[:, None], np.minimum(cut / nodes, 1.0))
         return np.asarray(1 - below.mean(axis=1))
 
 
@@ -130,4 +130,5 @@ def _updated(prior: Beta, successes: Integers, trials: Integers) -> tuple[Floats
 
 def _nodes(alpha: Floats, beta: Floats) -> Floats:
     """Medians of NODES equally likely slices of Beta(alpha, beta), float64[n, NODES]."""
-    return quantiles((np.arange(NODES) + 0.5) / NODES, alpha, beta)
+    middles = (np.arange(NODES) + 0.5) / NODES
+    return np.asarray(betaincinv(alpha[:, None], beta[:, None], middles))

@@ -3,17 +3,14 @@
 In: how many pairs had `successes` out of `trials`. Out: the Beta(alpha, beta) that is most likely
 after these counts, that is the maximum of the beta-binomial likelihood (Minka 2000, "Estimating a
 Dirichlet distribution", section 3) times a weak log-normal prior of alpha + beta, which matters
-where pairs are few or were examined once each. The likelihood needs rising factorials only, written
-as sums over tail counts; where counts are large, as differences of Stirling's series (DLMF 5.11),
-whose error is below the last digit there.
+where pairs are few or were examined once each.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from builder.clicks.stirling import digamma, log_gamma, trigamma
+from scipy.special import gammaln, polygamma, psi
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -28,9 +25,6 @@ LOG_STRENGTH, SPREAD = float(np.log(4.0)), 1.5
 """Mean and standard deviation of the logarithm of alpha + beta before any log was seen: between .2
 and 76 pseudo-counts. Pairs that were examined once each say nothing about it, and without this the
 likelihood of a few hundred pairs is often greatest at a bound, where no click can move a grade."""
-
-FEW = 4096
-"""Counts below this are summed one by one."""
 
 MEAN_LOGIT = 12.0
 STEPS = 200
@@ -74,52 +68,42 @@ class Priors:
     satisfaction: Beta = UNIFORM
 
 
-class _Tail:
-    """Tail counts of integers x_i with multiplicities: #{i: x_i > j} as a step function of j.
-
-    Counts from `FEW` on differ in few places, between which sums have closed forms.
-    """
+class _RisingFactorials:
+    """Logarithm of the product of the rising factorials shift (shift + 1) ... (shift + x_i - 1)."""
 
     def __init__(self, values: Integers, weights: Integers) -> None:
-        bins = np.bincount(np.minimum(values, FEW), weights=weights, minlength=1)
-        above = bins.sum() - np.cumsum(bins)
-        self.counts: Floats = above[:-1]
-        self.offsets: Floats = np.arange(len(self.counts), dtype=np.float64)
-        many, where = np.unique(values[values > FEW], return_inverse=True)
-        ending = np.bincount(where, weights=weights[values > FEW])
-        self.far_counts: Floats = np.cumsum(ending[::-1])[::-1].astype(np.float64)
-        self.edges: Floats = np.concatenate([[FEW], many]).astype(np.float64)
+        distinct, inverse = np.unique(values, return_inverse=True)
+        self._values: Floats = distinct.astype(np.float64)
+        counts = np.bincount(inverse, weights=weights, minlength=len(distinct))
+        self._weights: Floats = counts.astype(np.float64)
 
     def log(self, shift: float) -> float:
-        """Sum over i of log of the rising factorial shift (shift + 1) ... (shift + x_i - 1)."""
-        near = self.counts @ np.log(shift + self.offsets)
-        return float(near + self._far(log_gamma(shift + self.edges)))
+        """The logarithm at a shift."""
+        return self._sum(gammaln(self._values + shift) - gammaln(shift))
 
     def slopes(self, shift: float) -> tuple[float, float]:
         """First and second derivative of `log` by the shift."""
-        inverse, edges = 1.0 / (shift + self.offsets), shift + self.edges
-        first = self.counts @ inverse + self._far(digamma(edges))
-        second = self._far(trigamma(edges)) - self.counts @ inverse**2
-        return float(first), float(second)
+        first = psi(self._values + shift) - psi(shift)
+        second = polygamma(1, self._values + shift) - polygamma(1, shift)
+        return self._sum(first), self._sum(second)
 
-    def _far(self, sums: Floats) -> float:
-        """The part of a sum beyond `FEW`, given the sums up to each edge but for a constant."""
-        return float(self.far_counts @ np.diff(sums))
+    def _sum(self, terms: Floats) -> float:
+        return float((self._weights * terms).sum())
 
 
 class _BetaBinomial:
     """Log-posterior after counts, with gradient and Hessian, in x = (logit mean, log strength)."""
 
     def __init__(self, successes: Integers, trials: Integers, pairs: Integers) -> None:
-        self._tails = (
-            _Tail(successes, pairs),
-            _Tail(trials - successes, pairs),
-            _Tail(trials, pairs),
+        self._factorials = (
+            _RisingFactorials(successes, pairs),
+            _RisingFactorials(trials - successes, pairs),
+            _RisingFactorials(trials, pairs),
         )
 
     def value(self, point: Floats) -> float:
         alpha, beta = _natural(point)
-        wins, losses, all_ = self._tails
+        wins, losses, all_ = self._factorials
         far = (point[1] - LOG_STRENGTH) / SPREAD
         return wins.log(alpha) + losses.log(beta) - all_.log(alpha + beta) - float(far**2) / 2
 
@@ -128,8 +112,8 @@ class _BetaBinomial:
         strength = alpha + beta
         mean = alpha / strength
         (d_a, d_aa), (d_b, d_bb), (d_s, d_ss) = (
-            tail.slopes(shift)
-            for tail, shift in zip(self._tails, (alpha, beta, strength), strict=True)
+            factorial.slopes(shift)
+            for factorial, shift in zip(self._factorials, (alpha, beta, strength), strict=True)
         )
         slope = np.array([d_a - d_s, d_b - d_s])
         curve = np.array([[d_aa - d_ss, -d_ss], [-d_ss, d_bb - d_ss]])

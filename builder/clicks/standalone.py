@@ -2,7 +2,7 @@
 
 In: a log of queries, results and clicks as text. Out: one row for every query and URL shown
 (contract `PairStatistics`), sorted by both, as Parquet or tab-separated text. `sdbn` is counted by
-the database engine and needs little memory; the other models hold the distinct pages in arrays.
+the database engine and needs little memory; the other models keep the distinct pages in arrays.
 """
 
 import tempfile
@@ -12,38 +12,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builder.clicks.encoding import TRAIN_ONLY, encode
 from builder.clicks.estimation import choose_priors, create_estimates
 from builder.clicks.log import AS_THEY_STAND, LogAccount, account_for_rejects, open_log
-from builder.clicks.models import Trained, Training, model_of
+from builder.clicks.modelled import create_model_estimates
+from builder.clicks.models import model_of
 from builder.clicks.priors import Priors
-from builder.clicks.statistics import ENGINE_SHARE, count_pairs, count_used
+from builder.clicks.statistics import ENGINE_SHARE, count_pairs
 from builder.disk import keep_apart
 from builder.errors import UsageError
-from builder.parameters import ClickParameters, LogParameters
+from builder.parameters import ClickParameters, LogParameters, check_counting
 from builder.progress import Progress, Silent
 from builder.resources import Limits
 from builder.tables import ROWS_PER_GROUP, TableWriter
 from schemas import PairStatistics
 
-SDBN_ROWS = """
+ROWS = """
 SELECT query, doc AS url, impressions, examinations, clicks, last_clicks,
        attractiveness, satisfaction, relevance
 FROM estimates WHERE impressions > 0
 """
-"""The table under the view is sorted, and the engine preserves its order."""
+"""In the order of the table under the view, which sDBN's counts have: the engine preserves it."""
 
-PAIR_ROWS = """
-SELECT query, doc AS url, impressions, examinations, clicks, last_clicks, pair
-FROM pair_counts JOIN encoded_pairs USING (query, doc)
-WHERE impressions > 0
-ORDER BY query, doc
-"""
+ORDERED_ROWS = f"{ROWS} ORDER BY query, url"
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,6 @@ def model_log(
     out: Path,
     *,
     params: ClickParameters | None = None,
-    iterations: int = 50,
     limits: Limits | None = None,
     progress: Progress | None = None,
     reading: LogParameters = AS_THEY_STAND,
@@ -80,12 +73,11 @@ def model_log(
 
     Args:
         log: A file of any format of logs; see `open_log`.
-        model: A name of `MODELS`.
+        model: A name of `CLICK_MODELS`, or of a plug-in.
         out: `.parquet` or `.tsv`; replaced whole when the model is done.
-        params: No-click rule, last click, votes, pages and prior.
-        iterations: Steps of expectation-maximisation, for the models that need them.
+        params: No-click rule, last click, votes, pages, prior, steps of expectation-maximisation.
         limits: Threads, memory and scratch space.
-        progress: Told how many lines were read.
+        progress: Reports how many lines were read.
         reading: How the log is read; see `read_as`.
 
     Raises:
@@ -96,20 +88,20 @@ def model_log(
     if out.suffix not in {".parquet", ".tsv"}:
         raise UsageError(f"--out: expected a name that ends in .parquet or .tsv, found {out}")
     keep_apart(out, log)
-    params = params or ClickParameters()
+    params = _with_model(params or ClickParameters(), model)
     with working(limits) as allowed, allowed.connect(ENGINE_SHARE) as connection:
-        told = progress or Silent()
-        account = open_log(connection, log, allowed, told, reading)
-        count_pairs(connection, params, both_rules=False)
-        account_for_rejects(connection, account, count_used(connection, params))
+        reported = progress or Silent()
+        account = open_log(connection, log, allowed, reported, reading)
+        used = count_pairs(connection, params)
+        account_for_rejects(connection, account, used.total)
         priors = None
         if model == "sdbn":
             priors = choose_priors(connection, params)
             create_estimates(connection, priors)
-            batches = iter(connection.sql(SDBN_ROWS).to_arrow_reader(ROWS_PER_GROUP))
         else:
-            trained = _train(connection, model, Training(params, iterations), allowed)
-            batches = _with_estimates(connection, trained)
+            create_model_estimates(connection, params, allowed)
+        rows = ROWS if model == "sdbn" else ORDERED_ROWS
+        batches = iter(connection.sql(rows).to_arrow_reader(ROWS_PER_GROUP))
         totals: Counter[str] = Counter()
         _write(_counted(batches, totals), out)
     return ModelReport(account, totals["pairs"], totals["never_examined"], totals["clicks"], priors)
@@ -122,7 +114,7 @@ def check_model(name: str) -> None:
 
 @contextmanager
 def working(limits: Limits | None) -> Iterator[Limits]:
-    """The limits, or the usual ones with a scratch folder that goes away afterwards."""
+    """The limits, or the usual ones with a scratch folder that is removed afterwards."""
     if limits is not None:
         yield limits
         return
@@ -130,33 +122,17 @@ def working(limits: Limits | None) -> Iterator[Limits]:
         yield Limits(Path(scratch))
 
 
-def _train(
-    connection: duckdb.DuckDBPyConnection, model: str, training: Training, limits: Limits
-) -> Trained:
-    connection.execute(TRAIN_ONLY)
-    pages = encode(connection, limits).train
-    return model_of(model)(pages, training)
+def _with_model(params: ClickParameters, model: str) -> ClickParameters:
+    """The parameters with another model.
 
-
-def _with_estimates(
-    connection: duckdb.DuckDBPyConnection, trained: Trained
-) -> Iterator[pa.RecordBatch]:
-    """Counts of every pair, and what the model estimates of it."""
-    for batch in connection.sql(PAIR_ROWS).to_arrow_reader(ROWS_PER_GROUP):
-        pair = batch["pair"].to_numpy(zero_copy_only=False)
-        rows = batch.drop_columns(["pair"])
-        for name in ("attractiveness", "satisfaction", "relevance"):
-            rows = rows.append_column(name, _estimates(trained, name, pair))
-        yield rows
-
-
-def _estimates(trained: Trained, name: str, pair: np.ndarray) -> pa.Array:
-    """Estimates of some pairs; null where the model has none, or nothing speaks for them."""
-    values = getattr(trained, name)
-    if values is None:
-        return pa.nulls(len(pair), pa.float64())
-    missing = None if trained.has_evidence is None else ~trained.has_evidence[pair]
-    return pa.array(values[pair], mask=missing)
+    Raises:
+        UsageError: the model cannot count as the parameters say.
+    """
+    try:
+        check_counting(model, params.votes, params.pages)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return params.model_copy(update={"model": model})
 
 
 def _counted(batches: Iterator[pa.RecordBatch], totals: Counter[str]) -> Iterator[pa.RecordBatch]:

@@ -6,14 +6,17 @@ clicked once however often it was clicked; a document shown twice on a page coun
 Everything is counted in integers, so the order of rows, threads and shards cannot matter, and the
 statistics of two logs add up to those of their union.
 
-Views, each made of the one before it: `used_impressions`, `read_pages`, `page_views` (one row per
-distinct page with its weight), `shown` (one row per rank), `counted`. Identical pages are counted
-together: faster where pages repeat, and where they do not, the database engine spills one grouping
-at a time, which keeps it within its memory.
+Relations, each derived from the one before it: `used_impressions`, `read_pages`, `pages` (one row
+per distinct result page and its clicks, with its weight), `shown` (one row per rank), `counted`,
+`pair_counts`. Identical pages are counted together: with ten results a page, that is a tenth of the
+rows to group by pair wherever pages repeat.
 """
+
+from typing import NamedTuple
 
 import duckdb
 
+from builder.engine import set_variables
 from builder.parameters import ClickParameters
 
 ENGINE_SHARE = 0.5
@@ -47,7 +50,7 @@ visits AS (
            ) AS visit
     FROM ordered
 ),
-placed AS (
+ranked AS (
     SELECT *,
            coalesce(sum(len(results)) OVER (
                pages_of_visit ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS ranks_above
@@ -59,14 +62,14 @@ SELECT impression, "user", query, results, clicks,
        (max(ranks_above + list_max(clicks)) OVER whole_visit - ranks_above)::BIGINT AS deepest,
        (last_value(ranks_above + clicks[-1] IGNORE NULLS) OVER whole_visit
         - ranks_above)::BIGINT AS latest
-FROM placed
+FROM ranked
 WINDOW whole_visit AS (
     PARTITION BY "user", anonymous, visit ORDER BY impression
     ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
 """
 
-SINGLE_PAGE_VIEWS = """
-CREATE VIEW page_views AS
+DISTINCT_SINGLE_PAGES = """
+CREATE TEMP TABLE pages AS
 WITH collapsed AS (
     SELECT query, results, clicks, count(*) AS weight
     FROM used_impressions GROUP BY query, results, clicks
@@ -76,8 +79,8 @@ SELECT query, results, clicks, weight,
 FROM collapsed
 """
 
-JOINED_PAGE_VIEWS = """
-CREATE VIEW page_views AS
+DISTINCT_JOINED_PAGES = """
+CREATE TEMP TABLE pages AS
 SELECT query, results, clicks, deepest, latest, count(*) AS weight
 FROM read_pages
 GROUP BY query, results, clicks, deepest, latest
@@ -89,7 +92,7 @@ WITH ranks AS (
     SELECT query, unnest(results) AS doc, generate_subscripts(results, 1) AS rank,
            clicks, deepest, weight,
            CASE WHEN getvariable('last_by_time') THEN latest ELSE deepest END AS last
-    FROM page_views
+    FROM pages
 )
 SELECT query, doc, rank, weight,
        deepest IS NOT NULL AS on_clicked_page,
@@ -107,27 +110,23 @@ SELECT query, doc,
        sum(weight) FILTER (above_last_click OR NOT on_clicked_page) AS examined_in_all,
        sum(weight) FILTER (above_last_click) AS examined_in_clicked,
        sum(weight) FILTER (clicked) AS clicks,
-       sum(weight) FILTER (clicked_last) AS last_clicks,
-       sum(weight) FILTER (rank = 1) AS at_top
+       sum(weight) FILTER (clicked_last) AS last_clicks
 FROM shown
 GROUP BY query, doc
 """
 
-PAGE_VIEWS_BY_USER = """
-CREATE VIEW page_views AS
-SELECT "user", CASE WHEN "user" IS NULL THEN impression END AS anonymous,
-       query, results, clicks, deepest, latest
-FROM read_pages
-GROUP BY ALL
-"""
-
 SHOWN_TO_USER = """
 CREATE VIEW shown AS
-WITH ranks AS (
+WITH user_pages AS (
+    SELECT DISTINCT "user", CASE WHEN "user" IS NULL THEN impression END AS anonymous,
+           query, results, clicks, deepest, latest
+    FROM read_pages
+),
+ranks AS (
     SELECT "user", anonymous, query, unnest(results) AS doc,
            generate_subscripts(results, 1) AS rank, clicks, deepest,
            CASE WHEN getvariable('last_by_time') THEN latest ELSE deepest END AS last
-    FROM page_views
+    FROM user_pages
 )
 SELECT "user", anonymous, query, doc,
        deepest IS NOT NULL AS on_clicked_page,
@@ -155,78 +154,76 @@ SELECT query, doc,
        count(*) FILTER (examined) AS examined_in_all,
        count(*) FILTER (above_last_click) AS examined_in_clicked,
        count(*) FILTER (clicked) AS clicks,
-       count(*) FILTER (clicked_last) AS last_clicks,
-       NULL::BIGINT AS at_top
+       count(*) FILTER (clicked_last) AS last_clicks
 FROM votes
 GROUP BY query, doc
 """
 
-PAIR_TOTALS = """
-CREATE VIEW pair_totals AS
+UNORDERED_COUNTS = """
+CREATE TEMP TABLE unordered_counts AS
+WITH totals AS (
+    SELECT query, doc,
+           CASE WHEN getvariable('skip') THEN shown_in_clicked ELSE shown_in_all
+           END AS impressions,
+           CASE WHEN getvariable('skip') THEN examined_in_clicked ELSE examined_in_all
+           END AS examinations,
+           clicks, last_clicks,
+           CASE WHEN getvariable('skip') THEN examined_in_all ELSE examined_in_clicked
+           END AS other_examinations
+    FROM counted
+)
 SELECT query, doc,
-       coalesce(CASE WHEN getvariable('skip') THEN shown_in_clicked ELSE shown_in_all END,
-                0)::UINTEGER AS impressions,
-       coalesce(CASE WHEN getvariable('skip') THEN examined_in_clicked ELSE examined_in_all END,
-                0)::UINTEGER AS examinations,
+       coalesce(impressions, 0)::UINTEGER AS impressions,
+       coalesce(examinations, 0)::UINTEGER AS examinations,
        coalesce(clicks, 0)::UINTEGER AS clicks,
        coalesce(last_clicks, 0)::UINTEGER AS last_clicks,
-       coalesce(CASE WHEN getvariable('skip') THEN examined_in_all ELSE examined_in_clicked END,
-                0)::UINTEGER AS other_examinations,
-       at_top::UBIGINT AS at_top
-FROM counted
+       coalesce(other_examinations, 0)::UINTEGER AS other_examinations
+FROM totals
 """
+"""Counts are narrowed before they are sorted: the engine sorts 128-bit sums ten times slower."""
 
 PAIR_COUNTS = """
-CREATE TEMP TABLE pair_counts AS SELECT * FROM pair_totals ORDER BY query, doc
+CREATE TEMP TABLE pair_counts AS SELECT * FROM unordered_counts ORDER BY query, doc;
+DROP TABLE unordered_counts
+"""
+"""A statement of its own, so that the engine spills one grouping or one sort at a time."""
+
+USED = """
+SELECT coalesce(sum(weight), 0)::BIGINT,
+       coalesce(sum(weight) FILTER (deepest IS NULL), 0)::BIGINT
+FROM pages
 """
 
-PAIR_COUNTS_OF_ONE_RULE = """
-CREATE TEMP TABLE pair_counts AS
-SELECT * EXCLUDE (other_examinations) FROM pair_totals ORDER BY query, doc
-"""
 
-PAIR_COUNTS_OF_PARTS = "CREATE VIEW pair_counts AS SELECT * FROM pair_totals"
+class Used(NamedTuple):
+    """Impressions that were counted.
 
-USED = "SELECT coalesce(sum(at_top), 0)::BIGINT FROM pair_counts"
+    Args:
+        total: All of them.
+        without_click: Those of visits without any click.
+    """
 
-USED_BY_USERS = "SELECT count(*) FROM used_impressions"
+    total: int
+    without_click: int
 
 
-def count_pairs(
-    connection: duckdb.DuckDBPyConnection, params: ClickParameters, *, both_rules: bool = True
-) -> None:
+def count_pairs(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> Used:
     """Count every pair of the view `used_impressions` into the table `pair_counts`.
 
     Args:
         connection: Has the view `used_impressions` (impression, user, query, results, clicks);
-            receives the views `read_pages` and `shown` and the table `pair_counts` (query, doc,
-            impressions, examinations, clicks, last_clicks, other_examinations, at_top), whose
-            rows lie in the order of query and doc. Under `skip`, pairs on pages without a click
-            alone have 0 impressions.
-        params: Which impressions without a click, which last click, whose votes, which pages.
-        both_rules: Count examinations under the other rule for impressions without a click too.
+            receives the tables `pages` (query, results, clicks, weight, deepest, latest) and
+            `pair_counts` (query, doc, impressions, examinations, clicks, last_clicks,
+            other_examinations), whose rows are in the order of query and doc. Under `skip`, pairs
+            that were only shown on pages without a click have 0 impressions.
+        params: The no-click rule, the last click, votes and pages.
     """
     set_variables(connection, skip=params.no_click == "skip", last_by_time=params.last == "time")
-    connection.execute(JOINED_PAGES if params.pages == "joined" else SINGLE_PAGES)
-    if params.votes == "user":
-        connection.execute(PAGE_VIEWS_BY_USER)
-        connection.execute(SHOWN_TO_USER)
-        connection.execute(COUNTED_BY_USER)
-    else:
-        connection.execute(JOINED_PAGE_VIEWS if params.pages == "joined" else SINGLE_PAGE_VIEWS)
-        connection.execute(SHOWN)
-        connection.execute(COUNTED_BY_IMPRESSION)
-    connection.execute(PAIR_TOTALS)
-    connection.execute(PAIR_COUNTS if both_rules else PAIR_COUNTS_OF_ONE_RULE)
-
-
-def count_used(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> int:
-    """Impressions that were counted: as many as first ranks, which saves reading the log again."""
-    sql = USED_BY_USERS if params.votes == "user" else USED
-    return int(connection.execute(sql).fetchall()[0][0])
-
-
-def set_variables(connection: duckdb.DuckDBPyConnection, **values: bool | int | float) -> None:
-    """Set variables that the statements of this room read."""
-    for name, value in values.items():
-        connection.execute(f"SET VARIABLE {name} = ?", [value])
+    joined, by_user = params.pages == "joined", params.votes == "user"
+    connection.execute(JOINED_PAGES if joined else SINGLE_PAGES)
+    connection.execute(DISTINCT_JOINED_PAGES if joined else DISTINCT_SINGLE_PAGES)
+    connection.execute(SHOWN_TO_USER if by_user else SHOWN)
+    connection.execute(COUNTED_BY_USER if by_user else COUNTED_BY_IMPRESSION)
+    connection.execute(UNORDERED_COUNTS)
+    connection.execute(PAIR_COUNTS)
+    return Used(*connection.execute(USED).fetchall()[0])

@@ -35,7 +35,8 @@ def evidence(snapshots: Sequence[Path]) -> list[Row]:
 
 def _of(folder: Path) -> Iterator[tuple[str, float | None]]:
     clicks = parquet.read(folder / "click_diagnostics.parquet")
-    counts = {(m, r): _share(c, t) for m, r, c, t in clicks.iter_rows()}
+    rows = clicks.select("measure", "rank", "count", "total").iter_rows()
+    counts = {(m, r): _share(c, t) for m, r, c, t in rows}
     for rank in RANKS:
         if ("click_through", rank) in counts:
             yield f"click-through at rank {rank}", counts["click_through", rank]

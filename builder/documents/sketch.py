@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.token_bytes import WORD, TokenBytes, words_at
-from builder.sorting import Integers, Keys, mixed
+from builder.documents.token_bytes import WORD, Keys, TokenBytes, words_at
 
 BINS = 64
 BANDS = 16
@@ -32,6 +31,7 @@ BAND_ROWS = {"number": pl.UInt64, "band": pl.UInt8, "value": pl.UInt64}
 SHINGLE_BASE = 0xD1B54A32D192ED03
 
 Signatures = npt.NDArray[np.uint32]
+Integers = npt.NDArray[np.int64]
 
 
 class Sketches(NamedTuple):
@@ -64,7 +64,7 @@ def banded(signatures: Sequence[Signatures]) -> Sketches:
     bins = every.reshape(len(every), BANDS, BINS // BANDS)
     values = np.zeros((len(every), BANDS), dtype=np.uint64)
     for place in range(BINS // BANDS):
-        values = mixed(values * np.uint64(SHINGLE_BASE) + bins[:, :, place])
+        values = mix64(values * np.uint64(SHINGLE_BASE) + bins[:, :, place])
     return Sketches(every, values, (bins != EMPTY).any(axis=2))
 
 
@@ -136,7 +136,7 @@ def _token_hashes(tokens: TokenBytes) -> Keys:
     huge = longer[sizes[longer] > LONGEST]
     while len(longer):
         more = words_at(words, starts[longer] + at, sizes[longer] - at)
-        found[longer] = mixed(found[longer]) * TOKEN_BASE + more
+        found[longer] = mix64(found[longer]) * TOKEN_BASE + more
         at += WORD
         longer = longer[(sizes[longer] > at) & (at < LONGEST)]
     for place in huge.tolist():
@@ -148,7 +148,7 @@ def _token_hashes(tokens: TokenBytes) -> Keys:
 
 def _shingles(tokens: Keys, shingle: int) -> Keys:
     """Hash of each run of `shingle` tokens, whatever the borders of texts."""
-    return mixed(_polynomials(tokens, shingle) if len(tokens) >= shingle else tokens[:0])
+    return mix64(_polynomials(tokens, shingle) if len(tokens) >= shingle else tokens[:0])
 
 
 def _polynomials(tokens: Keys, size: int) -> Keys:
@@ -159,3 +159,13 @@ def _polynomials(tokens: Keys, size: int) -> Keys:
     parts = _polynomials(tokens, half)
     whole = parts[:-half] * np.uint64(pow(SHINGLE_BASE, half, 2**64)) + parts[half:]
     return whole if size % 2 == 0 else whole[:-1] * np.uint64(SHINGLE_BASE) + tokens[size - 1 :]
+
+
+def mix64(values: Keys) -> Keys:
+    """SplitMix64's finaliser (Steele, Lea & Flood 2014): every input bit affects all output bits.
+
+    Arithmetic modulo 2^64: the same on every machine.
+    """
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

@@ -11,13 +11,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from builder.documents.letters import BETWEEN, BEYOND_ASCII, UNKNOWN, lower_in_place
 from builder.keys import runs_as_spaces
 from builder.replacing import replaced
-from builder.sorting import Keys
 from builder.text_bytes import Bytes, Places, TextBytes, bytes_of, digests
+
+Keys = npt.NDArray[np.uint64]
 
 SPACE = ord(" ")
 CHUNK = 2**18

@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 
+from builder.drift import clicks as click_drift
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
@@ -48,6 +49,7 @@ def measure(
     limits: Limits,
     progress: Progress,
     recorded: Mapping[str, Recorded] | None = None,
+    click_diagnostics: Tables | None = None,
 ) -> Ledger:
     """Write `drift.json` and `report.html`.
 
@@ -65,6 +67,8 @@ def measure(
         limits: Memory, threads, scratch space.
         progress: Told of every pair of snapshots whose words are compared.
         recorded: Parameters that snapshots were built with, by dotted key, where they may differ.
+        click_diagnostics: Diagnostics of clicks of each snapshot; None where there are none, as in
+            an imported release.
 
     Returns:
         Tables read; none is rejected.
@@ -80,9 +84,11 @@ def measure(
         queries_map,
     )
     drift = measure_series(series, params, limits, progress, recorded or {})
+    drift["clicks"] = click_drift.of_each(click_diagnostics or {})
     (out / "drift.json").write_text(to_json(drift), encoding="utf-8")
     (out / "report.html").write_text(render_report(drift), encoding="utf-8")
-    ledger = Ledger("tables", rows_in=series.tables, rows_out=series.tables)
+    tables = series.tables + len(click_diagnostics or ())
+    ledger = Ledger("tables", rows_in=tables, rows_out=tables)
     with RejectWriter(out, "drift", ledger):
         return ledger
 

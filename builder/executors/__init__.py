@@ -17,8 +17,6 @@ from builder.executors.base import ATTEMPTS, Executor, Item, Local, Result, Task
 from builder.executors.cluster import Ray
 from builder.executors.ordered import Beside, in_order
 from builder.executors.processes import Processes
-from builder.executors.shares import in_shares
-from builder.executors.turns import in_turn
 
 if TYPE_CHECKING:
     from builder.resources import Limits
@@ -34,8 +32,6 @@ __all__ = [
     "executor_of",
     "in_order",
     "in_processes",
-    "in_shares",
-    "in_turn",
     "map_buckets",
     "map_pieces",
 ]

@@ -1,16 +1,15 @@
 """The program of a worker process: takes calls from its parent, and answers each.
 
-In: the file descriptor of a socket. A message is a pickled pair of a function and its argument; the
-answer is `(True, result)` or `(False, exception)`. The process ends when its parent closes the
-socket or dies, whatever it is doing.
+In: the file descriptor of a socket. A message is a pair of a function and its argument; the answer
+is `(True, result)` or `(False, exception)`. The process ends when its parent closes the socket or
+dies, whatever it is doing.
 """
 
 import os
-import pickle
+import select
 import signal
 import traceback
 from multiprocessing.connection import Connection
-from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
@@ -18,35 +17,32 @@ from typing import Any
 def serve(descriptor: int) -> None:
     """Answer calls until the parent closes the socket; Ctrl-C is left to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, args=(descriptor,), daemon=True).start()
     connection: Connection[Any, Any] = Connection(descriptor)
-    messages: SimpleQueue[bytes] = SimpleQueue()
-    Thread(target=_receive, args=(connection, messages), daemon=True).start()
     while True:
-        _answer(connection, messages.get())
+        answer = _answer(connection)
+        try:
+            connection.send(answer)
+        except OSError:
+            os._exit(1)
+        except Exception as error:
+            what = f"{answer[1]!r:.200} cannot be sent: {error}"
+            connection.send((False, RuntimeError(what)))
 
 
-def _receive(connection: "Connection[Any, Any]", messages: "SimpleQueue[bytes]") -> None:
-    """Queue messages; end the process when there can be no more."""
+def _end_with_parent(descriptor: int) -> None:
+    """End the process when the other end of the socket is closed."""
+    closed = select.poll()
+    closed.register(descriptor, 0)
+    closed.poll()
+    os._exit(1)
+
+
+def _answer(connection: "Connection[Any, Any]") -> tuple[bool, Any]:
+    """What the next call gives or raises; with the traceback as a note."""
     try:
-        while True:
-            messages.put(connection.recv_bytes())
-    except (EOFError, OSError):
-        os._exit(1)
-
-
-def _answer(connection: "Connection[Any, Any]", message: bytes) -> None:
-    try:
-        call, item = pickle.loads(message)  # noqa: S301 - the parent wrote it
-        answer = pickle.dumps((True, call(item)))
+        call, item = connection.recv()
+        return True, call(item)
     except BaseException as error:
         error.add_note("".join(traceback.format_tb(error.__traceback__)))
-        answer = _pickled_error(error)
-    connection.send_bytes(answer)
-
-
-def _pickled_error(error: BaseException) -> bytes:
-    """The error, or its text where it cannot be pickled."""
-    try:
-        return pickle.dumps((False, error))
-    except Exception:
-        return pickle.dumps((False, RuntimeError(repr(error))))
+        return False, error

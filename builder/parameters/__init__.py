@@ -4,7 +4,15 @@ Each class is one section of a workflow definition. A section is frozen, refuses
 is recorded in the manifest of what was built with it.
 """
 
-from builder.parameters.clicks import ClickParameters, QrelParameters
+from pydantic import model_validator
+
+from builder.parameters.clicks import (
+    CLICK_MODELS,
+    ClickParameters,
+    QrelParameters,
+    check_counting,
+    check_grading,
+)
 from builder.parameters.documents import (
     ChangeParameters,
     CrawlParameters,
@@ -25,6 +33,7 @@ from builder.parameters.times import TimeParameters
 from builder.parameters.translation import CTRANSLATE2, TranslateParameters
 
 __all__ = [
+    "CLICK_MODELS",
     "CTRANSLATE2",
     "LOG_FORMATS",
     "LOG_READERS",
@@ -46,6 +55,7 @@ __all__ = [
     "VariantParameters",
     "VerdictFilter",
     "VerdictParameters",
+    "check_counting",
 ]
 
 
@@ -64,3 +74,8 @@ class Parameters(Section):
     translate: TranslateParameters = TranslateParameters()
     changes: ChangeParameters = ChangeParameters()
     export: ExportParameters = ExportParameters()
+
+    @model_validator(mode="after")
+    def _scores_can_be_graded(self) -> "Parameters":
+        check_grading(self.clicks, self.qrels)
+        return self

@@ -2,16 +2,45 @@
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from builder.errors import meant
 from builder.parameters.section import Positive, Section
+from builder.plugins import installed
+
+CLICK_MODELS = {
+    "sdbn": "builder.clicks.models.sdbn:sdbn",
+    "dbn": "builder.clicks.models.dbn:dbn",
+    "dcm": "builder.clicks.models.dcm:dcm",
+    "ccm": "builder.clicks.models.ccm:ccm",
+    "ubm": "builder.clicks.models.ubm:ubm",
+    "cascade": "builder.clicks.models.cascade:cascade",
+    "pbm": "builder.clicks.models.pbm:pbm",
+    "global-ctr": "builder.clicks.models.ctr:global_ctr",
+    "rank-ctr": "builder.clicks.models.ctr:rank_ctr",
+    "document-ctr": "builder.clicks.models.ctr:document_ctr",
+    "dbn-pyclick": "builder.clicks.models.dbn_pyclick:dbn_pyclick",
+    "ccm-pyclick": "builder.clicks.models.ccm_pyclick:ccm_pyclick",
+}
+"""Click models by name, each with the function that trains it (`builder.clicks.models.Fit`)."""
+
+NO_SATISFACTION = frozenset({"dcm", "ubm", "pbm", "document-ctr", "global-ctr", "rank-ctr"})
+"""Models that have no satisfaction: their relevance is the attractiveness, if anything."""
+
+NO_ATTRACTIVENESS = frozenset({"rank-ctr"})
+"""Models that cannot tell documents apart: there is nothing to grade."""
 
 
 class ClickParameters(Section):
     """`[clicks]`: the click model."""
 
-    model: Literal["sdbn"] = Field(
-        default="sdbn", description="Simplified dynamic Bayesian network (Chapelle & Zhang 2009)"
+    model: str = Field(
+        default="sdbn",
+        description="sdbn (simplified dynamic Bayesian network, Chapelle & Zhang 2009), any other "
+        "model of `longeval clicks`, or the name of a plug-in",
+    )
+    iterations: Positive = Field(
+        default=50, description="Steps of expectation-maximisation, for models that need them"
     )
     no_click: Literal["all_examined", "skip"] = Field(
         default="all_examined",
@@ -35,6 +64,27 @@ class ClickParameters(Section):
     )
     prior_alpha: float = Field(default=1.0, gt=0, description="Prior pseudo-clicks under beta")
     prior_beta: float = Field(default=1.0, gt=0, description="Prior pseudo-skips under beta")
+
+    @field_validator("model")
+    @classmethod
+    def _model_is_known(cls, value: str) -> str:
+        if value not in CLICK_MODELS and value not in (others := installed("click_models")):
+            raise ValueError(f"unknown click model; {meant(value, (*CLICK_MODELS, *others))}")
+        return value
+
+    @model_validator(mode="after")
+    def _model_can_count_so(self) -> "ClickParameters":
+        check_counting(self.model, self.votes, self.pages)
+        return self
+
+
+def check_counting(model: str, votes: str, pages: str) -> None:
+    """Raise a ValueError when a model cannot count votes or pages in such a way."""
+    if model != "sdbn" and (votes, pages) != ("impression", "separate"):
+        raise ValueError(
+            f'votes = "user" and pages = "joined" are counted for sdbn alone, and the model is '
+            f'{model}; take votes = "impression" and pages = "separate", or sdbn'
+        )
 
 
 class QrelParameters(Section):
@@ -81,3 +131,24 @@ class QrelParameters(Section):
         ):
             raise ValueError("shares must be three numbers that sum to 1, not percentages")
         return self
+
+
+def check_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
+    """Raise a ValueError when the click model does not estimate what the grades are made of."""
+    if clicks.model in NO_ATTRACTIVENESS:
+        raise ValueError(
+            f"clicks.model = {clicks.model!r} says nothing about single documents, so that nothing "
+            "can be graded; take another model, such as sdbn"
+        )
+    if qrels.score == "relevance" and clicks.model in NO_SATISFACTION:
+        raise ValueError(
+            f'qrels.score = "relevance" needs a model with satisfaction, and clicks.model = '
+            f'{clicks.model!r} has none; set qrels.score = "attractiveness", or take sdbn, dbn or '
+            "ccm"
+        )
+    if qrels.policy == "credible" and clicks.model != "sdbn":
+        raise ValueError(
+            f'qrels.policy = "credible" needs the posterior of a score, and clicks.model = '
+            f'{clicks.model!r} gives a point estimate; set qrels.policy = "fixed" or '
+            '"target_shares", or clicks.model = "sdbn"'
+        )

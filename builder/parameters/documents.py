@@ -29,6 +29,9 @@ class PageFields(Section):
 class CrawlParameters(RawParameters):
     """`[crawl]`: how crawls become pages."""
 
+    describes_input = RawParameters.describes_input | {"fields"}
+    overridable = describes_input | {"text_format", "undated"}
+
     fields: PageFields = PageFields()
 
     interval: Literal["enforce", "ignore"] = Field(

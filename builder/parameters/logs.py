@@ -56,6 +56,12 @@ class LogFields(Section):
 class LogParameters(RawParameters):
     """`[log]`: how query logs become impressions."""
 
+    describes_input = RawParameters.describes_input | {
+        *("format", "fields", "click_form", "encoding", "columns", "list_separator"),
+        "session_start",
+    }
+    overridable = describes_input | {"undated"}
+
     format: str = Field(
         default="auto",
         description="Format of the files: jsonl, parquet, csv, tsv, yandex, yandex-2014, sogou, "

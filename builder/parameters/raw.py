@@ -14,6 +14,8 @@ PLACE = "{id}"
 class RawParameters(TimeParameters):
     """How documents are named and times are written."""
 
+    describes_input = frozenset({"address", "scheme", "time_zone", "time_unit", "time_format"})
+
     address: str | None = Field(
         default=None,
         description="Address of a document of which an id is given, such as "

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from builder.clicks import compare_models
-from builder.clicks.comparison import evaluate
 from builder.clicks.models import Pages
+from builder.clicks.scores import evaluate
 from builder.errors import DataError, UsageError
 from tests.clicks.log_files import RECORDS, random_records, written
 

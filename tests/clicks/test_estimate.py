@@ -98,7 +98,8 @@ def test_diagnostics_are_counts_out_of_totals(run_estimate: Any) -> None:
     out, _ = run_estimate(LOG, queries=(7, 8))
     rows = pl.read_parquet(out / "click_diagnostics.parquet")
     ClickDiagnostics.validate(rows)
-    found = {(measure, rank): (count, total) for measure, rank, count, total in rows.rows()}
+    shares = rows.filter(pl.col("value").is_null())["measure", "rank", "count", "total"]
+    found = {(measure, rank): (count, total) for measure, rank, count, total in shares.rows()}
     assert found == {
         ("click_through", 1): (2, 4),
         ("click_through", 2): (2, 4),
@@ -162,6 +163,8 @@ def test_votes_by_user_do_not_add_up(run_estimate: Any, tmp_path: Path, limits: 
     tables = [table_at(out, "click_estimates", ClickEstimates)]
     with pytest.raises(UsageError, match="do not add up"):
         add_estimates(tables, tmp_path / "x", params=ClickParameters(votes="user"), limits=limits)
+    with pytest.raises(UsageError, match="pbm cannot be added"):
+        add_estimates(tables, tmp_path / "x", params=ClickParameters(model="pbm"), limits=limits)
     with pytest.raises(UsageError, match="at least one"):
         add_estimates([], tmp_path / "x", params=ClickParameters(), limits=limits)
 
@@ -170,3 +173,4 @@ def test_a_log_without_a_candidate_gives_empty_tables(run_estimate: Any) -> None
     out, ledger = run_estimate(LOG, queries=(99,))
     assert (ledger.rows_in, ledger.rows_out) == (5, 0)
     assert estimates(out).height == 0
+    assert pl.read_parquet(out / "click_diagnostics.parquet")["value"].null_count() == 10

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.clicks import MODELS, encoding, model_log
+from builder.clicks import encoding, model_log
 from builder.errors import DataError, FormatError, UsageError
-from builder.parameters import ClickParameters
+from builder.parameters import CLICK_MODELS, ClickParameters
 from builder.resources import Limits
 from schemas import PairStatistics
 from tests.clicks.log_files import RECORDS, lines, random_records, written
@@ -208,13 +208,13 @@ def test_arrays_and_database_agree_on_sdbn(
     log = written(tmp_path, random_records(300))
     params = ClickParameters(prior=prior, no_click=no_click)
     model_log(log, "sdbn", tmp_path / "database.parquet", params=params)
-    monkeypatch.setitem(MODELS, "arrays", MODELS["sdbn"])
+    monkeypatch.setitem(CLICK_MODELS, "arrays", CLICK_MODELS["sdbn"])
     model_log(log, "arrays", tmp_path / "arrays.parquet", params=params)
     one, other = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("database", "arrays"))
     assert one.equals(other)
 
 
-@pytest.mark.parametrize("model", sorted(MODELS))
+@pytest.mark.parametrize("model", sorted(CLICK_MODELS))
 def test_every_model_writes_every_pair(tmp_path: Path, model: str) -> None:
     report = model_log(written(tmp_path, RECORDS), model, tmp_path / "out.parquet")
     found = pl.read_parquet(tmp_path / "out.parquet")

@@ -1,14 +1,17 @@
 """Click models against enumeration of everything hidden, and against each other."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
-from builder.clicks.models import MODELS, Pages, Training
-from builder.clicks.models.dbn import expect
+from builder.clicks.models import Pages, Training, model_of
+from builder.clicks.models.browsing import Browsing
+from builder.clicks.models.ccm import Continuation, expect_satisfaction, walk_of
+from builder.clicks.models.chain import infer
 from builder.clicks.models.probabilities import Grid, Walk
-from builder.parameters import ClickParameters
+from builder.parameters import CLICK_MODELS, ClickParameters
 
 Log = list[tuple[list[int], list[int]]]
 """Pairs shown in rank order, and clicked ranks in click order."""
@@ -30,18 +33,22 @@ def encoded(log: Log, pairs: int | None = None) -> Pages:
     )
 
 
-def chains(length: int, a: list[float], s: list[float], g: float) -> dict[tuple[int, ...], float]:
-    """P(clicks, examinations, satisfactions) of a page, by the generative story of the DBN."""
+def chains(
+    length: int, a: list[float], s: list[float], going: tuple[float, float, float]
+) -> dict[tuple[int, ...], float]:
+    """P(clicks, examinations, satisfactions) of a page, by the generative story of DBN and CCM.
+
+    The user goes on after a skip, after a click that does not satisfy, after one that does.
+    """
     found = {}
     for clicks, examined, satisfied in product(product((0, 1), repeat=length), repeat=3):
         p = 1.0
         for k in range(length):
-            if k == 0:
-                on = 1.0
-            elif not examined[k - 1] or satisfied[k - 1]:
+            on = 1.0
+            if k and not examined[k - 1]:
                 on = 0.0
-            else:
-                on = g
+            elif k:
+                on = going[clicks[k - 1] + satisfied[k - 1]]
             p *= on if examined[k] else 1 - on
             click = a[k] if examined[k] else 0.0
             p *= click if clicks[k] else 1 - click
@@ -53,38 +60,171 @@ def chains(length: int, a: list[float], s: list[float], g: float) -> dict[tuple[
 
 A, S, G = [0.3, 0.6, 0.15, 0.45], [0.7, 0.2, 0.5, 0.9], 0.8
 ALL_CLICKS = [[k + 1 for k in range(4) if bits[k]] for bits in product((0, 1), repeat=4)]
+GOING_ON = Continuation(0.85, 0.7, 0.35)
 
 
-def test_dbn_posterior_is_that_of_the_enumerated_chain() -> None:
-    pages = encoded([([0, 1, 2, 3], clicks) for clicks in ALL_CLICKS])
-    a, s = np.array(A)[pages.pair], np.array(S)[pages.pair]
-    hidden = expect(pages, pages.by_rank(), pages.deepest, a, s, G)
+def every_page() -> Pages:
+    """One page with each pattern of clicks on the same four results."""
+    return encoded([([0, 1, 2, 3], clicks) for clicks in ALL_CLICKS])
+
+
+def given_clicks(joint: dict[tuple[int, ...], float], clicks: list[int]) -> dict[Any, float]:
+    """P(examinations, satisfactions | clicks)."""
+    seen = tuple(int(k + 1 in clicks) for k in range(4))
+    rows = {key[4:]: p for key, p in joint.items() if key[:4] == seen}
+    total = sum(rows.values())
+    return {key: p / total for key, p in rows.items()}
+
+
+@pytest.mark.parametrize("name", ["dbn", "ccm"])
+def test_what_is_hidden_is_that_of_the_enumerated_chain(name: str) -> None:
+    pages, a = every_page(), np.array(A)
+    if name == "dbn":
+        s = np.array(S)
+        walk = Walk(a[pages.pair], G * (1 - s)[pages.pair], G)
+        hidden = infer(pages, walk)
+        content = np.where(pages.is_last_click, s[pages.pair] / hidden.evidence, 0.0)
+        joint = chains(4, A, S, (G, G, 0.0))
+    else:
+        hidden = infer(pages, walk_of(pages, a, GOING_ON))
+        content = expect_satisfaction(pages, a[pages.pair], GOING_ON, hidden)
+        joint = chains(4, A, A, GOING_ON)
     for page, clicks in enumerate(ALL_CLICKS):
-        seen = tuple(int(k + 1 in clicks) for k in range(4))
-        rows = {key[4:]: p for key, p in chains(4, A, S, G).items() if key[:4] == seen}
-        total = sum(rows.values())
+        rows = given_clicks(joint, clicks)
         for k in range(4):
             at = page * 4 + k
-            examined = sum(p for key, p in rows.items() if key[k]) / total
-            satisfied = sum(p for key, p in rows.items() if key[4 + k]) / total
-            went_on = sum(p for key, p in rows.items() if k < 3 and key[k + 1]) / total
+            examined = sum(p for key, p in rows.items() if key[k])
+            satisfied = sum(p for key, p in rows.items() if key[4 + k])
+            continued = sum(p for key, p in rows.items() if k < 3 and key[k + 1])
             assert hidden.examined[at] == pytest.approx(examined, abs=1e-12)
-            assert hidden.satisfied[at] == pytest.approx(satisfied, abs=1e-12)
-            assert hidden.went_on[at] == pytest.approx(went_on, abs=1e-12)
+            assert content[at] == pytest.approx(satisfied, abs=1e-12)
+            assert hidden.continued[at] == pytest.approx(continued, abs=1e-12)
 
 
-def test_walk_probabilities_are_those_of_the_enumerated_chain() -> None:
-    pages = encoded([([0, 1, 2, 3], clicks) for clicks in ALL_CLICKS])
-    a, s = np.array(A)[pages.pair], np.array(S)[pages.pair]
-    walk = Walk(a, G * (1 - s), G)
-    clicks = {}
-    for key, p in chains(4, A, S, G).items():
+@pytest.mark.parametrize("name", ["dbn", "ccm"])
+def test_walk_probabilities_are_those_of_the_enumerated_chain(name: str) -> None:
+    pages, a = every_page(), np.array(A)
+    if name == "dbn":
+        walk = Walk(a[pages.pair], G * (1 - np.array(S))[pages.pair], G)
+        joint = chains(4, A, S, (G, G, 0.0))
+    else:
+        walk = walk_of(pages, a, GOING_ON)
+        joint = chains(4, A, A, GOING_ON)
+    clicks: dict[tuple[int, ...], float] = {}
+    for key, p in joint.items():
         clicks[key[:4]] = clicks.get(key[:4], 0.0) + p
-    joint = np.multiply.reduceat(walk.conditional(pages), pages.start[:-1])
+    found = np.multiply.reduceat(walk.conditional(pages), pages.start[:-1])
     expected = [clicks[tuple(int(k + 1 in c) for k in range(4))] for c in ALL_CLICKS]
-    assert joint == pytest.approx(expected, abs=1e-12)
+    assert found == pytest.approx(expected, abs=1e-12)
     marginal = [sum(p for key, p in clicks.items() if key[k]) for k in range(4)]
     assert walk.marginal(pages)[:4] == pytest.approx(marginal, abs=1e-12)
+
+
+def test_browsing_probabilities_are_those_of_the_enumerated_clicks() -> None:
+    """P(clicks) = product over ranks, of which the previous click decides the examination."""
+    rng = np.random.default_rng(2)
+    gamma, pages = rng.random((3, 3)), every_page()
+    known = np.full((4, 4), 0.5)
+    known[:3, :3] = gamma
+    browsing = Browsing(np.array(A)[pages.pair], gamma, 0.5)
+    joint = []
+    for clicks in ALL_CLICKS:
+        p = 1.0
+        for rank in range(1, 5):
+            previous = max((c for c in clicks if c < rank), default=0)
+            click = A[rank - 1] * known[rank - 1, previous]
+            p *= click if rank in clicks else 1 - click
+        joint.append(p)
+    assert sum(joint) == pytest.approx(1, abs=1e-12)
+    found = np.multiply.reduceat(browsing.conditional(pages), pages.start[:-1])
+    assert found == pytest.approx(joint, abs=1e-12)
+    marginal = [
+        sum(p for p, c in zip(joint, ALL_CLICKS, strict=True) if k + 1 in c) for k in range(4)
+    ]
+    assert browsing.marginal(pages)[:4] == pytest.approx(marginal, abs=1e-12)
+
+
+def naive_ubm(log: Log, iterations: int) -> tuple[dict[int, float], dict[Any, float]]:
+    """Expectation-maximisation one shown result at a time, under Beta(1, 1)."""
+    a: dict[int, float] = {}
+    gamma: dict[Any, float] = {}
+    for _ in range(iterations):
+        sums: dict[Any, list[float]] = {}
+        for results, clicks in log:
+            for rank, pair in enumerate(results, 1):
+                context = (rank, max((c for c in clicks if c < rank), default=0))
+                one, other = a.get(pair, 0.5), gamma.get(context, 0.5)
+                none = 1 - one * other
+                is_clicked = rank in clicks
+                attracted = 1.0 if is_clicked else one * (1 - other) / none
+                examined = 1.0 if is_clicked else other * (1 - one) / none
+                for key, value in ((pair, attracted), (context, examined)):
+                    total = sums.setdefault(key, [1.0, 2.0])
+                    sums[key] = [total[0] + value, total[1] + 1]
+        means = {key: min(won / total, 1 - 1e-6) for key, (won, total) in sums.items()}
+        a = {key: value for key, value in means.items() if isinstance(key, int)}
+        gamma = {key: value for key, value in means.items() if isinstance(key, tuple)}
+    return a, gamma
+
+
+def naive_chain(log: Log, name: str, iterations: int) -> list[float]:
+    """Attractiveness by enumeration of everything hidden, one page at a time, under Beta(1, 1)."""
+    a, s, going = [0.5] * 8, [0.5] * 8, (0.5, 0.5, 0.0 if name == "dbn" else 0.5)
+    for _ in range(iterations):
+        pairs = [[1.0, 2.0] for _ in range(8)]
+        content = [[1.0, 2.0] for _ in range(8)]
+        on = [[1.0, 2.0] for _ in range(3)]
+        for results, clicks in log:
+            size = len(results)
+            local_s = [a[p] if name == "ccm" else s[p] for p in results]
+            joint = chains(size, [a[p] for p in results], local_s, going)
+            seen = tuple(int(k + 1 in clicks) for k in range(size))
+            rows = {key: p for key, p in joint.items() if key[:size] == seen}
+            total = sum(rows.values())
+            for key, p in rows.items():
+                weight = p / total
+                for k, pair in enumerate(results):
+                    click, examined, satisfied = key[k], key[size + k], key[2 * size + k]
+                    pairs[pair][0] += weight * click
+                    pairs[pair][1] += weight * examined
+                    target = pairs if name == "ccm" else content
+                    target[pair][0] += weight * satisfied
+                    target[pair][1] += weight * click
+                    if k < size - 1 and examined:
+                        kind = click + satisfied
+                        on[kind][0] += weight * key[size + k + 1]
+                        on[kind][1] += weight
+        means = [[min(won / of, 1 - 1e-6) for won, of in part] for part in (pairs, content, on)]
+        a, s = means[0], means[1]
+        if name == "ccm":
+            going = (means[2][0], means[2][1], means[2][2])
+        else:
+            persistence = (on[0][0] + on[1][0] - 1) / (on[0][1] + on[1][1] - 2)
+            going = (persistence, persistence, 0.0)
+    return a
+
+
+@pytest.mark.parametrize("name", ["dbn", "ccm"])
+def test_chains_are_trained_as_by_enumeration(name: str) -> None:
+    log = [(results[:4], [c for c in clicks if c <= 4]) for results, clicks in random_log(4, 25)]
+    params = ClickParameters(prior="beta", iterations=3)
+    model = model_of(name)(encoded(log, 8), Training(params))
+    assert model.attractiveness == pytest.approx(naive_chain(log, name, 3), abs=1e-12)
+
+
+def test_ubm_is_trained_as_one_result_at_a_time() -> None:
+    log = random_log(6, 80)
+    pages = encoded(log, 8)
+    model = model_of("ubm")(pages, Training(ClickParameters(prior="beta", iterations=7)))
+    a, gamma = naive_ubm(log, 7)
+    assert model.attractiveness == pytest.approx([a.get(p, 0.5) for p in range(8)], abs=1e-12)
+    probabilities = model.predict(pages).conditional(pages)
+    expected = []
+    for results, clicks in log:
+        for rank, pair in enumerate(results, 1):
+            click = a[pair] * gamma[rank, max((c for c in clicks if c < rank), default=0)]
+            expected.append(click if rank in clicks else 1 - click)
+    assert probabilities == pytest.approx(expected, abs=1e-12)
 
 
 def test_grid_probabilities_are_products() -> None:
@@ -96,12 +236,13 @@ def test_grid_probabilities_are_products() -> None:
 
 HAND = [([0, 1, 2], [2, 1]), ([1, 0, 2], []), ([2, 3], [1])]
 UNIFORM = ClickParameters(prior="beta")
+TEN_STEPS = ClickParameters(prior="beta", iterations=10)
 
 
 def trained(name: str, log: Log, **changes: object) -> object:
     """A model trained with uniform priors."""
     params = UNIFORM.model_copy(update=changes)
-    return MODELS[name](encoded(log), Training(params))
+    return model_of(name)(encoded(log), Training(params))
 
 
 def test_sdbn_by_hand() -> None:
@@ -163,38 +304,38 @@ def random_log(seed: int, pages: int = 60) -> Log:
 
 def likelihood(name: str, pages: Pages, iterations: int) -> float:
     """What expectation-maximisation increases: data and Beta(2, 2) prior, for PBM and DBN."""
-    model = MODELS[name](pages, Training(UNIFORM, iterations))
+    model = model_of(name)(pages, Training(UNIFORM.model_copy(update={"iterations": iterations})))
     return float(np.log(model.predict(pages).conditional(pages)).sum())
 
 
-@pytest.mark.parametrize("name", ["pbm", "dbn"])
+@pytest.mark.parametrize("name", ["pbm", "ubm", "dbn", "ccm"])
 def test_expectation_maximisation_climbs(name: str) -> None:
     pages = encoded(random_log(5, 400))
     values = [likelihood(name, pages, iterations) for iterations in (1, 2, 4, 8, 16, 32)]
     assert values == sorted(values)
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.parametrize("name", sorted(CLICK_MODELS))
 def test_identical_pages_weigh_as_much_as_their_copies(name: str) -> None:
     log = random_log(9)
     copies = encoded([page for page in log for _ in range(3)], 8)
     pages = encoded(log, 8)
     weighted = Pages(pages.pair, pages.clicked, pages.start, pages.weight * 3, pages.latest, 8)
-    one, other = (MODELS[name](p, Training(UNIFORM, 10)).predict(pages) for p in (copies, weighted))
+    one, other = (model_of(name)(p, Training(TEN_STEPS)).predict(pages) for p in (copies, weighted))
     assert one.marginal(pages) == pytest.approx(other.marginal(pages), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.parametrize("name", sorted(CLICK_MODELS))
 def test_models_accept_an_empty_log(name: str) -> None:
-    model = MODELS[name](encoded([]), Training())
+    model = model_of(name)(encoded([]), Training())
     assert len(model.predict(encoded([])).marginal(encoded([]))) == 0
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.parametrize("name", sorted(CLICK_MODELS))
 def test_probabilities_are_probabilities(name: str) -> None:
     for prior in ("beta", "empirical_bayes"):
         pages = encoded(random_log(21))
-        model = MODELS[name](pages, Training(ClickParameters(prior=prior), 20))
+        model = model_of(name)(pages, Training(ClickParameters(prior=prior, iterations=20)))
         prediction = model.predict(pages)
         for values in (prediction.marginal(pages), prediction.conditional(pages)):
             assert values.min() >= 0

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import builder
-from tests.golden.real import SHARED, real_crawl, tiangong_hashes
+from tests.golden.real import SHARED, real_crawl, run_models
 from tests.golden.tables import collection_hashes
 from tests.golden.worlds import WORLDS
 
@@ -30,10 +30,11 @@ def hash_world(name: str, folder: Path, threads: int = 1) -> Hashes:
     (folder / "world").mkdir()
     (folder / "scratch").mkdir()
     if name == "tiangong":
-        return tiangong_hashes(folder / "world")
-    make, until = (real_crawl, None) if name == "real-crawl" else WORLDS[name]
-    definition = make(folder / "world")
-    builder.build(definition, folder / "out", until=until, threads=threads)
+        run_models(folder / "out")
+    else:
+        make, until = (real_crawl, None) if name == "real-crawl" else WORLDS[name]
+        definition = make(folder / "world")
+        builder.build(definition, folder / "out", until=until, threads=threads)
     return collection_hashes(folder / "out", folder / "scratch")
 
 

@@ -33,12 +33,27 @@ def collection_hashes(root: Path, scratch: Path) -> dict[str, str]:
     Returns:
         `<rows>-<hash>` by `<unit>/<stage>/<table>`, where a unit is a snapshot, a pair or `all`.
     """
-    found = {}
-    for record in sorted((root / ".work").glob(f"*/*/{RECORD}")):
+    return {name: table_hash(path, scratch) for name, path in outputs(root).items()}
+
+
+def outputs(root: Path) -> dict[str, Path]:
+    """The tables of a collection, each a Parquet file or a folder of them, sorted by name.
+
+    Published tables are those of the stages, but for the rejects of a snapshot, which are merged.
+    A folder without `.work` has a folder for each run of a model, with one table.
+    """
+    if not (root / ".work").is_dir():
+        files = {f"{path.parent.name}/{path.stem}": path for path in root.glob("*/*.parquet")}
+        return dict(sorted(files.items()))
+    found = {
+        f"{path.parent.name}/published/rejects": path
+        for path in root.glob("*/snapshots/*/rejects.parquet")
+    }
+    for record in (root / ".work").glob(f"*/*/{RECORD}"):
         stage, unit = record.parts[-3:-1]
-        for output in sorted(record.parent.glob("*/*")):
+        for output in record.parent.glob("*/*"):
             if output.suffix == ".parquet" or next(output.glob("*.parquet"), None):
-                found[f"{unit}/{stage}/{output.stem}"] = table_hash(output, scratch)
+                found[f"{unit}/{stage}/{output.stem}"] = output
     return dict(sorted(found.items()))
 
 
@@ -48,13 +63,18 @@ def table_hash(path: Path, scratch: Path) -> str:
     Raises:
         KeyError: no table has the file's name, without suffix.
     """
-    parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    frame = pl.concat([_portable(pl.read_parquet(part)) for part in parts])
+    frame = read_output(path)
     if not frame.height:
         return EMPTY
     copy = scratch / "portable.parquet"
-    _without_pseudonyms(frame).write_parquet(copy)
+    frame.write_parquet(copy)
     return content_hash(Table((copy,), CONTRACTS[path.stem]), Limits(scratch, threads=1))
+
+
+def read_output(path: Path) -> pl.DataFrame:
+    """A table as it is hashed: with rounded floats, without pseudonyms."""
+    parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    return _without_pseudonyms(pl.concat([_portable(pl.read_parquet(part)) for part in parts]))
 
 
 def _portable(frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,8 +1,9 @@
 """`python -m tests.mutants PACKAGE`: what share of seeded faults in a package its tests find.
 
 Each mutant of a sample is made in a temporary copy of the working tree and tested there by pytest,
-which stops at the first failure. Mutants, their files and the diffs of those that survive are
-printed. The exit code is 1 where a smaller share than `--least` is killed.
+which stops at the first failure and begins with the tests that killed the last mutant. Mutants,
+their files and their diffs are printed. The exit code is 1 where a smaller share than `--least` is
+killed.
 """
 
 import argparse
@@ -37,7 +38,7 @@ def main(arguments: list[str]) -> int:
             files = [package] if package.is_file() else sorted(package.rglob("*.py"))
             mutants = sample_mutants(files, options.count, options.seed)
             tests = options.tests or [_tests_of(package)]
-            command = " ".join([sys.executable, "-m pytest -x -p no:cacheprovider", *tests])
+            command = " ".join([sys.executable, "-m pytest -x --ff", *tests])
             timeout = _time_without_mutant(command)
             killed = sum(_is_killed(mutant, command, timeout) for mutant in mutants)
     share = killed / max(1, len(mutants))

@@ -85,6 +85,13 @@ def test_the_rules_of_the_organisers(room) -> None:
     assert (ledger.rows_in, ledger.rows_out) == (9, 4)
 
 
+def test_the_text_of_a_set_is_that_of_its_most_frequent_query(room) -> None:
+    queries = [query(1, 7, impressions=1), query(2, 7, impressions=9)]
+    _, judged, _ = run(room, queries, [qrel(1, 1, 1), qrel(2, 1, 1)])
+    found = judged.scan().select("query_id", "text", "impressions").collect()
+    assert found.rows() == [(f"q{2:016x}", "question 2", 10)]
+
+
 def test_a_set_of_conflicts_alone_leaves_no_query(room) -> None:
     merged, judged, _ = run(room, [query(1, 7), query(2, 7)], [qrel(1, 1, 0), qrel(2, 1, 1)])
     assert merged.is_empty()

@@ -19,7 +19,7 @@ On the pages of TianGong-ST this gives PyClick's published likelihood to six dig
 
 import numpy as np
 
-from builder.clicks.models.pages import Floats, Integers, Pages
+from builder.clicks.models.pages import Flags, Floats, Pages
 from builder.clicks.models.probabilities import Walk
 from builder.clicks.models.training import CERTAIN, Trained, Training, mean
 
@@ -27,85 +27,70 @@ from builder.clicks.models.training import CERTAIN, Trained, Training, mean
 def dbn_pyclick(pages: Pages, training: Training) -> Trained:
     """Attractiveness and satisfaction by pair, one persistence for all."""
     weights = pages.weight[pages.page].astype(np.float64)
-    shown = np.bincount(pages.pair, weights=weights, minlength=pages.pairs)
-    clicks = np.bincount(pages.pair, weights=weights * pages.clicked, minlength=pages.pairs)
-    ranks, deepest = pages.by_rank(), pages.deepest
-    below = _below_last_click(pages, deepest)
-    last = pages.clicked & (pages.rank == deepest[pages.page])
+    shown, clicks = pages.sums(weights), pages.sums(weights * pages.clicked)
+    below = below_last_click(pages)
     a, s, persistence = np.full(pages.pairs, 0.5), np.full(pages.pairs, 0.5), 0.5
     for _ in range(training.iterations):
         a_shown, s_shown = a[pages.pair], s[pages.pair]
         walk = Walk(a_shown, persistence * (1 - s_shown), persistence)
-        ahead, after = _clicks_ahead(pages, ranks, a_shown, persistence)
+        ahead, after = clicks_ahead(pages, a_shown, persistence)
         examined = walk.marginal(pages) / a_shown
         hidden = np.where(below, (1 - examined) * a_shown / (1 - examined * ahead), 0.0)
-        satisfied = np.where(last, s_shown / (1 - (1 - s_shown) * persistence * after), 0.0)
-        went_on, could = _persistence(pages, ranks, deepest, walk, s_shown, persistence)
-        attracted, content = (
-            np.bincount(pages.pair, weights=weights * values, minlength=pages.pairs)
-            for values in (hidden, satisfied)
-        )
-        a = np.minimum(mean(clicks + attracted, shown, training.fixed), CERTAIN)
-        s = np.minimum(mean(content, clicks, training.fixed), CERTAIN)
-        sums = np.array([weights @ went_on, weights @ could])
-        persistence = min(float(mean(sums[:1], sums[1:], training.fixed)[0]), CERTAIN)
+        content = s_shown / (1 - (1 - s_shown) * persistence * after)
+        satisfied = np.where(pages.is_last_click, content, 0.0)
+        continued, could = _persistence(pages, walk, s_shown, persistence)
+        a = mean(clicks + pages.sums(weights * hidden), shown, training.fixed)
+        s = mean(pages.sums(weights * satisfied), clicks, training.fixed)
+        a, s = np.minimum(a, CERTAIN), np.minimum(s, CERTAIN)
+        persistence = training.of_sums(weights * continued, weights * could)
     return Trained(
         lambda p: Walk(a[p.pair], persistence * (1 - s[p.pair]), persistence), a, s, a * s
     )
 
 
-def _below_last_click(pages: Pages, deepest: Integers) -> np.ndarray:
-    last = deepest[pages.page]
+def below_last_click(pages: Pages) -> Flags:
+    """Whether each result is below the last click of a page that has one."""
+    last = pages.deepest[pages.page]
     return np.asarray((last > 0) & (pages.rank > last))
 
 
-def _clicks_ahead(
-    pages: Pages, ranks: list[tuple[Integers, Integers]], a: Floats, persistence: float
-) -> tuple[Floats, Floats]:
+def clicks_ahead(pages: Pages, a: Floats, persistence: float) -> tuple[Floats, Floats]:
     """P(a click here or below | examined), and the same of the result below, float64[m] each."""
     here, below = np.zeros(len(a)), np.zeros(len(a))
     after = np.zeros(len(pages))
-    for page, shown in reversed(ranks):
+    for page, shown in reversed(pages.by_rank()):
         below[shown] = after[page]
         here[shown] = a[shown] + (1 - a[shown]) * persistence * after[page]
         after[page] = here[shown]
     return here, below
 
 
-def _persistence(
-    pages: Pages,
-    ranks: list[tuple[Integers, Integers]],
-    deepest: Integers,
-    walk: Walk,
-    s: Floats,
-    persistence: float,
-) -> tuple[Floats, Floats]:
+def _persistence(pages: Pages, walk: Walk, s: Floats, persistence: float) -> tuple[Floats, Floats]:
     """Posterior of going on, and of being able to, at each shown result."""
-    _, examined = walk.descend(pages)
-    silent_top = _silent_top(pages, ranks, walk.attractiveness, persistence)
-    last, rank = deepest[pages.page], pages.rank
-    remaining = pages.lengths[pages.page] - rank
-    tail = silent_top[pages.start[:-1][pages.page] + pages.page + remaining]
+    examined = walk.descend(pages)[1]
+    last, rank = pages.deepest[pages.page], pages.rank
     on_last = rank == last
     unsatisfied = np.where(on_last, 1 - s, 1.0)
-    on, stop = persistence * tail, 1 - persistence
+    on = persistence * silence_from_top(pages, walk.attractiveness, persistence)
+    stop = 1 - persistence
     rest = np.where(on_last, s, (1 - examined) / examined)
     total = unsatisfied * (on + stop) + rest
-    certain = (last == 0) | (rank < last)
-    went_on = np.where(certain, 1.0, unsatisfied * on / total)
-    could = np.where(certain, 1.0, unsatisfied * (on + stop) / total)
-    return went_on, could
+    is_certain = (last == 0) | (rank < last)
+    continued = np.where(is_certain, 1.0, unsatisfied * on / total)
+    could = np.where(is_certain, 1.0, unsatisfied * (on + stop) / total)
+    return continued, could
 
 
-def _silent_top(
-    pages: Pages, ranks: list[tuple[Integers, Integers]], a: Floats, persistence: float
-) -> Floats:
-    """P(no click at ranks 1..k | rank 1 examined) of each page for k = 0..length, page by page."""
+def silence_from_top(pages: Pages, a: Floats, persistence: float) -> Floats:
+    """P(no click at ranks 1..k | rank 1 examined), k: results below each one; float64[m].
+
+    What PyClick takes for the probability of no click below (difference 3).
+    """
     silent, examined = np.ones(len(pages)), np.ones(len(pages))
-    first = pages.start[:-1] + np.arange(len(pages))
+    top = pages.start[:-1] + np.arange(len(pages))
     result = np.ones(len(a) + len(pages))
-    for index, (page, shown) in enumerate(ranks):
+    for index, (page, shown) in enumerate(pages.by_rank()):
         silent[page] = silent[page] - examined[page] * a[shown]
         examined[page] = examined[page] * (1 - a[shown]) * persistence
-        result[first[page] + index + 1] = silent[page]
-    return result
+        result[top[page] + index + 1] = silent[page]
+    return np.asarray(result[top[pages.page] + pages.lengths[pages.page] - pages.rank])

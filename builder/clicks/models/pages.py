@@ -75,6 +75,20 @@ class Pages:
         return self._extreme(np.where(self.clicked, self.rank, 0), np.maximum)
 
     @property
+    def is_last_click(self) -> Flags:
+        """Whether each shown result is the deepest click of its page, bool[m]."""
+        return np.asarray(self.clicked & (self.rank == self.deepest[self.page]))
+
+    @property
+    def previous_click(self) -> Integers:
+        """Deepest clicked rank above each shown result, 0 where there is none, int64[m]."""
+        clicked = np.where(self.clicked, self.rank, 0)
+        above = np.concatenate([[0], clicked[:-1]])[: len(clicked)]
+        above[self.rank == 1] = 0
+        offsets = self.page * (int(self.lengths.max(initial=0)) + 1)
+        return np.asarray(np.maximum.accumulate(above + offsets) - offsets)
+
+    @property
     def first(self) -> Integers:
         """First clicked rank of each page, past its end without a click, int64[n]."""
         beyond = np.iinfo(np.int64).max
@@ -106,6 +120,10 @@ class Pages:
                 for flags in (used, examined, self.clicked, self.clicked & final)
             )
         )
+
+    def sums(self, values: Floats) -> Floats:
+        """Sums of the values of shown results by pair, float64[pairs]."""
+        return np.bincount(self.pair, weights=values, minlength=self.pairs).astype(np.float64)
 
     def select(self, weight: Integers) -> "Pages":
         """The pages whose new weight is above 0, with that weight."""

@@ -24,12 +24,15 @@ class Training:
     """How a model is trained.
 
     Args:
-        params: No-click rule, last click and prior.
-        iterations: Steps of expectation-maximisation.
+        params: No-click rule, last click, prior, steps of expectation-maximisation.
     """
 
     params: ClickParameters = field(default_factory=ClickParameters)
-    iterations: int = 50
+
+    @property
+    def iterations(self) -> int:
+        """Steps of expectation-maximisation."""
+        return self.params.iterations
 
     @property
     def fixed(self) -> Beta:
@@ -46,6 +49,12 @@ class Training:
     def of_few(self, successes: Integers, trials: Integers) -> Floats:
         """Posterior means of few probabilities with much evidence each, such as one per rank."""
         return mean(successes, trials, self.fixed)
+
+    def of_sums(self, successes: Floats, trials: Floats) -> float:
+        """Posterior mean of one probability from expected counts of each shown result."""
+        prior = self.fixed
+        won, total = float(successes.sum()), float(trials.sum())
+        return min((won + prior.alpha) / (total + prior.alpha + prior.beta), CERTAIN)
 
 
 @dataclass(frozen=True)

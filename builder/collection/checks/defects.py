@@ -10,9 +10,16 @@ import polars as pl
 from builder.collection.checks.finding import Check, Found
 from builder.collection.checks.reading import Reading
 from builder.names import ENGLISH_SUFFIX
+from builder.parameters import CrawlParameters, LogParameters
 from builder.queries.matching import match_topics
 from builder.queries.personal import personal_data
 
+DESCRIPTIVE = frozenset(
+    f"{name}.{key}"
+    for name, section in (("log", LogParameters), ("crawl", CrawlParameters))
+    for key in section.describes_input
+)
+"""Parameters that say how raw files are written; snapshots may differ in them."""
 INSIDE = 0.2
 """Share of queries that may hold their topic inside another word."""
 
@@ -51,7 +58,8 @@ def _filters(reading: Reading) -> Iterator[Found]:
     for unit, entry in reading.manifest["units"].items():
         stage, _, key = unit.partition(" ")
         if key in reading.collection.snapshots:
-            recorded = json.dumps(entry["parameters"], sort_keys=True)
+            rules = {k: v for k, v in entry["parameters"].items() if k not in DESCRIPTIVE}
+            recorded = json.dumps(rules, sort_keys=True)
             seen.setdefault(stage, {}).setdefault(recorded, []).append(key)
     for stage, groups in sorted(seen.items()):
         if len(groups) > 1:

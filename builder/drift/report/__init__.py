@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from builder.drift.report import documents, queries, sections
+from builder.drift.report import clicks, documents, queries, sections
 from builder.drift.report.markup import Markup, element, join
 
 CONTENTS = (
@@ -21,6 +21,7 @@ CONTENTS = (
     ("queries", "Queries"),
     ("topics", "Topics"),
     ("judgements", "Judgements"),
+    ("clicks", "Clicks"),
     ("checks", "Checks"),
 )
 
@@ -45,6 +46,7 @@ def render_report(drift: Mapping[str, Any]) -> str:
         queries.queries(drift),
         queries.topics(drift),
         queries.judgements(drift),
+        clicks.clicks(drift),
         sections.all_checks(drift),
     )
     navigation = join(element("a", label, href=f"#{target}") for target, label in CONTENTS)

@@ -123,7 +123,8 @@ def _json(source: Source, params: LogParameters, encoding: str, limits: Limits) 
     if is_long(first, params.fields):
         yield from _long(objects(), params, limits)
         return
-    for chunk in read_chunks(source, params.max_line_bytes, json_lines.CHUNK_BYTES, encoding):
+    size = json_lines.chunk_bytes(limits.memory)
+    for chunk in read_chunks(source, params.max_line_bytes, size, encoding):
 
         def parse(connection: duckdb.DuckDBPyConnection, chunk: Chunk = chunk) -> RawRecords:
             return json_lines.parse_chunk(chunk, params, connection)

@@ -24,8 +24,10 @@ from builder.ingest.moments import LATEST
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 
-CHUNK_BYTES = 24 * 2**20
-"""Bytes of lines parsed together."""
+CHUNK_BYTES = (4 * 2**20, 64 * 2**20)
+"""Least and most bytes of lines parsed together; the more, the fewer repeats of a text."""
+CHUNK_SHARE = 1 / 32
+"""Part of the memory for the lines parsed together."""
 
 SAMPLE_LINES = 64
 """Lines of a chunk that its schema is inferred from."""
@@ -62,6 +64,12 @@ CASE WHEN list_max(list_transform({list}, lambda click: abs(click.{time}::DOUBLE
      ELSE list_transform({list}, lambda click: click.{rank}) END
 """
 """In the order of their times, where all have one; a null rank where a time needs a closer look."""
+
+
+def chunk_bytes(memory: int) -> int:
+    """Bytes of lines parsed together under a limit of memory."""
+    least, most = CHUNK_BYTES
+    return max(least, min(int(memory * CHUNK_SHARE), most))
 
 
 def parse_chunk(

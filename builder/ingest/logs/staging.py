@@ -95,7 +95,7 @@ class Staging:
 
         Args:
             folder: Receives the parts, at least one.
-            dropped: Numbers of the impressions that are not written.
+            dropped: Numbers of the impressions that are not written, in ascending order.
             threads: Parts written in parallel.
         """
         parts: Sequence[Path | None] = self._parts or [None]
@@ -115,9 +115,18 @@ def _write_part(dropped: Numbers, files: tuple[Path | None, Path]) -> int:
     source, target = files
     with TableWriter(target, Impressions, compression="lz4", has_dictionaries=False) as table:
         for batch in _batches(source) if source is not None else ():
-            numbers = batch["impression"].to_numpy()
-            table.write(batch.filter(pa.array(~np.isin(numbers, dropped))))
+            table.write(_without(batch, dropped))
     return table.rows
+
+
+def _without(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch:
+    """A batch without some impressions, whose numbers are in ascending order."""
+    numbers = batch["impression"].to_numpy()
+    first, last = (
+        np.searchsorted(dropped, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
+    )
+    kept = ~np.isin(numbers, dropped[first:last])
+    return batch if kept.all() else batch.filter(pa.array(kept))
 
 
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:

@@ -28,18 +28,23 @@ BYTES_PER_KEY = 64
 CACHE_SHARE = 0.05
 """Part of the memory for the keys of the strings written last."""
 
-QUERIES = "SELECT DISTINCT surface, query, text, folded FROM queries ORDER BY surface, text"
-URLS = """
-SELECT key AS doc, min(url_key) AS url_key, min(url) AS url FROM urls GROUP BY key ORDER BY key
+DISTINCT = """
+CREATE TEMP TABLE distinct_queries AS SELECT DISTINCT surface, query, text, folded FROM queries;
+CREATE TEMP TABLE distinct_urls AS
+SELECT key, min(url_key) AS url_key, max(url_key) AS other_key, min(url) AS url
+FROM urls GROUP BY key;
 """
 CLASHES = """
-SELECT min(text), max(text) FROM queries GROUP BY surface HAVING min(text) <> max(text)
+SELECT min(text), max(text) FROM distinct_queries GROUP BY surface HAVING count(*) > 1
 UNION ALL
-SELECT min(folded), max(folded) FROM queries GROUP BY query HAVING min(folded) <> max(folded)
+SELECT min(folded), max(folded) FROM distinct_queries
+GROUP BY query HAVING min(folded) <> max(folded)
 UNION ALL
-SELECT min(url_key), max(url_key) FROM urls GROUP BY key HAVING min(url_key) <> max(url_key)
+SELECT url_key, other_key FROM distinct_urls WHERE url_key <> other_key
 LIMIT 1
 """
+QUERIES = "SELECT * FROM distinct_queries ORDER BY surface"
+URLS = "SELECT key AS doc, url_key, url FROM distinct_urls ORDER BY key"
 
 QUERY_COLUMNS = pa.schema(
     {"surface": pa.uint64(), "query": pa.uint64(), "text": pa.string(), "folded": pa.string()}
@@ -125,10 +130,11 @@ class StringTables:
         with self._limits.connect(ENGINE_SHARE) as connection:
             for path in self._paths:
                 parquet.rows(connection, path).create_view(path.stem)
+            connection.execute(DISTINCT)
             if found := connection.execute(CLASHES).fetchall():
                 raise DataError(f"two different strings of a log have one key: {found[0]}")
             write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)
-            write_query(connection, URLS, out / "log_urls.parquet", LogUrls)
+            write_query(connection, URLS, out / "log_urls.parquet", LogUrls, "lz4")
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,55 @@
+"""A user who browses: what is examined depends on the rank and on the last click above it.
+
+conditional: P(click) = a gamma(rank, previous click). marginal: the sum over every rank at which
+the previous click may have been (Dupret & Piwowarski 2008, equation 9), from the top down.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from builder.clicks.models.pages import Floats, Pages
+
+
+@dataclass(frozen=True)
+class Browsing:
+    """Click probabilities where examination has a parameter for rank and previous click.
+
+    Args:
+        attractiveness: float64[m], of each shown result.
+        examination: float64[r, r]; row: rank from 0; column: rank of the previous click from 1, 0
+            where there is none.
+        beyond: Examination of ranks beyond r.
+    """
+
+    attractiveness: Floats
+    examination: Floats
+    beyond: float
+
+    def marginal(self, pages: Pages) -> Floats:
+        """P(click), float64[m]."""
+        result = np.empty(len(pages.pair))
+        ranks = pages.by_rank()
+        previous = np.zeros((len(pages), len(ranks) + 1))
+        previous[:, 0] = 1.0
+        gamma = self._examination(len(ranks))
+        for rank, (page, shown) in enumerate(ranks):
+            click = self.attractiveness[shown, None] * gamma[rank, : rank + 1]
+            reached = previous[page, : rank + 1]
+            result[shown] = (reached * click).sum(axis=1)
+            previous[page, : rank + 1] = reached * (1 - click)
+            previous[page, rank + 1] = result[shown]
+        return result
+
+    def conditional(self, pages: Pages) -> Floats:
+        """P(what was observed | the clicks above), float64[m]."""
+        gamma = self._examination(int(pages.lengths.max(initial=0)))
+        click = self.attractiveness * gamma[pages.rank - 1, pages.previous_click]
+        return np.where(pages.clicked, click, 1 - click)
+
+    def _examination(self, ranks: int) -> Floats:
+        """The parameters of the first ranks, float64[ranks, ranks]."""
+        known = min(len(self.examination), ranks)
+        gamma = np.full((ranks, ranks), self.beyond)
+        gamma[:known, :known] = self.examination[:known, :known]
+        return gamma

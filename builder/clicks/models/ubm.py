@@ -1,0 +1,35 @@
+"""User browsing model (Dupret & Piwowarski 2008): a click needs attraction and examination.
+
+P(click | previous click at r') = a(query, document) gamma(rank, r'), fitted by
+expectation-maximisation (section 3.2 of the paper) over the counts of every pair at every rank and
+previous click, which are sufficient.
+"""
+
+import numpy as np
+
+from builder.clicks.models.browsing import Browsing
+from builder.clicks.models.pages import Pages
+from builder.clicks.models.training import CERTAIN, Trained, Training, mean
+
+
+def ubm(pages: Pages, training: Training) -> Trained:
+    """Attractiveness by pair, examination by rank and rank of the previous click."""
+    ranks = int(pages.lengths.max(initial=0))
+    context = (pages.rank - 1) * ranks + pages.previous_click
+    cells, inverse = np.unique(pages.pair * ranks**2 + context, return_inverse=True)
+    counts = pages.statistics(inverse, len(cells))
+    pair, at = (cells // ranks**2, cells % ranks**2) if ranks else (cells, cells)
+    skips = counts.impressions - counts.clicks
+    shown_of_pair = np.bincount(pair, weights=counts.impressions, minlength=pages.pairs)
+    shown_in_context = np.bincount(at, weights=counts.impressions, minlength=ranks**2)
+    a, gamma = np.full(pages.pairs, 0.5), np.full(ranks**2, 0.5)
+    for _ in range(training.iterations):
+        skipped = skips / (1 - a[pair] * gamma[at])
+        attracted = counts.clicks + skipped * (1 - gamma[at]) * a[pair]
+        examined = counts.clicks + skipped * (1 - a[pair]) * gamma[at]
+        attracted_pairs = np.bincount(pair, weights=attracted, minlength=pages.pairs)
+        examined_contexts = np.bincount(at, weights=examined, minlength=ranks**2)
+        a = np.minimum(mean(attracted_pairs, shown_of_pair, training.fixed), CERTAIN)
+        gamma = np.minimum(mean(examined_contexts, shown_in_context, training.fixed), CERTAIN)
+    table, beyond = gamma.reshape(ranks, ranks), training.fixed.mean
+    return Trained(lambda p: Browsing(a[p.pair], table, beyond), a, None, a)
