@@ -79,12 +79,14 @@ def read_words(source, interval, params):
         """
 from builder.ingest.logs.formats import read_impressions
 from builder.parameters import LogParameters
+from builder.resources import Limits
 from builder.sources import Interval, Source
 (tmp / "log.txt").write_text("5 u eau http://a.fr/\\nnonsense\\n")
 source = Source(tmp / "log.txt", "log.txt")
-pieces = list(read_impressions(source, Interval(0, 10), LogParameters(format="spaces")))
-assert pieces[0].rejects == [(2, "not_four_fields")], pieces
-print(sum(batch.num_rows for batch in pieces[0].impressions))
+params = LogParameters(format="spaces")
+(records,) = read_impressions(source, Interval(0, 10), params, Limits(tmp, threads=1))
+assert records.rejects == [(2, "not_four_fields")], records
+print(records.impressions.num_rows)
 """,
     ),
     "measure": Addition(

@@ -20,9 +20,10 @@ SHARES = """
 CREATE VIEW shares AS
 WITH page_properties AS (
     SELECT weight, len(clicks) = 0 AS without_click,
-           clicks <> list_sort(clicks) AS has_reordered_clicks,
-           list_unique(clicks) < len(clicks) AS has_repeated_clicks,
-           list_unique(results) < len(results) AS has_duplicate_results
+           CASE WHEN len(clicks) > 1 THEN clicks <> list_sort(clicks) END AS has_reordered_clicks,
+           CASE WHEN len(clicks) > 1 THEN list_unique(clicks) < len(clicks) END
+               AS has_repeated_clicks,
+           list_unique(results) < length AS has_duplicate_results
     FROM pages
 ),
 page_totals AS (
@@ -34,7 +35,7 @@ page_totals AS (
     FROM page_properties
 ),
 lengths AS (
-    SELECT len(results)::BIGINT AS length, sum(weight) AS impressions FROM pages GROUP BY length
+    SELECT length, sum(weight) AS impressions FROM pages GROUP BY length
 ),
 clicked_ranks AS (
     SELECT rank, sum(weight) AS clicks

@@ -17,7 +17,7 @@ from builder.clicks.diagnostics import write_diagnostics
 from builder.clicks.modelled import create_model_estimates
 from builder.clicks.priors import Beta, Priors, fit_beta
 from builder.clicks.selected import Selection
-from builder.clicks.statistics import ENGINE_SHARE, Used, count_pairs
+from builder.clicks.statistics import ENGINE_SHARE, SHARE_ALONE, Used, count_pairs
 from builder.engine import set_variables
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import ClickParameters, VerdictFilter
@@ -97,7 +97,8 @@ def estimate(
     users = left_out(verdicts, filters, "user").values()
     excluded = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
     selection = Selection(impressions, candidates, variants, excluded)
-    with limits.connect(ENGINE_SHARE) as connection:
+    share = SHARE_ALONE if params.model == "sdbn" else ENGINE_SHARE
+    with limits.connect(share) as connection:
         selection.open(connection)
         used = count_pairs(connection, params)
         ledger = _account(selection.count(connection), used, params, out)

@@ -31,7 +31,7 @@ DECIMALS = 6
 SAMPLED_QUERIES = """
 CREATE OR REPLACE TEMP TABLE sampled_queries AS
 WITH sizes AS (
-    SELECT query, sum(weight * len(results))::BIGINT AS shown FROM pages GROUP BY query
+    SELECT query, sum(weight * length)::BIGINT AS shown FROM pages GROUP BY query
 ),
 keyed AS (
     SELECT query, shown, least(shown, getvariable('most_of_query')) AS taken,

@@ -21,7 +21,7 @@ from builder.clicks.log import AS_THEY_STAND, LogAccount, account_for_rejects, o
 from builder.clicks.modelled import create_model_estimates
 from builder.clicks.models import model_of
 from builder.clicks.priors import Priors
-from builder.clicks.statistics import ENGINE_SHARE, count_pairs
+from builder.clicks.statistics import ENGINE_SHARE, SHARE_ALONE, count_pairs
 from builder.disk import keep_apart
 from builder.errors import UsageError
 from builder.parameters import ClickParameters, LogParameters, check_counting
@@ -89,7 +89,8 @@ def model_log(
         raise UsageError(f"--out: expected a name that ends in .parquet or .tsv, found {out}")
     keep_apart(out, log)
     params = _with_model(params or ClickParameters(), model)
-    with working(limits) as allowed, allowed.connect(ENGINE_SHARE) as connection:
+    share = SHARE_ALONE if model == "sdbn" else ENGINE_SHARE
+    with working(limits) as allowed, allowed.connect(share) as connection:
         reported = progress or Silent()
         account = open_log(connection, log, allowed, reported, reading)
         used = count_pairs(connection, params)

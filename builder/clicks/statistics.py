@@ -21,6 +21,8 @@ from builder.parameters import ClickParameters
 
 ENGINE_SHARE = 0.5
 """Part of the memory limit for the database engine, which takes some more outside its own count."""
+SHARE_ALONE = 0.7
+"""The same where no model keeps pages in arrays: the less the engine spills, the sooner it ends."""
 
 SINGLE_PAGES = """
 CREATE VIEW read_pages AS
@@ -74,14 +76,15 @@ WITH collapsed AS (
     SELECT query, results, clicks, count(*) AS weight
     FROM used_impressions GROUP BY query, results, clicks
 )
-SELECT query, results, clicks, weight,
+SELECT query, results, clicks, weight, len(results)::BIGINT AS length,
        list_max(clicks)::BIGINT AS deepest, clicks[-1]::BIGINT AS latest
 FROM collapsed
 """
 
 DISTINCT_JOINED_PAGES = """
 CREATE TEMP TABLE pages AS
-SELECT query, results, clicks, deepest, latest, count(*) AS weight
+SELECT query, results, clicks, deepest, latest, count(*) AS weight,
+       any_value(len(results))::BIGINT AS length
 FROM read_pages
 GROUP BY query, results, clicks, deepest, latest
 """
@@ -90,7 +93,7 @@ SHOWN = """
 CREATE VIEW shown AS
 WITH ranks AS (
     SELECT query, unnest(results) AS doc, generate_subscripts(results, 1) AS rank,
-           clicks, deepest, weight,
+           clicks, deepest, weight::INTEGER AS weight,
            CASE WHEN getvariable('last_by_time') THEN latest ELSE deepest END AS last
     FROM pages
 )
@@ -104,16 +107,19 @@ FROM ranks
 
 COUNTED_BY_IMPRESSION = """
 CREATE VIEW counted AS
-SELECT query, doc,
-       sum(weight) AS shown_in_all,
-       sum(weight) FILTER (on_clicked_page) AS shown_in_clicked,
-       sum(weight) FILTER (above_last_click OR NOT on_clicked_page) AS examined_in_all,
-       sum(weight) FILTER (above_last_click) AS examined_in_clicked,
-       sum(weight) FILTER (clicked) AS clicks,
-       sum(weight) FILTER (clicked_last) AS last_clicks
-FROM shown
-GROUP BY query, doc
+WITH sums AS (
+    SELECT query, doc,
+           sum(weight) AS shown_in_all,
+           coalesce(sum(weight) FILTER (on_clicked_page), 0) AS shown_in_clicked,
+           coalesce(sum(weight) FILTER (above_last_click), 0) AS examined_in_clicked,
+           sum(weight) FILTER (clicked) AS clicks,
+           sum(weight) FILTER (clicked_last) AS last_clicks
+    FROM shown
+    GROUP BY query, doc
+)
+SELECT *, examined_in_clicked + shown_in_all - shown_in_clicked AS examined_in_all FROM sums
 """
+"""Sums of 32-bit weights take half the memory of sums of 64-bit ones."""
 
 SHOWN_TO_USER = """
 CREATE VIEW shown AS
@@ -212,8 +218,8 @@ def count_pairs(connection: duckdb.DuckDBPyConnection, params: ClickParameters) 
 
     Args:
         connection: Has the view `used_impressions` (impression, user, query, results, clicks);
-            receives the tables `pages` (query, results, clicks, weight, deepest, latest) and
-            `pair_counts` (query, doc, impressions, examinations, clicks, last_clicks,
+            receives the tables `pages` (query, results, clicks, weight, length, deepest,
+            latest) and `pair_counts` (query, doc, impressions, examinations, clicks, last_clicks,
             other_examinations), whose rows are in the order of query and doc. Under `skip`, pairs
             that were only shown on pages without a click have 0 impressions.
         params: The no-click rule, the last click, votes and pages.

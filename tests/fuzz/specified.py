@@ -24,13 +24,8 @@ from builder.resources import Limits
 from builder.sources import Interval, Source
 
 INTERVAL = Interval(0, 2_000_000_000)
-ONE_BY_ONE = {
-    "bots": "keep",
-    "repeats": "keep",
-    "empty": "allow",
-    "clickless": "allow",
-}
-"""Without what looks at a whole log, which is no part of the specification of one record."""
+KEEP_ALL = {"bots": "keep", "repeats": "keep", "empty": "allow", "clickless": "allow"}
+"""Rules about users look at whole logs; they are no part of the specification of one record."""
 
 Kept = tuple[int | None, int, int, tuple[int, ...], tuple[int, ...]]
 """Number of the user by first appearance, query, surface, documents, clicked ranks."""
@@ -86,9 +81,7 @@ def _doc(name: str, address: str | None, scheme: str | None) -> int | None:
         return None
 
 
-def ingested(
-    data: bytes, params: LogParameters, threads: int = 1, encoding: str = "utf-8"
-) -> Outcome:
+def ingested(data: bytes, params: LogParameters, threads: int = 1) -> Outcome:
     """The outcome that a file has in the stage `log`, whose account must add up."""
     with tempfile.TemporaryDirectory(prefix="differential-") as name:
         folder = Path(name)
@@ -99,7 +92,7 @@ def ingested(
             folder / "out",
             files=[Source(folder / "input", "input")],
             interval=INTERVAL,
-            params=params.model_copy(update=ONE_BY_ONE | {"encoding": encoding}),
+            params=params.model_copy(update=KEEP_ALL),
             limits=Limits(folder / "scratch", threads=threads, memory=2**29),
             progress=Silent(),
         )

@@ -13,6 +13,14 @@ from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 from builder.sources import Source
 
+WRONG = {
+    "time": (dict, list, bool),
+    "user": (dict, list, bool, float),
+    "query": (dict, list, bool, float),
+    "url": (dict, list, bool, float),
+}
+"""Types that a field must not have; the same as in an impression."""
+
 
 def read_objects(source: Source, params: LogParameters, encoding: str) -> Iterator[Numbered]:
     """Every line of a file of JSON lines as a row, with its named fields."""
@@ -31,15 +39,13 @@ def _scalars(line: bytes | None, names: dict[str, None], fields: LogFields) -> R
     """The named fields of a line that are not null.
 
     Raises:
-        RejectError: the line is not an object, or time, user, query or URL is not a scalar.
+        RejectError: the line is not an object, or time, user, query or URL is of a wrong type.
     """
     if line is None:
         raise RejectError("line_too_long")
     record = parse_object(line)
     found = {name: value for name in names if (value := pick(record, name)) is not None}
-    for own in ("time", "user", "query"):
-        if isinstance(found.get(getattr(fields, own)), dict | list | bool):
-            raise RejectError(f"bad_{own}")
-    if isinstance(found.get(fields.url), dict | list | bool | float):
-        raise RejectError("bad_results")
+    for own, wrong in WRONG.items():
+        if isinstance(found.get(getattr(fields, own)), wrong):
+            raise RejectError("bad_results" if own == "url" else f"bad_{own}")
     return found

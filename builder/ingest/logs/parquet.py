@@ -3,6 +3,7 @@
 One row is an impression, or a result in the long form (see `long_form`).
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -162,7 +163,7 @@ def result_rows(batches: Iterable[NumberedBatch], fields: LogFields) -> Iterator
 
 
 def _as_text(column: pa.Array) -> pa.Array:
-    """A column as text: timestamps in ISO 8601, numbers and booleans as Python writes them."""
+    """A column as text: timestamps in ISO 8601, whole floats without a fraction, NaN as null."""
     if is_text(column.type) or pa.types.is_null(column.type) or pa.types.is_integer(column.type):
         return column.cast(pa.string())
     return pa.array(
@@ -170,5 +171,9 @@ def _as_text(column: pa.Array) -> pa.Array:
     )
 
 
-def _written(value: Any) -> str:
+def _written(value: Any) -> str | None:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
