@@ -353,7 +353,7 @@ def long_rows(records: Sequence[dict[str, Any]], form: str) -> bytes:
         pq.write_table(pa.Table.from_pylist(rows), file, row_group_size=50)
         return file.getvalue()
     if form == "jsonl":
-        return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+        return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
     lines = ["\t".join(names)]
     lines += [
         "\t".join(str(int(v)) if v is True or v is False else str(v or "") for v in row.values())
