@@ -159,7 +159,10 @@ def test_a_log_of_which_nothing_is_kept(
     size = ("--snapshots", 1, "--documents", 40, "--queries", 5, "--impressions", 50)
     assert run("simulate", world, *size) == 0
     (world / "logs/2022-06.jsonl.gz").write_bytes(gzip.compress(log))
-    capsys.readouterr()
+    assert run("build", world / "workflow.toml", "--out", tmp_path / "out") == 1
+    assert "expected impressions, found none among" in capsys.readouterr().err
+    with (world / "workflow.toml").open("a") as definition:
+        definition.write('\n[log]\nempty = "allow"\n')
     assert run("build", world / "workflow.toml", "--out", tmp_path / "out") == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("log "))
     assert told in line

@@ -11,8 +11,8 @@ from tests.fuzz.log_records import GOOD, ONE, THREE, TWO, WRITERS, long_rows
 from tests.fuzz.specified import first_difference, ingested, judge, specified
 
 RECORDS = 500
-NESTED = LogFields(time="at", user="who.id", query="q.text", results="page.shown", clicks="q.on")
 """Records of a file."""
+NESTED = LogFields(time="at", user="who.id", query="q.text", results="page.shown", clicks="q.on")
 PARAMS = (
     LogParameters(max_line_bytes=20_000),
     LogParameters(address="https://b.example/{id}", max_line_bytes=20_000),
