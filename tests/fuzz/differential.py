@@ -87,7 +87,7 @@ def try_encoded(number: int, records: int = RECORDS) -> dict[str, int]:
     shown = [GOOD | {"query": draw.choice(queries), "user": None} for _ in range(records)]
     form = ("tsv", "jsonl")[number // len(ENCODINGS) % 2]
     data = long_rows(shown, form)
-    found = ingested(data.decode().encode(encoding), LogParameters(), encoding=encoding)
+    found = ingested(data.decode().encode(encoding), LogParameters(encoding=encoding))
     difference = first_difference(ingested(data, LogParameters()), found)
     assert difference is None, f"{encoding} {form}, number {number}: {difference}"
     return {"kept": len(found.kept), "rejected": len(found.reasons)}
