@@ -1,7 +1,7 @@
 """`python -m tests.golden.compare BEFORE AFTER`: which columns of which tables differ, and how.
 
 In: two folders that `python -m tests.golden --keep` filled, with one or more worlds each. Rows are
-matched by the primary key of the table's contract, or by all columns where it has none.
+matched by the primary key of the table's contract, or by all columns where that is not unique.
 """
 
 import argparse
@@ -40,7 +40,8 @@ def _differences(before: Path, after: Path) -> list[str]:
     """Rows on one side alone, then each column that differs, with some of its rows."""
     keys = CONTRACTS[before.stem].primary_key()
     one, other = read_output(before), read_output(after)
-    keys = keys or sorted({*one.columns} & {*other.columns})
+    if not keys or one.select(keys).is_duplicated().any():
+        keys = sorted({*one.columns} & {*other.columns})
     found = []
     for text, frame, against in (("before", one, other), ("after", other, one)):
         alone = frame.join(against, on=keys, how="anti", nulls_equal=True)
