@@ -47,7 +47,7 @@ CREATE TEMP TABLE pairs AS
 WITH crawled AS (
     SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS doc FROM documents
 ),
-offered AS (
+scored AS (
     SELECT query, doc, coalesce(impressions, 0) AS impressions,
            coalesce(examinations, 0) AS examinations, coalesce(clicks, 0) AS clicks,
            coalesce(last_clicks, 0) AS last_clicks, other_examinations,
@@ -64,7 +64,7 @@ ruled AS (
                     THEN 'too_few_examinations'
                 WHEN doc NOT IN (SELECT doc FROM crawled) THEN 'document_not_in_crawl'
            END AS reason
-    FROM offered
+    FROM scored
 ),
 judged AS (
     SELECT query, count(*) AS judged FROM ruled WHERE reason IS NULL GROUP BY query
