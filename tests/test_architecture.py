@@ -11,6 +11,7 @@ ROOMS = (
     "workflow",
     "ingest",
     "queries",
+    "judging",
     "clicks",
     "documents",
     "translation",

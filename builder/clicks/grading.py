@@ -11,7 +11,6 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.clicks.merging import read_judgements
 from builder.clicks.point_scores import PointScores
 from builder.clicks.policies import (
     Cuts,
@@ -26,6 +25,7 @@ from builder.clicks.priors import Beta, Priors
 from builder.clicks.sensitivity import write_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE, set_variables
 from builder.errors import DataError, UsageError
+from builder.judging.merging import read_judgements
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import QrelParameters
 from builder.progress import Progress
