@@ -14,6 +14,7 @@ ROOMS = (
     "workflow",
     "ingest",
     "queries",
+    "judging",
     "clicks",
     "documents",
     "translation",
