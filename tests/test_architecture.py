@@ -31,7 +31,6 @@ FOUNDATION = {
     "engine",
     "errors",
     "executors",
-    "hash_table",
     "keys",
     "ledger",
     "models",

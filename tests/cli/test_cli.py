@@ -152,7 +152,7 @@ def test_simulate_and_build_and_build_again(tmp_path: Path, capsys: Captured) ->
     ("log", "told"),
     [(b"", "THERE WAS NOTHING TO READ"), (b"no log\n" * 7, "(not_json 7); NO ROW WAS KEPT")],
 )
-def test_a_log_of_which_nothing_is_kept(
+def test_a_log_without_impressions_is_refused_unless_allowed(
     log: bytes, told: str, tmp_path: Path, capsys: Captured
 ) -> None:
     world = tmp_path / "world"
