@@ -97,8 +97,9 @@ def test_a_log_reader_has_a_name(example: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_text('7|u|eau|["http://a.fr/"]|[1]\nnonsense\n')
     params = LogParameters(format="bars")
-    (records,) = read_impressions(Source(log, "log.txt"), Interval(0, 10), params)
-    assert [len(batch) for batch in records.impressions] == [1]
+    limits = Limits(tmp_path, threads=1)
+    (records,) = read_impressions(Source(log, "log.txt"), Interval(0, 10), params, limits)
+    assert len(records.impressions) == 1
     assert records.rejects == [(2, "not_five_fields")]
     with pytest.raises(ValueError, match="did you mean 'bars'"):
         LogParameters(format="barz")

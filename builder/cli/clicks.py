@@ -18,7 +18,7 @@ from builder.cli.options import (
     from_options,
     working_limits,
 )
-from builder.cli.output import table
+from builder.cli.output import printable, table
 
 if TYPE_CHECKING:
     from builder.clicks import Comparison
@@ -131,6 +131,8 @@ def run_model(
         return
     dropped = ", ".join(f"{why} {n:,}" for why, n in sorted(report.log.rejected.items()))
     typer.echo(f"{report.log.impressions:,} impressions; rejected: {dropped or 'none'}")
+    for note in report.log.notes:
+        typer.echo(f"note: {printable(note)}")
     typer.echo(
         f"wrote {report.pairs:,} pairs to {out}; {report.never_examined:,} were never examined "
         "and have no estimate"

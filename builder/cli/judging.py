@@ -13,7 +13,7 @@ from builder.cli.output import table
 from builder.errors import UsageError
 
 if TYPE_CHECKING:
-    from builder.clicks import AgreementReport
+    from builder.judging import AgreementReport
 
 CollectionFolder = Annotated[Path, typer.Argument(help="A version folder, or one above it.")]
 
@@ -40,9 +40,9 @@ def pool(
 
     Example: longeval pool demo/collection runs/*.txt --snapshot 2022-07 --out judging
     """
-    from builder.clicks import LONGEVAL_STRATA, pool_runs, read_assessments
-    from builder.clicks import depth as depth_strata
     from builder.collection.read import open_collection
+    from builder.judging import LONGEVAL_STRATA, pool_runs, read_assessments
+    from builder.judging import depth as depth_strata
     from builder.sources import Source
 
     opened = open_collection(collection).snapshot(snapshot)
@@ -85,7 +85,7 @@ def import_sheets(
 
     Example: longeval assess import sheet-ann.tsv sheet-bob.tsv --out judgements.parquet
     """
-    from builder.clicks import import_assessments
+    from builder.judging import import_assessments
 
     report = import_assessments(sheets, out)
     if not quiet:
@@ -106,8 +106,8 @@ def agreement(
 
     Example: longeval assess agreement judgements.parquet --collection c --snapshot 2022-06
     """
-    from builder.clicks import agreement_report, read_assessments
     from builder.collection.read import open_collection
+    from builder.judging import agreement_report, read_assessments
     from builder.sources import Source
 
     if (collection is None) != (snapshot is None):

@@ -48,7 +48,7 @@ class Comparison:
     Args:
         train: Impressions trained on.
         test: Impressions tested on: those whose query occurs in training.
-        unseen: Impressions left out of the test because their query does not.
+        unseen: Impressions not tested on because their query does not.
         logs: What was read.
         scores: One for each model, the baseline last.
     """
@@ -146,13 +146,13 @@ def _encode(
         parts = [(log, 1 - held_out)] if test is None else [(log, 1.0), (test, 0.0)]
         logs = tuple(_add(connection, *part, limits, opened) for part in parts)
         connection.execute(TESTABLE)
-        train, seen, offered = connection.execute(SIZES).fetchall()[0]
+        train, seen, tested = connection.execute(SIZES).fetchall()[0]
         if not seen:
             raise DataError(
                 f"{log}: expected test pages whose query occurs in training, found none among "
-                f"{offered} test pages and {train} training pages; give a larger log or --test"
+                f"{tested} test pages and {train} training pages; give a larger log or --test"
             )
-        return encode(connection, SPLIT_PAGES, limits), (train, seen, offered), logs
+        return encode(connection, SPLIT_PAGES, limits), (train, seen, tested), logs
 
 
 def _add(

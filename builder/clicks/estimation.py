@@ -113,8 +113,8 @@ def estimate(
     return ledger
 
 
-def _account(offered: tuple[int, int], used: Used, params: ClickParameters, out: Path) -> Ledger:
-    total, excluded = offered
+def _account(rows: tuple[int, int], used: Used, params: ClickParameters, out: Path) -> Ledger:
+    total, excluded = rows
     skipped = used.without_click if params.no_click == "skip" else 0
     ledger = Ledger("impressions", rows_in=total, rows_out=used.total - skipped)
     with RejectWriter(out, "clicks", ledger) as rejects:

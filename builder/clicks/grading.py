@@ -11,7 +11,6 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.clicks.merging import read_judgements
 from builder.clicks.point_scores import PointScores
 from builder.clicks.policies import (
     Cuts,
@@ -27,6 +26,7 @@ from builder.clicks.sensitivity import write_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.engine import set_variables
 from builder.errors import DataError, UsageError
+from builder.judging.merging import read_judgements
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import QrelParameters
 from builder.progress import Progress
@@ -48,7 +48,7 @@ CREATE TEMP TABLE pairs AS
 WITH crawled AS (
     SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS doc FROM documents
 ),
-offered AS (
+scored AS (
     SELECT query, doc, coalesce(impressions, 0) AS impressions,
            coalesce(examinations, 0) AS examinations, coalesce(clicks, 0) AS clicks,
            coalesce(last_clicks, 0) AS last_clicks, other_examinations,
@@ -65,7 +65,7 @@ ruled AS (
                     THEN 'too_few_examinations'
                 WHEN doc NOT IN (SELECT doc FROM crawled) THEN 'document_not_in_crawl'
            END AS reason
-    FROM offered
+    FROM scored
 ),
 judged AS (
     SELECT query, count(*) AS judged FROM ruled WHERE reason IS NULL GROUP BY query

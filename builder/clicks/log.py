@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from builder import parquet
 from builder.errors import DataError, FormatError, UsageError
 from builder.ingest.lists import is_text
-from builder.ingest.logs import detect_format, read_impressions
+from builder.ingest.logs import detect_format, inspect_log, read_impressions
 from builder.ingest.parquet_bounds import is_list
 from builder.parameters import LogParameters
 from builder.progress import Progress
@@ -81,12 +81,14 @@ class LogAccount:
         impressions: Records offered.
         rejected: Records that are no result page, by the rule they break.
         lines: First records at fault for each rule; of a Parquet file that is read as it is, none.
+        notes: What the user should confirm, such as a detected encoding.
     """
 
     file: str
     impressions: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     lines: dict[str, list[int]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def reject(self, reason: str, line: int) -> None:
         """Account for one bad line."""
@@ -209,7 +211,10 @@ def _decode(
 ) -> None:
     """Write the pages of a log as Parquet, and account for the records that are none."""
     progress.start(f"read {log.name}", None, "records")
-    batches = read_impressions(Source(log, str(log)), None, reading, limits)
+    source = Source(log, str(log))
+    if note := inspect_log(source, reading).note:
+        account.notes.append(note)
+    batches = read_impressions(source, None, reading, limits)
     with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:
         for records in batches:
             account.impressions += len(records)

@@ -45,7 +45,7 @@ class ModelReport:
     """What running a model on a log gave.
 
     Args:
-        log: Impressions offered, used and rejected.
+        log: Impressions read, used and rejected.
         pairs: Rows written.
         never_examined: Pairs without an estimate, because they were shown but never examined.
         clicks: Clicks on them.
@@ -137,7 +137,7 @@ def _with_model(params: ClickParameters, model: str) -> ClickParameters:
 
 
 def _counted(batches: Iterator[pa.RecordBatch], totals: Counter[str]) -> Iterator[pa.RecordBatch]:
-    """The batches, counted as they go by."""
+    """The batches; their rows and clicks are added to the totals."""
     for batch in batches:
         totals["pairs"] += len(batch)
         totals["never_examined"] += int(np.count_nonzero(batch["examinations"].to_numpy() == 0))
@@ -146,7 +146,7 @@ def _counted(batches: Iterator[pa.RecordBatch], totals: Counter[str]) -> Iterato
 
 
 def _write(batches: Iterator[pa.RecordBatch], out: Path) -> None:
-    """Write all rows beside the file, then put it in place."""
+    """Write all rows to a temporary sibling, then rename it."""
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part")
     write = _write_parquet if out.suffix == ".parquet" else _write_tsv

@@ -98,23 +98,26 @@ class LogParameters(RawParameters):
     )
     session_start: datetime | None = Field(
         default=None,
-        description="yandex: the moment from which the times of sessions count; absent: the "
+        description="Moment from which yandex, yandex-2014 and sogou count times; absent: the "
         "snapshot's start",
     )
     repeats: Literal["drop", "keep"] = Field(
         default="drop",
-        description="Impressions of one user, query and second after the first of them",
+        description="Further impressions of the same user, query and second",
     )
     bots: Literal["drop", "keep"] = Field(
-        default="drop", description="Users whom the two rules below take for programs"
+        default="drop",
+        description="Impressions of users that one of the two rules below considers programs",
     )
     bot_rate: Positive = Field(
-        default=200, description="Impressions of one user within an hour that no person reaches"
+        default=200,
+        description="Impressions of one user within an hour from which on it is a program",
     )
     bot_alike: int = Field(
         default=15,
         ge=2,
-        description="A user with so many impressions, all with the same two or more clicked ranks",
+        description="Impressions of one user, from which on it is a program if all have the same "
+        "two or more clicked ranks",
     )
     max_query_chars: Positive = Field(
         default=500, description="Longer queries are rejected (a published one had 3,947)"

@@ -8,7 +8,7 @@ from builder.keys import url_key
 from builder.parameters.times import TimeParameters
 
 PLACE = "{id}"
-"""Where an id stands in an address."""
+"""Placeholder of the id in `address`."""
 
 
 class RawParameters(TimeParameters):
@@ -35,7 +35,7 @@ class RawParameters(TimeParameters):
         if value is None:
             return value
         if value.count(PLACE) != 1:
-            raise ValueError("expected an address with {id} in it once, where the id stands")
+            raise ValueError("expected an address that contains the placeholder {id} once")
         try:
             keys = {url_key(value.replace(PLACE, example)) for example in ("a", "A")}
         except ValueError:

@@ -152,14 +152,17 @@ def test_simulate_and_build_and_build_again(tmp_path: Path, capsys: Captured) ->
     ("log", "told"),
     [(b"", "THERE WAS NOTHING TO READ"), (b"no log\n" * 7, "(not_json 7); NO ROW WAS KEPT")],
 )
-def test_a_log_of_which_nothing_is_kept(
+def test_a_log_without_impressions_is_refused_unless_allowed(
     log: bytes, told: str, tmp_path: Path, capsys: Captured
 ) -> None:
     world = tmp_path / "world"
     size = ("--snapshots", 1, "--documents", 40, "--queries", 5, "--impressions", 50)
     assert run("simulate", world, *size) == 0
     (world / "logs/2022-06.jsonl.gz").write_bytes(gzip.compress(log))
-    capsys.readouterr()
+    assert run("build", world / "workflow.toml", "--out", tmp_path / "out") == 1
+    assert "expected impressions, found none among" in capsys.readouterr().err
+    with (world / "workflow.toml").open("a") as definition:
+        definition.write('\n[log]\nempty = "allow"\n')
     assert run("build", world / "workflow.toml", "--out", tmp_path / "out") == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("log "))
     assert told in line

@@ -30,8 +30,8 @@ def reference(log: Log, *, skip: bool = False, by_time: bool = False) -> dict[An
     return counts
 
 
-def counted(log: Log, params: ClickParameters) -> tuple[dict[Any, list[int]], Used]:
-    """The counts of every pair with an impression, and what was used."""
+def pair_rows(log: Log, params: ClickParameters) -> tuple[list[Any], Used]:
+    """Query, document and counts of every pair with an impression, and what was used."""
     rows = [(n, user, q, results, clicks) for n, (user, q, results, clicks) in enumerate(log)]
     u64, ranks = pl.UInt64, pl.List(pl.UInt16)
     schema = {
@@ -44,11 +44,22 @@ def counted(log: Log, params: ClickParameters) -> tuple[dict[Any, list[int]], Us
     with duckdb.connect() as connection:
         connection.register("used_impressions", pl.DataFrame(rows, schema, orient="row").to_arrow())
         used = count_pairs(connection, params)
-        names = ", ".join(COLUMNS)
+        names = ", ".join((*COLUMNS, "other_examinations"))
         found = connection.execute(
             f"SELECT query, doc, {names} FROM pair_counts WHERE impressions > 0"
         ).fetchall()
-    return {(query, doc): list(counts) for query, doc, *counts in found}, used
+    return found, used
+
+
+def counted(log: Log, params: ClickParameters) -> tuple[dict[Any, list[int]], Used]:
+    """The counts of every pair with an impression, and what was used."""
+    found, used = pair_rows(log, params)
+    return {(query, doc): list(counts) for query, doc, *counts, _ in found}, used
+
+
+def other_examinations(log: Log, params: ClickParameters) -> dict[Any, int]:
+    """Examinations of every pair under the other rule for pages without a click."""
+    return {(query, doc): other for query, doc, *_, other in pair_rows(log, params)[0]}
 
 
 @st.composite
@@ -65,21 +76,13 @@ def logs(draw: st.DrawFn) -> Log:
     return log + copies
 
 
-@settings(max_examples=examples(80), deadline=None)
-@given(logs(), st.sampled_from(["all_examined", "skip"]), st.sampled_from(["rank", "time"]))
-def test_counts_equal_the_reference(log: Log, no_click: Any, last: Any) -> None:
-    found, used = counted(log, ClickParameters(no_click=no_click, last=last))
-    assert found == reference(log, skip=no_click == "skip", by_time=last == "time")
-    assert used == (len(log), sum(not clicks for *_, clicks in log))
-
-
-def reference_by_user(log: Log) -> dict[Any, list[int]]:
+def reference_by_user(log: Log, *, skip: bool = False, by_time: bool = False) -> dict[Any, Any]:
     """One vote per user, query and document: each count of a vote is 0 or 1."""
     votes: dict[Any, list[int]] = {}
     for number, impression in enumerate(log):
         user, query = impression[0], impression[1]
         voter = ("anonymous", number) if user is None else user
-        for (_, doc), counts in reference([impression]).items():
+        for (_, doc), counts in reference([impression], skip=skip, by_time=by_time).items():
             vote = votes.setdefault((voter, query, doc), [0, 0, 0, 0])
             votes[voter, query, doc] = [
                 max(a, min(b, 1)) for a, b in zip(vote, counts, strict=True)
@@ -91,12 +94,6 @@ def reference_by_user(log: Log) -> dict[Any, list[int]]:
     return total
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(logs())
-def test_votes_by_user_equal_the_reference(log: Log) -> None:
-    assert counted(log, ClickParameters(votes="user"))[0] == reference_by_user(log)
-
-
 def joined(log: Log) -> Log:
     """Consecutive pages of one user and query whose results differ, as one long page."""
     pages: Log = []
@@ -104,7 +101,8 @@ def joined(log: Log) -> Log:
     for number, (user, query, results, clicks) in enumerate(log):
         key = ("anonymous", number) if user is None else user
         by_user.setdefault(key, []).append((query, results, clicks))
-    for user, views in by_user.items():
+    for key, views in by_user.items():
+        user = None if isinstance(key, tuple) else key
         visit: tuple[int, list[int], list[int]] | None = None
         before: list[int] = []
         for query, results, clicks in views:
@@ -112,19 +110,37 @@ def joined(log: Log) -> Log:
                 shifted = [len(visit[1]) + rank for rank in clicks]
                 visit = (query, visit[1] + results, visit[2] + shifted)
             else:
-                pages += [(None, *visit)] if visit else []
+                pages += [(user, *visit)] if visit else []
                 visit = (query, results, clicks)
             before = results
-        assert visit is not None, user
-        pages.append((None, *visit))
+        assert visit is not None, key
+        pages.append((user, *visit))
     return pages
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(logs(), st.sampled_from(["rank", "time"]))
-def test_joined_pages_equal_long_pages(log: Log, last: Any) -> None:
-    found, _ = counted(log, ClickParameters(pages="joined", last=last))
-    assert found == reference(joined(log), by_time=last == "time")
+@settings(max_examples=examples(150), deadline=None)
+@given(
+    logs(),
+    st.sampled_from(["all_examined", "skip"]),
+    st.sampled_from(["rank", "time"]),
+    st.sampled_from(["impression", "user"]),
+    st.sampled_from(["separate", "joined"]),
+)
+def test_every_option_equals_the_reference(
+    log: Log, no_click: Any, last: Any, votes: Any, pages: Any
+) -> None:
+    params = ClickParameters(no_click=no_click, last=last, votes=votes, pages=pages)
+    found, used = counted(log, params)
+    long = joined(log) if pages == "joined" else log
+    count = reference_by_user if votes == "user" else reference
+    skip, by_time = no_click == "skip", last == "time"
+    assert found == count(long, skip=skip, by_time=by_time)
+    other = count(long, skip=not skip, by_time=by_time)
+    examinations = {pair: other.get(pair, [0, 0])[1] for pair in found}
+    assert other_examinations(log, params) == examinations
+    assert used.total == len(log)
+    if pages == "separate":
+        assert used.without_click == sum(not clicks for *_, clicks in log)
 
 
 def test_a_hand_computed_log() -> None:

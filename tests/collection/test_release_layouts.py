@@ -8,12 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from builder.cli import app
-from builder.clicks.pooling import draw_pool
 from builder.collection.imports.found import find_snapshots, unread_files
 from builder.collection.imports.release import ImportReport
 from builder.collection.validate import validate
 from builder.errors import DataError, FormatError
 from builder.evaluation.attribution import attribute_paths
+from builder.judging.pooling import draw_pool
 from builder.keys import key64, query_id
 from tests.collection.releases import imported, opened, query_of, write
 

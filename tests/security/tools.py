@@ -39,7 +39,7 @@ def at_most(seconds: int) -> Iterator[None]:
 
 
 def read_log(folder: Path, data: bytes, name: str = "log", **params: object) -> Ledger:
-    """Ingest a log, which may have neither impressions nor clicks."""
+    """Ingest a log, which may be without an impression or a click."""
     (folder / name).write_bytes(data)
     for part in ("out", "scratch"):
         (folder / part).mkdir(exist_ok=True)
@@ -47,7 +47,7 @@ def read_log(folder: Path, data: bytes, name: str = "log", **params: object) -> 
         folder / "out",
         files=[Source(folder / name, name)],
         interval=ANY,
-        params=LogParameters(**{"empty": "allow", "clickless": "allow", **params}),  # type: ignore[arg-type]
+        params=LogParameters.model_validate({"empty": "allow", "clickless": "allow", **params}),
         limits=Limits(folder / "scratch", 1, 2**29),
         progress=Silent(),
     )

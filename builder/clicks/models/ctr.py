@@ -19,7 +19,7 @@ def global_ctr(pages: Pages, training: Training) -> Trained:
 
 
 def rank_ctr(pages: Pages, training: Training) -> Trained:
-    """P(click) depends on the rank; documents cannot be told apart."""
+    """P(click) depends on the rank alone."""
     ranks = pages.statistics(pages.rank - 1, int(pages.lengths.max(initial=0)))
     rates = training.of_few(ranks.clicks, ranks.impressions)
     return Trained(lambda p: _grid(at_rank(rates, p, training.fixed.mean)))

@@ -9,7 +9,7 @@ Chuklin, Markov & de Rijke (2015), section 4.2.4, with the differences of that p
 3. the persistence reads the parameters of ranks 1, 2, ... for the results below rank r instead of
    those of ranks r + 1, r + 2, ...: `_get_tail_clicks` numbers the sliced page from 0; and by
    difference 2 users of pages without a click always go on;
-4. the end of the page counts as a place where the user goes on or stops (`DBNContEM.update`).
+4. at the end of the page, too, the user goes on or stops (`DBNContEM.update`).
 
 On the pages of TianGong-ST this gives PyClick's published likelihood to six digits; `dbn` gives
 -0.254750 and 1.325774 there.

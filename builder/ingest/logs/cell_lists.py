@@ -1,8 +1,8 @@
-"""Lists in a cell of a table, however their writer put them down.
+"""Lists in a cell of CSV or TSV, in any of the usual notations.
 
-JSON (`["a", "b"]`), what Python and numpy print (`['a', 'b']`, `['a' 'b']`, `[('a', 1)]`), arrays
-of PostgreSQL (`{a,b}`), or items between separators. Nothing is evaluated: a list is read item by
-item.
+JSON (`["a", "b"]`), the output of Python and NumPy (`['a', 'b']`, `['a' 'b']`, `[('a', 1)]`),
+arrays of PostgreSQL (`{a,b}`), or items between separators. Nothing is evaluated: a list is parsed
+item by item.
 """
 
 import re
@@ -24,20 +24,20 @@ SPACE = re.compile(r"\s*")
 BETWEEN = re.compile(r"\s*,?\s*")
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 KINDS = {"[": ("]", PRINTED), "{": ("}", ARRAY)}
-"""How a list begins: how it ends, and what its items look like."""
+"""Opening bracket of a list: its closing bracket, and the pattern of its items."""
 ABSENT = frozenset({"NULL", "null", "\\N", "None", "NaN", "nan", "NA"})
-"""What databases and programs write where there is no value; no address, no rank."""
+"""How databases and programs write a missing value; none of these is an address or a rank."""
 
 
 def split_list(cell: str, separator: str) -> list[Any]:
     """The items of a cell.
 
     Args:
-        cell: What stands in it.
-        separator: What stands between items of a cell that is no other kind of list.
+        cell: Its text.
+        separator: Between items, where the cell is not in another notation.
 
     Raises:
-        RejectError: it begins like a list and is none.
+        RejectError: it begins as a list and cannot be parsed.
     """
     text = cell.strip()
     if text in ABSENT:
@@ -47,14 +47,14 @@ def split_list(cell: str, separator: str) -> list[Any]:
     if text.startswith("["):
         with suppress(orjson.JSONDecodeError):
             return list(orjson.loads(text))
-    return _written(text)
+    return _bracketed(text)
 
 
-def _written(text: str) -> list[Any]:
-    """The items of a list that is no JSON.
+def _bracketed(text: str) -> list[Any]:
+    """The items of a bracketed list that is not JSON.
 
     Raises:
-        RejectError: it is no list, or has escapes whose meaning nobody knows.
+        RejectError: it is malformed, or has escapes of unknown meaning.
     """
     end, form = KINDS[text[0]]
     items: list[Any] = []
@@ -72,7 +72,7 @@ def _written(text: str) -> list[Any]:
 
 
 def _item(written: str) -> object:
-    """A text without its quotes, a number, or None where a list says so; a tuple as a list."""
+    """An item as text without quotes, number, boolean or None; a tuple as a list."""
     if written[0] == "(":
         return [_item(item[0]) for item in WITHIN.finditer(written)]
     if written[0] in "'\"":

@@ -1,8 +1,8 @@
 """Raw records to impressions and rejects: one expression for the reason of a reject.
 
-In: a batch of raw records. Out: what `impression.make_impression`, the one-record specification,
-makes of each of them. Records in columns are checked in SQL; those on which a closer look is needed
-(a text that is not clean, a doubtful time) go to the specification one by one.
+In: a batch of raw records. Out: the result of `impression.make_impression`, the one-record
+specification, for each of them. Records in columns are checked in SQL; unclear ones (a text that is
+not clean, an unusual time) are passed to the specification one by one.
 """
 
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ SELECT CASE WHEN len(clicks) >= len(results) AND list_count(clicks) = len(clicks
             THEN list_filter(range(1, len(clicks) + 1), lambda rank: clicks[rank] > 0) END AS ranks
 FROM records
 """
-"""Ranks of the clicked results by one number each; null where they need a closer look."""
+"""Ranks of the results whose flag is above 0; null where the record is unclear."""
 
 ANY_TIME = Interval(-(2**62), 2**62)
 
@@ -94,7 +94,7 @@ def _cleaned_columns(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """`record`, `seconds`, `user`, `query`, `results`, `ranks`; null where a look is needed."""
+    """`record`, `seconds`, `user`, `query`, `results`, `ranks`; null where a value is unclear."""
     ranks = _without_nulls(table["clicks"].combine_chunks())
     if params.click_form == "flags":
         with connection.cursor() as cursor:
@@ -133,7 +133,7 @@ def _reasons(
 def _seconds(
     times: pa.ChunkedArray, interval: Interval | None, params: LogParameters
 ) -> pa.Array | pa.ChunkedArray:
-    """Unix seconds, null where a time needs a closer look; 0 where times are not read."""
+    """Unix seconds, null where a time is unclear; 0 where times are not read."""
     if interval is None:
         return pa.array(np.zeros(len(times), dtype=np.int64))
     return unix_seconds(times.combine_chunks(), params)

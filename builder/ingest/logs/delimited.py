@@ -2,7 +2,7 @@
 
 The first line names the columns, or `log.columns` does. A quoted cell may span lines, up to
 `MAX_SPANNED_LINES`, so that one stray quote cannot swallow a file. In the wide form lists stand in
-one cell (see `cell_lists`); the long form, with a column for the URL and none for results, is
+one cell (see `cell_lists`); the long form, with a column for the URL instead of the results, is
 grouped in `long_form`.
 """
 
@@ -173,7 +173,7 @@ def _spanning(
 
 
 def _cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:
-    """The cells of a line, or the reason why there are none."""
+    """The cells of a line, or the reason for rejecting it."""
     if line is None:
         return "line_too_long"
     if not line.strip():

@@ -96,7 +96,7 @@ def reader_of(name: str) -> Reader:
     """The reader of a log format: one of `LOG_READERS`, or a plug-in of the group `log_readers`.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such reader exists.
     """
     if name not in LOG_READERS:
         found: Reader = load("log_readers", name)

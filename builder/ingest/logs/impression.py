@@ -1,4 +1,4 @@
-"""One line of a query log -> one impression, or the reason why not.
+"""One record of a query log to an impression, or the reason for rejecting it.
 
 Our format, one JSON object a line: `{"time": unix seconds or ISO 8601, "user": opaque or null,
 "query": text, "results": [url in rank order], "clicks": [1-based ranks in click order]}`. A click
@@ -45,7 +45,7 @@ def make_impression(
 
     Args:
         record: The fields.
-        interval: Where its time must lie; None: times are not looked at, and are 0.
+        interval: Where its time must lie; None: times are not read, and are 0.
         params: `[log]`.
 
     Raises:

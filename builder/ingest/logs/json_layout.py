@@ -38,7 +38,7 @@ class LogLayout(NamedTuple):
 
 
 def layout_of(records: Sequence[dict[str, Any]], params: LogParameters) -> LogLayout | None:
-    """The layout that most records have; None where it cannot be read as columns."""
+    """The layout of most records; None if it cannot be read as columns."""
     fields = params.fields
     values = {name: [pick(record, getattr(fields, name)) for record in records] for name in OWN}
     results, clicks = (_items(values[name]) for name in ("results", "clicks"))

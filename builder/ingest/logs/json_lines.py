@@ -1,9 +1,9 @@
 """JSON lines to raw records: most lines together as columns, all others one by one.
 
 In: chunks of lines, and `[log]`. Out: raw records. Arrow parses the lines of a chunk under the
-schema that most of them have (`json_layout`); what it does not take, the one-record specification
-parses. Arrow's parser takes 2.4 us a line of ten results, and DuckDB's `json_structure`,
-`json_keys` and `json_transform`, which check the same, 6: the stage would take 1.4 times as long.
+schema that most of them have (`json_layout`); the one-record specification parses the others.
+Arrow's parser takes 2.4 us per line of ten results; DuckDB's `json_structure`, `json_keys` and
+`json_transform`, which check the same, take 6: the stage would take 1.4 times as long.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ CASE WHEN list_count(list_transform({list}, lambda result: result.{rank})) = 0
                                                  coalesce(result.{clicked}::BIGINT, 0) IN (0, 1)))
                THEN list_transform({list}, lambda result: result.{url}::VARCHAR) END END
 """
-"""Null where ranks are not 1, 2, 3, or `clicked` is more than a flag: these need a closer look."""
+"""Null where ranks are not 1, 2, 3, or `clicked` is more than a flag: such records are unclear."""
 
 CLICKED_RESULTS = """
 coalesce({clicks}, list_filter(range(1, len({list}) + 1), lambda rank:
@@ -63,7 +63,7 @@ CASE WHEN list_max(list_transform({list}, lambda click: abs(click.{time}::DOUBLE
                          lambda click: click[3])
      ELSE list_transform({list}, lambda click: click.{rank}) END
 """
-"""In the order of their times, where all have one; a null rank where a time needs a closer look."""
+"""In the order of their times, where all have one; a null rank where a time is unclear."""
 
 
 def chunk_bytes(memory: int) -> int:

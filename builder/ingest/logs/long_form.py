@@ -93,7 +93,7 @@ def _text(value: Any) -> str | None:
 def group_rows(
     batches: Iterable[pa.Table], connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
 ) -> Iterator[RawRecords]:
-    """The impressions of rows of results, and the rows that belong to none.
+    """The impressions of rows of results, and the rejected rows.
 
     Args:
         batches: The rows of one file, with the columns of `ROWS`.
@@ -137,8 +137,8 @@ def _whole_impressions(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> 
 def _impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
     """The impressions of sorted rows, all of which are complete.
 
-    A spelling of `clicked` that is not known becomes a null rank, for which the impression is
-    rejected: whether it was clicked cannot be guessed.
+    An unknown spelling of `clicked` becomes a null rank, for which the impression is rejected:
+    whether the result was clicked cannot be guessed.
     """
     if not len(rows):
         return
@@ -172,6 +172,6 @@ def _impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
 
 def _original(table: pa.Table, numbers: Sequence[int]) -> Iterator[Numbered]:
     """Impressions of a table as records, given their numbers in ascending order."""
-    places = np.searchsorted(table["record"].to_numpy(), np.asarray(numbers, dtype=np.uint64))
-    for row in table.take(pa.array(places)).to_pylist():
+    indices = np.searchsorted(table["record"].to_numpy(), np.asarray(numbers, dtype=np.uint64))
+    for row in table.take(pa.array(indices)).to_pylist():
         yield row.pop("record"), {name: v for name, v in row.items() if v is not None}

@@ -37,7 +37,7 @@ class RawRecords(NamedTuple):
     Args:
         tables: Records whose fields have the usual types: `record` (uint64), `time` (number,
             timestamp or string), `user`, `query` (string), `results` (list of strings; null where
-            the record needs a closer look), `clicks` (list of int64: ranks, or flags).
+            the record is unclear), `clicks` (list of int64: ranks, or flags).
         original: The same records, given their numbers, one by one.
         others: All other records of the batch, one by one.
         are_ranks: Whether clicks are ranks whatever `log.click_form` says.

@@ -2,8 +2,8 @@
 
 Tab-separated in GB18030, one click a line: `time user [query] rank order url`, where rank and order
 of the click are separated by a space or a tab, and URLs have no scheme. The log has the clicked
-results alone: an impression here is the clicks of one user on one query, none of them more than
-half an hour after the one before. Lines of several users may be interleaved. A time of day counts
+results alone: an impression here is the clicks of one user on one query, each at most half an hour
+after the one before. Lines of several users may be interleaved. A time of day counts
 from `log.session_start`, or from the snapshot's start; editions with whole dates
 (`20111230000005`) have their own.
 """
@@ -33,7 +33,7 @@ MAX_OPEN = 100_000
 MAX_CLICKS = 2**16
 """Clicks of one impression; further ones begin another."""
 CHECKED = 4
-"""Open impressions whose age is checked per click: they are complete sooner than they begin."""
+"""Oldest open impressions that are checked per click, so that they close faster than they open."""
 
 
 class Click(NamedTuple):

@@ -7,7 +7,7 @@ it falls under:
     bot_no_variation     its user has at least `bot_alike`, all with the same two or more clicks
     repeated_impression  same user, query and second as an earlier impression
 
-Impressions without a user fall under none of them; the first and the last need times.
+The rules do not apply to impressions without a user; the first and the last need times.
 """
 
 from pathlib import Path

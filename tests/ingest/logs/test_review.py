@@ -305,6 +305,17 @@ def test_a_build_prints_what_was_detected(tmp_path: Path) -> None:
     assert "note:" not in _build(definition).stdout
 
 
+def test_clicks_on_a_log_alone_prints_what_was_detected(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_bytes(ACCENTED.encode("latin-1"))
+    command = [sys.executable, "-m", "builder", "clicks", "log.csv", "--out", "pairs.tsv"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "note: log.csv: read as windows-1252, detected; set log.encoding" in done.stdout
+    assert "pâte à crêpes" in (tmp_path / "pairs.tsv").read_text("utf-8")
+
+
 @pytest.mark.parametrize("encoding", ["auto", "gb18030"])
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_logs_in_gb18030(tmp_path: Path, encoding: str, form: str) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.clicks import (
+from builder.errors import FormatError, UsageError
+from builder.judging import (
     LONGEVAL_STRATA,
     Stratum,
     depth,
@@ -15,7 +16,6 @@ from builder.clicks import (
     pool_runs,
     write_sheet,
 )
-from builder.errors import FormatError, UsageError
 from schemas import Judgements, PooledPairs
 
 HOSTILE = '</script><script>alert(1)</script> & "quoted"\u2028\tnext\r\nline'

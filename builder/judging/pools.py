@@ -10,10 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.clicks.assessments import check_assessor
-from builder.clicks.pooling import LONGEVAL_STRATA, Pool, Stratum, draw_pool
-from builder.clicks.sheets import write_sheet
 from builder.errors import UsageError
+from builder.judging.assessments import check_assessor
+from builder.judging.pooling import LONGEVAL_STRATA, Pool, Stratum, draw_pool
+from builder.judging.sheets import write_sheet
 from builder.tables import write_frame
 from schemas import PooledPairs
 

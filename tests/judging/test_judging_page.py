@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.clicks import import_assessments, write_sheet
+from builder.judging import import_assessments, write_sheet
 
 sync_api = pytest.importorskip("playwright.sync_api")
 

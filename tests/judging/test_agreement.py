@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from builder.clicks.agreement import agreement_report, cohen_kappa, krippendorff_alpha
+from builder.judging.agreement import agreement_report, cohen_kappa, krippendorff_alpha
 from schemas import Judgements
 
 _ = np.nan

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.clicks.merging import majority
+from builder.judging.merging import majority
 from schemas import GRADES
 
 Integers = npt.NDArray[np.int64]

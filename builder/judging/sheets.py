@@ -106,7 +106,7 @@ def _write_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    template = resources.files("builder.clicks").joinpath("judge.html").read_text(encoding="utf-8")
+    template = resources.files("builder.judging").joinpath("judge.html").read_text(encoding="utf-8")
     policy = (
         "default-src 'none'; connect-src 'none'; form-action 'none'; base-uri 'none'; "
         f"script-src {_hash_of(template, 'script')}; style-src {_hash_of(template, 'style')}"

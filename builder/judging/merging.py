@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from builder.clicks.assessments import read_assessments
+from builder.judging.assessments import read_assessments
 from builder.keys import key_of_id
 from builder.sources import Source
 
