@@ -36,6 +36,11 @@ WORDS = {
 """What engines say, and whether it means that the disk is full."""
 
 
+LEAST_FREE = 2**16
+"""Free bytes below which an engine's error means that the disk is full, whatever it says: Polars
+reports a footer that it could not write as an invalid one."""
+
+
 @contextmanager
 def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
     """Turn errors of the disk into `DiskError`.
@@ -55,6 +60,8 @@ def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
         raise
     except Exception as error:
         is_full = _is_full(error)
+        if is_full is None and _engines_of(error):
+            is_full = shutil.disk_usage(_existing(folder)).free < LEAST_FREE or None
         if type(error).__name__ == OUT_OF_MEMORY:
             raise DataError(
                 f"{work} needs more memory than it may hold; raise --memory, or lower --threads"
@@ -104,9 +111,7 @@ def about_a_table(error: BaseException) -> LongEvalError | None:
     It is the last resort: who reads a table says which one it is. Of data that do not unpack
     Arrow tells by an error of the system without a number.
     """
-    engines = {kind.__module__.partition(".")[0] for kind in type(error).__mro__} & ENGINES
-    if isinstance(error, OSError) and error.errno is None:
-        engines = {"pyarrow"}
+    engines = _engines_of(error)
     if not engines or isinstance(error, MemoryError):
         return None
     told = str(error).strip().partition("\n")[0]
@@ -114,6 +119,13 @@ def about_a_table(error: BaseException) -> LongEvalError | None:
         f"a table cannot be used ({min(engines).strip('_')}: {told}); `longeval validate` tells "
         "what is damaged in a collection, --debug where this was met"
     )
+
+
+def _engines_of(error: BaseException) -> set[str]:
+    """The engines that an error may come from."""
+    if isinstance(error, OSError) and error.errno is None:
+        return {"pyarrow"}
+    return {kind.__module__.partition(".")[0] for kind in type(error).__mro__} & ENGINES
 
 
 def _is_full(error: BaseException) -> bool | None:

@@ -4,9 +4,11 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import builder
+from builder import disk
 from builder.disk import told
 from builder.errors import DataError, DiskError
 from tests.faults.disks import fill, most_used, mounted, offsets
@@ -42,7 +44,7 @@ def test_a_read_only_place(undisturbed: tuple[Path, str], small_disk: Path) -> N
         builder.build(definition, small_disk / "out")
 
 
-def test_what_engines_say_of_a_full_disk(tmp_path: Path) -> None:
+def test_what_engines_say_of_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_bytes(b"x" * 1234)
     for error in (
         OSError(28, "x"),
@@ -51,6 +53,9 @@ def test_what_engines_say_of_a_full_disk(tmp_path: Path) -> None:
         message = r"had written 1,234 bytes, [0-9,]+ bytes were left"
         with pytest.raises(DiskError, match=message), told("stage x", tmp_path):
             raise error
+    monkeypatch.setattr(disk, "LEAST_FREE", 2**62)
+    with pytest.raises(DiskError, match="the disk is full"), told("stage x", tmp_path):
+        raise pl.exceptions.ComputeError("parquet: File out of specification")
     with pytest.raises(DataError, match="something else"), told("stage x", tmp_path):
         raise DataError("something else")
     with pytest.raises(ValueError, match="y"), told("stage x", tmp_path):
