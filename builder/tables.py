@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builder import parquet
-from builder.executors import Beside
+from builder.executors import BackgroundThread
 from schemas import Contract
 
 ROWS_PER_GROUP = 122_880
@@ -124,7 +124,7 @@ class TableWriter:
         self._group = (rows_per_group, bytes_per_group)
         self._pending: list[pa.Table] = []
         self._pending_size = (0, 0)
-        self._beside = Beside("table")
+        self._background = BackgroundThread("table")
         self._writer = pq.ParquetWriter(
             path,
             self._schema,
@@ -160,11 +160,11 @@ class TableWriter:
         """Write what is pending as a row group, beside what comes next."""
         rows = self._taken()
         if rows:
-            self._beside.begin(partial(self._write_group, rows))
+            self._background.start(partial(self._write_group, rows))
 
     def _taken(self) -> list[pa.Table]:
         """What is pending, once the row group before it is written; then nothing is."""
-        self._beside.wait()
+        self._background.wait()
         rows, (count, _) = self._pending, self._pending_size
         self.rows += count
         self._pending, self._pending_size = [], (0, 0)
@@ -186,7 +186,7 @@ class TableWriter:
             if rows := self._taken():
                 self._write_group(rows)
         finally:
-            self._beside.close()
+            self._background.close()
             self._writer.close()
 
     def __enter__(self) -> Self:

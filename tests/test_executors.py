@@ -15,7 +15,7 @@ import pytest
 
 import builder
 from builder.errors import DataError, FormatError, UsageError
-from builder.executors import ATTEMPTS, Executor, Local, Processes, executor_of, map_buckets
+from builder.executors import ATTEMPTS, Executor, Local, Processes, executor_of, map_partitions
 from builder.resources import Limits
 
 NAMES = ("local", "processes", "ray")
@@ -46,7 +46,7 @@ def test_results_are_in_order_and_scratch_is_private(executor: Executor, tmp_pat
     scratch.mkdir()
     home.mkdir()
     limits = Limits(scratch, threads=2, memory=1000, executor=executor)
-    assert list(map_buckets(partial(squared, home=home), range(7), limits)) == [
+    assert list(map_partitions(partial(squared, home=home), range(7), limits)) == [
         number * number for number in range(7)
     ]
     shares = {path.read_text() for path in home.iterdir()}
@@ -58,13 +58,13 @@ def test_results_are_in_order_and_scratch_is_private(executor: Executor, tmp_pat
 SCRIPT = """
 from functools import partial
 from pathlib import Path
-from builder.executors import Processes, map_buckets
+from builder.executors import Processes, map_partitions
 from builder.resources import Limits
 from tests.test_executors import squared
 print("begun")
 home = Path({home!r})
 limits = Limits(home / "scratch", threads=2, memory=1000, executor=Processes())
-print(list(map_buckets(partial(squared, home=home), range(3), limits)))
+print(list(map_partitions(partial(squared, home=home), range(3), limits)))
 limits.executor.close()
 """
 
@@ -165,22 +165,22 @@ def test_a_dead_worker_costs_its_item_only(executor: Executor, tmp_path: Path) -
         pytest.skip("its worker is this process")
     limits = Limits(tmp_path, threads=2, executor=executor)
     task = partial(dies_once, home=tmp_path)
-    assert list(map_buckets(task, range(8), limits)) == list(range(8))
+    assert list(map_partitions(task, range(8), limits)) == list(range(8))
     assert (tmp_path / "died").exists()
-    assert list(map_buckets(task, range(4), limits)) == [0, 1, 2, 3]
+    assert list(map_partitions(task, range(4), limits)) == [0, 1, 2, 3]
 
 
 def test_an_item_that_kills_every_worker_is_named(tmp_path: Path) -> None:
     with closing(Processes()) as workers:
         limits = Limits(tmp_path, threads=2, executor=workers)
         with pytest.raises(DataError, match=f"died {ATTEMPTS} times, the last time with 0"):
-            list(map_buckets(dies, range(3), limits))
+            list(map_partitions(dies, range(3), limits))
 
 
 def test_errors_of_workers_are_those_of_the_task(executor: Executor, tmp_path: Path) -> None:
     limits = Limits(tmp_path, threads=2, executor=executor)
     with pytest.raises(FormatError, match=r"file\.txt, line 5: no 5") as raised:
-        list(map_buckets(fails, [5], limits))
+        list(map_partitions(fails, [5], limits))
     assert raised.value.line == 5
     assert raised.value.exit_code == 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.executors import Processes, in_processes, map_pieces
+from builder.executors import Processes, in_processes, map_partitions
 from builder.resources import Limits
 
 LIMITS = Limits(Path(), threads=2, memory=2**30)
@@ -25,7 +25,7 @@ def stays_as_it_is() -> bool:
 def test_much_work_is_done_by_processes() -> None:
     with in_processes(LIMITS, 10, 10, 2**29) as some:
         assert isinstance(some.executor, Processes)
-        assert list(map_pieces(double, range(5), some)) == [0, 2, 4, 6, 8]
+        assert list(map_partitions(double, range(5), some, single_threaded=True)) == [0, 2, 4, 6, 8]
 
 
 @pytest.mark.parametrize(

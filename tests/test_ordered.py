@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from builder.executors import Beside, in_order
+from builder.executors import BackgroundThread, in_order
 
 
 def counted(stop: int, made: list[int]) -> Iterator[int]:
@@ -49,7 +49,7 @@ def test_what_work_raises_is_raised(threads: int) -> None:
 
 
 def test_work_beside_is_done_one_piece_at_a_time_and_its_errors_are_raised_once() -> None:
-    beside = Beside("test")
+    beside = BackgroundThread("test")
     done: list[int] = []
     begun, go = threading.Event(), threading.Event()
 
@@ -58,17 +58,17 @@ def test_work_beside_is_done_one_piece_at_a_time_and_its_errors_are_raised_once(
         assert go.wait(10)
         done.append(1)
 
-    beside.begin(slow)
+    beside.start(slow)
     assert begun.wait(10)
     assert done == []
     go.set()
-    beside.begin(lambda: done.append(2))
+    beside.start(lambda: done.append(2))
     beside.wait()
     assert done == [1, 2]
-    beside.begin(lambda: done.append(1 // 0))
+    beside.start(lambda: done.append(1 // 0))
     with pytest.raises(ZeroDivisionError):
-        beside.begin(lambda: done.append(3))
+        beside.start(lambda: done.append(3))
     beside.wait()
-    beside.begin(lambda: done.append(4))
+    beside.start(lambda: done.append(4))
     beside.close()
     assert done == [1, 2, 4]

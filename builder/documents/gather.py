@@ -19,7 +19,7 @@ import polars as pl
 from builder.documents.addresses import read_address_list
 from builder.documents.notes import SHARE, Notebook, take_notes
 from builder.documents.rules import PageRules
-from builder.executors import in_order, map_buckets
+from builder.executors import in_order, map_partitions
 from builder.ingest.buckets import BUCKETS, TOP, Buckets, Load, Spill
 from builder.ledger import Ledger, RejectWriter
 from builder.parameters import DocumentParameters, VerdictFilter
@@ -147,7 +147,7 @@ def _written(
     No thread waits for the last row group of a part then.
     """
     if not limits.executor.is_here:
-        return map_buckets(partial(_write, pages=pages.spilled(), params=params), parts, limits)
+        return map_partitions(partial(_write, pages=pages.spilled(), params=params), parts, limits)
     pages.settle()
     task = partial(_write, pages=pages, params=params)
     threads = limits.threads if len(parts) < limits.threads else 1

@@ -26,7 +26,7 @@ from builder.documents.duplicates import GROUPS, Signed, find_groups
 from builder.documents.fingerprints import describe
 from builder.documents.rules import PageRules
 from builder.documents.sketch import BAND_ROWS, Sketches, band_rows
-from builder.executors import Task, in_processes, map_buckets, map_pieces
+from builder.executors import Task, in_processes, map_partitions
 from builder.ingest.buckets import Buckets, Spill, bucket_of
 from builder.keys import key_of_id
 from builder.packing import packed
@@ -203,12 +203,12 @@ def take_notes(
     size = sum(group.size for group in row_groups)
     with in_processes(limits, size, LARGE, WORKER_BYTES) as readers:
         if readers.executor.is_here:
-            for noted in map_pieces(note, row_groups, readers):
+            for noted in map_partitions(note, row_groups, readers, single_threaded=True):
                 notebook.add(noted)
                 progress.advance(noted.kept.height + noted.left.total())
         else:
             pieces = _pieces(row_groups, limits.scratch)
-            for notes in map_buckets(partial(_note_piece, note=note), pieces, readers):
+            for notes in map_partitions(partial(_note_piece, note=note), pieces, readers):
                 notebook.take_over(notes)
                 progress.advance(len(notes.keys) + notes.left.total())
     return notebook

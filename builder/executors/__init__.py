@@ -1,9 +1,8 @@
-"""Where the parts of a stage are worked on: here, in other processes, on other machines.
+"""Executors: run a task for every partition in this process, in other processes or on Ray.
 
-In: a function and the items that it is called with, such as the parts of a table. Out: its results
-in the order of the items, whoever worked them out and however often. A worker that dies costs the
-item that it held: the item is given to another one, at most `ATTEMPTS` times. Functions write whole
-files that the item names, in folders that all workers see, so that to run twice is to run once.
+In: a function and its items, such as the partitions of a table. Out: its results in the order of
+the items. When a worker dies, its item is retried on another one, up to `ATTEMPTS` times in all.
+Tasks are idempotent: they write whole files, named by the item, into folders that all workers see.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 from builder.errors import UsageError, meant
 from builder.executors.base import ATTEMPTS, Executor, Item, Local, Result, Task, alone
 from builder.executors.cluster import Ray
-from builder.executors.ordered import Beside, in_order
+from builder.executors.ordered import BackgroundThread, in_order
 from builder.executors.processes import Processes
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ATTEMPTS",
-    "Beside",
+    "BackgroundThread",
     "Executor",
     "Local",
     "Processes",
@@ -32,7 +31,7 @@ __all__ = [
     "executor_of",
     "in_order",
     "in_processes",
-    "map_buckets",
+    "map_partitions",
     "map_pieces",
 ]
 
@@ -41,7 +40,7 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {
     "processes": Processes,
     "ray": Ray,
 }
-"""Executors by the name that they have on the command line."""
+"""Executors by their name on the command line."""
 
 
 def executor_of(name: str) -> Executor:
@@ -56,46 +55,45 @@ def executor_of(name: str) -> Executor:
     return EXECUTORS[name]()
 
 
-def map_buckets(
-    task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
+def map_partitions(
+    task: Task[Item, Result],
+    items: Iterable[Item],
+    limits: "Limits",
+    *,
+    single_threaded: bool = False,
 ) -> Iterator[Result]:
-    """Call a task with every item, by the executor of the limits.
+    """Call a task for every item, with the executor of the limits.
 
     Args:
-        task: Gets an item and the limits of its worker; it must be importable by name.
-        items: Small things that say what to work on, such as paths.
-        limits: What all workers together may use.
+        task: Called with an item and the limits of its worker; importable by name.
+        items: Small descriptions of the work, such as paths.
+        limits: Threads, memory and scratch space of all workers together.
+        single_threaded: Whether a task uses one thread, so that several run in parallel when the
+            executor is this process.
 
     Returns:
-        The results in the order of the items; few wait at a time.
+        The results in the order of the items; only a few are buffered.
 
     Raises:
-        DataError: workers died of one item again and again.
+        DataError: workers died `ATTEMPTS` times on one item.
     """
-    return limits.executor.map(task, items, limits)
-
-
-def map_pieces(
-    task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
-) -> Iterator[Result]:
-    """`map_buckets` for tasks that work in one thread: here, as many at a time as there are."""
-    if limits.executor.is_here:
+    if single_threaded and limits.executor.is_here:
         return in_order(lambda item: task(item, limits), items, limits.threads)
-    return map_buckets(task, items, limits)
+    return limits.executor.map(task, items, limits)
 
 
 @contextmanager
 def in_processes(limits: "Limits", size: int, large: int, worker_bytes: int) -> "Iterator[Limits]":
-    """Limits under which much of what holds Python's lock is worked on by processes, not threads.
+    """Limits whose executor is a pool of processes, for large work that holds Python's lock.
 
-    They are started with the first piece of work, and kept until the end. A process that is a
-    daemon, as the workers of `multiprocessing.Pool` are, may start none.
+    Processes start with the first task and end with the context. The limits are returned unchanged
+    for small work, under another executor, and in daemon processes, which cannot have children.
 
     Args:
-        limits: What may be used; those that others work under stay as they are.
+        limits: Threads, memory and scratch space of all workers together.
         size: Bytes of the work.
-        large: From how many it pays to start processes.
-        worker_bytes: Memory that a process takes; where there is none for two, none is started.
+        large: Bytes from which starting processes pays off.
+        worker_bytes: Memory of one process; without room for two, none is started.
     """
     count = min(limits.threads, limits.memory // worker_bytes)
     is_alone = not limits.executor.is_here or current_process().daemon

@@ -1,4 +1,4 @@
-"""What an executor is, and the one that works here, one item after the other."""
+"""The executor protocol, and the executor that runs tasks in this process."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Task = Callable[[Item, "Limits"], Result]
-"""A function of a module, or a `functools.partial` of one: others must be able to import it."""
+"""A module-level function, or a `functools.partial` of one, that workers can import."""
 
 ATTEMPTS = 3
-"""Times an item is given to a worker before it is taken for the cause of the deaths."""
+"""Attempts for an item before it is considered the cause of the dying workers."""
 
 
 class Executor(Protocol):
-    """Calls a task with every item.
+    """Runs a task for every item.
 
-    Args:
-        is_here: Whether tasks run one after the other in this process, with all its threads.
+    Attributes:
+        is_here: Whether tasks run sequentially in this process, each with all threads.
     """
 
     is_here: bool
@@ -33,31 +33,31 @@ class Executor(Protocol):
         """Results in the order of the items."""
 
     def close(self) -> None:
-        """Let workers go."""
+        """Stop the workers."""
 
 
 class Local:
-    """One item after the other, in this process, with all its threads."""
+    """Runs tasks sequentially in this process, each with all threads."""
 
     is_here = True
 
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """See `map_buckets`."""
+        """See `map_partitions`."""
         for item in items:
             yield task(item, limits)
 
     def close(self) -> None:
-        """There is nothing to let go."""
+        """Do nothing: there are no workers."""
 
 
 def alone(task: Task[Item, Result], limits: "Limits", item: Item) -> Result:
-    """A task with a scratch folder of its own, which goes away."""
+    """Run a task with a temporary scratch folder of its own."""
     with tempfile.TemporaryDirectory(prefix="worker-", dir=limits.scratch) as scratch:
         return task(item, replace(limits, scratch=Path(scratch)))
 
 
 def worker_limits(limits: "Limits", workers: int) -> "Limits":
-    """What one of several workers may use: one thread, its share of the memory, no workers."""
+    """Limits of one of several workers: one thread, its share of the memory, no workers."""
     return replace(limits, threads=1, memory=max(1, limits.memory // workers), executor=Local())

@@ -1,4 +1,4 @@
-"""Parts are worked on by Ray, on this machine or on many (extra `cluster`)."""
+"""Runs tasks on Ray, on this machine or a cluster (extra `cluster`)."""
 
 import os
 from collections import deque
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Ray:
-    """Core tasks of Ray, on this machine or on the cluster that `RAY_ADDRESS` names.
+    """Ray core tasks, on this machine or on the cluster at `RAY_ADDRESS`.
 
-    Workers need the collection's folder at the same path, and this package.
+    Workers need this package, and the collection's folder at the same path.
     """
 
     is_here = False
@@ -32,7 +32,7 @@ class Ray:
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """See `map_buckets`."""
+        """See `map_partitions`."""
         workers = self._start(limits.threads)
         share = worker_limits(limits, limits.threads)
         call = self._ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(_given)
@@ -51,10 +51,10 @@ class Ray:
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from error
         except self._ray.exceptions.RayError as error:
-            raise DataError(f"ray gave up on {item}: {error}") from None
+            raise DataError(f"Ray could not run the task for {item}: {error}") from None
 
     def _start(self, threads: int) -> int:
-        """Join the cluster, or start workers here; returns how many there are."""
+        """Join the cluster or start a local one; returns its number of CPUs."""
         if not self._started and not self._ray.is_initialized():
             here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
             self._ray.init(
@@ -64,7 +64,7 @@ class Ray:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def close(self) -> None:
-        """Leave the cluster; one that was started here ends."""
+        """Disconnect from the cluster; a local one is shut down."""
         if self._started:
             self._ray.shutdown()
             self._started = False

@@ -1,4 +1,4 @@
-"""Pieces are worked on by threads of this process, or one beside what makes the next."""
+"""Threads of this process: ordered parallel maps, prefetching, a background thread."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -7,49 +7,49 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from builder.executors.base import Item, Result
 
 
-class Beside:
-    """A thread that does one piece of work at a time, beside that of its owner.
+class BackgroundThread:
+    """A background thread that runs one function at a time.
 
     Args:
-        name: Of the thread.
+        name: Name of the thread.
     """
 
     def __init__(self, name: str) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._doing: Future[None] | None = None
+        self._running: Future[None] | None = None
 
-    def begin(self, work: Callable[[], None]) -> None:
-        """Begin a piece of work once the one before is done; raises what that raised."""
+    def start(self, work: Callable[[], None]) -> None:
+        """Start a function once the previous one is done; re-raises the exception of that one."""
         self.wait()
-        self._doing = self._pool.submit(work)
+        self._running = self._pool.submit(work)
 
     def wait(self) -> None:
-        """Wait for what was begun; raises what it raised, once."""
-        doing, self._doing = self._doing, None
-        if doing is not None:
-            doing.result()
+        """Wait for the running function; re-raises its exception, once."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.result()
 
     def close(self) -> None:
-        """Let the thread go, when it is done."""
+        """Stop the thread when it is done."""
         self._pool.shutdown()
 
 
 def in_order(
-    work: Callable[[Item], Result], pieces: Iterable[Item], threads: int
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
-    """`work` of each piece in threads, with results in the order of the pieces.
+    """Map a function over items in parallel threads, with results in the order of the items.
 
-    The next piece is made beside that, in a thread of its own; no more than one piece and
-    `threads + 1` results wait at a time.
+    The next item is prefetched in a thread of its own. At most one item and `threads + 1` results
+    are buffered.
     """
     if threads == 1:
-        yield from map(work, pieces)
+        yield from map(work, items)
         return
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for piece in ahead(pieces):
-                waiting.append(pool.submit(work, piece))
+            for item in prefetch(items):
+                waiting.append(pool.submit(work, item))
                 if len(waiting) > threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -59,10 +59,10 @@ def in_order(
                 future.cancel()
 
 
-def ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """Items, of which the next is made in a thread of its own while one is worked on."""
+def prefetch(items: Iterable[Item]) -> Iterator[Item]:
+    """Items of an iterable; the next one is computed in a thread of its own."""
     iterator = iter(items)
-    with ThreadPoolExecutor(1, thread_name_prefix="ahead") as pool:
+    with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
         coming = pool.submit(_next_of, iterator)
         while item := coming.result():
             coming = pool.submit(_next_of, iterator)
@@ -70,5 +70,5 @@ def ahead(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _next_of(iterator: Iterator[Item]) -> tuple[Item] | None:
-    """The next item, packed; None after the last."""
+    """The next item in a tuple; None after the last."""
     return next(((item,) for item in iterator), None)

@@ -1,8 +1,8 @@
-"""Items are worked on by other processes of this machine.
+"""Runs tasks in other processes of this machine.
 
-A worker that dies costs the item that it had: another worker gets it. Workers are started afresh
-and import the program alone, never the script that it is called from (`multiprocessing` would), so
-that a script needs no guard and may come from a notebook or a pipe.
+The item of a worker that dies is retried on another one. Workers are new interpreters that import
+this package and never the calling script, as `multiprocessing` would: a script needs no `__main__`
+guard, and a notebook or a pipe works as well.
 """
 
 import subprocess
@@ -28,12 +28,12 @@ PROGRAM = (
 
 
 class Processes:
-    """As many processes as threads are allowed, started when they are first needed.
+    """A pool of processes, as many as threads are allowed, started on first use.
 
-    They are started afresh, because engines with threads do not survive a fork.
+    They are not forked, because engines with threads do not survive a fork.
 
     Args:
-        most: Fewer, where memory does not allow as many.
+        most: Upper bound on the number of processes, where memory allows no more.
     """
 
     is_here = False
@@ -46,14 +46,14 @@ class Processes:
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """See `map_buckets`."""
+        """See `map_partitions`."""
         self._is_closed = False
         workers = min(limits.threads, self._most or limits.threads)
         call: Callable[[Item], Result] = partial(alone, task, worker_limits(limits, workers))
         return in_order(partial(self._ask, call), items, workers)
 
     def _ask(self, call: Callable[[Item], Result], item: Item) -> Result:
-        """The result of a call in a worker; runs in one thread for each worker."""
+        """The result of a call in a worker; called from one thread per worker."""
         for _ in range(ATTEMPTS):
             worker = self._take()
             try:
@@ -89,7 +89,7 @@ class Processes:
             self._idle.put(worker)
 
     def close(self) -> None:
-        """End the processes, those that work once they are done."""
+        """Stop the processes; busy ones stop when they are done."""
         self._is_closed = True
         while not self._idle.empty():
             self._idle.get().close()

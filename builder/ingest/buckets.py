@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builder.executors import Beside
+from builder.executors import BackgroundThread
 from builder.packing import packed
 
 BUCKETS = 256
@@ -127,7 +127,7 @@ class Buckets:
         self._frames: list[pl.DataFrame] = []
         self._held = 0
         self._spills: list[Spill | _Held] = list(spills)
-        self._beside = Beside("buckets")
+        self._background = BackgroundThread("buckets")
 
     def add(self, rows: pl.DataFrame) -> None:
         """Put rows into their buckets; column `key` (UInt64) tells which."""
@@ -142,7 +142,7 @@ class Buckets:
         """Spill what is held, once what was let go before is written."""
         frames, self._frames, self._held = self._frames, [], 0
         if frames:
-            self._beside.begin(partial(self._spill, frames))
+            self._background.start(partial(self._spill, frames))
 
     def _spill(self, frames: list[pl.DataFrame]) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -157,14 +157,14 @@ class Buckets:
 
     def clear(self) -> None:
         """Let go of all rows; to be called once every range was read."""
-        self._beside.close()
+        self._background.close()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._frames, self._held = [], 0
         self._spills = []
 
     def settle(self) -> None:
         """Put what is held into buckets: `ranges` of some may be asked for then, by any thread."""
-        self._beside.wait()
+        self._background.wait()
         frames, self._frames, self._held = self._frames, [], 0
         if frames:
             rows, counts = _by_bucket(frames, self._shift)
@@ -179,7 +179,7 @@ class Buckets:
     def spilled(self) -> tuple[Spill, ...]:
         """All rows as files, which others can read, in other processes; instead of `settle`."""
         self._let_go()
-        self._beside.wait()
+        self._background.wait()
         return tuple(spilled for spilled in self._spills if isinstance(spilled, Spill))
 
     def ranges(self, only: range = range(BUCKETS)) -> Iterator[Load]:
@@ -188,7 +188,7 @@ class Buckets:
         Args:
             only: Buckets whose rows are wanted, once what is held was put into them.
         """
-        self._beside.wait()
+        self._background.wait()
         if not self._spills:
             yield from self._held_range()
             return

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from builder.executors import in_processes, map_buckets
+from builder.executors import in_processes, map_partitions
 from builder.ingest.encodings import decode_body
 from builder.ingest.html import decode, looks_like_html, read_html
 from builder.ingest.page import RawPage
@@ -87,7 +87,7 @@ def read_fetches(
         limits: Threads, memory and executor.
     """
     task, batches = partial(read_batch, params=params), _batches(offered, source)
-    yield from chain.from_iterable(map_buckets(task, batches, limits))
+    yield from chain.from_iterable(map_partitions(task, batches, limits))
 
 
 def parsing(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:

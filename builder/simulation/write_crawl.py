@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from builder.executors import map_buckets
+from builder.executors import map_partitions
 from builder.resources import Limits
 from builder.simulation.calendar import Month
 from builder.simulation.draw import mix, unit
@@ -70,7 +70,7 @@ def _fetches(
     last = pages_until(params, snapshot)
     blocks = [(start, min(start + BLOCK, last)) for start in range(0, last, BLOCK)]
     task = partial(_fetch_block, params, snapshot, month)
-    for (start, stop), fetches in zip(blocks, map_buckets(task, blocks, limits), strict=True):
+    for (start, stop), fetches in zip(blocks, map_partitions(task, blocks, limits), strict=True):
         yield from fetches
         done(stop - start)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 
-from builder.executors import map_buckets
+from builder.executors import map_partitions
 from builder.parameters import TranslateParameters
 from builder.resources import Limits
 from builder.translation.engines import TranslationEngine, load_engine
@@ -33,7 +33,7 @@ def decode_blocks(
         careful: See `Engine.translate`.
     """
     task = partial(_decode, folder=folder, params=params, careful=careful)
-    return map_buckets(task, blocks, limits)
+    return map_partitions(task, blocks, limits)
 
 
 def _decode(

@@ -91,7 +91,7 @@ def test_batches_are_bounded(archive: Source, monkeypatch: pytest.MonkeyPatch) -
         held.extend(batches)
         return iter(())
 
-    monkeypatch.setattr(fetches, "map_buckets", note)
+    monkeypatch.setattr(fetches, "map_partitions", note)
     monkeypatch.setattr(fetches, "BATCH_BYTES", 10_000)
     assert list(read_warc(archive, CrawlParameters(), Limits(Path(), threads=1))) == []
     sizes = [sum(len(f.body) for _, f in b.records if isinstance(f, Fetch)) for b in held]
