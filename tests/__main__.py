@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SECOND = ("cli", "docs", "drift", "faults", "fuzz", "security", "translation")
+SECOND = ("cli", "docs", "drift", "faults", "fuzz", "golden", "security", "translation")
 NO_TEST = 5
 """What pytest returns where the arguments leave none of the tests of one half."""
 
