@@ -100,7 +100,7 @@ def estimate(
     share = SHARE_ALONE if params.model == "sdbn" else ENGINE_SHARE
     with limits.connect(share) as connection:
         selection.open(connection)
-        used = count_pairs(connection, params)
+        used = count_pairs(connection, params, int(limits.memory * share))
         ledger = _account(selection.count(connection), used, params, out)
         progress.advance(used.total)
         if params.model == "sdbn":

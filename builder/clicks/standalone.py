@@ -93,7 +93,7 @@ def model_log(
     with working(limits) as allowed, allowed.connect(share) as connection:
         reported = progress or Silent()
         account = open_log(connection, log, allowed, reported, reading)
-        used = count_pairs(connection, params)
+        used = count_pairs(connection, params, int(allowed.memory * share))
         account_for_rejects(connection, account, used.total)
         priors = None
         if model == "sdbn":

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.clicks.statistics import Used, count_pairs
+from builder.clicks.statistics import BYTES_PER_RESULT, Used, count_pairs
 from builder.parameters import ClickParameters
 from tests.thorough import examples
 
@@ -30,7 +30,7 @@ def reference(log: Log, *, skip: bool = False, by_time: bool = False) -> dict[An
     return counts
 
 
-def pair_rows(log: Log, params: ClickParameters) -> tuple[list[Any], Used]:
+def pair_rows(log: Log, params: ClickParameters, memory: int = 2**30) -> tuple[list[Any], Used]:
     """Query, document and counts of every pair with an impression, and what was used."""
     rows = [(n, user, q, results, clicks) for n, (user, q, results, clicks) in enumerate(log)]
     u64, ranks = pl.UInt64, pl.List(pl.UInt16)
@@ -43,7 +43,7 @@ def pair_rows(log: Log, params: ClickParameters) -> tuple[list[Any], Used]:
     }
     with duckdb.connect() as connection:
         connection.register("used_impressions", pl.DataFrame(rows, schema, orient="row").to_arrow())
-        used = count_pairs(connection, params)
+        used = count_pairs(connection, params, memory)
         names = ", ".join((*COLUMNS, "other_examinations"))
         found = connection.execute(
             f"SELECT query, doc, {names} FROM pair_counts WHERE impressions > 0"
@@ -141,6 +141,16 @@ def test_every_option_equals_the_reference(
     assert used.total == len(log)
     if pages == "separate":
         assert used.without_click == sum(not clicks for *_, clicks in log)
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(st.lists(st.tuples(st.none(), st.integers(0, 2**64 - 1)), min_size=1, max_size=6))
+def test_counting_in_ranges_of_queries_changes_nothing(drawn: list[tuple[None, int]]) -> None:
+    log: Log = [(user, query, [3, 1, 2], [2]) for user, query in drawn]
+    params = ClickParameters()
+    found, used = pair_rows(log, params, memory=2 * BYTES_PER_RESULT)
+    assert (found, used) == pair_rows(log, params)
+    assert [row[:2] for row in found] == sorted(row[:2] for row in found)
 
 
 def test_a_hand_computed_log() -> None:
