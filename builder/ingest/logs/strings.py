@@ -25,6 +25,8 @@ ENGINE_SHARE = 0.6
 """Part of the memory for the engine that removes duplicates."""
 
 BYTES_PER_KEY = 64
+MERGED_FROM = 2**15
+"""Newest keys from which they are merged with the others."""
 CACHE_SHARE = 0.05
 """Part of the memory for the keys of the strings written last."""
 
@@ -55,32 +57,35 @@ Keys = npt.NDArray[np.uint64]
 
 
 class RecentKeys:
-    """Keys that were seen lately, in two sorted generations of bounded size.
+    """A bounded set of keys seen lately: a large sorted array, and a small one for the newest.
 
     Args:
-        size: Most keys of a generation.
+        size: Maximum number of keys; with more, all are forgotten.
     """
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._young = self._old = np.zeros(0, dtype=np.uint64)
+        self._old = self._new = np.zeros(0, dtype=np.uint64)
 
     def unseen(self, keys: Keys) -> npt.NDArray[np.bool_]:
         """Which of some distinct keys were not seen lately; all of them are seen from now on."""
-        new = ~(_contains(self._young, keys) | _contains(self._old, keys))
-        self._young = np.concatenate([self._young, keys[new]])
-        self._young.sort(kind="stable")
-        if len(self._young) > self._size:
-            self._young, self._old = self._young[:0], self._young
-        return new
+        unseen = ~(_contains(self._new, keys) | _contains(self._old, keys))
+        self._new = np.sort(np.concatenate([self._new, keys[unseen]]))
+        if len(self._new) > max(MERGED_FROM, len(self._old) // 4):
+            merged = np.sort(np.concatenate([self._old, self._new]))
+            self._old = merged if len(merged) <= self._size else merged[:0]
+            self._new = self._new[:0]
+        return unseen
 
 
 def _contains(known: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
-    """Which keys are among sorted ones."""
-    if not len(known):
-        return np.zeros(len(keys), dtype=np.bool_)
-    index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.asarray(known[index] == keys)
+    """Which keys are among sorted ones; keys are looked up in order, which the cache rewards."""
+    found = np.zeros(len(keys), dtype=np.bool_)
+    if len(known):
+        order = np.argsort(keys)
+        index = np.minimum(np.searchsorted(known, keys[order]), len(known) - 1)
+        found[order] = known[index] == keys[order]
+    return found
 
 
 class StringTables:
