@@ -20,7 +20,8 @@ from workflows.train_translator.export import averaged, export
 from workflows.train_translator.points import CURVE, SETS, points
 from workflows.train_translator.shape import Shape
 from workflows.train_translator.train import Settings, Trainer
-from workflows.train_translator.vocabulary import encode, read, varied
+from workflows.train_translator.variants import varied
+from workflows.train_translator.vocabulary import encode, read
 
 EPOCHS = 7.6
 """How often each pair is seen: as often as the embedded model saw its own."""

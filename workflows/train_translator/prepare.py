@@ -41,6 +41,12 @@ def read_pairs(path: Path) -> Iterator[Pair]:
             yield _SPACES.sub(" ", french).strip(), _SPACES.sub(" ", english).strip()
 
 
+def ordinary() -> list[str]:
+    """The ordinary French sentences that no model is trained on; their outputs are in the card."""
+    lines = (HERE / "ordinary.tsv").read_text("utf-8").splitlines()
+    return [line.partition("\t")[2] for line in lines]
+
+
 def ngrams(text: str) -> set[str]:
     """Every eight words in a row of a text, folded; of a shorter text, all of it."""
     words = _WORD.findall(text.casefold())
@@ -80,16 +86,17 @@ def prepare(data: Path, work: Path) -> dict[str, Any]:
         for side in pair
         for gram in ngrams(side)
     }
-    account: dict[str, Any] = {"held_out_ngrams": len(held_out), "corpora": {}}
+    held_out |= {gram for text in ordinary() for gram in ngrams(text)}
+    account: dict[str, Any] = {"held_out_ngrams": len(held_out), "corpora": {}, "words": {}}
     seen: set[bytes] = set()
     with (work / "pairs.tsv").open("w", encoding="utf-8") as out:
         for corpus in config["corpus"]:
             pairs: Iterable[Pair] = read_pairs(data / corpus["file"])
-            account["corpora"][corpus["file"]] = _take(pairs, corpus, held_out, seen, out)
+            _take(corpus["file"], pairs, corpus, (held_out, seen), out, account)
         generated = config["generated"]
         made = sentence_pairs(generated["seed"], generated["pairs"])
         settings = {"share": 1.0, "repeat": 1, "longest": 60}
-        account["corpora"]["generated"] = _take(made, settings, held_out, seen, out)
+        _take("generated", made, settings, (held_out, seen), out, account)
     with (work / "validation.tsv").open("w", encoding="utf-8") as out:
         for path in sorted(data.glob("valid.*.tsv.gz")):
             out.writelines(f"{fr}\t{en}\n" for fr, en in read_pairs(path))
@@ -98,10 +105,17 @@ def prepare(data: Path, work: Path) -> dict[str, Any]:
 
 
 def _take(
-    pairs: Iterable[Pair], corpus: dict[str, Any], held_out: set[str], seen: set[bytes], out: Any
-) -> dict[str, Any]:
-    """Write the pairs of one corpus that are for training; counts by outcome."""
+    name: str,
+    pairs: Iterable[Pair],
+    corpus: dict[str, Any],
+    avoided: tuple[set[str], set[bytes]],
+    out: Any,
+    account: dict[str, Any],
+) -> None:
+    """Write the pairs of one corpus that are for training; count outcomes and English words."""
+    held_out, seen = avoided
     counts: Counter[str] = Counter()
+    words = 0
     for pair in pairs:
         counts["read"] += 1
         key = md5("\t".join(pair).casefold().encode(), usedforsecurity=False).digest()
@@ -117,6 +131,7 @@ def _take(
             continue
         seen.add(key)
         counts["taken"] += 1
+        words += corpus["repeat"] * len(pair[1].split())
         for _ in range(corpus["repeat"]):
             out.write(f"{pair[0]}\t{pair[1]}\n")
-    return dict(counts)
+    account["corpora"][name], account["words"][name] = dict(counts), words
