@@ -107,6 +107,7 @@ def test_the_card_has_every_test_set(
         "beam": {"scores": scores, "beam_size": 4},
         "float32": {"scores": {"a": {**scores["a"], "bleu": 1.25}}},
         "faithful": {"same": 199, "sentences": 200},
+        "validation_before": 0.61234,
         "beams": [{"model": "m", "beam_size": 2, "seconds_a_page": 0.05, "scores": {}}],
         "ordinary": {"before": ["old"] * 40, "after": ["new"] * 40},
     }
@@ -116,6 +117,7 @@ def test_the_card_has_every_test_set(
     assert "| a | 2 | 1.5 | 20.0 | 1.5 | 20.0 |" in text
     assert "at most\n0.25" in text or "at most 0.25" in text.replace("\n", " ")
     assert "Europarl is " in text
+    assert "0.6123" in text
     assert "| m | 2 | 50 |  |  |  |  |" in text
     assert f"| {ordinary()[0]} | old | ~~new~~ |" in text
     for name in ("Open Government Licence", "CC BY 2.0 FR", "BSD 3-Clause", "CC0"):
@@ -137,6 +139,7 @@ def test_shares_of_pairs_are_nested() -> None:
     ("step", "told"),
     [
         ("train", "no pairs.tsv; run the step prepare first"),
+        ("pack", "no pairs.tsv; run the step prepare first"),
         ("export", "no checkpoints/*.pt; run the step train first"),
         ("evaluate", "no checkpoints/*.pt; run the step train first"),
         ("learn", "no pairs.tsv; run the step prepare first"),

@@ -1,5 +1,8 @@
 """Training: it stops and goes on, follows steps or minutes, and is exported faithfully."""
 
+import subprocess
+import sys
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +139,30 @@ def _copied(work: Path, folder: Path) -> Path:
     for name in ("pairs.tsv", "validation.tsv", "shared.spm"):
         (folder / name).write_bytes((work / name).read_bytes())
     return folder
+
+
+def test_a_packed_training_runs_elsewhere(work: Path, tmp_path: Path) -> None:
+    from workflows.train_translator.pack import pack
+
+    folder = _copied(work, tmp_path / "here")
+    (folder / "prepared.json").write_text("{}")
+    archive = tmp_path / "out/train.tar.xz"
+    assert pack(folder, archive, None) == archive.stat().st_size
+    with tarfile.open(archive) as file:
+        file.extractall(tmp_path / "there", filter="data")
+    steps = ["train", "--work", "../work", "--steps", "1", "--tokens", "200"]
+    command = [sys.executable, "-m", "workflows.train_translator", *steps]
+    subprocess.run(command, cwd=tmp_path / "there/code", check=True, capture_output=True)
+    assert (tmp_path / "there/work/checkpoints/000001.pt").is_file()
+
+
+def test_a_pack_that_is_too_large_is_refused(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workflows.train_translator import pack
+
+    monkeypatch.setattr(pack, "LIMIT", 1000)
+    folder = _copied(work, tmp_path / "here")
+    (folder / "prepared.json").write_text("{}")
+    with pytest.raises(SystemExit, match="more than 1,000"):
+        pack.pack(folder, tmp_path / "train.tar.xz", None)

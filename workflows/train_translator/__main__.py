@@ -48,6 +48,14 @@ def _prepare(arguments: argparse.Namespace) -> None:
         print(train_vocabulary(arguments.work, Shape().vocabulary))
 
 
+def _pack(arguments: argparse.Namespace) -> None:
+    _expect(arguments.work, "pairs.tsv", "prepare")
+    from workflows.train_translator.pack import pack
+
+    path = Path("out/train.tar.xz")
+    print(f"{path}: {pack(arguments.work, path, arguments.start):,} bytes")
+
+
 def _expect(work: Path, name: str, step: str) -> None:
     """End where a file of an earlier step is not there."""
     if not any(work.glob(name)):
@@ -114,6 +122,7 @@ def _learn(arguments: argparse.Namespace) -> None:
 
 STEPS = {
     "prepare": _prepare,
+    "pack": _pack,
     "train": _train,
     "export": _export,
     "beams": _beams,

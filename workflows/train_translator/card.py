@@ -74,6 +74,9 @@ def _measured(figures: dict[str, Any]) -> dict[str, Any]:
         "same": figures["faithful"]["same"],
         "compared": figures["faithful"]["sentences"],
         "int8": max(abs(scores[name]["bleu"] - exact[name]["bleu"]) for name in scores),
+        "before": "an unknown number of"
+        if figures["validation_before"] is None
+        else f"{figures['validation_before']:.4f}",
         "beams": "\n".join(_beams(figures["beams"])),
         "ordinary": "\n".join(rows(before, ordinary["after"])),
         "usable": usable(ordinary["after"]),

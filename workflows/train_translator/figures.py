@@ -11,8 +11,13 @@ from typing import Any
 
 from workflows.train_translator.evaluate import BEAM, evaluate, faithful
 from workflows.train_translator.export import AVERAGED, averaged
+from workflows.train_translator.model import Transformer
 from workflows.train_translator.ordinary import outputs
-from workflows.train_translator.train import checkpoints
+from workflows.train_translator.shape import Shape
+from workflows.train_translator.train import Settings, checkpoints
+from workflows.train_translator.validation import DEVICE, HeldOut, validate
+from workflows.train_translator.vocabulary import size
+from workflows.train_translator.warm import fill, read_weights
 
 
 def figures(work: Path, folder: Path, tests: Path, before: Path | None) -> dict[str, Any]:
@@ -35,6 +40,17 @@ def figures(work: Path, folder: Path, tests: Path, before: Path | None) -> dict[
         "beam": evaluate(folder, tests, beam_size=BEAM),
         "float32": evaluate(work / "float32", tests, "float32"),
         "faithful": faithful(model, work / "float32", tests),
+        "validation_before": _character(work, before) if before else None,
         "beams": json.loads(beams.read_text("utf-8")) if beams.exists() else [],
         "ordinary": {name: outputs(path, BEAM) for name, path in folders.items() if path},
     }
+
+
+def _character(work: Path, folder: Path) -> float:
+    """Validation of an exported model in nats a character."""
+    vocabulary = folder / "shared.spm"
+    weights = read_weights(folder / "model.bin")
+    model = Transformer(Shape(size(vocabulary)))
+    fill(model, weights)
+    held_out = HeldOut.read(work, vocabulary)
+    return validate(model.to(DEVICE), held_out, Settings.tokens)[1]

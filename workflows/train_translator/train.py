@@ -22,18 +22,13 @@ from workflows.machine import wait_for_benchmark
 from workflows.train_translator.batches import epoch
 from workflows.train_translator.model import Transformer
 from workflows.train_translator.shape import Shape
+from workflows.train_translator.validation import DEVICE, HeldOut, in_bfloat16, validate
 from workflows.train_translator.variants import varied
 from workflows.train_translator.vocabulary import PADDING, Encoded, encode, read
 from workflows.train_translator.warm import fill, start_weights
 
 WARM_UP = 250
 """Steps over which the learning rate rises."""
-IN_BFLOAT16 = bool(torch.cpu.get_capabilities().get("avx512_bf16"))
-"""Whether the processor computes in it; where it does not, a step takes twenty times as long."""
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-"""Where the model is trained; a GPU always computes in bfloat16."""
-VALIDATED = 400
-"""Sentence pairs of the validation set that are measured."""
 KEPT = 6
 """Checkpoints that are kept, for averaging."""
 
@@ -118,7 +113,8 @@ class Trainer:
         held_out = HeldOut.read(self.work)
         say(f"{len(encoded.sources):,} pairs, {sum(map(len, encoded.targets)):,} target pieces")
         if not self.state.step:
-            say(f"validation at the start {self._validate(held_out)[0]:.4f}")
+            start, _ = validate(self.model, held_out, self.settings.tokens)
+            say(f"validation at the start {start:.4f}")
         self._since = time.monotonic()
         while self._done() < 1:
             for loss in self._epoch(encoded):
@@ -126,7 +122,7 @@ class Trainer:
                     say(self._line(loss))
                 over = self._done() >= 1
                 if over or self.state.step % self.settings.save_steps == 0:
-                    say(self._save(self._validate(held_out)))
+                    say(self._save(validate(self.model, held_out, self.settings.tokens)))
                 if over:
                     return
             self.state.epoch, self.state.batch = self.state.epoch + 1, 0
@@ -174,19 +170,6 @@ class Trainer:
         left = max(1 - self._done(), 0.0)
         return self.settings.rate * rise * min(1.0, left / self.settings.fall)
 
-    @torch.no_grad()
-    def _validate(self, held_out: "HeldOut") -> tuple[float, float]:
-        """Cross-entropy of held-out target text, in nats a piece and nats a character."""
-        self.model.eval()
-        total, pieces = 0.0, 0
-        for source, target in epoch(held_out.encoded, self.settings.tokens, 0, 0):
-            count = int((target[:, 1:] != PADDING).sum())
-            with in_bfloat16():
-                loss = self.model.loss(source.to(DEVICE), target.to(DEVICE), PADDING, 0.0)
-            total += float(loss) * count
-            pieces += count
-        return total / max(pieces, 1), total / max(held_out.characters, 1)
-
     def _line(self, loss: float) -> str:
         state = self.state
         return (
@@ -227,32 +210,6 @@ class Trainer:
             optimiser.load_state_dict(state)
         self.state = State(**saved["state"])
         torch.set_rng_state(saved["random"])
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """What a training is validated on.
-
-    Args:
-        encoded: The first pairs of the validation set.
-        characters: Characters of their English sides.
-    """
-
-    encoded: Encoded
-    characters: int
-
-    @classmethod
-    def read(cls, work: Path) -> "HeldOut":
-        """The validation set of a work folder."""
-        pairs = list(islice(read(work / "validation.tsv"), VALIDATED))
-        encoded = encode(iter(pairs), work / "shared.spm", 500)
-        return cls(encoded, sum(len(english) for _, english in pairs))
-
-
-def in_bfloat16() -> torch.autocast:
-    """Compute in bfloat16 where the device does."""
-    enabled = IN_BFLOAT16 or DEVICE.type == "cuda"
-    return torch.autocast(DEVICE.type, dtype=torch.bfloat16, enabled=enabled)
 
 
 def checkpoints(work: Path) -> list[Path]:
