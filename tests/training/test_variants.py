@@ -1,6 +1,6 @@
 """Pairs as people write them: what is rewritten, how often, and that English stays clean."""
 
-from workflows.train_translator.variants import unended, varied, without_accents
+from workflows.train_translator.variants import unended, varied, with_sign, without_accents
 
 PAIR = ("L'été, l'eau est chaude à Évian.", "In summer the water is warm in Évian.")
 
@@ -44,3 +44,16 @@ def test_short_pairs_are_also_queries_and_titles() -> None:
 def test_without_accents() -> None:
     assert without_accents("Œuvre naïve, ça va où ?") == "OEuvre naive, ca va ou ?"
     assert unended("Quoi ?!") == "Quoi"
+
+
+def test_prices_have_the_euro_sign_on_both_sides_or_neither() -> None:
+    assert with_sign("Ça coûte 10 dollars.", "It costs 10 dollars.") == (
+        "Ça coûte 10 €.",
+        "It costs €10.",
+    )
+    assert with_sign("une amende de 60 000 $", "a fine of $60,000") == (
+        "une amende de 60 000 €",
+        "a fine of €60,000",
+    )
+    kept = ("Donne-lui 5 dollars.", "Give him five dollars.")
+    assert with_sign(*kept) == kept

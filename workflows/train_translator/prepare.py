@@ -95,7 +95,7 @@ def prepare(data: Path, work: Path) -> dict[str, Any]:
             _take(corpus["file"], pairs, corpus, (held_out, seen), out, account)
         generated = config["generated"]
         made = sentence_pairs(generated["seed"], generated["pairs"])
-        settings = {"share": 1.0, "repeat": 1, "longest": 60}
+        settings = {"share": 1.0, "repeat": generated["repeat"], "longest": 60}
         _take("generated", made, settings, (held_out, seen), out, account)
     with (work / "validation.tsv").open("w", encoding="utf-8") as out:
         for path in sorted(data.glob("valid.*.tsv.gz")):

@@ -15,6 +15,8 @@ Pair = tuple[str, str]
 SEED = 7
 TYPOGRAPHIC = 0.35
 """Share of pairs with typographic apostrophes."""
+WITH_SIGN = 0.7
+"""Share of pairs with prices whose prices are in euros with the sign, which the corpora lack."""
 BARE_CAPITALS, BARE, UNENDED = 0.3, 0.04, 0.06
 """Shares of pairs whose capitals, or all letters, lose accents, and whose final mark is missing."""
 AS_QUERY, AS_TITLE = 0.15, 0.015
@@ -22,6 +24,9 @@ AS_QUERY, AS_TITLE = 0.15, 0.015
 SHORT = 60
 """Fewest characters of a text that is never a query or a title."""
 
+_NUMBER = r"(\d+(?:[.,\u00a0 ]\d+)*)"
+_WORD_AFTER = re.compile(_NUMBER + r" (?:euro|dollar)s?\b")
+_SIGN_AFTER, _SIGN_BEFORE = re.compile(_NUMBER + r"\s?\$"), re.compile(r"\$\s?" + _NUMBER)
 _FINAL = re.compile(r"\s*[.!?…]+$")
 _CAPITAL = re.compile(r"[ÀÂÄÇÉÈÊËÎÏÔÖÙÛÜŒ]")
 _LIGATURES = str.maketrans({"œ": "oe", "Œ": "OE", "æ": "ae", "Æ": "AE"})
@@ -52,7 +57,17 @@ def unended(text: str) -> str:
     return _FINAL.sub("", text)
 
 
+def with_sign(french: str, english: str) -> Pair:
+    """A pair with one kind of price, in euros, after the number in French and before in English."""
+    one = _SIGN_AFTER.sub(r"\1 €", _WORD_AFTER.sub(r"\1 €", french))
+    other = _SIGN_BEFORE.sub(r"€\1", _WORD_AFTER.sub(r"€\1", english))
+    same = 0 < one.count("€") == other.count("€")
+    return (one, other) if same else (french, english)
+
+
 def _rewritten(french: str, english: str, draw: random.Random) -> Pair:
+    if draw.random() < WITH_SIGN:
+        french, english = with_sign(french, english)
     if draw.random() < BARE_CAPITALS:
         french = _CAPITAL.sub(lambda found: without_accents(found[0]), french)
     if draw.random() < BARE:
