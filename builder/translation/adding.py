@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Collection
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +132,7 @@ def _converter(folder: Path, kind: Kind) -> Any:
 
     if kind is Kind.OPUS_MT:
         return converters.OpusMTConverter(str(folder))
-    import transformers  # noqa: F401 - the converter reports its absence late and less clearly
-
+    import_module("transformers")  # the converter reports its absence late and less clearly
     return converters.TransformersConverter(str(folder))
 
 

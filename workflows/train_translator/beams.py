@@ -16,7 +16,7 @@ from builder.translation.layout import split_text
 from workflows.train_translator.evaluate import evaluate
 from workflows.train_translator.points import BEAM_SETS
 
-BEAMS = (1, 2, 3, 4, 6)
+BEAMS = (1, 2, 3, 4)
 COMPARED = (1, 4)
 """Widths at which a model that is only compared is timed."""
 PAGES = 24
