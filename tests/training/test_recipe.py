@@ -142,6 +142,7 @@ def test_shares_of_pairs_are_nested() -> None:
         ("pack", "no pairs.tsv; run the step prepare first"),
         ("export", "no checkpoints/*.pt; run the step train first"),
         ("evaluate", "no checkpoints/*.pt; run the step train first"),
+        ("card", "no evaluation.json; run the step evaluate first"),
         ("learn", "no pairs.tsv; run the step prepare first"),
     ],
 )

@@ -90,13 +90,23 @@ def _export(arguments: argparse.Namespace) -> None:
 
 def _evaluate(arguments: argparse.Namespace) -> None:
     _expect(arguments.work, CHECKPOINTS, "train")
-    from workflows.train_translator.card import write_card
     from workflows.train_translator.figures import figures
 
     found = figures(arguments.work, arguments.out, arguments.data / "test", arguments.before)
     text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
     (arguments.work / "evaluation.json").write_text(text, "utf-8")
-    print(text, write_card(arguments.work, arguments.out, found))
+    print(text)
+    _card(arguments)
+
+
+def _card(arguments: argparse.Namespace) -> None:
+    _expect(arguments.work, "evaluation.json", "evaluate")
+    from workflows.train_translator.card import write_card
+
+    figures = json.loads((arguments.work / "evaluation.json").read_text("utf-8"))
+    beams = arguments.work / "beams.json"
+    figures["beams"] = json.loads(beams.read_text("utf-8")) if beams.exists() else []
+    print(write_card(arguments.work, arguments.out, figures))
 
 
 def _beams(arguments: argparse.Namespace) -> None:
@@ -127,6 +137,7 @@ STEPS = {
     "export": _export,
     "beams": _beams,
     "evaluate": _evaluate,
+    "card": _card,
     "learn": _learn,
 }
 

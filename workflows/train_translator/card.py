@@ -21,7 +21,7 @@ def write_card(work: Path, folder: Path, figures: dict[str, Any]) -> Path:
     Args:
         work: Work folder of the training.
         folder: The model's folder.
-        figures: As of `figures.py`.
+        figures: As of `figures.py`, and `beams`: rows of `beams.py`.
     """
     prepared = json.loads((work / "prepared.json").read_text("utf-8"))
     curve = [json.loads(line) for line in (work / "curve.jsonl").read_text("utf-8").splitlines()]
@@ -73,7 +73,8 @@ def _measured(figures: dict[str, Any]) -> dict[str, Any]:
         ),
         "same": figures["faithful"]["same"],
         "compared": figures["faithful"]["sentences"],
-        "int8": max(abs(scores[name]["bleu"] - exact[name]["bleu"]) for name in scores),
+        "int8": max(abs(scores[name]["bleu"] - exact[name]["bleu"]) for name in exact),
+        "exact": ", ".join(exact),
         "before": "an unknown number of"
         if figures["validation_before"] is None
         else f"{figures['validation_before']:.4f}",

@@ -4,7 +4,6 @@ In: a work folder with checkpoints and the float32 export, the int8 model, the t
 that was shipped before. Out: one dictionary, from which `card.py` writes the card.
 """
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,15 @@ from workflows.train_translator.evaluate import BEAM, evaluate, faithful
 from workflows.train_translator.export import AVERAGED, averaged
 from workflows.train_translator.model import Transformer
 from workflows.train_translator.ordinary import outputs
+from workflows.train_translator.points import BEAM_SETS
 from workflows.train_translator.shape import Shape
 from workflows.train_translator.train import Settings, checkpoints
 from workflows.train_translator.validation import DEVICE, HeldOut, validate
 from workflows.train_translator.vocabulary import size
 from workflows.train_translator.warm import fill, read_weights
+
+EXACT = (*BEAM_SETS, "multi30k_test_2016_flickr")
+"""Test sets on which int8 is compared with float32, which is several times slower."""
 
 
 def figures(work: Path, folder: Path, tests: Path, before: Path | None) -> dict[str, Any]:
@@ -30,7 +33,6 @@ def figures(work: Path, folder: Path, tests: Path, before: Path | None) -> dict[
         before: Folder of the model shipped before; None where there is none.
     """
     model = averaged(work)
-    beams = work / "beams.json"
     folders = {"before": before, "after": folder}
     return {
         "shape": asdict(model.shape),
@@ -38,10 +40,9 @@ def figures(work: Path, folder: Path, tests: Path, before: Path | None) -> dict[
         "averaged": min(AVERAGED, len(checkpoints(work))),
         "int8": evaluate(folder, tests),
         "beam": evaluate(folder, tests, beam_size=BEAM),
-        "float32": evaluate(work / "float32", tests, "float32"),
+        "float32": evaluate(work / "float32", tests, "float32", names=EXACT),
         "faithful": faithful(model, work / "float32", tests),
         "validation_before": _character(work, before) if before else None,
-        "beams": json.loads(beams.read_text("utf-8")) if beams.exists() else [],
         "ordinary": {name: outputs(path, BEAM) for name, path in folders.items() if path},
     }
 
