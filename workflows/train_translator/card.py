@@ -13,6 +13,8 @@ from workflows.train_translator.ordinary import rows, usable
 from workflows.train_translator.points import BEAM_SETS, SETS, points
 
 HERE = Path(__file__).parent
+GENERATED = ("generated", "queries")
+"""Sections of `sources.toml` about text that the project makes itself."""
 
 
 def write_card(work: Path, folder: Path, figures: dict[str, Any]) -> Path:
@@ -135,7 +137,9 @@ def _sources(account: dict[str, Any], words: dict[str, int]) -> list[str]:
     """Rows of the sources: pairs taken, share of the English words of an epoch, name and terms."""
     config = tomllib.loads((HERE / "sources.toml").read_text("utf-8"))
     total = max(sum(words.values()), 1)
-    named = [(c["file"], c) for c in config["corpus"]] + [("generated", config["generated"])]
+    named = [(c["file"], c) for c in config["corpus"]] + [
+        (name, config[name]) for name in GENERATED
+    ]
     return [
         f"| {account[file].get('taken', 0):,} | {words[file] / total:.1%} | {source['name']} "
         f"| {source['terms']} |"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.simulation import sentence_pairs
+from workflows.train_translator.queries import query_pairs
 
 OVERLAP = 8
 """Words in a row that a training pair may not share with a test set."""
@@ -93,15 +94,23 @@ def prepare(data: Path, work: Path) -> dict[str, Any]:
         for corpus in config["corpus"]:
             pairs: Iterable[Pair] = read_pairs(data / corpus["file"])
             _take(corpus["file"], pairs, corpus, (held_out, seen), out, account)
-        generated = config["generated"]
-        made = sentence_pairs(generated["seed"], generated["pairs"])
-        settings = {"share": 1.0, "repeat": generated["repeat"], "longest": 60}
-        _take("generated", made, settings, (held_out, seen), out, account)
+        for name, made in generated(config).items():
+            settings = {"share": 1.0, "longest": 60, **config[name]}
+            _take(name, made, settings, (held_out, seen), out, account)
     with (work / "validation.tsv").open("w", encoding="utf-8") as out:
         for path in sorted(data.glob("valid.*.tsv.gz")):
             out.writelines(f"{fr}\t{en}\n" for fr, en in read_pairs(path))
     (work / "prepared.json").write_text(json.dumps(account, indent=1) + "\n", "utf-8")
     return account
+
+
+def generated(config: dict[str, Any]) -> dict[str, Iterator[Pair]]:
+    """Pairs that the project makes itself, by the section of the configuration."""
+    sentences, queries = config["generated"], config["queries"]
+    return {
+        "generated": sentence_pairs(sentences["seed"], sentences["pairs"]),
+        "queries": query_pairs(queries["seed"], queries["pairs"]),
+    }
 
 
 def _take(
