@@ -17,5 +17,7 @@ def test_what_is_asked_and_about_what_is_on_both_sides() -> None:
     prices = [(fr, en) for fr, en in query_pairs(3, 2000) if fr.startswith("prix ")]
     assert len(prices) > 50
     assert all(english.startswith("price of ") for _, english in prices)
-    assert dict(query_pairs(3, 20000))["avis piscine"] == "reviews of swimming pool"
+    pools = [english for french, english in query_pairs(3, 2000) if "piscine" in french]
+    assert pools
+    assert all("swimming pool" in english for english in pools)
     assert len(list(islice(query_pairs(3, 2), 5))) == 2
