@@ -19,7 +19,7 @@ from workflows.train_translator.points import BEAM_SETS
 BEAMS = (1, 2, 3, 4)
 COMPARED = (1, 4)
 """Widths at which a model that is only compared is timed."""
-PAGES = 12
+PAGES = 120
 """Pages that are timed."""
 
 
