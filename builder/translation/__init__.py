@@ -1,6 +1,15 @@
 """Translation: sentences, a CTranslate2 engine with SentencePiece, a memory, flags and policies."""
 
+from builder.translation.adding import add_model
+from builder.translation.filter import translate_stream
 from builder.translation.stage import translate
 from builder.translation.standalone import check_model, translate_file, translate_texts
 
-__all__ = ["check_model", "translate", "translate_file", "translate_texts"]
+__all__ = [
+    "add_model",
+    "check_model",
+    "translate",
+    "translate_file",
+    "translate_stream",
+    "translate_texts",
+]

@@ -5,7 +5,7 @@ model is.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import polars as pl
 
@@ -47,7 +47,7 @@ def translate_texts(
         UsageError: no model.
         FormatError: the model folder is not a model.
     """
-    engine = load_engine(_folder(params), params, limits.threads)
+    engine = load_engine(model_folder(params), params, limits.threads)
     with Memory(limits.scratch / MEMORY) as memory:
         return Translator(engine, memory, params).translate(texts, form)
 
@@ -59,10 +59,15 @@ def load(params: TranslateParameters, limits: Limits) -> Engine:
         UsageError: they name none, or no folder.
         FormatError: the folder is not a model.
     """
-    return Engine.load(_folder(params), params, limits.threads)
+    return Engine.load(model_folder(params), params, limits.threads)
 
 
-def _folder(params: TranslateParameters) -> Path:
+def model_folder(params: TranslateParameters) -> Path:
+    """The model folder that the parameters name.
+
+    Raises:
+        UsageError: they name none, or no folder.
+    """
     if params.model is None:
         raise UsageError("expected a translation model, found none; give --model DIR")
     folder = embedded_model() if is_embedded(params.model) else params.model
@@ -73,7 +78,7 @@ def _folder(params: TranslateParameters) -> Path:
 
 def translate_file(
     file: Path,
-    out: Path,
+    out: Path | BinaryIO,
     params: TranslateParameters,
     limits: Limits,
     *,
@@ -85,7 +90,7 @@ def translate_file(
     Args:
         file: Text in UTF-8, or `.parquet`.
         out: Receives the text in as many lines, or the table with `<column>_en` and
-            `<column>_flags`.
+            `<column>_flags`; a stream receives text only.
         params: `[translate]`, with a model.
         limits: Threads and scratch space.
         column: Column of a Parquet file.
@@ -97,19 +102,26 @@ def translate_file(
     """
     if not file.is_file():
         raise UsageError(f"{file}: no such file")
-    if (file.suffix == ".parquet") != (out.suffix == ".parquet"):
-        raise UsageError(f"--out: expected the kind of {file.name}, found {out.name}")
-    keep_apart(out, file)
     form = Form(kind)
-    if file.suffix == ".parquet":
-        return _translate_table(file, out, params, limits, column, form)
+    if isinstance(out, Path):
+        if (file.suffix == ".parquet") != (out.suffix == ".parquet"):
+            raise UsageError(f"--out: expected the kind of {file.name}, found {out.name}")
+        keep_apart(out, file)
+        if file.suffix == ".parquet":
+            return _translate_table(file, out, params, limits, column, form)
+    elif file.suffix == ".parquet":
+        raise UsageError(f"{file.name}: a table needs a file for its result; give --out")
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"expected UTF-8 text: {error}", file) from None
     texts = text.split("\n") if form is Form.QUERY else [text]
     found = translate_texts(texts, params, limits, form)
-    out.write_bytes("\n".join(t.text for t in found).encode())
+    result = "\n".join(t.text for t in found).encode()
+    if isinstance(out, Path):
+        out.write_bytes(result)
+    else:
+        out.write(result)
     return found
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.cli.output import table
+from workflows.machine import benchmark
 
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2")
 
@@ -32,18 +33,24 @@ def main() -> int:
         **{name: version(name) for name in ENGINES},
     }
     results: dict[str, Any] = {"machine": machine}
-    for name in names:
-        module = importlib.import_module(f"tests.bench.bench_{name}")
-        takes_quick = "quick" in inspect.signature(module.run_bench).parameters
-        rows = module.run_bench(quick=options.quick) if takes_quick else module.run_bench()
-        results[name] = rows
-        columns = list(dict.fromkeys(key for row in rows for key in row))
-        print(f"\n{name}")  # noqa: T201 - a report is its purpose
-        print(table([[_cell(row.get(c)) for c in columns] for row in rows], columns))  # noqa: T201
+    with benchmark():
+        _measure(names, options.quick, results)
     folder = Path("bench-results")
     folder.mkdir(exist_ok=True)
     (folder / "bench.json").write_text(json.dumps(results, indent=1, default=str) + "\n")
     return 0
+
+
+def _measure(names: list[str], quick: bool, results: dict[str, Any]) -> None:
+    """Run modules and print their rows; background work of this user waits meanwhile."""
+    for name in names:
+        module = importlib.import_module(f"tests.bench.bench_{name}")
+        takes_quick = "quick" in inspect.signature(module.run_bench).parameters
+        rows = module.run_bench(quick=quick) if takes_quick else module.run_bench()
+        results[name] = rows
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        print(f"\n{name}")  # noqa: T201 - a report is its purpose
+        print(table([[_cell(row.get(c)) for c in columns] for row in rows], columns))  # noqa: T201
 
 
 def _cell(value: object) -> object:

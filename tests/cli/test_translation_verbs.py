@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -41,6 +43,47 @@ def test_a_text_keeps_its_lines(model: Path, tmp_path: Path, capsys: Captured) -
     shown = capsys.readouterr().out
     assert "1 texts, 3 sentences" in shown
     assert "untranslatable" in shown
+
+
+def test_a_text_goes_to_standard_output(model: Path, tmp_path: Path, capfd: Captured) -> None:
+    source = tmp_path / "a.txt"
+    source.write_text("le chat\nnoir dort\n12\n", "utf-8")
+    assert run("translate", source, "--model", model, "--compute-type", "float32") == 0
+    shown = capfd.readouterr()
+    assert shown.out == "the cat\nblack sleeps\n12\n"
+    assert "untranslatable" in shown.err
+    table = tmp_path / "a.parquet"
+    pl.DataFrame({"text": ["le chat"]}).write_parquet(table)
+    assert run("translate", table, "--model", model) == 2
+    assert "give --out" in capfd.readouterr().err
+
+
+def test_it_is_a_filter(model: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "builder", "translate", "-", "--model", str(model)]
+    command += ["--compute-type", "float32", "--quiet"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for french, english in (("le chat dort", "the cat sleeps"), ("", ""), ("un", "a")):
+            process.stdin.write(f"{french}\n".encode())
+            process.stdin.flush()
+            assert process.stdout.readline() == f"{english}\n".encode()
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 0
+    out = tmp_path / "out.txt"
+    subprocess.run([*command, "--out", str(out)], input=b"le chat\nle", check=True)
+    assert out.read_bytes() == b"the cat\nthe\n"
+
+
+def test_a_model_of_ones_own(model: Path, tmp_path: Path, capsys: Captured) -> None:
+    assert run("translate", "model", "add", model, "--compute-type", "float32") == 0
+    shown = capsys.readouterr().out
+    assert "no licence file" in shown
+    assert f'[translate]\nmodel = "{model}"' in shown
+    assert run("translate", "model", "add", model, "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "CTranslate2"
+    assert run("translate", "model", "add", tmp_path) == 1
 
 
 def test_a_table_gets_columns(model: Path, tmp_path: Path) -> None:

@@ -3,27 +3,23 @@
 import gzip
 import json
 import sys
+import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from builder.simulation import sentence_pairs
+from workflows.train_translator import ordinary as judged
 from workflows.train_translator import points
 from workflows.train_translator.__main__ import main
 from workflows.train_translator.card import write_card
-from workflows.train_translator.prepare import fault, ngrams, prepare
-from workflows.train_translator.vocabulary import encode, read, train_vocabulary, varied
+from workflows.train_translator.prepare import HERE, fault, ngrams, ordinary, prepare
+from workflows.train_translator.vocabulary import encode, read, train_vocabulary
 
-CORPORA = (
-    "train.canlaws",
-    "train.tatoeba_many",
-    "train.ts_tatoeba-test-v2021-08-07",
-    "train.php",
-    "train.po_python",
-    "train.po_django",
-    "train.europarl_sample",
-)
+CORPORA = [
+    corpus["file"] for corpus in tomllib.loads((HERE / "sources.toml").read_text())["corpus"]
+]
+EVERYDAY = CORPORA.index("train.tatoeba_many.tsv.gz")
 HELD_OUT = "Un chat noir dort toujours dans le petit jardin"
 
 
@@ -39,16 +35,17 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recipe")
     pairs = list(dict.fromkeys(sentence_pairs(99, 600)))
     for number, name in enumerate(CORPORA):
-        _write(folder / f"data/{name}.tsv.gz", pairs[number::7])
+        _write(folder / "data" / name, pairs[number :: len(CORPORA)])
     bad = [
         (f"{HELD_OUT} près de la maison.", "Something else entirely, near the house it is."),
         ("Que fais-tu demain ?", "What are you up to?"),
+        (ordinary()[0], "Easy recipe of a chocolate cake: heat the oven to 180 degrees first."),
         ("Paris", "Paris"),
         ("12 %", "12 per cent"),
         ("Un mot", "One word and then many more that nobody wrote in French at all"),
-        pairs[29],
+        pairs[EVERYDAY + 2 * len(CORPORA)],
     ]
-    _write(folder / f"data/{CORPORA[1]}.tsv.gz", [*pairs[1::7], *bad])
+    _write(folder / "data" / CORPORA[EVERYDAY], [*pairs[EVERYDAY :: len(CORPORA)], *bad])
     _write(
         folder / "data/test/a.tsv.gz",
         [(f"{HELD_OUT}.", "A cat."), ("Quoi ?", "what are you up to")],
@@ -60,7 +57,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_is_not_trained_on_and_why(work: Path) -> None:
     account = json.loads((work / "prepared.json").read_text())["corpora"]
-    counts = account[f"{CORPORA[1]}.tsv.gz"]
+    counts = account[CORPORA[EVERYDAY]]
     assert {k: v for k, v in counts.items() if k not in {"read", "taken"}} == {
         "shares_text_with_a_test_set": counts["shares_text_with_a_test_set"],
         "copied": 1,
@@ -72,6 +69,7 @@ def test_what_is_not_trained_on_and_why(work: Path) -> None:
     sides = {side for pair in read(work / "pairs.tsv") for side in pair}
     assert not any(HELD_OUT in side for side in sides)
     assert "Que fais-tu demain ?" not in sides
+    assert not set(ordinary()) & sides
     assert not {fr for fr, _ in read(work / "validation.tsv")} & sides
 
 
@@ -80,15 +78,6 @@ def test_overlap_of_long_and_short_texts() -> None:
     assert ngrams("Un deux, TROIS !") == {"= un deux trois"}
     assert ngrams("un deux") == set()
     assert fault(("un mot", "a word"), 60) is None
-
-
-def test_pairs_are_seen_as_users_write_them() -> None:
-    pairs = [("L'eau est froide.", "The water is cold.")] * 400
-    seen = list(varied(iter(pairs)))
-    assert seen == list(varied(iter(pairs)))
-    assert ("l'eau est froide", "the water is cold") in seen
-    typographic = sum("’" in french for french, _ in seen)
-    assert 80 < typographic < 200
 
 
 def test_every_pair_is_in_pieces_without_unknown(work: Path) -> None:
@@ -105,8 +94,10 @@ def test_the_card_has_every_test_set(
     smaller |= {"bleu": {"newstest2014": 2.26, "flores_devtest": 2.2}, "beam": {}}
     (tmp_path / "learning.jsonl").write_text(json.dumps(smaller) + "\n")
     monkeypatch.setattr(points, "CURVE", tmp_path / "learning.jsonl")
+    (tmp_path / "judged.tsv").write_text(f"{ordinary()[0]}\tnew\tunusable\n")
+    monkeypatch.setattr(judged, "JUDGED", tmp_path / "judged.tsv")
     scores = {"a": {"sentences": 2, "bleu": 1.5, "chrf": 20.0}}
-    point = {"seconds": 60.0, "pairs": 7, "validation": 4.5}
+    point = {"seconds": 60.0, "pairs": 7, "validation": 4.5, "validation_character": 1.2}
     (work / "curve.jsonl").write_text(json.dumps(point) + "\n")
     figures = {
         "shape": {"encoder": 6, "decoder": 2, "width": 256, "vocabulary": 8000},
@@ -116,76 +107,21 @@ def test_the_card_has_every_test_set(
         "beam": {"scores": scores, "beam_size": 4},
         "float32": {"scores": {"a": {**scores["a"], "bleu": 1.25}}},
         "faithful": {"same": 199, "sentences": 200},
+        "validation_before": 0.61234,
+        "beams": [{"model": "m", "beam_size": 2, "seconds_a_page": 0.05, "scores": {}}],
+        "ordinary": {"before": ["old"] * 40, "after": ["new"] * 40},
     }
     text = write_card(work, tmp_path, figures).read_text()
     assert "| 128 | 2.8 M | 18,027 | 4.73 | 2.3 |  | 2.2 |  |" in text
     assert "| 256 | 8.9 M | " in text
     assert "| a | 2 | 1.5 | 20.0 | 1.5 | 20.0 |" in text
     assert "at most\n0.25" in text or "at most 0.25" in text.replace("\n", " ")
+    assert "Europarl is " in text
+    assert "0.6123" in text
+    assert "| m | 2 | 50 |  |  |  |  |" in text
+    assert f"| {ordinary()[0]} | old | ~~new~~ |" in text
     for name in ("Open Government Licence", "CC BY 2.0 FR", "BSD 3-Clause", "CC0"):
         assert name in text
-
-
-def test_training_stops_resumes_and_is_exported_faithfully(work: Path, tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
-    from workflows.train_translator.export import averaged, export
-    from workflows.train_translator.model import Transformer, greedy
-    from workflows.train_translator.shape import Shape
-    from workflows.train_translator.train import Settings, Trainer, checkpoints
-
-    torch.set_num_threads(1)
-    vocabulary = work / "shared.spm"
-    shape = Shape(vocabulary=700, width=64, inner=96, heads=2, encoder=2, decoder=1)
-    said: list[str] = []
-    Trainer(work, shape, Settings(steps=12, tokens=200, save_steps=5)).train(said.append)
-    assert [int(path.stem) for path in checkpoints(work)] == [5, 10, 12]
-    again = Trainer(work, shape, Settings(steps=12))
-    assert again.state.step == 12
-    assert any("saved" in line for line in said)
-    model = averaged(work)
-    assert isinstance(model, Transformer)
-    exported = export(model, vocabulary, tmp_path / "m", None)
-    import ctranslate2
-    import sentencepiece
-
-    pieces = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
-    translator = ctranslate2.Translator(str(exported), compute_type="float32")
-    for french, _ in sentence_pairs(5, 20):
-        ids = pieces.encode(french)
-        ours = greedy(model, torch.tensor([[*ids, 2]]), 1, 2, 20)
-        (theirs,) = translator.translate_batch(
-            [pieces.encode(french, out_type=str)], beam_size=1, max_decoding_length=20
-        )
-        assert pieces.decode(ours) == pieces.decode(theirs.hypotheses[0])
-    _test_going_on(model, shape, vocabulary, tmp_path)
-
-
-def _test_going_on(model: Any, shape: Any, vocabulary: Path, folder: Path) -> None:
-    """An exported model is read back: exactly as float32, to its steps as int8."""
-    import torch
-
-    from workflows.train_translator.export import export
-    from workflows.train_translator.model import Transformer
-    from workflows.train_translator.train import Settings, Trainer
-    from workflows.train_translator.warm import fill, read_weights
-
-    for kind, room in ((None, 0.0), ("int8", 1 / 127)):
-        exported = export(model, vocabulary, folder / f"again-{kind}", kind)
-        found = Transformer(shape)
-        fill(found, read_weights(exported / "model.bin"))
-        for (name, one), (_, other) in zip(
-            model.named_parameters(), found.named_parameters(), strict=True
-        ):
-            largest = float(one.abs().max())
-            assert float((one - other).abs().max()) <= room * largest + 1e-7, name
-    (folder / "pairs.tsv").write_text("")
-    went_on = Trainer(folder, shape, Settings(start=folder / "again-None"))
-    assert torch.equal(went_on.model.embedding.weight, model.embedding.weight)
-    (folder / "again-None" / "model.bin").write_bytes(
-        (folder / "again-None" / "model.bin").read_bytes() + b"x"
-    )
-    with pytest.raises(ValueError, match="more bytes"):
-        read_weights(folder / "again-None" / "model.bin")
 
 
 def test_shares_of_pairs_are_nested() -> None:
@@ -203,8 +139,10 @@ def test_shares_of_pairs_are_nested() -> None:
     ("step", "told"),
     [
         ("train", "no pairs.tsv; run the step prepare first"),
+        ("pack", "no pairs.tsv; run the step prepare first"),
         ("export", "no checkpoints/*.pt; run the step train first"),
         ("evaluate", "no checkpoints/*.pt; run the step train first"),
+        ("card", "no evaluation.json; run the step evaluate first"),
         ("learn", "no pairs.tsv; run the step prepare first"),
     ],
 )

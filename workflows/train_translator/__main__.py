@@ -18,8 +18,14 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("../train"))
     parser.add_argument("--out", type=Path, default=Path("builder/models/fr-en"))
     parser.add_argument("--steps", type=int, default=13000)
+    parser.add_argument("--minutes", type=float, help="minutes of training, in place of --steps")
     parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--fall", type=float, default=0.35)
+    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--tokens", type=int, default=3000)
     parser.add_argument("--start", type=Path, help="an exported model to go on from")
+    parser.add_argument("--before", type=Path, help="the model shipped before, for the card")
+    parser.add_argument("--pages", type=Path, help="texts in JSON lines, to time beams on")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     try:
@@ -36,7 +42,18 @@ def _prepare(arguments: argparse.Namespace) -> None:
 
     for corpus, counts in prepare(arguments.data, arguments.work)["corpora"].items():
         print(corpus, counts)
-    print(train_vocabulary(arguments.work, Shape().vocabulary))
+    if arguments.start is not None:
+        shutil.copyfile(arguments.start / "shared.spm", arguments.work / "shared.spm")
+    else:
+        print(train_vocabulary(arguments.work, Shape().vocabulary))
+
+
+def _pack(arguments: argparse.Namespace) -> None:
+    _expect(arguments.work, "pairs.tsv", "prepare")
+    from workflows.train_translator.pack import pack
+
+    path = Path("out/train.tar.xz")
+    print(f"{path}: {pack(arguments.work, path, arguments.start):,} bytes")
 
 
 def _expect(work: Path, name: str, step: str) -> None:
@@ -49,13 +66,16 @@ def _train(arguments: argparse.Namespace) -> None:
     _expect(arguments.work, "pairs.tsv", "prepare")
     import torch
 
+    from workflows.machine import lowest_priority
     from workflows.train_translator.train import Settings, Trainer
+    from workflows.train_translator.vocabulary import size
 
+    lowest_priority()
     torch.set_num_threads(arguments.threads)
-    if arguments.start is not None:
-        shutil.copyfile(arguments.start / "shared.spm", arguments.work / "shared.spm")
-    settings = Settings(steps=arguments.steps, rate=arguments.rate, start=arguments.start)
-    Trainer(arguments.work, Shape(), settings).train(lambda line: print(line, flush=True))
+    names = ("steps", "minutes", "rate", "fall", "tokens", "start")
+    settings = Settings(**{name: getattr(arguments, name) for name in names})
+    shape = Shape(vocabulary=size(arguments.work / "shared.spm"), dropout=arguments.dropout)
+    Trainer(arguments.work, shape, settings).train(lambda line: print(line, flush=True))
 
 
 def _export(arguments: argparse.Namespace) -> None:
@@ -70,26 +90,34 @@ def _export(arguments: argparse.Namespace) -> None:
 
 def _evaluate(arguments: argparse.Namespace) -> None:
     _expect(arguments.work, CHECKPOINTS, "train")
-    from dataclasses import asdict
+    from workflows.train_translator.figures import figures
 
-    from workflows.train_translator.card import write_card
-    from workflows.train_translator.evaluate import BEAM, evaluate, faithful
-    from workflows.train_translator.export import AVERAGED, averaged
-    from workflows.train_translator.train import checkpoints
-
-    model, tests = averaged(arguments.work), arguments.data / "test"
-    figures = {
-        "shape": asdict(model.shape),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "averaged": min(AVERAGED, len(checkpoints(arguments.work))),
-        "int8": evaluate(arguments.out, tests),
-        "beam": evaluate(arguments.out, tests, beam_size=BEAM),
-        "float32": evaluate(arguments.work / "float32", tests, "float32"),
-        "faithful": faithful(model, arguments.work / "float32", tests),
-    }
-    text = json.dumps(figures, indent=1) + "\n"
+    found = figures(arguments.work, arguments.out, arguments.data / "test", arguments.before)
+    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
     (arguments.work / "evaluation.json").write_text(text, "utf-8")
-    print(text, write_card(arguments.work, arguments.out, figures))
+    print(text)
+    _card(arguments)
+
+
+def _card(arguments: argparse.Namespace) -> None:
+    _expect(arguments.work, "evaluation.json", "evaluate")
+    from workflows.train_translator.card import write_card
+
+    figures = json.loads((arguments.work / "evaluation.json").read_text("utf-8"))
+    beams = arguments.work / "beams.json"
+    figures["beams"] = json.loads(beams.read_text("utf-8")) if beams.exists() else []
+    print(write_card(arguments.work, arguments.out, figures))
+
+
+def _beams(arguments: argparse.Namespace) -> None:
+    from workflows.train_translator.beams import measure, read_pages
+
+    folders = {"before": arguments.before, "embedded": arguments.out}
+    named = {name: folder for name, folder in folders.items() if folder is not None}
+    found = measure(named, read_pages(arguments.pages), arguments.data / "test")
+    text = json.dumps(found, indent=1) + "\n"
+    (arguments.work / "beams.json").write_text(text, "utf-8")
+    print(text)
 
 
 def _learn(arguments: argparse.Namespace) -> None:
@@ -104,9 +132,12 @@ def _learn(arguments: argparse.Namespace) -> None:
 
 STEPS = {
     "prepare": _prepare,
+    "pack": _pack,
     "train": _train,
     "export": _export,
+    "beams": _beams,
     "evaluate": _evaluate,
+    "card": _card,
     "learn": _learn,
 }
 

@@ -1,7 +1,7 @@
 """The model card, from figures alone: what the model is, learned from, scores, and is not for.
 
-In: `prepared.json`, `curve.jsonl` and the evaluation of a model, `sources.toml`, and the models of
-`learning.jsonl` beside it. Out: the text of `README.md` in the model's folder.
+In: `prepared.json`, `curve.jsonl` and the figures of a model (`figures.py`), `sources.toml`, and
+the models of `learning.jsonl` beside it. Out: the text of `README.md` in the model's folder.
 """
 
 import json
@@ -9,9 +9,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from workflows.train_translator.points import SETS, points
+from workflows.train_translator.ordinary import rows, usable
+from workflows.train_translator.points import BEAM_SETS, SETS, points
 
 HERE = Path(__file__).parent
+GENERATED = ("generated", "queries")
+"""Sections of `sources.toml` about text that the project makes itself."""
 
 
 def write_card(work: Path, folder: Path, figures: dict[str, Any]) -> Path:
@@ -20,42 +23,82 @@ def write_card(work: Path, folder: Path, figures: dict[str, Any]) -> Path:
     Args:
         work: Work folder of the training.
         folder: The model's folder.
-        figures: `shape`, `parameters`, `int8`, `beam`, `float32` (evaluations), `faithful`,
-            `averaged`.
+        figures: As of `figures.py`, and `beams`: rows of `beams.py`.
     """
-    account = json.loads((work / "prepared.json").read_text("utf-8"))["corpora"]
+    prepared = json.loads((work / "prepared.json").read_text("utf-8"))
     curve = [json.loads(line) for line in (work / "curve.jsonl").read_text("utf-8").splitlines()]
-    scores = figures["int8"]["scores"]
-    exact = figures["float32"]["scores"]
-    searched = figures["beam"]["scores"]
     template = (HERE / "card.template.md").read_text("utf-8")
     text = template.format(
         **figures["shape"],
-        parameters=figures["parameters"] / 1e6,
+        **_learned(prepared, curve),
+        **_measured(figures),
         megabytes=sum(path.stat().st_size for path in folder.iterdir()) / 1e6,
-        sources="\n".join(_sources(account)),
-        overlap=sum(counts.get("shares_text_with_a_test_set", 0) for counts in account.values()),
-        minutes=curve[-1]["seconds"] / 60,
-        seen=curve[-1]["pairs"],
-        averaged=figures["averaged"],
-        beam=figures["beam"]["beam_size"],
-        signature=f"sacrebleu `{figures['int8']['signature']}`.",
-        scores="\n".join(
-            f"| {name} | {s['sentences']:,} | {s['bleu']:.1f} | {s['chrf']:.1f} "
-            f"| {searched[name]['bleu']:.1f} | {searched[name]['chrf']:.1f} |"
-            for name, s in scores.items()
-        ),
-        same=figures["faithful"]["same"],
-        compared=figures["faithful"]["sentences"],
-        int8=max(abs(scores[name]["bleu"] - exact[name]["bleu"]) for name in scores),
-        curve="\n".join(
-            f"| {p['seconds'] / 60:.0f} | {p['pairs']:,} | {p['validation']:.3f} |" for p in curve
-        ),
-        learning="\n".join(_learning([*points(), _point(figures, account, curve)])),
+        learning="\n".join(_learning([*points(), _point(figures, prepared["corpora"], curve)])),
     )
     path = folder / "README.md"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def _learned(prepared: dict[str, Any], curve: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the model learned from, and how training went."""
+    account, words = prepared["corpora"], prepared["words"]
+    parliament = sum(count for name, count in words.items() if "europarl" in name)
+    return {
+        "sources": "\n".join(_sources(account, words)),
+        "parliament": parliament / max(sum(words.values()), 1),
+        "overlap": sum(c.get("shares_text_with_a_test_set", 0) for c in account.values()),
+        "minutes": curve[-1]["seconds"] / 60,
+        "seen": curve[-1]["pairs"],
+        "curve": "\n".join(
+            f"| {p['seconds'] / 60:.0f} | {p['pairs']:,} | {p['validation']:.3f} "
+            f"| {p['validation_character']:.4f} |"
+            for p in curve
+        ),
+    }
+
+
+def _measured(figures: dict[str, Any]) -> dict[str, Any]:
+    """How well the model translates, how fast, and how faithful its conversion is."""
+    scores, exact = figures["int8"]["scores"], figures["float32"]["scores"]
+    searched, ordinary = figures["beam"]["scores"], figures["ordinary"]
+    before = ordinary.get("before", [""] * len(ordinary["after"]))
+    return {
+        "parameters": figures["parameters"] / 1e6,
+        "averaged": figures["averaged"],
+        "beam": figures["beam"]["beam_size"],
+        "signature": f"sacrebleu `{figures['int8']['signature']}`.",
+        "scores": "\n".join(
+            f"| {name} | {s['sentences']:,} | {s['bleu']:.1f} | {s['chrf']:.1f} "
+            f"| {searched[name]['bleu']:.1f} | {searched[name]['chrf']:.1f} |"
+            for name, s in scores.items()
+        ),
+        "same": figures["faithful"]["same"],
+        "compared": figures["faithful"]["sentences"],
+        "int8": max(abs(scores[name]["bleu"] - exact[name]["bleu"]) for name in exact),
+        "exact": ", ".join(exact),
+        "before": "an unknown number of"
+        if figures["validation_before"] is None
+        else f"{figures['validation_before']:.4f}",
+        "beams": "\n".join(_beams(figures["beams"])),
+        "ordinary": "\n".join(rows(before, ordinary["after"])),
+        "usable": usable(ordinary["after"]),
+        "usable_before": usable(before),
+    }
+
+
+def _beams(found: list[dict[str, Any]]) -> list[str]:
+    """Rows of the beam widths: model, width, time for a page, scores where there are some."""
+    return [
+        f"| {row['model']} | {row['beam_size']} | {1000 * row['seconds_a_page']:.0f} | "
+        + " | ".join(
+            f"{row['scores'][name][kind]:.1f}" if name in row["scores"] else ""
+            for name in BEAM_SETS
+            for kind in ("bleu", "chrf")
+        )
+        + " |"
+        for row in found
+    ]
 
 
 def _point(
@@ -90,11 +133,15 @@ def _learning(models: list[dict[str, Any]]) -> list[str]:
     return rows
 
 
-def _sources(account: dict[str, Any]) -> list[str]:
+def _sources(account: dict[str, Any], words: dict[str, int]) -> list[str]:
+    """Rows of the sources: pairs taken, share of the English words of an epoch, name and terms."""
     config = tomllib.loads((HERE / "sources.toml").read_text("utf-8"))
-    lines = [
-        f"| {account[corpus['file']].get('taken', 0):,} | {corpus['name']} | {corpus['terms']} |"
-        for corpus in config["corpus"]
+    total = max(sum(words.values()), 1)
+    named = [(c["file"], c) for c in config["corpus"]] + [
+        (name, config[name]) for name in GENERATED
     ]
-    made = config["generated"]
-    return [*lines, f"| {account['generated']['taken']:,} | {made['name']} | {made['terms']} |"]
+    return [
+        f"| {account[file].get('taken', 0):,} | {words[file] / total:.1%} | {source['name']} "
+        f"| {source['terms']} |"
+        for file, source in named
+    ]

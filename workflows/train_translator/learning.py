@@ -3,8 +3,8 @@
 In: `pairs.tsv`, `validation.tsv` and `shared.spm` of a work folder, and test sets. Out: one line
 of `learning.jsonl` for each width and share of the pairs, as soon as it is known; a later call goes
 on with what is missing. Shares are nested: a pair of the smaller is in the larger. Every model sees
-its pairs equally often, as often as the embedded one saw all, and uses its vocabulary, so that
-neither epochs nor pieces differ, but only what is varied.
+its pairs equally often, as often as the first embedded one saw all, and uses one vocabulary, so
+that neither epochs nor pieces differ, but only what is varied.
 """
 
 import json
@@ -20,10 +20,11 @@ from workflows.train_translator.export import averaged, export
 from workflows.train_translator.points import CURVE, SETS, points
 from workflows.train_translator.shape import Shape
 from workflows.train_translator.train import Settings, Trainer
-from workflows.train_translator.vocabulary import encode, read, varied
+from workflows.train_translator.variants import varied
+from workflows.train_translator.vocabulary import encode, read, size
 
 EPOCHS = 7.6
-"""How often each pair is seen: as often as the embedded model saw its own."""
+"""How often each pair is seen: as often as the first embedded model saw its own."""
 GRID = ((64, 16), (128, 16), (256, 16), (256, 8), (128, 8), (128, 4), (256, 4))
 """Widths of models, and of how many pairs they learn one."""
 
@@ -64,7 +65,7 @@ def _point(work: Path, tests: Path, width: int, one_in: int, say: Say) -> dict[s
     with (work / "pairs.tsv").open(encoding="utf-8") as file:
         (folder / "pairs.tsv").write_text("".join(sample(file, one_in)), encoding="utf-8")
     settings = Settings(steps=round(EPOCHS * _batches(folder)))
-    trainer = Trainer(folder, Shape(width=width, inner=4 * width), settings)
+    trainer = Trainer(folder, _shape(folder, width), settings)
     trainer.train(say)
     export(averaged(folder), folder / "shared.spm", folder / "int8", "int8")
     last = json.loads((folder / "curve.jsonl").read_text("utf-8").splitlines()[-1])
@@ -78,6 +79,10 @@ def _point(work: Path, tests: Path, width: int, one_in: int, say: Say) -> dict[s
         "bleu": _scores(folder / "int8", tests, 1),
         "beam": _scores(folder / "int8", tests, BEAM),
     }
+
+
+def _shape(folder: Path, width: int) -> Shape:
+    return Shape(size(folder / "shared.spm"), width=width, inner=4 * width)
 
 
 def _batches(folder: Path) -> int:

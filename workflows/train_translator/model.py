@@ -27,13 +27,14 @@ class Dropout(nn.Module):
     def __init__(self, share: float) -> None:
         """`share`: of the values that are dropped, 0 to below 1."""
         super().__init__()
+        self.share = share
         drawn = torch.rand(self.DRAWN, generator=torch.Generator().manual_seed(5))
         kept = (drawn >= share).to(torch.bfloat16) / (1 - share)
         self.register_buffer("masks", kept, persistent=False)
 
     def forward(self, states: Tensor) -> Tensor:
         """States with some values dropped, in training; as they are otherwise."""
-        if not self.training:
+        if not (self.training and self.share):
             return states
         begin = int(torch.randint(self.DRAWN - states.numel(), ()))
         return states * self.masks[begin : begin + states.numel()].view(states.shape)
@@ -67,7 +68,7 @@ class Attention(nn.Module):
             keys, values = self.project[1](source).chunk(2, dim=-1)
         scores = self._split(queries) @ self._split(keys).transpose(2, 3)
         if causal:
-            later = torch.full(scores.shape[2:], float("-inf"), dtype=scores.dtype).triu(1)
+            later = torch.full_like(scores[0, 0], float("-inf")).triu(1)
             scores = scores + later
         shares = torch.softmax(scores * (self.width // self.heads) ** -0.5, dim=-1)
         joined = (shares.to(values.dtype) @ self._split(values)).transpose(1, 2).flatten(2)

@@ -7,6 +7,8 @@ from typing import Any
 CURVE = Path(__file__).parent / "learning.jsonl"
 SETS = ("newstest2014", "flores_devtest")
 """Test sets that are translated: those with a goal."""
+BEAM_SETS = ("flores_devtest", "newsdiscusstest2015")
+"""Test sets on which beam widths are compared: those nearest to web pages."""
 
 
 def points() -> list[dict[str, Any]]:

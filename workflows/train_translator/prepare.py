@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.simulation import sentence_pairs
+from workflows.train_translator.queries import query_pairs
 
 OVERLAP = 8
 """Words in a row that a training pair may not share with a test set."""
@@ -39,6 +40,12 @@ def read_pairs(path: Path) -> Iterator[Pair]:
         for line in file:
             french, _, english = line.rstrip("\n").partition("\t")
             yield _SPACES.sub(" ", french).strip(), _SPACES.sub(" ", english).strip()
+
+
+def ordinary() -> list[str]:
+    """The ordinary French sentences that no model is trained on; their outputs are in the card."""
+    lines = (HERE / "ordinary.tsv").read_text("utf-8").splitlines()
+    return [line.partition("\t")[2] for line in lines]
 
 
 def ngrams(text: str) -> set[str]:
@@ -80,16 +87,16 @@ def prepare(data: Path, work: Path) -> dict[str, Any]:
         for side in pair
         for gram in ngrams(side)
     }
-    account: dict[str, Any] = {"held_out_ngrams": len(held_out), "corpora": {}}
+    held_out |= {gram for text in ordinary() for gram in ngrams(text)}
+    account: dict[str, Any] = {"held_out_ngrams": len(held_out), "corpora": {}, "words": {}}
     seen: set[bytes] = set()
     with (work / "pairs.tsv").open("w", encoding="utf-8") as out:
         for corpus in config["corpus"]:
             pairs: Iterable[Pair] = read_pairs(data / corpus["file"])
-            account["corpora"][corpus["file"]] = _take(pairs, corpus, held_out, seen, out)
-        generated = config["generated"]
-        made = sentence_pairs(generated["seed"], generated["pairs"])
-        settings = {"share": 1.0, "repeat": 1, "longest": 60}
-        account["corpora"]["generated"] = _take(made, settings, held_out, seen, out)
+            _take(corpus["file"], pairs, corpus, (held_out, seen), out, account)
+        for name, made in generated(config).items():
+            settings = {"share": 1.0, "longest": 60, **config[name]}
+            _take(name, made, settings, (held_out, seen), out, account)
     with (work / "validation.tsv").open("w", encoding="utf-8") as out:
         for path in sorted(data.glob("valid.*.tsv.gz")):
             out.writelines(f"{fr}\t{en}\n" for fr, en in read_pairs(path))
@@ -97,11 +104,27 @@ def prepare(data: Path, work: Path) -> dict[str, Any]:
     return account
 
 
+def generated(config: dict[str, Any]) -> dict[str, Iterator[Pair]]:
+    """Pairs that the project makes itself, by the section of the configuration."""
+    sentences, queries = config["generated"], config["queries"]
+    return {
+        "generated": sentence_pairs(sentences["seed"], sentences["pairs"]),
+        "queries": query_pairs(queries["seed"], queries["pairs"]),
+    }
+
+
 def _take(
-    pairs: Iterable[Pair], corpus: dict[str, Any], held_out: set[str], seen: set[bytes], out: Any
-) -> dict[str, Any]:
-    """Write the pairs of one corpus that are for training; counts by outcome."""
+    name: str,
+    pairs: Iterable[Pair],
+    corpus: dict[str, Any],
+    avoided: tuple[set[str], set[bytes]],
+    out: Any,
+    account: dict[str, Any],
+) -> None:
+    """Write the pairs of one corpus that are for training; count outcomes and English words."""
+    held_out, seen = avoided
     counts: Counter[str] = Counter()
+    words = 0
     for pair in pairs:
         counts["read"] += 1
         key = md5("\t".join(pair).casefold().encode(), usedforsecurity=False).digest()
@@ -117,6 +140,7 @@ def _take(
             continue
         seen.add(key)
         counts["taken"] += 1
+        words += corpus["repeat"] * len(pair[1].split())
         for _ in range(corpus["repeat"]):
             out.write(f"{pair[0]}\t{pair[1]}\n")
-    return dict(counts)
+    account["corpora"][name], account["words"][name] = dict(counts), words

@@ -17,7 +17,7 @@ class Shape:
         dropout: Share of hidden values dropped in training.
     """
 
-    vocabulary: int = 8000
+    vocabulary: int = 12000
     width: int = 256
     inner: int = 1024
     heads: int = 4

@@ -3,8 +3,9 @@
 In: `pairs.tsv` and `shared.spm` of the work folder. Out: `checkpoints/NNNNNN.pt`, the newest of
 which a later call goes on from, and `curve.jsonl`, the learning curve. Weights of the layers are
 trained with Muon (Jordan et al. 2024), embeddings, norms and biases with AdamW, in bfloat16 where
-the processor computes in it. The learning rate rises, stays, and falls to nothing at the last of
-the steps that were asked for. A training may begin from an exported model (`warm.py`).
+the device computes in it. The learning rate rises, stays, and falls to nothing at the last of the
+steps, or at the end of the minutes, that were asked for; a later call may ask for more or fewer. A
+training may begin from an exported model (`warm.py`). It waits while `make bench` runs.
 """
 
 import json
@@ -17,18 +18,17 @@ from typing import Any
 
 import torch
 
+from workflows.machine import wait_for_benchmark
 from workflows.train_translator.batches import epoch
 from workflows.train_translator.model import Transformer
 from workflows.train_translator.shape import Shape
-from workflows.train_translator.vocabulary import PADDING, Encoded, encode, read, varied
-from workflows.train_translator.warm import fill, read_weights
+from workflows.train_translator.validation import DEVICE, HeldOut, in_bfloat16, validate
+from workflows.train_translator.variants import varied
+from workflows.train_translator.vocabulary import PADDING, Encoded, encode, read
+from workflows.train_translator.warm import fill, start_weights
 
-WARM_UP = 400
+WARM_UP = 250
 """Steps over which the learning rate rises."""
-FALL = 0.35
-"""Share of the steps over which it falls."""
-IN_BFLOAT16 = bool(torch.cpu.get_capabilities().get("avx512_bf16"))
-"""Whether the processor computes in it; where it does not, a step takes twenty times as long."""
 KEPT = 6
 """Checkpoints that are kept, for averaging."""
 
@@ -39,6 +39,8 @@ class Settings:
 
     Args:
         steps: Batches of training.
+        minutes: Minutes of training in place of `steps`, over all calls, pauses left out.
+        fall: Share of the training, at its end, over which the learning rate falls.
         tokens: Target pieces in a batch.
         longest: Most pieces of a side.
         rate: Largest learning rate.
@@ -49,8 +51,10 @@ class Settings:
     """
 
     steps: int = 13000
+    minutes: float | None = None
+    fall: float = 0.35
     tokens: int = 3000
-    longest: int = 72
+    longest: int = 80
     rate: float = 2e-3
     smoothing: float = 0.1
     seed: int = 1
@@ -84,7 +88,8 @@ class Trainer:
         torch.manual_seed(settings.seed)
         self.model = Transformer(shape)
         if settings.start is not None:
-            fill(self.model, read_weights(settings.start / "model.bin"))
+            fill(self.model, start_weights(settings.start, work / "shared.spm"))
+        self.model.to(DEVICE)
         embedding = self.model.embedding.weight
         layers = [p for p in self.model.parameters() if p.ndim == 2 and p is not embedding]
         others = [p for p in self.model.parameters() if not any(p is q for q in layers)]
@@ -97,6 +102,7 @@ class Trainer:
             ),
         ]
         self.state = State()
+        self._since = time.monotonic()
         self._resume()
 
     def train(self, say: Callable[[str], None]) -> None:
@@ -104,19 +110,19 @@ class Trainer:
         encoded = encode(
             varied(read(self.work / "pairs.tsv")), self.work / "shared.spm", self.settings.longest
         )
-        held_out = encode(
-            islice(read(self.work / "validation.tsv"), 400), self.work / "shared.spm", 100
-        )
+        held_out = HeldOut.read(self.work)
         say(f"{len(encoded.sources):,} pairs, {sum(map(len, encoded.targets)):,} target pieces")
         if not self.state.step:
-            say(f"validation at the start {self._validate(held_out):.4f}")
-        while self.state.step < self.settings.steps:
+            start, _ = validate(self.model, held_out, self.settings.tokens)
+            say(f"validation at the start {start:.4f}")
+        self._since = time.monotonic()
+        while self._done() < 1:
             for loss in self._epoch(encoded):
                 if self.state.step % 50 == 0:
                     say(self._line(loss))
-                over = self.state.step >= self.settings.steps
+                over = self._done() >= 1
                 if over or self.state.step % self.settings.save_steps == 0:
-                    say(self._save(self._validate(held_out)))
+                    say(self._save(validate(self.model, held_out, self.settings.tokens)))
                 if over:
                     return
             self.state.epoch, self.state.batch = self.state.epoch + 1, 0
@@ -125,18 +131,23 @@ class Trainer:
         """Train on what is left of an epoch; the loss of each step."""
         batches = epoch(encoded, self.settings.tokens, self.settings.seed, self.state.epoch)
         for source, target in islice(batches, self.state.batch, None):
-            began = time.monotonic()
-            loss = self._step(source, target)
-            self.state.seconds += time.monotonic() - began
+            loss = self._step(source.to(DEVICE), target.to(DEVICE))
+            self._count_time()
             self.state.step += 1
             self.state.batch += 1
             self.state.pairs += len(source)
             yield loss
 
+    def _count_time(self) -> None:
+        """Add the time since the last step, then wait while a benchmark runs."""
+        self.state.seconds += time.monotonic() - self._since
+        wait_for_benchmark()
+        self._since = time.monotonic()
+
     def _step(self, source: torch.Tensor, target: torch.Tensor) -> float:
         self.model.train()
         rate = self._rate()
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
+        with in_bfloat16():
             loss = self.model.loss(source, target, PADDING, self.settings.smoothing)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -147,31 +158,26 @@ class Trainer:
             optimiser.zero_grad()
         return loss.item()
 
+    def _done(self) -> float:
+        """The share of the training that is done."""
+        if self.settings.minutes is not None:
+            return self.state.seconds / 60 / self.settings.minutes
+        return self.state.step / self.settings.steps
+
     def _rate(self) -> float:
         """The learning rate of the next step."""
-        left = 1 - self.state.step / self.settings.steps
         rise = min(1.0, (self.state.step + 1) / WARM_UP)
-        return self.settings.rate * rise * min(1.0, max(left, 0.0) / FALL)
-
-    @torch.no_grad()
-    def _validate(self, held_out: Encoded) -> float:
-        """Mean cross-entropy of held-out target pieces, in nats."""
-        self.model.eval()
-        total, pieces = 0.0, 0
-        for source, target in epoch(held_out, self.settings.tokens, 0, 0):
-            count = int((target[:, 1:] != PADDING).sum())
-            total += float(self.model.loss(source, target, PADDING, 0.0)) * count
-            pieces += count
-        return total / max(pieces, 1)
+        left = max(1 - self._done(), 0.0)
+        return self.settings.rate * rise * min(1.0, left / self.settings.fall)
 
     def _line(self, loss: float) -> str:
         state = self.state
         return (
-            f"step {state.step:,} of {self.settings.steps:,} epoch {state.epoch} "
+            f"step {state.step:,} ({self._done():.1%}) epoch {state.epoch} "
             f"pairs {state.pairs:,} loss {loss:.3f} {state.seconds / 60:.1f} min"
         )
 
-    def _save(self, validation: float) -> str:
+    def _save(self, validation: tuple[float, float]) -> str:
         """Write a checkpoint whole or not at all, and a point of the learning curve."""
         folder = self.work / "checkpoints"
         folder.mkdir(exist_ok=True)
@@ -187,10 +193,11 @@ class Trainer:
         path.with_suffix(".part").replace(path)
         for old in checkpoints(self.work)[:-KEPT]:
             old.unlink()
-        point = {**asdict(self.state), "validation": round(validation, 4)}
+        point = {**asdict(self.state), "validation": round(validation[0], 4)}
+        point["validation_character"] = round(validation[1], 4)
         with (self.work / "curve.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(point) + "\n")
-        return f"saved {path.name}: validation {validation:.4f}"
+        return f"saved {path.name}: validation {validation[0]:.4f}"
 
     def _resume(self) -> None:
         """Go on from the newest checkpoint, where there is one."""
@@ -212,5 +219,5 @@ def checkpoints(work: Path) -> list[Path]:
 
 def load(path: Path) -> dict[str, Any]:
     """A checkpoint; only tensors and plain values are read."""
-    loaded: dict[str, Any] = torch.load(path, weights_only=True)
+    loaded: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
     return loaded

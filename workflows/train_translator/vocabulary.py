@@ -4,25 +4,24 @@ In: `pairs.tsv`. Out: `shared.spm`, and the pairs as arrays of piece numbers. Ch
 not in the vocabulary become bytes, so that nothing is unknown.
 """
 
-import random
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import sentencepiece
 
+from workflows.train_translator.variants import varied
+
 UNKNOWN, START, END = 0, 1, 2
 PADDING = UNKNOWN
 """Never a target: with bytes for unknown characters the piece does not occur."""
-SEED = 7
-AS_QUERY, TYPOGRAPHIC = 0.08, 0.35
-"""Shares of pairs that are also seen as a query in lower case, and with typographic apostrophes."""
+SAMPLED = 100_000
+"""Pairs that a vocabulary is made from, spread evenly over all."""
 
 Pieces = npt.NDArray[np.uint16]
-_FINAL = re.compile(r"\s*[.!?…]+$")
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,10 @@ class Encoded:
 
 
 def train_vocabulary(work: Path, size: int) -> Path:
-    """Train the shared vocabulary on both sides of the pairs."""
-    lines = (side for pair in read(work / "pairs.tsv") for side in pair)
+    """Train the shared vocabulary on both sides of a sample of the pairs, as users write them."""
+    count = sum(1 for _ in read(work / "pairs.tsv"))
+    sample = islice(read(work / "pairs.tsv"), 0, None, max(1, count // SAMPLED))
+    lines = (side for pair in varied(sample) for side in pair)
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=lines,
         model_prefix=str(work / "shared"),
@@ -49,13 +50,17 @@ def train_vocabulary(work: Path, size: int) -> Path:
         character_coverage=0.9998,
         byte_fallback=True,
         normalization_rule_name="nmt_nfkc",
-        input_sentence_size=400_000,
-        shuffle_input_sentence=False,
         num_threads=2,
         pad_id=-1,
         minloglevel=1,
     )
     return (work / "shared.model").rename(work / "shared.spm")
+
+
+def size(model: Path) -> int:
+    """Pieces of a vocabulary."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    return int(processor.get_piece_size())
 
 
 def read(path: Path) -> Iterator[tuple[str, str]]:
@@ -64,18 +69,6 @@ def read(path: Path) -> Iterator[tuple[str, str]]:
         for line in file:
             french, _, english = line.rstrip("\n").partition("\t")
             yield french, english
-
-
-def varied(pairs: Iterator[tuple[str, str]], seed: int = SEED) -> Iterator[tuple[str, str]]:
-    """The pairs as users and web pages write them: typographic apostrophes, some as queries."""
-    draw = random.Random(seed)
-    for french, english in pairs:
-        if draw.random() < TYPOGRAPHIC:
-            yield french.replace("'", "’"), english
-        else:
-            yield french, english
-        if draw.random() < AS_QUERY and len(french) < 60:
-            yield _FINAL.sub("", french).lower(), _FINAL.sub("", english).lower()
 
 
 def encode(pairs: Iterator[tuple[str, str]], model: Path, longest: int) -> Encoded:

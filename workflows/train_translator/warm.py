@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from workflows.train_translator.model import Attention, FeedForward, Transformer
+from workflows.train_translator.segments import mean_of_pieces
 
 TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16}
 """NumPy types by the numbers that CTranslate2 stores for them."""
@@ -43,6 +44,22 @@ def read_weights(path: Path) -> Weights:
             numbers = numbers / torch.from_numpy(scale.astype(np.float32)).reshape(-1, 1)
         weights[name] = numbers
     return weights | {alias: weights[name] for alias, name in aliases.items()}
+
+
+def start_weights(folder: Path, vocabulary: Path) -> Weights:
+    """Weights of a model folder, its embeddings rewritten for another vocabulary if that differs.
+
+    Args:
+        folder: An exported model.
+        vocabulary: SentencePiece model of the model that is trained.
+    """
+    weights = read_weights(folder / "model.bin")
+    if (folder / "shared.spm").read_bytes() == vocabulary.read_bytes():
+        return weights
+    means = mean_of_pieces(folder / "shared.spm", vocabulary)
+    for name in ("decoder/embeddings/weight", "decoder/projection/bias"):
+        weights[name] = torch.stack([weights[name][indices].mean(0) for indices in means])
+    return weights
 
 
 @torch.no_grad()

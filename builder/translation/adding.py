@@ -1,0 +1,172 @@
+"""A model brought by a user: what a folder is, its conversion, and how a definition names it.
+
+In: a CTranslate2 folder, an OPUS-MT folder as published (Marian: `decoder.yml`), or an OPUS-MT or
+NLLB folder of Transformers (`config.json` with `model_type`). Out: the properties of the model, its
+licence file, and the `[translate]` section that uses it. Only CTranslate2 folders run; others are
+converted into a new folder first.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Collection
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from builder.errors import FormatError, UsageError
+from builder.parameters import TranslateParameters
+from builder.resources import Limits
+from builder.translation.model import PAIR, SHARED, WEIGHTS, read_model
+from builder.translation.standalone import check_model
+
+MARIAN = "decoder.yml"
+PREFIXES: tuple[tuple[str, str | None], ...] = (
+    ("fra_Latn", "eng_Latn"),
+    ("__fr__", "__en__"),
+    (">>eng<<", None),
+)
+"""First pieces of source and target of multilingual models: NLLB, M2M-100, OPUS-MT."""
+LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
+_FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
+
+
+class Kind(StrEnum):
+    """What a model folder is."""
+
+    CTRANSLATE2 = "CTranslate2"
+    OPUS_MT = "OPUS-MT (Marian)"
+    MARIAN = "OPUS-MT (Transformers)"
+    NLLB = "NLLB or M2M-100 (Transformers)"
+
+
+MODEL_TYPES = {"marian": Kind.MARIAN, "m2m_100": Kind.NLLB}
+"""Kinds by `model_type` of a Transformers folder."""
+
+
+def add_model(
+    path: Path, limits: Limits, *, out: Path | None = None, compute_type: str = "int8"
+) -> dict[str, Any]:
+    """Check a model, converting it first where it needs to be.
+
+    Args:
+        path: A model folder, or the `model.bin` in one.
+        limits: Threads and scratch space.
+        out: New folder for a converted model.
+        compute_type: Compute type that the model is checked with.
+
+    Returns:
+        The properties of `check_model`, and `kind`, `licence` and `definition`.
+
+    Raises:
+        UsageError: no such folder; it must be converted, and there is no `out` or no converter.
+        FormatError: the folder is of no known kind, or not a working model.
+    """
+    folder = path.parent if path.name == WEIGHTS else path
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder")
+    kind = identify(folder)
+    if kind is not Kind.CTRANSLATE2:
+        folder = convert(folder, kind, out)
+    prefixes = prefixes_of(read_model(folder).vocabulary)
+    params = TranslateParameters.model_validate(
+        {"model": folder, "compute_type": compute_type, **prefixes}
+    )
+    return {
+        "kind": str(kind),
+        **check_model(params, limits),
+        "licence": licence(folder),
+        "definition": definition(folder, prefixes),
+    }
+
+
+def identify(folder: Path) -> Kind:
+    """The kind of a model folder.
+
+    Raises:
+        FormatError: it is of no known kind.
+    """
+    if (folder / WEIGHTS).is_file():
+        return Kind.CTRANSLATE2
+    if (folder / MARIAN).is_file():
+        return Kind.OPUS_MT
+    try:
+        model_type = json.loads((folder / "config.json").read_text("utf-8"))["model_type"]
+        return MODEL_TYPES[model_type]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise FormatError(
+            f"expected {WEIGHTS} (CTranslate2), {MARIAN} (OPUS-MT) or a config.json with "
+            f"model_type {' or '.join(MODEL_TYPES)} (Transformers); found none of them",
+            folder,
+        ) from None
+
+
+def convert(folder: Path, kind: Kind, out: Path | None) -> Path:
+    """Convert a model to CTranslate2 in int8, with its SentencePiece models and licence beside it.
+
+    Raises:
+        UsageError: no `out`, it exists, or Transformers is not installed.
+        FormatError: the converter does not accept the model.
+    """
+    if out is None:
+        raise UsageError(f"{folder}: an {kind} model must be converted; give --out NEW_FOLDER")
+    if out.exists():
+        raise UsageError(f"--out: {out} exists; give a new folder")
+    try:
+        _converter(folder, kind).convert(str(out), quantization="int8")
+    except ImportError as error:
+        raise UsageError(
+            f"{folder}: to convert an {kind} model, pip install transformers[torch] ({error})"
+        ) from None
+    except Exception as error:
+        shutil.rmtree(out, ignore_errors=True)
+        raise FormatError(f"CTranslate2 cannot convert this model: {error}", folder) from error
+    for path in _kept(folder):
+        shutil.copyfile(path, out / path.name)
+    return out
+
+
+def _converter(folder: Path, kind: Kind) -> Any:
+    from ctranslate2 import converters
+
+    if kind is Kind.OPUS_MT:
+        return converters.OpusMTConverter(str(folder))
+    import_module("transformers")  # the converter reports its absence late and less clearly
+    return converters.TransformersConverter(str(folder))
+
+
+def _kept(folder: Path) -> list[Path]:
+    """Files that a converted model needs or should carry: SentencePiece models, licence, card."""
+    names = [*PAIR, *SHARED, "README.md"]
+    found = [folder / name for name in names if (folder / name).is_file()]
+    return found + _licence_files(folder)
+
+
+def _licence_files(folder: Path) -> list[Path]:
+    return sorted(path for pattern in LICENCES for path in folder.glob(pattern))
+
+
+def licence(folder: Path) -> str:
+    """The licence file of a model, or the licence that its card names."""
+    files = _licence_files(folder)
+    if files:
+        return ", ".join(path.name for path in files)
+    card = folder / "README.md"
+    found = _FRONT_MATTER.search(card.read_text("utf-8", "replace")) if card.is_file() else None
+    return f"{found[1]} (README.md)" if found else "no licence file"
+
+
+def prefixes_of(vocabulary: Collection[str]) -> dict[str, str]:
+    """The language pieces that a multilingual model needs for French to English."""
+    for source, target in PREFIXES:
+        if source in vocabulary and (target is None or target in vocabulary):
+            named = {"source_prefix": source, "target_prefix": target}
+            return {key: piece for key, piece in named.items() if piece is not None}
+    return {}
+
+
+def definition(folder: Path, prefixes: dict[str, str]) -> str:
+    """The section of a definition that uses a model."""
+    values = {"model": str(folder.resolve()), **prefixes}
+    return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

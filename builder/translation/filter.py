@@ -1,0 +1,72 @@
+"""Translation as a filter: lines of a stream in, as many lines in English out, as they come in.
+
+In: a binary stream of UTF-8 lines, such as standard input. Out: blocks of translations, one for
+each line; a block is all lines that have arrived, so that a person who types sees each line at
+once and a pipe is translated in batches. Every line is a text of its own: unlike in a file, a
+sentence that is wrapped over two lines is not joined, because the next line may not be there yet.
+"""
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from builder.errors import FormatError
+from builder.parameters import TranslateParameters
+from builder.resources import Limits
+from builder.translation.engines import load_engine
+from builder.translation.memory import Memory
+from builder.translation.sentences import Form, Translation
+from builder.translation.stage import MEMORY
+from builder.translation.standalone import model_folder
+from builder.translation.translator import Translator
+
+CHUNK = 1 << 16
+"""Most bytes that are read at once."""
+STREAM = "standard input"
+
+
+def translate_stream(
+    stream: BinaryIO, params: TranslateParameters, limits: Limits, *, kind: str = Form.TEXT
+) -> Iterator[list[Translation]]:
+    """Translate the lines of a stream.
+
+    Args:
+        stream: Lines in UTF-8; `read1` returns what has arrived.
+        params: `[translate]`, with a model.
+        limits: Threads and scratch space.
+        kind: `text`, or `query`.
+
+    Yields:
+        The translations of the lines that have arrived since the last block.
+
+    Raises:
+        UsageError: no model.
+        FormatError: the model folder is not a model, or a line is not UTF-8.
+    """
+    engine = load_engine(model_folder(params), params, limits.threads)
+    with Memory(limits.scratch / MEMORY) as memory:
+        translator = Translator(engine, memory, params)
+        for lines in blocks_of_lines(stream):
+            yield translator.translate(lines, Form(kind))
+
+
+def blocks_of_lines(stream: BinaryIO) -> Iterator[list[str]]:
+    """The lines of a stream without their line ends, in blocks as they arrive.
+
+    Raises:
+        FormatError: a line is not UTF-8.
+    """
+    rest, count = b"", 0
+    while chunk := stream.read1(CHUNK):  # type: ignore[attr-defined]
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines:
+            yield [_text(line, count + n) for n, line in enumerate(lines, 1)]
+            count += len(lines)
+    if rest:
+        yield [_text(rest, count + 1)]
+
+
+def _text(line: bytes, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"expected UTF-8 text: {error}", STREAM, number) from None

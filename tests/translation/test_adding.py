@@ -1,0 +1,177 @@
+"""Models that users bring: what is found in a folder, its conversion, and the manual's commands."""
+
+import importlib.util
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from builder.errors import FormatError, UsageError
+from builder.parameters import TranslateParameters
+from builder.resources import Limits
+from builder.translation import add_model, check_model
+from builder.translation.adding import licence, prefixes_of
+
+MANUAL = Path(__file__).parents[2] / "docs/translation.md"
+WITHOUT = "the converter of Transformers models needs transformers and torch"
+
+
+def _module(name: str) -> ModuleType:
+    path = Path(__file__).with_name(f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+tiny = _module("tiny_models")
+
+
+@pytest.fixture
+def limits(tmp_path: Path) -> Limits:
+    """One thread and a scratch folder."""
+    (tmp_path / "scratch").mkdir()
+    return Limits(tmp_path / "scratch", threads=1)
+
+
+def test_a_ctranslate2_folder(model: Path, limits: Limits, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(model, folder)
+    (folder / "LICENSE.txt").write_text("CC0")
+    found = add_model(folder / "model.bin", limits, compute_type="float32")
+    assert found["kind"] == "CTranslate2"
+    assert found["licence"] == "LICENSE.txt"
+    assert found["ends_sources"] == "caller adds </s>"
+    assert tomllib.loads(found["definition"]) == {"translate": {"model": str(folder)}}
+
+
+def test_an_opus_mt_folder_is_converted(limits: Limits, tmp_path: Path) -> None:
+    folder, out = tiny.build_opus_mt(tmp_path / "opus"), tmp_path / "converted"
+    with pytest.raises(UsageError, match="must be converted; give --out"):
+        add_model(folder, limits)
+    found = add_model(folder, limits, out=out)
+    assert found["kind"] == "OPUS-MT (Marian)"
+    assert found["ends_sources"] == "engine adds </s>"
+    assert found["licence"] == "LICENSE"
+    assert tomllib.loads(found["definition"])["translate"]["model"] == str(out)
+    assert add_model(out, limits)["sha256"] == found["sha256"]
+    with pytest.raises(UsageError, match="exists"):
+        add_model(folder, limits, out=out)
+
+
+def test_a_damaged_model_is_reported_and_leaves_nothing(limits: Limits, tmp_path: Path) -> None:
+    folder = tiny.build_opus_mt(tmp_path / "opus")
+    (folder / "opus.npz").write_bytes(b"PK")
+    with pytest.raises(FormatError, match="cannot convert"):
+        add_model(folder, limits, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("config", [None, "{", "[]", '{"model_type": "llama"}'])
+def test_a_folder_of_no_known_kind(config: str | None, limits: Limits, tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    if config is not None:
+        (folder / "config.json").write_text(config)
+    with pytest.raises(FormatError, match="found none of them"):
+        add_model(folder, limits)
+    with pytest.raises(UsageError, match="no such folder"):
+        add_model(tmp_path / "no", limits)
+
+
+def test_languages_of_multilingual_models() -> None:
+    nllb = prefixes_of({"fra_Latn", "eng_Latn", "deu_Latn"})
+    assert nllb == {"source_prefix": "fra_Latn", "target_prefix": "eng_Latn"}
+    assert prefixes_of({">>eng<<", ">>deu<<"}) == {"source_prefix": ">>eng<<"}
+    assert prefixes_of({"fra_Latn", "chat"}) == {}
+
+
+def test_the_licence_is_a_file_or_named_by_the_card(tmp_path: Path) -> None:
+    assert licence(tmp_path) == "no licence file"
+    (tmp_path / "README.md").write_text("---\nlanguage: fr\nlicense: apache-2.0\n---\n")
+    assert licence(tmp_path) == "apache-2.0 (README.md)"
+    (tmp_path / "COPYING").write_text("GPL")
+    assert licence(tmp_path) == "COPYING"
+
+
+def _transformers() -> None:
+    for name in ("transformers", "torch"):
+        pytest.importorskip(name, reason=WITHOUT)
+
+
+@pytest.mark.parametrize(
+    ("build", "kind", "prefixes"),
+    [
+        (tiny.build_marian, "OPUS-MT (Transformers)", {}),
+        (
+            tiny.build_nllb,
+            "NLLB or M2M-100 (Transformers)",
+            {"source_prefix": "fra_Latn", "target_prefix": "eng_Latn"},
+        ),
+    ],
+)
+def test_a_transformers_folder_is_converted(
+    build: Callable[[Path], Path],
+    kind: str,
+    prefixes: dict[str, str],
+    limits: Limits,
+    tmp_path: Path,
+) -> None:
+    _transformers()
+    found = add_model(build(tmp_path / "model"), limits, out=tmp_path / "out")
+    assert found["kind"] == kind
+    section = tomllib.loads(found["definition"])["translate"]
+    assert section == {"model": str(tmp_path / "out"), **prefixes}
+
+
+def test_the_missing_converter_is_named(
+    limits: Limits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    (tmp_path / "config.json").write_text('{"model_type": "marian"}')
+    with pytest.raises(UsageError, match=r"pip install transformers\[torch\]"):
+        add_model(tmp_path, limits, out=tmp_path / "out")
+
+
+NAMES = {
+    "Helsinki-NLP/opus-mt-fr-en": tiny.build_marian,
+    "facebook/nllb-200-distilled-600M": tiny.build_nllb,
+    "opus-mt-fr-en": tiny.build_opus_mt,
+}
+"""Models that the manual names, and the tiny ones that stand in for them."""
+
+
+def _commands() -> list[str]:
+    """The conversion commands of the manual, with what is copied after them."""
+    text = MANUAL.read_text("utf-8").replace("\\\n", " ")
+    return re.findall(r"^ {4}((?:ct2-|cp ).+)$", text, re.MULTILINE)
+
+
+def test_the_manual_has_a_command_for_each_kind() -> None:
+    words = {word for command in _commands() for word in shlex.split(command)}
+    assert words >= {"ct2-transformers-converter", "ct2-opus-mt-converter", *NAMES}
+
+
+@pytest.mark.parametrize("named", NAMES)
+def test_the_commands_of_the_manual_convert(named: str, limits: Limits, tmp_path: Path) -> None:
+    if named != "opus-mt-fr-en":
+        _transformers()
+    NAMES[named](tmp_path / named)
+    commands = [shlex.split(c) for c in _commands() if named in re.split(r"[ =]|/(?=\w+\.)", c)]
+    assert commands
+    for command in commands:
+        program = Path(sys.executable).with_name(command[0])
+        command[0] = str(program if program.exists() else command[0])
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    (out,) = {path.parent for path in tmp_path.glob("*/model.bin")}
+    found = check_model(TranslateParameters(model=out, max_target_pieces=20), limits)
+    assert found["vocabulary"] > 20

@@ -1,0 +1,61 @@
+"""What a beam costs and gives: processor time for a page, and chrF on test sets, by beam width.
+
+In: model folders, pages of text and test sets. Out: one row for each model and beam. Processor time
+is measured on one thread, so that other work on the machine changes it little.
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builder.parameters import TranslateParameters
+from builder.translation.engine import Engine
+from builder.translation.layout import split_text
+from workflows.train_translator.evaluate import evaluate
+from workflows.train_translator.points import BEAM_SETS
+
+BEAMS = (1, 2, 3, 4)
+COMPARED = (1, 4)
+"""Widths at which a model that is only compared is timed."""
+PAGES = 120
+"""Pages that are timed."""
+
+
+def read_pages(path: Path) -> list[str]:
+    """Texts of pages, spread evenly over a file of JSON lines with `text`."""
+    texts = pl.read_ndjson(path)["text"].drop_nulls()
+    return texts.gather_every(max(texts.len() // PAGES, 1))[:PAGES].to_list()
+
+
+def measure(folders: dict[str, Path], pages: list[str], tests: Path) -> list[dict[str, Any]]:
+    """Time and quality by beam width.
+
+    Args:
+        folders: Model folders by name; the last is measured at every width, and its quality too.
+        pages: Texts.
+        tests: Folder with the test sets.
+    """
+    sentences = [[segment.text for segment in split_text(page).segments] for page in pages]
+    *_, last = folders
+    found = []
+    for name, folder in folders.items():
+        for beam in BEAMS if name == last else COMPARED:
+            seconds = _seconds(folder, beam, sentences) / len(pages)
+            row: dict[str, Any] = {"model": name, "beam_size": beam, "seconds_a_page": seconds}
+            row["scores"] = {}
+            if name == last:
+                scores = evaluate(folder, tests, beam_size=beam, names=BEAM_SETS)
+                row["scores"] = scores["scores"]
+            found.append(row)
+    return found
+
+
+def _seconds(folder: Path, beam: int, pages: list[list[str]]) -> float:
+    """Processor seconds on one thread, the loading of the model left out."""
+    engine = Engine.load(folder, TranslateParameters(model=folder, beam_size=beam), 1)
+    start = time.process_time()
+    for _ in engine.translate_blocks(pages):
+        pass
+    return time.process_time() - start
