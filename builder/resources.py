@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.errors import UsageError
-from builder.executors import Executor, Local
+from builder.executors import Executor, LocalExecutor
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -88,7 +88,7 @@ class Limits:
     scratch: Path
     threads: int = field(default_factory=usable_cores)
     memory: int = 4 * 2**30
-    executor: Executor = field(default_factory=Local)
+    executor: Executor = field(default_factory=LocalExecutor)
 
     def within(self, name: str) -> "Limits":
         """The same threads and memory, with a new folder inside the scratch folder, worked here."""

@@ -15,7 +15,7 @@ from builder.collection.layout import PUBLISHED
 from builder.content import content_hash
 from builder.disk import told
 from builder.errors import LedgerError
-from builder.executors import Executor, Local
+from builder.executors import Executor, LocalExecutor
 from builder.identity import Identity, differences, digest, identity
 from builder.ledger import Ledger
 from builder.plan import Pipeline, Unit
@@ -59,7 +59,7 @@ class Runner:
     threads: int
     memory: int
     progress: Progress = field(default_factory=Silent)
-    executor: Executor = field(default_factory=Local)
+    executor: Executor = field(default_factory=LocalExecutor)
 
     def explain(self, units: Sequence[Unit]) -> list[Step]:
         """What a run would do, without doing it."""

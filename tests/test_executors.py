@@ -15,7 +15,14 @@ import pytest
 
 import builder
 from builder.errors import DataError, FormatError, UsageError
-from builder.executors import ATTEMPTS, Executor, Local, Processes, executor_of, map_partitions
+from builder.executors import (
+    ATTEMPTS,
+    Executor,
+    LocalExecutor,
+    ProcessExecutor,
+    executor_of,
+    map_partitions,
+)
 from builder.resources import Limits
 
 NAMES = ("local", "processes", "ray")
@@ -50,7 +57,7 @@ def test_results_are_in_order_and_scratch_is_private(executor: Executor, tmp_pat
         number * number for number in range(7)
     ]
     shares = {path.read_text() for path in home.iterdir()}
-    is_local = type(executor).__name__ == "Local"
+    is_local = type(executor).__name__ == "LocalExecutor"
     assert shares == {"2 1000\n" if is_local else "1 500\n"}
     assert is_local or list(scratch.iterdir()) == []
 
@@ -58,12 +65,12 @@ def test_results_are_in_order_and_scratch_is_private(executor: Executor, tmp_pat
 SCRIPT = """
 from functools import partial
 from pathlib import Path
-from builder.executors import Processes, map_partitions
+from builder.executors import ProcessExecutor, map_partitions
 from builder.resources import Limits
 from tests.test_executors import squared
 print("begun")
 home = Path({home!r})
-limits = Limits(home / "scratch", threads=2, memory=1000, executor=Processes())
+limits = Limits(home / "scratch", threads=2, memory=1000, executor=ProcessExecutor())
 print(list(map_partitions(partial(squared, home=home), range(3), limits)))
 limits.executor.close()
 """
@@ -95,7 +102,7 @@ def test_the_main_module_stays(tmp_path: Path) -> None:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    with closing(Processes()) as workers:
+    with closing(ProcessExecutor()) as workers:
         list(workers.map(process_of, range(3), Limits(tmp_path, threads=2)))
     is_done.set()
     watcher.join()
@@ -104,11 +111,11 @@ def test_the_main_module_stays(tmp_path: Path) -> None:
 
 ORPHANS = """
 from pathlib import Path
-from builder.executors import Processes
+from builder.executors import ProcessExecutor
 from builder.resources import Limits
 from tests.test_executors import waits
 limits = Limits(Path({home!r}), threads=2)
-list(Processes().map(waits, [Path({home!r}, name) for name in "ab"], limits))
+list(ProcessExecutor().map(waits, [Path({home!r}, name) for name in "ab"], limits))
 """
 
 
@@ -161,7 +168,7 @@ def fails(number: int, limits: Limits) -> int:
 
 
 def test_a_dead_worker_costs_its_item_only(executor: Executor, tmp_path: Path) -> None:
-    if isinstance(executor, Local):
+    if isinstance(executor, LocalExecutor):
         pytest.skip("its worker is this process")
     limits = Limits(tmp_path, threads=2, executor=executor)
     task = partial(dies_once, home=tmp_path)
@@ -171,7 +178,7 @@ def test_a_dead_worker_costs_its_item_only(executor: Executor, tmp_path: Path) -
 
 
 def test_an_item_that_kills_every_worker_is_named(tmp_path: Path) -> None:
-    with closing(Processes()) as workers:
+    with closing(ProcessExecutor()) as workers:
         limits = Limits(tmp_path, threads=2, executor=workers)
         with pytest.raises(DataError, match=f"died {ATTEMPTS} times, the last time with 0"):
             list(map_partitions(dies, range(3), limits))
@@ -191,7 +198,7 @@ def gives_what_cannot_be_sent(_: int, limits: Limits) -> object:
 
 def test_a_result_that_cannot_be_sent_is_an_error(tmp_path: Path) -> None:
     with (
-        closing(Processes()) as workers,
+        closing(ProcessExecutor()) as workers,
         pytest.raises(RuntimeError, match=r"lambda.*cannot be sent"),
     ):
         list(workers.map(gives_what_cannot_be_sent, [1], Limits(tmp_path, threads=2)))
@@ -203,7 +210,7 @@ def process_of(_: int, limits: Limits) -> int:
 
 
 def test_fewer_processes_than_threads(tmp_path: Path) -> None:
-    workers = Processes(most=1)
+    workers = ProcessExecutor(max_workers=1)
     found = set(workers.map(process_of, range(6), Limits(tmp_path, threads=3)))
     workers.close()
     assert len(found) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.executors import Processes, in_processes, map_partitions
+from builder.executors import ProcessExecutor, in_processes, map_partitions
 from builder.resources import Limits
 
 LIMITS = Limits(Path(), threads=2, memory=2**30)
@@ -24,7 +24,7 @@ def stays_as_it_is() -> bool:
 
 def test_much_work_is_done_by_processes() -> None:
     with in_processes(LIMITS, 10, 10, 2**29) as some:
-        assert isinstance(some.executor, Processes)
+        assert isinstance(some.executor, ProcessExecutor)
         assert list(map_partitions(double, range(5), some, single_threaded=True)) == [0, 2, 4, 6, 8]
 
 
@@ -35,7 +35,7 @@ def test_much_work_is_done_by_processes() -> None:
         (replace(LIMITS, threads=1), 10),
         (replace(LIMITS, memory=2**30 - 1), 10),
         (replace(LIMITS, memory=2**28), 10),
-        (replace(LIMITS, executor=Processes()), 10),
+        (replace(LIMITS, executor=ProcessExecutor()), 10),
     ],
 )
 def test_all_else_stays_as_it_is(limits: Limits, size: int) -> None:

@@ -66,7 +66,7 @@ class Comparison:
 
 
 Opener = Callable[..., LogAccount]
-"""`open_log` with its progress and its reading."""
+"""`open_log` with progress reporting and read options bound."""
 
 LOGGED = """
 CREATE TEMP TABLE logged (query VARCHAR, results VARCHAR[], clicks USMALLINT[], is_test BOOLEAN)

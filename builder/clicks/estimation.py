@@ -99,7 +99,7 @@ def estimate(
     selection = Selection(impressions, candidates, variants, excluded)
     share = SHARE_ALONE if params.model == "sdbn" else ENGINE_SHARE
     with limits.connect(share) as connection:
-        selection.open(connection)
+        selection.create_views(connection)
         used = count_pairs(connection, params, int(limits.memory * share))
         ledger = _account(selection.count(connection), used, params, out)
         progress.advance(used.total)

@@ -14,7 +14,7 @@ import polars as pl
 from builder.clicks.point_scores import PointScores
 from builder.clicks.policies import (
     Cuts,
-    assign,
+    assign_grades,
     fit_cuts,
     scores_of,
     stability,
@@ -254,7 +254,7 @@ def _grade_by_clicks(
     posterior = scores_of(evidence, priors, score, params)
     pairs = np.asarray(counts["pairs"], dtype=np.int64)
     used = _read_cuts(cuts) if cuts else _own_cuts(posterior, pairs, params)
-    grades = assign(posterior, used, params)
+    grades = assign_grades(posterior, used, params)
     low, high = posterior.interval(params.credibility)
     frame = pl.DataFrame(
         {

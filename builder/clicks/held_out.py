@@ -118,7 +118,7 @@ def diagnose_predictions(
 
 
 def _click_rates(prediction: Prediction, pages: Pages, model: str) -> Iterator[Diagnostic]:
-    """Clicks of each rank as observed, and the rate that was predicted."""
+    """Observed and predicted click-through rate at each rank."""
     predicted, weights = prediction.marginal(pages), pages.weight[pages.page]
     for rank in range(1, int(pages.lengths.max()) + 1):
         here = pages.rank == rank

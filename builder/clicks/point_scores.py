@@ -27,7 +27,7 @@ class PointScores:
         return self.score
 
     def interval(self, mass: float) -> tuple[Floats, Floats]:
-        """There is none: nan, float64[n] each."""
+        """No interval exists for point estimates: both bounds are NaN, float64[n]."""
         del mass
         return self._unknown(), self._unknown()
 

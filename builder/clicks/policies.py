@@ -80,7 +80,7 @@ def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]
     return Cuts(float(candidates[relevant]), float(candidates[highly]))
 
 
-def assign(posterior: Posterior | PointScores, cuts: Cuts, params: QrelParameters) -> Grades:
+def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelParameters) -> Grades:
     """Grade of each kind of pair, int8[n]; -1 where there is too little evidence.
 
     Args:

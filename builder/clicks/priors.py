@@ -30,7 +30,7 @@ MEAN_LOGIT = 12.0
 STEPS = 200
 TOLERANCE = 1e-10
 NOISE = 1e-13
-"""Relative error of a sum of logarithms: what is less likely by that alone is as likely."""
+"""Relative rounding error of a sum of logs: log-likelihoods that differ by less count as equal."""
 DIGITS = 6
 
 
@@ -102,13 +102,13 @@ class _BetaBinomial:
         )
 
     def value(self, point: Floats) -> float:
-        alpha, beta = _natural(point)
+        alpha, beta = _from_log_space(point)
         wins, losses, all_ = self._factorials
         far = (point[1] - LOG_STRENGTH) / SPREAD
         return wins.log(alpha) + losses.log(beta) - all_.log(alpha + beta) - float(far**2) / 2
 
     def derivatives(self, point: Floats) -> tuple[Floats, Floats]:
-        alpha, beta = _natural(point)
+        alpha, beta = _from_log_space(point)
         strength = alpha + beta
         mean = alpha / strength
         (d_a, d_aa), (d_b, d_bb), (d_s, d_ss) = (
@@ -129,7 +129,7 @@ class _BetaBinomial:
         return first, jacobian.T @ curve @ jacobian + second
 
 
-def _natural(point: Floats) -> tuple[float, float]:
+def _from_log_space(point: Floats) -> tuple[float, float]:
     mean, strength = 1 / (1 + np.exp(-point[0])), np.exp(point[1])
     return float(mean * strength), float((1 - mean) * strength)
 
@@ -156,15 +156,15 @@ def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
     mean = won / total
     point = np.array([np.log(mean / (1 - mean)), np.log(2.0)])
     for _ in range(STEPS):
-        moved = _climb(model, point)
+        moved = _maximise(model, point)
         if np.abs(moved - point).max() < TOLERANCE:
             break
         point = moved
-    alpha, beta = _natural(point)
+    alpha, beta = _from_log_space(point)
     return Beta(_rounded(alpha), _rounded(beta))
 
 
-def _climb(model: _BetaBinomial, point: Floats) -> Floats:
+def _maximise(model: _BetaBinomial, point: Floats) -> Floats:
     """One Newton step with Levenberg damping that never makes the point less likely.
 
     What would leave its bounds stays there, and the step is one of the other coordinate.

@@ -48,7 +48,7 @@ class Selection:
     variants: Table | None
     excluded_users: pl.Series
 
-    def open(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Create the view `used_impressions`."""
         self.impressions.view(connection, "impressions")
         self.candidates.view(connection, "candidates")
@@ -64,7 +64,7 @@ class Selection:
         connection.execute(sql)
 
     def count(self, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-        """All impressions, and those of excluded users for candidate queries."""
+        """Count all impressions, and the impressions by excluded users for candidate queries."""
         total = connection.execute(NUMBER_OF_IMPRESSIONS).fetchall()[0][0]
         if not len(self.excluded_users):
             return int(total), 0

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.clicks.policies import Cuts, assign, scores_of
+from builder.clicks.policies import Cuts, assign_grades, scores_of
 from builder.clicks.posterior import Evidence
 from builder.clicks.priors import Priors, fit_beta
 from builder.parameters import QrelParameters
@@ -55,16 +55,16 @@ def write_sensitivity(
     kinds = {name: values.astype(np.int64) for name, values in counts.items()}
     clicked = (kinds["clicks"], kinds["last_clicks"])
     scores = scores_of(Evidence(kinds["examinations"], *clicked), priors, score, params)
-    published = assign(scores, cuts, params)
+    published = assign_grades(scores, cuts, params)
     scenarios = {
         "published": published,
-        "cuts_10_percent_lower": assign(scores, cuts.times(0.9), params),
-        "cuts_10_percent_higher": assign(scores, cuts.times(1.1), params),
+        "cuts_10_percent_lower": assign_grades(scores, cuts.times(0.9), params),
+        "cuts_10_percent_higher": assign_grades(scores, cuts.times(1.1), params),
     }
     if priors is not None:
         evidence = Evidence(kinds["other_examinations"], *clicked)
         other = scores_of(evidence, _other_priors(connection, priors), score, params)
-        scenarios["other_no_click_rule"] = assign(other, cuts, params)
+        scenarios["other_no_click_rule"] = assign_grades(other, cuts, params)
     frames = [
         pl.DataFrame({"grade": published, "other_grade": grades, "pairs": kinds["pairs"]})
         .group_by("grade", "other_grade")
@@ -76,7 +76,7 @@ def write_sensitivity(
 
 
 def _other_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
-    """The priors under the other rule: fitted again where the recorded ones were fitted."""
+    """Priors under the alternative rule, refitted if the recorded priors were fitted."""
     columns = _columns(connection, HISTOGRAM)
     counts = {name: values.astype(np.int64) for name, values in columns.items()}
     fitted, refitted = (

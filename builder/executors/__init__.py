@@ -12,10 +12,10 @@ from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
 from builder.errors import UsageError, meant
-from builder.executors.base import ATTEMPTS, Executor, Item, Local, Result, Task, alone
-from builder.executors.cluster import Ray
+from builder.executors.base import ATTEMPTS, Executor, Item, LocalExecutor, Result, Task, alone
+from builder.executors.cluster import RayExecutor
 from builder.executors.ordered import BackgroundThread, in_order
-from builder.executors.processes import Processes
+from builder.executors.processes import ProcessExecutor
 
 if TYPE_CHECKING:
     from builder.resources import Limits
@@ -24,8 +24,8 @@ __all__ = [
     "ATTEMPTS",
     "BackgroundThread",
     "Executor",
-    "Local",
-    "Processes",
+    "LocalExecutor",
+    "ProcessExecutor",
     "Task",
     "alone",
     "executor_of",
@@ -36,9 +36,9 @@ __all__ = [
 ]
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
-    "local": Local,
-    "processes": Processes,
-    "ray": Ray,
+    "local": LocalExecutor,
+    "processes": ProcessExecutor,
+    "ray": RayExecutor,
 }
 """Executors by their name on the command line."""
 
@@ -100,5 +100,5 @@ def in_processes(limits: "Limits", size: int, large: int, worker_bytes: int) -> 
     if is_alone or count < 2 or size < large:
         yield limits
         return
-    with closing(Processes(count)) as workers:
+    with closing(ProcessExecutor(count)) as workers:
         yield replace(limits, executor=workers)

@@ -36,7 +36,7 @@ class Executor(Protocol):
         """Stop the workers."""
 
 
-class Local:
+class LocalExecutor:
     """Runs tasks sequentially in this process, each with all threads."""
 
     is_here = True
@@ -60,4 +60,6 @@ def alone(task: Task[Item, Result], limits: "Limits", item: Item) -> Result:
 
 def worker_limits(limits: "Limits", workers: int) -> "Limits":
     """Limits of one of several workers: one thread, its share of the memory, no workers."""
-    return replace(limits, threads=1, memory=max(1, limits.memory // workers), executor=Local())
+    return replace(
+        limits, threads=1, memory=max(1, limits.memory // workers), executor=LocalExecutor()
+    )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from builder.resources import Limits
 
 
-class Ray:
+class RayExecutor:
     """Ray core tasks, on this machine or on the cluster at `RAY_ADDRESS`.
 
     Workers need this package, and the collection's folder at the same path.

@@ -19,7 +19,7 @@ class BackgroundThread:
         self._running: Future[None] | None = None
 
     def start(self, work: Callable[[], None]) -> None:
-        """Start a function once the previous one is done; re-raises the exception of that one."""
+        """Run a function after the previous one has finished, re-raising its exception."""
         self.wait()
         self._running = self._pool.submit(work)
 

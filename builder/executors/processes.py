@@ -27,19 +27,19 @@ PROGRAM = (
 )
 
 
-class Processes:
+class ProcessExecutor:
     """A pool of processes, as many as threads are allowed, started on first use.
 
     They are not forked, because engines with threads do not survive a fork.
 
     Args:
-        most: Upper bound on the number of processes, where memory allows no more.
+        max_workers: Upper bound on the number of processes, where memory allows no more.
     """
 
     is_here = False
 
-    def __init__(self, most: int | None = None) -> None:
-        self._most = most
+    def __init__(self, max_workers: int | None = None) -> None:
+        self._max_workers = max_workers
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._is_closed = False
 
@@ -48,7 +48,7 @@ class Processes:
     ) -> Iterator[Result]:
         """See `map_partitions`."""
         self._is_closed = False
-        workers = min(limits.threads, self._most or limits.threads)
+        workers = min(limits.threads, self._max_workers or limits.threads)
         call: Callable[[Item], Result] = partial(alone, task, worker_limits(limits, workers))
         return in_order(partial(self._ask, call), items, workers)
 

@@ -52,7 +52,7 @@ class TwoSources:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """Agreement of everybody with everybody.
+    """Agreement between assessors.
 
     Args:
         assessors: One entry for every two assessors with a pair in common.

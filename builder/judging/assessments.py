@@ -71,7 +71,7 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
 
 
 def check_assessor(name: str) -> None:
-    """Raise a UsageError when a text cannot name an assessor."""
+    """Raise a UsageError if the text is not a valid assessor name."""
     if re.fullmatch(ASSESSOR_PATTERN, name) is None:
         raise UsageError(f"expected {PATTERNS['assessor'][1]} as assessor, found {name!r}")
 
@@ -94,7 +94,7 @@ def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
         query, doc, assessor = twice.row(0)[:3]
         names = ", ".join(source.name for source in files)
         raise FormatError(
-            f"expected one judgement by an assessor for a pair, found several by {assessor} for "
+            f"expected one judgement per assessor and pair, found several by {assessor} for "
             f"{query} {doc} ({twice.height} such rows in all); keep the one that counts",
             names,
         )

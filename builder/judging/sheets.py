@@ -82,13 +82,13 @@ def _with_texts(
 
 
 def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
-    plain = [_plain(pl.col(name)).alias(name) for name in ("query", "title", "url")]
-    excerpt = _plain(pl.col("text").str.slice(0, EXCERPT_CHARS)).alias("text")
+    plain = [_spreadsheet_safe(pl.col(name)).alias(name) for name in ("query", "title", "url")]
+    excerpt = _spreadsheet_safe(pl.col("text").str.slice(0, EXCERPT_CHARS)).alias("text")
     sheet = rows.with_columns(*plain, excerpt, assessor=pl.lit(assessor), grade=pl.lit(""))
     sheet.select(SHEET_COLUMNS).write_csv(out, separator="\t", quote_style="never")
 
 
-def _plain(text: pl.Expr) -> pl.Expr:
+def _spreadsheet_safe(text: pl.Expr) -> pl.Expr:
     """Text on one line, without quotes at its start, that no spreadsheet takes for a formula."""
     flat = text.fill_null("").str.replace_all(r"[\p{Cc}\u2028\u2029]+", " ").str.strip_chars(" ")
     flat = flat.str.replace_all('"', "″")

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from builder.clicks.models import Pages
-from builder.clicks.policies import Cuts, assign
+from builder.clicks.policies import Cuts, assign_grades
 from builder.clicks.posterior import Evidence, Posterior
 from builder.clicks.priors import Priors, fit_beta
 from builder.parameters import ClickParameters, QrelParameters, VerdictFilter
@@ -88,7 +88,7 @@ def test_grades_are_recovered_at_a_hundred_examinations() -> None:
     for seed in range(5):
         truth = world(seed, pages=600, satisfaction=(3, 2))
         found = posterior(truth)
-        grades = assign(found, cuts, params)
+        grades = assign_grades(found, cuts, params)
         a = truth.attractiveness.ravel()
         real = (a >= cuts.relevant).astype(int) + (a >= cuts.highly)
         judged = grades >= 0

@@ -9,7 +9,7 @@ from builder.clicks.policies import (
     ABOVE_ALL,
     RELEASES,
     Cuts,
-    assign,
+    assign_grades,
     fit_cuts,
     stability,
     target_shares,
@@ -28,13 +28,13 @@ def posterior(*counts: tuple[int, int]) -> Posterior:
 def test_fixed_cuts_are_least_scores() -> None:
     rows = posterior((8, 0), (8, 1), (8, 4), (2, 2), (0, 0))  # a = .1, .2, .5, .75, none
     params = QrelParameters(cuts=(0.2, 0.5), min_examinations=3)
-    assert assign(rows, Cuts(0.2, 0.5), params).tolist() == [0, 1, 2, -1, -1]
+    assert assign_grades(rows, Cuts(0.2, 0.5), params).tolist() == [0, 1, 2, -1, -1]
 
 
 def test_credible_grade_2_needs_a_sure_posterior() -> None:
     rows = posterior((3, 2), (98, 59))  # a = .6 both; P(a >= .5) = .688 and .979
     fixed, credible = (
-        assign(rows, Cuts(0.2, 0.5), QrelParameters(policy=policy, cuts=(0.2, 0.5)))
+        assign_grades(rows, Cuts(0.2, 0.5), QrelParameters(policy=policy, cuts=(0.2, 0.5)))
         for policy in ("fixed", "credible")
     )
     assert fixed.tolist() == [2, 2]
@@ -73,7 +73,7 @@ def test_presets_reproduce_the_published_shares(release: str) -> None:
     )
     params = QrelParameters(policy="target_shares", shares=release)  # type: ignore[arg-type]
     cuts = fit_cuts(rows.mean(), np.ones(4000, dtype=np.int64), target_shares(params))
-    shares = np.bincount(assign(rows, cuts, params), minlength=3) / 4000
+    shares = np.bincount(assign_grades(rows, cuts, params), minlength=3) / 4000
     assert shares == pytest.approx(RELEASES[release], abs=0.005)
 
 

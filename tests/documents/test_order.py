@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from builder.documents import gather
-from builder.executors import Executor, Local, Processes
+from builder.executors import Executor, LocalExecutor, ProcessExecutor
 from builder.keys import doc_id, key64
 from builder.ledger import Ledger
 from builder.parameters import DocumentParameters
@@ -25,7 +25,7 @@ COUNT = 240
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Executor]:
     """Two other processes."""
-    executor = Processes()
+    executor = ProcessExecutor()
     yield executor
     executor.close()
 
@@ -80,7 +80,7 @@ def test_the_same_bytes(
     orders = [list(range(COUNT)), list(range(COUNT))]
     Random(1).shuffle(orders[1])
     monkeypatch.setattr(import_module("builder.documents.notes"), "ROWS", 7)
-    here = Local()
+    here = LocalExecutor()
     found = []
     cases = [
         (orders[0], 1, 8, here),

@@ -10,7 +10,7 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from builder.executors import Processes
+from builder.executors import ProcessExecutor
 from builder.ingest import fetches
 from builder.ingest.fetches import Batch, Body, Fetch, parsing
 from builder.ingest.warc import read_warc
@@ -49,7 +49,7 @@ def archive(tmp_path: Path) -> Source:
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Limits]:
     """Limits of two other processes."""
-    workers = Processes()
+    workers = ProcessExecutor()
     yield Limits(tmp_path, threads=2, executor=workers)
     workers.close()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builder.executors import Processes
+from builder.executors import ProcessExecutor
 from builder.ingest.pages import read_pages
 from builder.parameters import CrawlParameters
 from builder.resources import Limits
@@ -83,6 +83,6 @@ def test_pages_without_a_time_are_dated(tmp_path: Path) -> None:
 def test_other_processes_read_the_same(tmp_path: Path, kind: str) -> None:
     path = _write(tmp_path, kind)
     here = _read(path)
-    workers = Processes()
+    workers = ProcessExecutor()
     assert _read(path, limits=Limits(tmp_path, threads=2, executor=workers)) == here
     workers.close()

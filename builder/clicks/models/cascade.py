@@ -20,7 +20,7 @@ class FirstClick(Walk):
     """A walk that ends with the first click."""
 
     def conditional_by_pyclick(self, pages: Pages) -> Floats:
-        """What PyClick takes for `conditional`, float64[m]."""
+        """The value that PyClick uses as the conditional click probability, float64[m]."""
         click = self.marginal(pages)
         observed = np.where(pages.clicked, click, 1 - click)
         return np.where(pages.rank > pages.first[pages.page], LEAST, observed)

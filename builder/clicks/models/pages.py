@@ -90,7 +90,7 @@ class Pages:
 
     @property
     def first(self) -> Integers:
-        """First clicked rank of each page, past its end without a click, int64[n]."""
+        """Rank of each page's first click; page length + 1 if it has none, int64[n]."""
         beyond = np.iinfo(np.int64).max
         return self._extreme(np.where(self.clicked, self.rank, beyond), np.minimum)
 

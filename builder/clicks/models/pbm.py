@@ -1,7 +1,8 @@
 """Position-based model (Craswell et al. 2008): a click needs attraction and examination.
 
 P(click) = a(query, document) e(rank), fitted by expectation-maximisation (Chuklin, Markov &
-de Rijke 2015, section 4.2.3) over the counts of every pair at every rank, which are sufficient.
+de Rijke 2015, section 4.2.3) over the counts of every pair at every rank, which are sufficient
+statistics.
 """
 
 import numpy as np

@@ -18,7 +18,7 @@ from builder.clicks.models.pages import Pages
 Floats = npt.NDArray[np.float64]
 
 LEAST = 1e-6
-"""Probability that stands for 0 in logarithms, as in the published evaluations."""
+"""Floor applied to probabilities before taking logs, as in the published evaluations."""
 
 
 class Prediction(Protocol):

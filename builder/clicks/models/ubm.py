@@ -2,7 +2,7 @@
 
 P(click | previous click at r') = a(query, document) gamma(rank, r'), fitted by
 expectation-maximisation (section 3.2 of the paper) over the counts of every pair at every rank and
-previous click, which are sufficient.
+previous click, which are sufficient statistics.
 """
 
 import numpy as np

@@ -79,7 +79,7 @@ def check_records(
         columns = cleaned.rename_columns({"seconds": "time"}).select(names)
         kept.append(columns.rename_columns(IMPRESSIONS.names).cast(IMPRESSIONS))
     for numbered in (raw.others, raw.original(sorted(unclear))):
-        impressions, more = _one_by_one(numbered, interval, params)
+        impressions, more = _check_individually(numbered, interval, params)
         kept.append(as_table(impressions))
         rejects += more
     filled = [table for table in kept if len(table)]
@@ -104,7 +104,7 @@ def _cleaned_columns(
         "record": table["record"],
         "seconds": _seconds(table["time"], interval, params),
         "user": table["user"],
-        "query": _queries(table["query"], params),
+        "query": _clean_queries(table["query"], params),
         "results": table["results"],
         "ranks": ranks,
     }
@@ -122,7 +122,7 @@ def _reasons(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.ChunkedArray:
-    """The reason for which each record is rejected, `unclear`, or null."""
+    """Each record's reject reason, `unclear`, or null if accepted."""
     wanted = interval or ANY_TIME
     values = {"start": wanted.start, "stop": wanted.stop, "max_results": params.max_results}
     with connection.cursor() as cursor:
@@ -139,7 +139,7 @@ def _seconds(
     return unix_seconds(times.combine_chunks(), params)
 
 
-def _queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
+def _clean_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
     """Cleaned queries, each distinct text once; null where one is to be rejected."""
     encoded = texts.combine_chunks().dictionary_encode()
     distinct = pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String)
@@ -158,7 +158,7 @@ def _cleaned(text: str, params: LogParameters) -> str | None:
         return None
 
 
-def _one_by_one(
+def _check_individually(
     numbered: Iterable[Numbered], interval: Interval | None, params: LogParameters
 ) -> tuple[list[tuple[int, Impression]], list[tuple[int, str]]]:
     """Impressions and rejects of records, by the one-record specification."""

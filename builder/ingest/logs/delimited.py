@@ -1,4 +1,4 @@
-"""Logs as CSV or TSV to raw records: one row an impression, or one row a result.
+"""Logs as CSV or TSV to raw records: one row per impression, or one row per result.
 
 The first line names the columns, or `log.columns` does. A quoted cell may span lines, up to
 `MAX_SPANNED_LINES`, so that one stray quote cannot swallow a file. In the wide form lists stand in
@@ -15,7 +15,7 @@ from builder.errors import FormatError
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.cell_lists import split_list
 from builder.ingest.logs.records import Numbered, Record
-from builder.ingest.logs.spellings import whole_number
+from builder.ingest.logs.spellings import parse_integer
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogParameters
 from builder.sources import Source
@@ -24,7 +24,7 @@ DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
 """Delimiters of a format; the first one that gives the header its columns is used."""
 
 NO_USER = ("", "NULL", "\\N")
-"""Cells without a user: anonymous impressions are not those of one user."""
+"""Cell values that mean "no user"; anonymous impressions must not be attributed to one user."""
 
 MAX_SPANNED_LINES = 32
 """Lines that one quoted cell may span."""
@@ -72,7 +72,9 @@ def read_header(
     line = next((lines[0] for lines in blocks if lines), None)
     fields = params.fields
     needed = [*([fields.time] if timed else []), fields.query]
-    headers = _without_header(line, kind, params) if params.columns else _headers(line, kind)
+    headers = (
+        _headerless_layouts(line, kind, params) if params.columns else _header_layouts(line, kind)
+    )
     found: list[str] = []
     for header in headers:
         if set(needed) <= set(header.names) and {fields.results, fields.url} & set(header.names):
@@ -89,7 +91,7 @@ def read_header(
     )
 
 
-def _headers(line: bytes | None, kind: str) -> Iterator[Header]:
+def _header_layouts(line: bytes | None, kind: str) -> Iterator[Header]:
     """Readings of a first line, with each delimiter."""
     for delimiter in DELIMITERS[kind]:
         for is_quoted in (True,) if kind == "csv" else (False, True):
@@ -98,7 +100,7 @@ def _headers(line: bytes | None, kind: str) -> Iterator[Header]:
                 yield Header([cell.strip() for cell in cells], delimiter, is_quoted)
 
 
-def _without_header(line: bytes | None, kind: str, params: LogParameters) -> Iterator[Header]:
+def _headerless_layouts(line: bytes | None, kind: str, params: LogParameters) -> Iterator[Header]:
     """Readings of a file under `log.columns`; a first line that repeats the names is skipped."""
     names, is_quoted = list(params.columns), kind == "csv"
     for delimiter in DELIMITERS[kind]:
@@ -111,7 +113,7 @@ def _without_header(line: bytes | None, kind: str, params: LogParameters) -> Ite
 def read_rows(
     source: Source, header: Header, params: LogParameters, encoding: str
 ) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """Every row of a file by the number of its first line: its cells by column, or a reason."""
+    """Yield (first line number, row) for every row: its cells by column, or the reject reason."""
     lines = _lines(source, params, encoding)
     pending: deque[tuple[int, bytes | str | None]] = deque()
     while (item := pending.popleft() if pending else next(lines, None)) is not None:
@@ -217,5 +219,5 @@ def _record(row: dict[str, str], params: LogParameters) -> Record | str:
 
 
 def _number_or_text(click: object) -> object:
-    number = whole_number(click) if isinstance(click, str) else None
+    number = parse_integer(click) if isinstance(click, str) else None
     return click if number is None else number

@@ -10,7 +10,7 @@ from builder.errors import FormatError
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs import yandex
 from builder.ingest.logs.delimited import DELIMITERS
-from builder.ingest.logs.encoding import UTF8, encoding_of
+from builder.ingest.logs.encoding import UTF8, resolve_encoding
 from builder.parameters import LogParameters
 from builder.sources import Source
 
@@ -46,7 +46,7 @@ def inspect_log(source: Source, params: LogParameters) -> LogFile:
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind not in TEXT_FORMATS:
         return LogFile(source, kind)
-    encoding, note = encoding_of(source, params)
+    encoding, note = resolve_encoding(source, params)
     return LogFile(source, kind, encoding, f"{source.name}: {note}" if note else "")
 
 

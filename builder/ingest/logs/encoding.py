@@ -13,7 +13,7 @@ UTF8 = "utf-8"
 SAMPLE_BYTES = 2**20
 
 
-def encoding_of(source: Source, params: LogParameters) -> tuple[str, str]:
+def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     """The encoding of a file by a name that Python knows, and what the user should confirm.
 
     `log.encoding = "auto"` is UTF-8, unless more than half of the lines with non-ASCII bytes at the
@@ -38,7 +38,7 @@ def encoding_of(source: Source, params: LogParameters) -> tuple[str, str]:
         return UTF8, ""
     found = str(detect_encoding(b"\n".join(invalid))).lower()
     if found == UTF8 or not extends_ascii(found):
-        return UTF8, "neither UTF-8 nor an encoding that was detected; set log.encoding"
+        return UTF8, "not valid UTF-8, and no other encoding could be detected; set log.encoding"
     name = found.replace("cp125", "windows-125")
     return name, f"read as {name}, detected; set log.encoding to be sure"
 

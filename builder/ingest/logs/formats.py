@@ -1,6 +1,6 @@
 """A log file of any format to checked records.
 
-JSON lines, Parquet, CSV or TSV with one record an impression or one a result, and the readers of
+JSON lines, Parquet, CSV or TSV with one record per impression or one per result, and the readers of
 `LOG_READERS` and of plug-ins. Without `log.format` the format is detected from the first bytes.
 """
 
@@ -48,7 +48,7 @@ ALL_TIME = Interval(0, LATEST)
 """Interval given to readers where times are not read."""
 
 ENGINE_SHARE = 0.3
-"""Part of the memory for parsing and checking."""
+"""Fraction of the memory limit for parsing and checking."""
 
 
 def read_impressions(
@@ -153,7 +153,7 @@ def _long(
     params: LogParameters,
     limits: Limits,
 ) -> Iterator[Batch]:
-    """Rows of the long form, and the faults among them."""
+    """Long-form rows, and the rejected ones."""
     faults: list[Numbered] = []
 
     def tables() -> Iterator[pa.Table]:

@@ -42,8 +42,8 @@ def layout_of(records: Sequence[dict[str, Any]], params: LogParameters) -> LogLa
     fields = params.fields
     values = {name: [pick(record, getattr(fields, name)) for record in records] for name in OWN}
     results, clicks = (_items(values[name]) for name in ("results", "clicks"))
-    result = _item_type(results, NAMES, _result(results, fields), TEXT)
-    click = _item_type(clicks, {int: NUMBER}, _click(clicks, fields), NUMBER)
+    result = _item_type(results, NAMES, _result_type(results, fields), TEXT)
+    click = _item_type(clicks, {int: NUMBER}, _click_type(clicks, fields), NUMBER)
     if params.click_form == "ids" or result is None or click is None:
         return None
     objects = pa.types.is_struct(result), pa.types.is_struct(click)
@@ -87,7 +87,7 @@ def _item_type(
     return of_objects if objects * 2 > len(items) else _common(items, known, default)
 
 
-def _result(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
+def _result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
     names, objects = fields.of_results, [item for item in results if isinstance(item, dict)]
     types = {
         names["url"]: _common((item.get(names["url"]) for item in objects), NAMES, TEXT),
@@ -99,7 +99,7 @@ def _result(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
     return _flat_struct(types)
 
 
-def _click(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
+def _click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
     names, objects = fields.of_clicks, [item for item in clicks if isinstance(item, dict)]
     if any(item.get(names["rank"]) is None for item in objects):
         return None

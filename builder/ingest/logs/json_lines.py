@@ -27,7 +27,7 @@ from builder.parameters import LogFields, LogParameters
 CHUNK_BYTES = (4 * 2**20, 64 * 2**20)
 """Least and most bytes of lines parsed together; the more, the fewer repeats of a text."""
 CHUNK_SHARE = 1 / 32
-"""Part of the memory for the lines parsed together."""
+"""Fraction of the memory limit for the lines parsed together."""
 
 SAMPLE_LINES = 64
 """Lines of a chunk that its schema is inferred from."""
@@ -87,7 +87,7 @@ def parse_chunk(
     if layout is not None:
         batch, rows = parse_lines(chunk, layout.columns)
         table = None if batch is None else _columns(batch, chunk, rows, layout, params, connection)
-    original = partial(_one_by_one, chunk, params.fields)
+    original = partial(_parse_individually, chunk, params.fields)
     others = [*original(np.delete(np.arange(len(chunk)), rows) + chunk.first)]
     if chunk.fault is not None:
         others.append((chunk.first + len(chunk), chunk.fault))
@@ -139,7 +139,7 @@ def _is_plain(layout: LogLayout, names: Sequence[str]) -> bool:
 def _statement(layout: LogLayout, params: LogParameters) -> str:
     """The statement that reads the columns of a layout."""
     fields, latest = params.fields, LATEST * (1000 if params.time_unit == "ms" else 1)
-    results, clicks = _path(fields.results), _path(fields.clicks)
+    results, clicks = _field_expression(fields.results), _field_expression(fields.clicks)
     found = {"results": f"{results}::VARCHAR[]", "clicks": clicks}
     if layout.has_click_objects:
         names = {own: _quoted(name) for own, name in fields.of_clicks.items()}
@@ -148,11 +148,11 @@ def _statement(layout: LogLayout, params: LogParameters) -> str:
         names = {own: _quoted(name) for own, name in fields.of_results.items()}
         found["results"] = RESULT_URLS.format(list=results, clicks=clicks, **names)
         found["clicks"] = CLICKED_RESULTS.format(list=results, clicks=found["clicks"], **names)
-    scalars = {own: _path(getattr(fields, own)) for own in ("time", "user", "query")}
+    scalars = {own: _field_expression(getattr(fields, own)) for own in ("time", "user", "query")}
     return COLUMNS.format(**scalars, **found)
 
 
-def _path(name: str) -> str:
+def _field_expression(name: str) -> str:
     """The SQL expression of a field of the parsed lines; dots lead into structs."""
     return ".".join(["parsed", *map(_quoted, name.split("."))])
 
@@ -161,7 +161,9 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _one_by_one(chunk: Chunk, fields: LogFields, numbers: Iterable[int]) -> Iterator[Numbered]:
+def _parse_individually(
+    chunk: Chunk, fields: LogFields, numbers: Iterable[int]
+) -> Iterator[Numbered]:
     """The records of some lines, given their numbers."""
     for number in map(int, numbers):
         line = chunk.line(number - chunk.first)

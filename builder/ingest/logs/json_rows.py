@@ -1,4 +1,4 @@
-"""JSON lines in the long form: one object a result.
+"""JSON lines in the long form: one object per result.
 
 In: a file. Out: rows with the named fields, or the reason why a line is not a row.
 """
@@ -23,7 +23,7 @@ WRONG = {
 
 
 def read_objects(source: Source, params: LogParameters, encoding: str) -> Iterator[Numbered]:
-    """Every line of a file of JSON lines as a row, with its named fields."""
+    """Each line of a JSON Lines file as a row with the configured fields."""
     names = dict.fromkeys(params.fields.model_dump().values())
     for block in read_blocks(source, params.max_line_bytes, encoding):
         for number, line in enumerate(block.lines, block.first):

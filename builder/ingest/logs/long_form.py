@@ -1,4 +1,4 @@
-"""Logs with one row a result: rows in any order, grouped into impressions.
+"""Logs with one row per result: rows in any order, grouped into impressions.
 
 In: rows of one file as texts. Out: raw records, in the order of their first rows. An impression is
 the rows of one time, user and query; where a rank occurs twice among them, there are two
@@ -72,7 +72,7 @@ FROM occurring ORDER BY first, rank, record
 
 
 def is_long(names: Iterable[str], fields: LogFields = DEFAULT) -> bool:
-    """Whether columns of these names are those of one row a result."""
+    """Whether columns of these names are those of one row per result."""
     return fields.results not in names and fields.url in names
 
 
@@ -93,11 +93,11 @@ def _text(value: Any) -> str | None:
 def group_rows(
     batches: Iterable[pa.Table], connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
 ) -> Iterator[RawRecords]:
-    """The impressions of rows of results, and the rejected rows.
+    """Group result rows into impressions; also yield the rejected rows.
 
     Args:
         batches: The rows of one file, with the columns of `ROWS`.
-        connection: An engine for the tables of this file alone.
+        connection: DuckDB connection used for this file only.
         row_is_click: Every row with a URL is a clicked result, as in logs of clicks; a row without
             one is an impression whose results are unknown.
     """
@@ -122,13 +122,13 @@ def group_rows(
     rest = reader.schema.empty_table()
     for batch in reader:
         rest = pa.concat_tables([rest, pa.Table.from_batches([batch])])
-        whole = _whole_impressions(rest["first"].to_numpy())
+        whole = _count_complete_rows(rest["first"].to_numpy())
         yield from _impressions(rest.slice(0, whole), row_is_click=row_is_click)
         rest = rest.slice(whole)
     yield from _impressions(rest, row_is_click=row_is_click)
 
 
-def _whole_impressions(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> int:
+def _count_complete_rows(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> int:
     """How many sorted rows belong to impressions that are complete, or too large to wait for."""
     start = int(np.searchsorted(first, first[-1]))
     return start if len(first) - start < MAX_RESULTS else len(first)
@@ -167,10 +167,10 @@ def _impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
             ),
         }
     )
-    yield RawRecords([table], lambda numbers: _original(table, numbers), are_ranks=True)
+    yield RawRecords([table], lambda numbers: _as_records(table, numbers), are_ranks=True)
 
 
-def _original(table: pa.Table, numbers: Sequence[int]) -> Iterator[Numbered]:
+def _as_records(table: pa.Table, numbers: Sequence[int]) -> Iterator[Numbered]:
     """Impressions of a table as records, given their numbers in ascending order."""
     indices = np.searchsorted(table["record"].to_numpy(), np.asarray(numbers, dtype=np.uint64))
     for row in table.take(pa.array(indices)).to_pylist():

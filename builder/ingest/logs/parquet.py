@@ -68,18 +68,18 @@ def parse_batch(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
     original = partial(_rows, numbered, params.fields)
     try:
         batch.validate(full=True)
-        table = _usual(numbered, params)
+        table = _canonical_columns(numbered, params)
     except (pa.ArrowException, TypeError, KeyError):
         return RawRecords(others=list(original(range(first, first + len(batch)))))
     return RawRecords([table], original)
 
 
-def _usual(numbered: NumberedBatch, params: LogParameters) -> pa.Table:
-    """The columns under the project's names.
+def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Table:
+    """Columns renamed to the canonical field names.
 
     Raises:
-        TypeError: a column has another type than the usual ones.
-        KeyError: a name may lead to two columns.
+        TypeError: a column has an unsupported type.
+        KeyError: a name matches two columns.
     """
     first, batch = numbered
     if params.click_form == "ids":
@@ -92,11 +92,11 @@ def _usual(numbered: NumberedBatch, params: LogParameters) -> pa.Table:
     return pa.table(
         {
             "record": np.arange(first, first + len(batch), dtype=np.uint64),
-            "time": _times(time),
-            "user": _texts(user),
-            "query": _texts(query),
-            "results": _lists(results, _texts(pc.list_flatten(results))),
-            "clicks": _clicks(clicks),
+            "time": _time_column(time),
+            "user": _text_column(user),
+            "query": _text_column(query),
+            "results": _lists(results, _text_column(pc.list_flatten(results))),
+            "clicks": _click_lists(clicks),
         }
     )
 
@@ -108,23 +108,23 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     return column_of(batch, name) if leads_to(batch.schema, name) else pa.nulls(batch.num_rows)
 
 
-def _times(times: pa.Array) -> pa.Array:
+def _time_column(times: pa.Array) -> pa.Array:
     kind = times.type
     if pa.types.is_integer(kind):
         return times.cast(pa.int64())
     if pa.types.is_floating(kind) or pa.types.is_timestamp(kind):
         return times
-    return _texts(times, integers=False)
+    return _text_column(times, integers=False)
 
 
-def _texts(values: pa.Array, *, integers: bool = True) -> pa.Array:
+def _text_column(values: pa.Array, *, integers: bool = True) -> pa.Array:
     kind = values.type
     if not (is_text(kind) or pa.types.is_null(kind) or (integers and pa.types.is_integer(kind))):
         raise TypeError(kind)
     return values.cast(pa.string())
 
 
-def _clicks(clicks: pa.Array) -> pa.Array:
+def _click_lists(clicks: pa.Array) -> pa.Array:
     if pa.types.is_null(clicks.type):
         return pa.nulls(len(clicks), pa.list_(pa.int64()))
     if not is_list(clicks.type):
@@ -136,7 +136,7 @@ def _clicks(clicks: pa.Array) -> pa.Array:
 
 
 def _lists(lists: pa.Array, items: pa.Array) -> pa.Array:
-    """Lists of the same lengths, and null where a list is, with other items."""
+    """A list array with the same offsets and validity but new values."""
     found = lists_of(lengths(lists), items)
     return pc.if_else(lists.is_valid(), found, None) if lists.null_count else found
 

@@ -2,7 +2,7 @@
 
 In: results as URLs or ids in rank order, or as objects; clicks as ranks, URLs, ids, flags or
 objects. Out: URLs or ids in rank order and 1-based ranks in click order, or the reason for
-rejecting the record. Clicks that all have a time are ordered by time.
+rejecting the record. If every click has a time, clicks are ordered by time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, TypeGuard
 
 from builder.ingest.fields import name_of
-from builder.ingest.logs.spellings import click_order, whole_number
+from builder.ingest.logs.spellings import click_order, parse_integer
 from builder.ingest.moments import parse_moment
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogParameters
@@ -54,7 +54,7 @@ def _read_objects(
     ranks = [result.get("rank") for result in results]
     if all(rank is None for rank in ranks):
         ranks = list(range(1, len(results) + 1))
-    ranks = [whole_number(rank) for rank in ranks]
+    ranks = [parse_integer(rank) for rank in ranks]
     if None in ranks or len(set(ranks)) < len(ranks):
         raise RejectError("bad_rank")
     by_rank = sorted(zip(ranks, names, results, strict=True), key=itemgetter(0))
@@ -135,7 +135,7 @@ def _position(
         click = name_of(click)
     if isinstance(click, str) and (are_ids or click in urls or "://" in click):
         return urls.index(click) + 1 if click in urls else 0
-    rank = None if isinstance(click, str) else whole_number(click)
+    rank = None if isinstance(click, str) else parse_integer(click)
     if rank is None:  # a text that is not shown may be an id: never take it for a rank
         raise RejectError("bad_clicks")
     if positions is not None:

@@ -31,9 +31,10 @@ GAP = 1800
 MAX_OPEN = 100_000
 """Impressions that may still get clicks; beyond it the oldest is complete, to bound memory."""
 MAX_CLICKS = 2**16
-"""Clicks of one impression; further ones begin another."""
+"""Maximum clicks per impression; further clicks start a new impression."""
 CHECKED = 4
-"""Oldest open impressions that are checked per click, so that they close faster than they open."""
+"""Oldest open impressions to check per click: more than one, so that they close faster than they
+open."""
 
 
 class Click(NamedTuple):

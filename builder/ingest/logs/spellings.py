@@ -12,7 +12,7 @@ NOT_CLICKED = frozenset(
 MAX_DIGITS = 18
 
 
-def whole_number(value: Any) -> int | None:
+def parse_integer(value: Any) -> int | None:
     """The whole number that a value stands for, such as 3, 3.0, "3" or "3.0"; None if it does not.
 
     Booleans are not numbers.

@@ -28,7 +28,7 @@ from builder.sources import Interval, Source
 SECRET_BYTES = 2**20
 """Bytes of each log file that the key of the pseudonyms is derived from."""
 RULES_SHARE = 0.6
-"""Part of the memory for the engine that applies the user rules."""
+"""Fraction of the memory limit for the engine that applies the user rules."""
 
 
 def ingest_log(
@@ -82,7 +82,7 @@ def ingest_log(
         ledger.notes.append(
             f"{completed:,} results without a scheme were read as {params.scheme}:// (log.scheme)"
         )
-    _check(ledger, staging, params)
+    _check_not_empty(ledger, staging, params)
     return ledger
 
 
@@ -120,7 +120,7 @@ def _secret(files: Sequence[Source]) -> str:
     return digest.hexdigest()
 
 
-def _check(ledger: Ledger, staging: Staging, params: LogParameters) -> None:
+def _check_not_empty(ledger: Ledger, staging: Staging, params: LogParameters) -> None:
     """Refuse a log without impressions or without clicks, unless the definition allows it.
 
     Raises:

@@ -120,7 +120,7 @@ def _write_part(dropped: Numbers, files: tuple[Path | None, Path]) -> int:
 
 
 def _without(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch:
-    """A batch without some impressions, whose numbers are in ascending order."""
+    """The batch with the given impressions removed; their numbers must be ascending."""
     numbers = batch["impression"].to_numpy()
     first, last = (
         np.searchsorted(dropped, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)

@@ -22,13 +22,13 @@ from builder.tables import write_query
 from schemas import LogQueries, LogUrls
 
 ENGINE_SHARE = 0.6
-"""Part of the memory for the engine that removes duplicates."""
+"""Fraction of the memory limit for the engine that removes duplicates."""
 
 BYTES_PER_KEY = 64
 MERGED_FROM = 2**15
 """Newest keys from which they are merged with the others."""
 CACHE_SHARE = 0.05
-"""Part of the memory for the keys of the strings written last."""
+"""Fraction of the memory limit for the keys of the strings written last."""
 
 DISTINCT = """
 CREATE TEMP TABLE distinct_queries AS SELECT DISTINCT surface, query, text, folded FROM queries;
@@ -137,7 +137,9 @@ class StringTables:
                 parquet.rows(connection, path).create_view(path.stem)
             connection.execute(DISTINCT)
             if found := connection.execute(CLASHES).fetchall():
-                raise DataError(f"two different strings of a log have one key: {found[0]}")
+                raise DataError(
+                    f"hash collision: two different strings of a log have one key: {found[0]}"
+                )
             write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)
             write_query(connection, URLS, out / "log_urls.parquet", LogUrls, "lz4")
 

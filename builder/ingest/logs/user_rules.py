@@ -1,9 +1,9 @@
-"""Rules that need the whole log: repeated impressions, and users that are programs.
+"""Rules that need the whole log: duplicate impressions and bots.
 
 In: `log.parquet` (see `staging.RULED`). Out: the impressions to drop, each with the first rule that
 it falls under:
 
-    bot_rate             its user has at least `bot_rate` impressions within one hour of the clock
+    bot_rate             its user has at least `bot_rate` impressions within one clock hour
     bot_no_variation     its user has at least `bot_alike`, all with the same two or more clicks
     repeated_impression  same user, query and second as an earlier impression
 

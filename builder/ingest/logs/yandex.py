@@ -151,7 +151,7 @@ def _page(time: int, user: str, query: str, results: list[str]) -> dict[str, Any
 
 
 def _click(pages: Sequence[Page], address: str) -> bool:
-    """Add a click to the latest page that shows an address; whether there is one."""
+    """Add a click to the latest page that shows the URL; return whether there was such a page."""
     for _, page in reversed(pages):
         if address in page["results"]:
             page["clicks"].append(page["results"].index(address) + 1)
