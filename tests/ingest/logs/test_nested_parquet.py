@@ -1,5 +1,6 @@
 """Parquet columns that lie within structs, and those of which the first with a value counts."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from builder.errors import FormatError
+from builder.ingest import parquet_rows
 from builder.ingest.nested import column_of, named
 from builder.ingest.pages import read_pages
+from builder.ingest.parquet_bounds import BombError
 from builder.parameters import CrawlParameters, LogParameters
 from builder.resources import Limits
 from tests.ingest.logs.log_files import read_impressions
@@ -103,3 +106,23 @@ def test_a_column_of_the_very_name_comes_first() -> None:
     assert column_of(batch, "a.b.c").to_pylist() == [1]
     with pytest.raises(KeyError):
         column_of(batch, "a.c")
+
+
+def test_a_bomb_is_rejected_after_the_rows_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = {"time": [5] * 5, "query": ["eau"] * 5, "results": [URLS] * 5, "clicks": [[1]] * 5}
+    batch = pa.record_batch(columns)
+
+    def unpacked(*_: object) -> Iterator[tuple[int, pa.RecordBatch]]:
+        yield 1, batch.slice(0, 3)
+        yield 4, batch.slice(3)
+        raise BombError
+
+    monkeypatch.setattr(parquet_rows, "batches", unpacked)
+    source = written(tmp_path, columns)
+    batches = list(read_impressions(source, None, LogParameters(), 1))
+    assert sum(len(records.impressions) for records in batches) == 5
+    assert [reject for records in batches for reject in records.rejects] == [
+        (6, "decompression_bomb")
+    ]
