@@ -118,7 +118,7 @@ def test_the_card_has_every_test_set(
     assert "at most\n0.25" in text or "at most 0.25" in text.replace("\n", " ")
     assert "Europarl is " in text
     assert "0.6123" in text
-    assert "| m | 2 | 50 |  |  |  |  |" in text
+    assert "| m | 2 | 50 |  |  |" in text
     assert f"| {ordinary()[0]} | old | ~~new~~ |" in text
     for name in ("Open Government Licence", "CC BY 2.0 FR", "BSD 3-Clause", "CC0"):
         assert name in text

@@ -114,7 +114,7 @@ def _beams(arguments: argparse.Namespace) -> None:
 
     folders = {"before": arguments.before, "embedded": arguments.out}
     named = {name: folder for name, folder in folders.items() if folder is not None}
-    found = measure(named, read_pages(arguments.pages), arguments.data / "test")
+    found = measure(named, read_pages(arguments.pages), arguments.data)
     text = json.dumps(found, indent=1) + "\n"
     (arguments.work / "beams.json").write_text(text, "utf-8")
     print(text)

@@ -1,7 +1,8 @@
-"""What a beam costs and gives: processor time for a page, and chrF on test sets, by beam width.
+"""What a beam costs and gives: processor time for a page, and chrF, by beam width.
 
-In: model folders, pages of text and test sets. Out: one row for each model and beam. Processor time
-is measured on one thread, so that other work on the machine changes it little.
+In: model folders, pages of text and the validation set, because nothing is chosen on a test set.
+Out: one row for each model and beam. Processor time is measured on one thread, so that other work
+on the machine changes it little.
 """
 
 import time
@@ -29,13 +30,13 @@ def read_pages(path: Path) -> list[str]:
     return texts.gather_every(max(texts.len() // PAGES, 1))[:PAGES].to_list()
 
 
-def measure(folders: dict[str, Path], pages: list[str], tests: Path) -> list[dict[str, Any]]:
+def measure(folders: dict[str, Path], pages: list[str], data: Path) -> list[dict[str, Any]]:
     """Time and quality by beam width.
 
     Args:
         folders: Model folders by name; the last is measured at every width, and its quality too.
         pages: Texts.
-        tests: Folder with the test sets.
+        data: Folder with the validation set.
     """
     sentences = [[segment.text for segment in split_text(page).segments] for page in pages]
     *_, last = folders
@@ -46,7 +47,7 @@ def measure(folders: dict[str, Path], pages: list[str], tests: Path) -> list[dic
             row: dict[str, Any] = {"model": name, "beam_size": beam, "seconds_a_page": seconds}
             row["scores"] = {}
             if name == last:
-                scores = evaluate(folder, tests, beam_size=beam, names=BEAM_SETS)
+                scores = evaluate(folder, data, beam_size=beam, names=BEAM_SETS)
                 row["scores"] = scores["scores"]
             found.append(row)
     return found

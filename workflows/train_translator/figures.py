@@ -12,14 +12,13 @@ from workflows.train_translator.evaluate import BEAM, evaluate, faithful
 from workflows.train_translator.export import AVERAGED, averaged
 from workflows.train_translator.model import Transformer
 from workflows.train_translator.ordinary import outputs
-from workflows.train_translator.points import BEAM_SETS
 from workflows.train_translator.shape import Shape
 from workflows.train_translator.train import Settings, checkpoints
 from workflows.train_translator.validation import DEVICE, HeldOut, validate
 from workflows.train_translator.vocabulary import size
 from workflows.train_translator.warm import fill, read_weights
 
-EXACT = (*BEAM_SETS, "multi30k_test_2016_flickr")
+EXACT = ("flores_devtest", "newsdiscusstest2015", "multi30k_test_2016_flickr")
 """Test sets on which int8 is compared with float32, which is several times slower."""
 
 
