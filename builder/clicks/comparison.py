@@ -60,7 +60,7 @@ class Comparison:
     scores: tuple[ModelScores, ...]
 
     def losers(self) -> tuple[str, ...]:
-        """Models whose log-likelihood is worse than that of clicks by rank alone."""
+        """Models with a lower log-likelihood than the baseline, clicks by rank."""
         limit = self.scores[-1].per_rank.log_likelihood
         return tuple(s.model for s in self.scores if s.per_rank.log_likelihood < limit)
 

@@ -209,7 +209,7 @@ def _decode(
     progress: Progress,
     reading: LogParameters,
 ) -> None:
-    """Write the pages of a log as Parquet, and account for the records that are none."""
+    """Write a log's result pages to Parquet and count the records that are none."""
     progress.start(f"read {log.name}", None, "records")
     source = Source(log, str(log))
     if note := inspect_log(source, reading).note:

@@ -47,12 +47,12 @@ class Cuts:
     highly: float
 
     def times(self, factor: float) -> "Cuts":
-        """Both cuts multiplied."""
+        """Product of the two cuts."""
         return Cuts(self.relevant * factor, self.highly * factor)
 
 
 def target_shares(params: QrelParameters) -> tuple[float, float, float]:
-    """The shares of the grades that the parameters ask for."""
+    """Target share of each grade, as set in the parameters."""
     return RELEASES[params.shares] if isinstance(params.shares, str) else params.shares
 
 
@@ -85,7 +85,7 @@ def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelPa
 
     Args:
         posterior: Evidence and the score of n kinds of pair; under `credible`, a `Posterior`.
-        cuts: Least scores.
+        cuts: Minimum scores of the grades.
         params: Policy, minimum evidence, credibility.
     """
     score = posterior.mean()

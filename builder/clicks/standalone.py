@@ -42,7 +42,7 @@ ORDERED_ROWS = f"{ROWS} ORDER BY query, url"
 
 @dataclass(frozen=True)
 class ModelReport:
-    """What running a model on a log gave.
+    """Summary of running a click model on a log.
 
     Args:
         log: Impressions read, used and rejected.

@@ -30,7 +30,7 @@ class BackgroundThread:
             running.result()
 
     def close(self) -> None:
-        """Stop the thread when it is done."""
+        """Let the running function finish, then stop the thread."""
         self._pool.shutdown()
 
 

@@ -28,7 +28,7 @@ PROGRAM = (
 
 
 class ProcessExecutor:
-    """A pool of processes, as many as threads are allowed, started on first use.
+    """A pool of processes, one per allowed thread, started on first use.
 
     They are not forked, because engines with threads do not survive a fork.
 
@@ -119,6 +119,6 @@ class _Worker:
         return found
 
     def close(self) -> None:
-        """Close the socket, at which the process ends, and wait for that."""
+        """Close the socket, which makes the process exit, and wait for it."""
         self._connection.close()
         self._process.wait()

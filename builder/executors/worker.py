@@ -39,7 +39,7 @@ def _end_with_parent(descriptor: int) -> None:
 
 
 def _answer(connection: "Connection[Any, Any]") -> tuple[bool, Any]:
-    """What the next call gives or raises; with the traceback as a note."""
+    """The next call's result, or its exception with the traceback as a note."""
     try:
         call, item = connection.recv()
         return True, call(item)

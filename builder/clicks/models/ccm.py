@@ -30,7 +30,7 @@ class Continuation(NamedTuple):
 
 
 def ccm(pages: Pages, training: Training) -> Trained:
-    """Attractiveness by pair, three continuations for all; relevance is a squared."""
+    """Per-pair attractiveness `a`, three global continuation probabilities; relevance is `a**2`."""
     weights = pages.weight[pages.page].astype(np.float64)
     clicks = pages.sums(weights * pages.clicked)
     a, going_on = np.full(pages.pairs, 0.5), Continuation()

@@ -15,7 +15,7 @@ from builder.clicks.models.training import CERTAIN, Trained, Training, mean
 
 
 def ccm_pyclick(pages: Pages, training: Training) -> Trained:
-    """Attractiveness by pair, three continuations for all; relevance is a squared."""
+    """Per-pair attractiveness `a`, three global continuation probabilities; relevance is `a**2`."""
     weights = pages.weight[pages.page].astype(np.float64)
     shown, clicks = pages.sums(weights), pages.sums(weights * pages.clicked)
     below = below_last_click(pages)
@@ -36,7 +36,7 @@ def ccm_pyclick(pages: Pages, training: Training) -> Trained:
 def _continuation(
     pages: Pages, weights: Floats, walk: Walk, going_on: Continuation, training: Training
 ) -> Continuation:
-    """Posterior means of the three; every rank counts, the last one of a page included."""
+    """Posterior means of the three continuation probabilities, over all ranks."""
     a, examined = walk.attractiveness, walk.descend(pages)[1]
     tail = silence_from_top(pages, a, going_on.skip)
     last = pages.deepest[pages.page]

@@ -1,4 +1,4 @@
-"""Click-through rate, the baselines: of everything, of each rank, of each query-document pair.
+"""Click-through-rate baselines: global, per rank, per query-document pair.
 
 Chuklin, Markov & de Rijke (2015), section 3.1: RCM, RCTR and DCTR.
 """

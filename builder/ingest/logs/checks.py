@@ -60,9 +60,9 @@ def check_records(
 
     Args:
         raw: The batch.
-        interval: Where times must lie; None: times are not read, and are 0.
+        interval: Allowed time range; None: times are ignored and set to 0.
         params: `[log]`.
-        connection: An engine; used through a cursor of its own.
+        connection: DuckDB connection; a separate cursor is opened on it.
     """
     kept, rejects, unclear = [], list[tuple[int, str]](), list[int]()
     params = params.model_copy(update={"click_form": "ranks"}) if raw.are_ranks else params

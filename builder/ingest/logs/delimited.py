@@ -27,7 +27,7 @@ NO_USER = ("", "NULL", "\\N")
 """Cell values that mean "no user"; anonymous impressions must not be attributed to one user."""
 
 MAX_SPANNED_LINES = 32
-"""Lines that one quoted cell may span."""
+"""Maximum lines that a quoted cell may span."""
 
 MAX_CELL_BYTES = 2**31 - 1
 """Lines are bounded by `log.max_line_bytes`; the limit of `csv` is process-wide and set once."""
@@ -92,7 +92,7 @@ def read_header(
 
 
 def _header_layouts(line: bytes | None, kind: str) -> Iterator[Header]:
-    """Readings of a first line, with each delimiter."""
+    """Candidate header layouts: the first line split by each delimiter."""
     for delimiter in DELIMITERS[kind]:
         for is_quoted in (True,) if kind == "csv" else (False, True):
             cells = _cells(line, delimiter, is_quoted)
@@ -137,7 +137,7 @@ def read_rows(
 def _lines(
     source: Source, params: LogParameters, encoding: str
 ) -> Iterator[tuple[int, bytes | str | None]]:
-    """The lines of a file by number; a text is the reason why reading stopped there."""
+    """Numbered lines of a file; if reading fails, the last item is the reason."""
     for block in read_blocks(source, params.max_line_bytes, encoding):
         yield from enumerate(block.lines, block.first)
         if block.fault is not None:
@@ -196,7 +196,7 @@ def _cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:
 def wide_records(
     rows: Iterator[tuple[int, dict[str, str] | str]], params: LogParameters
 ) -> Iterator[Numbered]:
-    """Rows of the wide form as records under the names in the file."""
+    """Convert wide-form rows to records keyed by the file's column names."""
     for number, row in rows:
         yield number, row if isinstance(row, str) else _record(row, params)
 

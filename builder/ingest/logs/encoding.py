@@ -14,7 +14,7 @@ SAMPLE_BYTES = 2**20
 
 
 def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
-    """The encoding of a file by a name that Python knows, and what the user should confirm.
+    """The file's Python codec name, and a note that asks to confirm a detected one.
 
     `log.encoding = "auto"` is UTF-8, unless more than half of the lines with non-ASCII bytes at the
     start of the file are not valid UTF-8; then it is detected from those.

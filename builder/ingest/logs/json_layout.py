@@ -112,7 +112,7 @@ def _flat_struct(types: dict[str, pa.DataType]) -> pa.DataType | None:
 
 
 def _schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
-    """Columns under dotted names as nested structs; None where a name leads to two fields."""
+    """Schema of nested structs for dotted column names; None if a name is ambiguous."""
     if len(types) < len(OWN):
         return None
     tree: dict[str, Any] = {}

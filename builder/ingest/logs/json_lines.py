@@ -67,7 +67,7 @@ CASE WHEN list_max(list_transform({list}, lambda click: abs(click.{time}::DOUBLE
 
 
 def chunk_bytes(memory: int) -> int:
-    """Bytes of lines parsed together under a limit of memory."""
+    """Chunk size in bytes for parsing lines within a memory limit."""
     least, most = CHUNK_BYTES
     return max(least, min(int(memory * CHUNK_SHARE), most))
 
@@ -80,7 +80,7 @@ def parse_chunk(
     Args:
         chunk: The lines.
         params: `[log]`.
-        connection: An engine; used through a cursor of its own.
+        connection: DuckDB connection; a separate cursor is opened on it.
     """
     layout = layout_of(_sample(chunk), params)
     table, rows = (None, np.zeros(0, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Impressions with text to impressions in 64-bit keys.
+"""Replace the strings in impressions with 64-bit keys.
 
 In: checked impressions of one batch. Out: the same impressions with keys in place of texts, and
 what the tables `log_queries` and `log_urls` need of every distinct text of the batch. Each distinct

@@ -1,9 +1,8 @@
 """Logs with one row per result: rows in any order, grouped into impressions.
 
-In: rows of one file as texts. Out: raw records, in the order of their first rows. An impression is
-the rows of one time, user and query; where a rank occurs twice among them, there are two
-impressions. Without a rank column, rows are in rank order. DuckDB groups and sorts, spilling to
-scratch space.
+In: rows of one file as strings. Out: raw records, in the order of their first rows. Rows with the
+same time, user and query form one impression; a repeated rank starts a second one. Without a rank
+column, rows are in rank order. DuckDB groups and sorts, spilling to scratch space.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -77,7 +76,7 @@ def is_long(names: Iterable[str], fields: LogFields = DEFAULT) -> bool:
 
 
 def as_rows(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFields) -> pa.Table:
-    """Rows under the names of the file as a table with the columns of `ROWS`."""
+    """Rename the file's columns to those of `ROWS` and return the rows as a table."""
     names = {own: getattr(fields, own) for own in ROWS.names[1:]}
     columns: dict[str, list[Any]] = {
         own: [_text(row.get(name)) for _, row in records] for own, name in names.items()

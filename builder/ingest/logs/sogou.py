@@ -76,7 +76,7 @@ def _is_complete(clicks: list[Click], now: int) -> bool:
 
 
 def _lines(source: Source, params: LogParameters) -> Iterator[tuple[int, bytes | str | None]]:
-    """The lines of a file by number; a text is the reason why reading stopped there."""
+    """Numbered lines of a file; if reading fails, the last item is the reason."""
     encoding = ENCODING if params.encoding == "auto" else params.encoding
     for block in read_blocks(source, params.max_line_bytes, encoding):
         yield from enumerate(block.lines, block.first)
@@ -121,7 +121,7 @@ def _time(text: str, start: int, params: LogParameters) -> int:
 
 
 def _impression(clicks: list[Click]) -> Numbered:
-    """The impression of some clicks: the clicked results by rank, each once."""
+    """Build an impression from clicks: the distinct clicked results by rank."""
     ranks: dict[str, int] = {}
     for click in clicks:
         ranks.setdefault(click.url, click.rank)

@@ -51,7 +51,7 @@ def ingest_log(
         progress: Counts the records read.
 
     Returns:
-        The ledger in records.
+        The ledger, with counts in records.
 
     Raises:
         FormatError: a file cannot be opened, or lacks needed columns.
@@ -89,7 +89,7 @@ def ingest_log(
 def _keyed(
     logs: Sequence[LogFile], interval: Interval, params: LogParameters, limits: Limits
 ) -> Iterator[tuple[int, KeyedRecords]]:
-    """Every batch of all files in keys, with the index of its file, in log order."""
+    """Yield each keyed batch with its file index, in log order."""
     with limits.connect(ENGINE_SHARE) as connection:
         secret = _secret([log.source for log in logs])
         keyer = Keyer(secret, params.address, params.scheme, connection)
