@@ -158,7 +158,7 @@ def licence(folder: Path) -> str:
 
 
 def prefixes_of(vocabulary: Collection[str]) -> dict[str, str]:
-    """The language pieces that a multilingual model needs for French to English."""
+    """The language tokens that a multilingual model needs for French to English."""
     for source, target in PREFIXES:
         if source in vocabulary and (target is None or target in vocabulary):
             named = {"source_prefix": source, "target_prefix": target}

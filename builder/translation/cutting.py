@@ -36,7 +36,7 @@ def is_untranslatable(text: str) -> bool:
 
 
 def copied_parts(text: str) -> list[tuple[str, bool]]:
-    """A text in parts to translate and parts to copy (True): addresses and what is no word."""
+    """Split a text into parts to translate and parts to copy (True): URLs and non-words."""
     parts: list[tuple[str, bool]] = []
     start = 0
     for match in _COPIED.finditer(text):

@@ -34,7 +34,7 @@ PROBES, PIECES = 12, 16
 
 @dataclass(frozen=True)
 class _Batch:
-    """Parts of one length of a block, being decoded."""
+    """An in-flight batch: equal-length parts of one block."""
 
     block: Block
     indices: list[int]
@@ -130,7 +130,7 @@ class Engine:
         yield from self._finished(queue, 0)
 
     def _finished(self, queue: "deque[_Batch | Block]", left: int) -> Iterator[list[Output]]:
-        """Collect batches until so many are left; the outputs of blocks that end."""
+        """Collect batches until at most `left` remain; yield the outputs of completed blocks."""
         while len(queue) > left:
             if self._stopped.is_set():
                 raise CancelledError
@@ -141,7 +141,7 @@ class Engine:
                 self._collect(first)
 
     def stop(self) -> None:
-        """Give up what is being translated in another thread, at the next batch."""
+        """Cancel a translation in another thread, at the next batch boundary."""
         self._stopped.set()
 
     def divide(self, sentence: str) -> Divided:
@@ -155,7 +155,7 @@ class Engine:
         return Divided(tuple(parts), split)
 
     def _block(self, sentences: Sequence[str]) -> Block:
-        """Sentences in parts that need no cutting, each part once, in pieces."""
+        """Split sentences into parts short enough to decode, each part once, in pieces."""
         divided = [self.divide(sentence) for sentence in sentences]
         texts = sorted({text for d in divided for text, copied in d.parts if not copied})
         pieces = self._source.encode([text.strip() for text in texts], out_type=str)
@@ -221,7 +221,7 @@ class Engine:
     def _outputs(
         self, pieces: Sequence[list[str]], hypotheses: Sequence[list[str]]
     ) -> Iterator[Output]:
-        """What a batch gave."""
+        """Outputs of a decoded batch."""
         start = bool(self.params.target_prefix)
         texts = self._target.decode([hypothesis[start:] for hypothesis in hypotheses])
         for source, hypothesis, text in zip(pieces, hypotheses, texts, strict=True):

@@ -33,7 +33,7 @@ class TranslationEngine(Protocol):
 
 @runtime_checkable
 class StreamingEngine(TranslationEngine, Protocol):
-    """A loaded model that begins the next block before it ends the last."""
+    """A loaded model that starts the next block before finishing the previous one."""
 
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, careful: bool = False

@@ -20,7 +20,7 @@ from builder.translation.standalone import model_folder
 from builder.translation.translator import Translator
 
 CHUNK = 1 << 16
-"""Most bytes that are read at once."""
+"""Maximum bytes per read."""
 STREAM = "standard input"
 
 

@@ -22,11 +22,11 @@ class KeptFile:
     """Rows by key on disk.
 
     Args:
-        path: The file; made where there is none.
+        path: The file; created if missing.
     """
 
     TABLE: ClassVar[str]
-    """SQL that makes the table where there is none."""
+    """SQL that creates the table if it does not exist."""
     PAGE: ClassVar[int] = 4096
     """Bytes of a page of the file; a longer row fills whole pages."""
 

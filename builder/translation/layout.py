@@ -118,7 +118,7 @@ def _add_line(lines: list[str], ends: list[str], segments: list[Segment], gaps: 
 
 
 def _join(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]]:
-    """Lines that belong together in one, and at which spaces of it they were broken."""
+    """Join wrapped lines into one; return the positions of the spaces that replaced line ends."""
     body = lines[0]
     breaks = []
     for line, end in zip(lines[1:], ends[:-1], strict=True):

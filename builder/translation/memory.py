@@ -22,7 +22,7 @@ class Memory(KeptFile):
     """A translation memory on disk.
 
     Args:
-        path: The file; made where there is none.
+        path: The file; created if missing.
     """
 
     TABLE = """
@@ -47,7 +47,7 @@ class Memory(KeptFile):
         }
 
     def add(self, scope: str, outputs: Mapping[str, Output]) -> None:
-        """Keep the outputs of some sentences, all of them or none."""
+        """Store the given sentences' outputs atomically."""
         rows = [
             (key(scope, sentence), output.text, output.pieces, _marks(output))
             for sentence, output in outputs.items()

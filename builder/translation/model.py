@@ -72,7 +72,7 @@ class ModelFolder:
         return source, target
 
     def known_share(self, source: Processor) -> float:
-        """The part of a SentencePiece model's pieces that the model knows."""
+        """Fraction of the SentencePiece pieces that are in the model's vocabulary."""
         pieces = [source.id_to_piece(i) for i in range(source.get_piece_size())]
         return sum(piece in self.vocabulary for piece in pieces) / len(pieces)
 

@@ -22,7 +22,7 @@ class Outcome:
 
     @property
     def is_bad(self) -> bool:
-        """Whether decoding with care may do better."""
+        """Whether the output is poor enough to retry with careful decoding."""
         return not self.flags.isdisjoint(RETRIED)
 
 
@@ -57,5 +57,5 @@ def stands(flags: frozenset[str], params: TranslateParameters) -> str:
 
 
 def _badness(found: Outcome) -> tuple[bool, ...]:
-    """What is wrong, the worst first, so that less is better."""
+    """Sort key of the defects, most serious first; lower is better."""
     return tuple(flag in found.flags for flag in (*RETRIED, "numbers_differ"))

@@ -141,7 +141,7 @@ def _bytes(texts: Iterable[str]) -> int:
 
 
 def _scope(translator: Translator) -> str:
-    """Everything that decides a translation beside the text."""
+    """Cache key: everything that determines a translation besides the text."""
     return " ".join(
         (translator.scope(), translator.params.model_dump_json(exclude={"model"}), code_digest())
     )

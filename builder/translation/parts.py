@@ -55,7 +55,7 @@ class Block:
     known: dict[str, Output] = field(default_factory=dict)
 
     def outputs(self) -> list[Output]:
-        """One output a sentence, once all are known."""
+        """One output per sentence, once every part has been decoded."""
         return [joined(sentence, self.known) for sentence in self.divided]
 
 

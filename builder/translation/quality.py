@@ -30,7 +30,7 @@ def has_markup(text: str) -> bool:
 
 
 def repeats(text: str) -> int:
-    """How often in a row a phrase of a text is repeated; 1 where none is.
+    """Most consecutive occurrences of any phrase; 1 if nothing repeats.
 
     A phrase of several words counts once more, so that fewer repetitions of it tell as much.
     """

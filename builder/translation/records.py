@@ -15,11 +15,11 @@ Fields = Mapping[str, Sequence[Translation]]
 
 
 def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
-    """Every sentence of some documents or queries (contract `Sentences`).
+    """One row per sentence of the given documents or queries (contract `Sentences`).
 
     Args:
         ids: Their ids, in order.
-        fields: Their fields, in order of name.
+        fields: Their fields, sorted by name.
     """
     rows = [
         (row_id, name, number, sentence.source, sentence.english, list(sentence.flags))
@@ -31,7 +31,7 @@ def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
 
 
 def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
-    """How some documents or queries went (contract `Translations`)."""
+    """Translation outcome of the given documents or queries (contract `Translations`)."""
     rows = []
     for place, row_id in enumerate(ids):
         sentences = [s for name in fields for s in fields[name][place].sentences]

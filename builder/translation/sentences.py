@@ -16,12 +16,12 @@ class Form(StrEnum):
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence and what stands for it.
+    """A source sentence and its English rendering.
 
     Args:
         source: The sentence, normalised.
-        english: What stands for it; may be empty.
-        flags: What is to be known about it, in the order of `SENTENCE_FLAGS`.
+        english: Its translation, or the copied source; may be empty.
+        flags: Quality flags, in the order of `SENTENCE_FLAGS`.
     """
 
     source: str

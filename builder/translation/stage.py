@@ -83,7 +83,7 @@ def translate(
 
 
 def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
-    """The executor of the limits as a decoder."""
+    """Wrap the executor of the limits as a decoder."""
     folder = params.model or Path()
 
     def decode(blocks: Sequence[list[str]], careful: bool) -> Iterator[list[Output]]:

@@ -21,17 +21,17 @@ from builder.translation.kept import KeptFile, key
 from builder.translation.sentences import Sentence, Translation
 
 LARGEST = 1 << 28
-"""Bytes of a text with its translation; a row that says more is damaged."""
+"""Maximum bytes of a text with its translation; a row that says more is damaged."""
 _CODE = {"builder.translation": "", "builder.documents": "language.py", "schemas": "translation.py"}
 _INSERT = "INSERT OR REPLACE INTO texts VALUES (?, ?, ?)"
 _SELECT = "SELECT key, CAST(found AS BLOB), checksum FROM texts WHERE key IN ({})"
 
 
 class Texts(KeptFile):
-    """Translations of whole texts on disk.
+    """On-disk store of whole-text translations.
 
     Args:
-        path: The file; made where there is none.
+        path: The file; created if missing.
     """
 
     PAGE = 1024
@@ -57,7 +57,7 @@ class Texts(KeptFile):
         }
 
     def add(self, scope: str, found: Mapping[str, Translation]) -> None:
-        """Keep the translations of some texts, all of them or none."""
+        """Store the given translations atomically."""
         squeeze = zstandard.ZstdCompressor(level=3).compress
         rows = [(key(scope, text), squeeze(_bytes(made))) for text, made in found.items()]
         self._insert(_INSERT, [(*row, zlib.crc32(b"".join(row))) for row in rows])

@@ -30,7 +30,7 @@ from builder.translation.sentences import Form, Sentence, Translation, ordered
 Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[Output]]]
 
 BLOCK = 2048
-"""Sentences that are decoded and kept at once: what a kill can cost."""
+"""Sentences decoded between commits: the most work lost to a kill."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Translator:
         return self.finish(prepared, self.decode(prepared))
 
     def prepare(self, texts: Sequence[str], form: Form = Form.TEXT) -> Prepared:
-        """Take texts apart and tell which of their sentences are decoded."""
+        """Split texts into sentences and select those to decode."""
         take_apart = split_text if form is Form.TEXT else one_segment
         layouts = tuple(map(take_apart, texts))
         copied = tuple(self._copied(layouts, form))
@@ -135,7 +135,7 @@ class Translator:
             self.engine.stop()
 
     def _copied(self, layouts: Sequence[Layout], form: Form) -> Iterator[list[str | None]]:
-        """For each sentence of each text the flag for which it is copied, if any."""
+        """For each sentence of each text, the flag that makes it be copied, or None."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or form is Form.QUERY:
             english = [[False] * len(texts) for texts in sentences]

@@ -21,9 +21,9 @@ def epoch(encoded: Encoded, tokens: int, seed: int, number: int) -> Iterator[Bat
 
     Args:
         encoded: All pairs.
-        tokens: Most target pieces in a batch, padding included.
-        seed: Another seed, another order.
-        number: Which epoch.
+        tokens: Maximum target pieces per batch, padding included.
+        seed: Shuffling seed.
+        number: Epoch number.
     """
     draw = random.Random(seed * 1_000_003 + number)
     lengths: dict[int, list[int]] = defaultdict(list)

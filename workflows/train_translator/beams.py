@@ -54,7 +54,7 @@ def measure(folders: dict[str, Path], pages: list[str], data: Path) -> list[dict
 
 
 def _seconds(folder: Path, beam: int, pages: list[list[str]]) -> float:
-    """Processor seconds on one thread, the loading of the model left out."""
+    """CPU seconds on one thread, excluding the loading of the model."""
     engine = Engine.load(folder, TranslateParameters(model=folder, beam_size=beam), 1)
     start = time.process_time()
     for _ in engine.translate_blocks(pages):

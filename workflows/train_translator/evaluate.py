@@ -24,7 +24,7 @@ COMPARED = 200
 """Sentences on which the conversion is compared with PyTorch, piece by piece."""
 LONGEST = 100
 BEAM = 4
-"""Width of the beam beside greedy decoding."""
+"""Beam width evaluated in addition to greedy decoding."""
 
 
 def evaluate(
@@ -69,7 +69,7 @@ def evaluate(
 
 
 def faithful(model: "Transformer", folder: Path, tests: Path) -> dict[str, int]:
-    """On how many sentences the converted model gives the pieces that PyTorch gives, greedily.
+    """Sentences for which the converted model's greedy output equals PyTorch's.
 
     Args:
         model: In evaluation mode.

@@ -37,12 +37,12 @@ def averaged(work: Path, count: int = AVERAGED) -> Transformer:
 
 
 def export(model: Transformer, vocabulary: Path, out: Path, quantization: str | None) -> Path:
-    """Write a model as CTranslate2 reads it.
+    """Export a model in CTranslate2's format.
 
     Args:
         model: The model.
         vocabulary: Its SentencePiece model, of both languages.
-        out: Folder; replaced.
+        out: Output folder; overwritten.
         quantization: `int8`, or None for float32.
     """
     shape = model.shape

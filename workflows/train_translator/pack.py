@@ -15,7 +15,7 @@ CODE = Path(__file__).parents[1]
 
 
 def pack(work: Path, out: Path, start: Path | None) -> int:
-    """Write the archive; its size in bytes.
+    """Write the archive and return its size in bytes.
 
     Args:
         work: Folder that `prepare` filled.

@@ -16,7 +16,7 @@ MISSING = -100.0
 
 
 def mean_of_pieces(old: Path, new: Path) -> list[list[int]]:
-    """Numbers of old pieces for every piece of a new vocabulary.
+    """Ids of the old pieces for every piece of a new vocabulary.
 
     Args:
         old: SentencePiece model with bytes for unknown characters.

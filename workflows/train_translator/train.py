@@ -43,7 +43,7 @@ class Settings:
         fall: Share of the training, at its end, over which the learning rate falls.
         tokens: Target pieces in a batch.
         longest: Most pieces of a side.
-        rate: Largest learning rate.
+        rate: Peak learning rate.
         smoothing: Label smoothing.
         seed: Of the weights and of the order.
         save_steps: Steps between two checkpoints.
@@ -64,7 +64,7 @@ class Settings:
 
 @dataclass
 class State:
-    """Where a training stands."""
+    """Training progress, as saved in a checkpoint."""
 
     step: int = 0
     epoch: int = 0
@@ -178,7 +178,7 @@ class Trainer:
         )
 
     def _save(self, validation: tuple[float, float]) -> str:
-        """Write a checkpoint whole or not at all, and a point of the learning curve."""
+        """Write a checkpoint atomically, and append a point to the learning curve."""
         folder = self.work / "checkpoints"
         folder.mkdir(exist_ok=True)
         path = folder / f"{self.state.step:06d}.pt"

@@ -43,7 +43,7 @@ class HeldOut:
 
 
 def in_bfloat16() -> torch.autocast:
-    """Compute in bfloat16 where the device does."""
+    """Run under bfloat16 autocast where the device supports it."""
     enabled = IN_BFLOAT16 or DEVICE.type == "cuda"
     return torch.autocast(DEVICE.type, dtype=torch.bfloat16, enabled=enabled)
 
@@ -55,7 +55,7 @@ def validate(model: Transformer, held_out: HeldOut, tokens: int) -> tuple[float,
     Args:
         model: On `DEVICE`; left in evaluation mode.
         held_out: What it is validated on.
-        tokens: Most target pieces in a batch.
+        tokens: Maximum target pieces per batch.
     """
     model.eval()
     total, pieces = 0.0, 0

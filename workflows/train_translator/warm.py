@@ -68,7 +68,7 @@ def fill(model: Transformer, weights: Weights) -> None:
 
     Raises:
         KeyError: A weight is missing.
-        RuntimeError: The shapes of the model are others.
+        RuntimeError: A weight's shape does not match the model.
     """
     model.embedding.weight.copy_(weights["decoder/embeddings/weight"])
     model.bias.copy_(weights["decoder/projection/bias"])
