@@ -69,23 +69,25 @@ class RecentKeys:
 
     def unseen(self, keys: Keys) -> npt.NDArray[np.bool_]:
         """Which of some distinct keys were not seen lately; all of them are seen from now on."""
-        unseen = ~(_contains(self._new, keys) | _contains(self._old, keys))
-        self._new = np.sort(np.concatenate([self._new, keys[unseen]]))
+        order = np.argsort(keys)  # keys are looked up in order, which the processor's cache rewards
+        ordered = keys[order]
+        unseen = ~(_contains(self._new, ordered) | _contains(self._old, ordered))
+        self._new = np.sort(np.concatenate([self._new, ordered[unseen]]))
         if len(self._new) > max(MERGED_FROM, len(self._old) // 4):
             merged = np.sort(np.concatenate([self._old, self._new]))
             self._old = merged if len(merged) <= self._size else merged[:0]
             self._new = self._new[:0]
-        return unseen
+        found = np.empty_like(unseen)
+        found[order] = unseen
+        return found
 
 
 def _contains(known: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
-    """Which keys are among sorted ones; keys are looked up in order, which the cache rewards."""
-    found = np.zeros(len(keys), dtype=np.bool_)
-    if len(known):
-        order = np.argsort(keys)
-        index = np.minimum(np.searchsorted(known, keys[order]), len(known) - 1)
-        found[order] = known[index] == keys[order]
-    return found
+    """Which keys are among known ones; both are sorted."""
+    if not len(known):
+        return np.zeros(len(keys), dtype=np.bool_)
+    index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.asarray(known[index] == keys)
 
 
 class StringTables:
