@@ -13,11 +13,6 @@ def lengths(lists: pa.Array) -> Rows:
     return np.asarray(lists.value_lengths().fill_null(0), dtype=np.int64)
 
 
-def parents(lists: pa.Array) -> Rows:
-    """The row of each item."""
-    return np.repeat(np.arange(len(lists)), lengths(lists))
-
-
 def lists_of(sizes: Rows, items: pa.Array) -> pa.Array:
     """Lists of these sizes, of items that follow each other."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int32)

@@ -10,7 +10,6 @@ from importlib import import_module
 from itertools import islice
 
 import duckdb
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.executors import in_order
@@ -154,21 +153,22 @@ def _long(
     limits: Limits,
 ) -> Iterator[Batch]:
     """Long-form rows, and the rejected ones."""
-    faults: list[Numbered] = []
 
-    def tables() -> Iterator[pa.Table]:
+    def batches() -> Iterator[RawRecords]:
         while batch := list(islice(rows, RECORDS_PER_BATCH)):
-            faults.extend((n, row) for n, row in batch if isinstance(row, str))
-            yield as_rows([(n, r) for n, r in batch if not isinstance(r, str)], params.fields)
+            kept = [(number, row) for number, row in batch if not isinstance(row, str)]
+            faults = [(number, row) for number, row in batch if isinstance(row, str)]
+            yield RawRecords([as_rows(kept, params.fields)], others=faults)
 
-    yield from _grouped(tables(), params, limits)
-    yield from _parsed(batched(iter(faults)))
+    yield from _grouped(batches(), params, limits)
 
 
-def _grouped(tables: Iterator[pa.Table], params: LogParameters, limits: Limits) -> Iterator[Batch]:
+def _grouped(
+    batches: Iterator[RawRecords], params: LogParameters, limits: Limits
+) -> Iterator[Batch]:
     with limits.connect(ENGINE_SHARE) as connection:
         is_click = params.click_form == "rows"
-        yield from _parsed(group_rows(tables, connection, row_is_click=is_click))
+        yield from _parsed(group_rows(batches, connection, row_is_click=is_click))
 
 
 def _parquet(
@@ -179,7 +179,8 @@ def _parquet(
     faults: list[str] = []
     batches = parquet.batches(source, names, faults)
     if is_long(names, params.fields):
-        yield from _grouped(parquet.result_rows(batches, params.fields), params, limits)
+        tables = parquet.result_rows(batches, params.fields)
+        yield from _grouped((RawRecords([table]) for table in tables), params, limits)
     seen = 0
     for number, batch in batches:
         seen = number + len(batch) - 1

@@ -107,14 +107,15 @@ class Keyer:
             [*records.rejects, *rejects],
             query_rows.filter(pl.col("query") != 0),
             url_rows.filter(pl.col("key") != 0),
-            self._completed(urls),
+            self._completed(urls, url_rows["url"]),
         )
 
-    def _completed(self, urls: pa.DictionaryArray) -> int:
-        """How many of these URLs are written without a scheme and get one."""
-        if self.address is not None or self.scheme is None:
+    def _completed(self, urls: pa.DictionaryArray, written: pl.Series) -> int:
+        """How many of these URLs had no scheme and got one; `written`: distinct URLs as kept."""
+        given = pl.Series(pl.from_arrow(urls.dictionary), dtype=pl.String)
+        if self.address is not None or self.scheme is None or given.equals(written):
             return 0
-        bare = is_bare(pl.Series(pl.from_arrow(urls.dictionary), dtype=pl.String))
+        bare = is_bare(given)
         return int(bare.to_numpy()[urls.indices.to_numpy()].sum()) if bare.any() else 0
 
     def _queries(self, texts: pa.Array) -> pl.DataFrame:

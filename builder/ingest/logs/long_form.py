@@ -90,12 +90,12 @@ def _text(value: Any) -> str | None:
 
 
 def group_rows(
-    batches: Iterable[pa.Table], connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
+    batches: Iterable[RawRecords], connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
 ) -> Iterator[RawRecords]:
-    """Group result rows into impressions; also yield the rejected rows.
+    """Group result rows into impressions; also yield the rejected rows, as soon as they are read.
 
     Args:
-        batches: The rows of one file, with the columns of `ROWS`.
+        batches: The rows of one file in tables with the columns of `ROWS`, and rejected rows.
         connection: DuckDB connection used for this file only.
         row_is_click: Every row with a URL is a clicked result, as in logs of clicks; a row without
             one is an impression whose results are unknown.
@@ -109,8 +109,11 @@ def group_rows(
     connection.register("batch", ROWS.empty_table())
     connection.execute(CREATE)
     for batch in batches:
-        connection.register("batch", batch)
-        connection.execute(INSERT)
+        for table in batch.tables:
+            connection.register("batch", table)
+            connection.execute(INSERT)
+        if batch.others:
+            yield RawRecords(others=batch.others)
     connection.unregister("batch")
     connection.execute(TYPED)
     for rejected in connection.sql(REJECTED).to_arrow_reader(2**16):

@@ -121,11 +121,7 @@ def _secret(files: Sequence[Source]) -> str:
 
 
 def _check_not_empty(ledger: Ledger, staging: Staging, params: LogParameters) -> None:
-    """Refuse a log without impressions or without clicks, unless the definition allows it.
-
-    Raises:
-        DataError: so.
-    """
+    """Raise a DataError for a log without impressions or without clicks, unless it is allowed."""
     counts = ", ".join(f"{rows:,} {reason}" for reason, rows in ledger.rejected.most_common(5))
     if not ledger.rows_out and params.empty == "refuse":
         raise DataError(
