@@ -9,34 +9,34 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from builder._build import BuildReport, build, verify
-    from builder._demo import demo
     from builder.collection.compare import compare
     from builder.collection.export import export
     from builder.collection.imports import import_release
     from builder.collection.read import Collection, Snapshot, open_collection
     from builder.collection.validate import validate
+    from builder.commands.build import BuildReport, build, verify
+    from builder.commands.demo import demo
     from builder.errors import DataError, LongEvalError, UsageError
     from builder.simulation import Simulation, simulate, simulate_over
 
 _HOMES = {
-    "BuildReport": "builder._build",
+    "BuildReport": "builder.commands.build",
     "Collection": "builder.collection.read",
     "DataError": "builder.errors",
     "LongEvalError": "builder.errors",
     "Simulation": "builder.simulation",
     "Snapshot": "builder.collection.read",
     "UsageError": "builder.errors",
-    "build": "builder._build",
+    "build": "builder.commands.build",
     "compare": "builder.collection.compare",
-    "demo": "builder._demo",
+    "demo": "builder.commands.demo",
     "export": "builder.collection.export",
     "import_release": "builder.collection.imports",
     "open_collection": "builder.collection.read",
     "simulate": "builder.simulation",
     "simulate_over": "builder.simulation",
     "validate": "builder.collection.validate",
-    "verify": "builder._build",
+    "verify": "builder.commands.build",
 }
 
 __all__ = [

@@ -9,11 +9,12 @@ from typing import Any
 from builder.alignment import changes, maps
 from builder.clicks import estimate, grade
 from builder.collection.export.trec import export_trec
+from builder.collection.layout import PUBLISHED
+from builder.definition.model import Workflow
 from builder.documents import collect_shown, gather, judge_pages, measure_coverage
 from builder.drift import count_lost, count_snapshot, measure, measure_pair
 from builder.ingest import ingest_crawl, ingest_log
 from builder.parameters import Parameters
-from builder.plan import Pipeline
 from builder.plugins import described
 from builder.queries import (
     collect_verdicts,
@@ -24,7 +25,8 @@ from builder.queries import (
     select,
     split,
 )
-from builder.stage import (
+from builder.runtime.plan import Pipeline
+from builder.runtime.stage import (
     Read,
     Scope,
     Stage,
@@ -41,7 +43,6 @@ from builder.stage import (
     until,
 )
 from builder.translation import translate
-from builder.workflow import Workflow
 
 
 def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
@@ -352,4 +353,4 @@ STAGES = (
     ),
 )
 
-PIPELINE = Pipeline(STAGES)
+PIPELINE = Pipeline(STAGES, frozenset(PUBLISHED))

@@ -13,10 +13,10 @@ from typer.main import get_command
 import schemas
 from builder.cli import app
 from builder.collection.checks import CHECKS
+from builder.definition.model import CollectionDefinition, SnapshotDefinition
 from builder.evaluation.measures import ALIASES, FAMILIES
 from builder.parameters import Parameters, Section
 from builder.pipeline import STAGES
-from builder.workflow import CollectionDefinition, SnapshotDefinition
 from schemas.describe import describe
 
 REFERENCE = Path(__file__).parent / "reference"

@@ -18,12 +18,12 @@ import polars as pl
 from builder.alignment.texts import batches_by_size, read_texts
 from builder.documents.sketch import Sketches, band_rows, similarity, sketch, stored_signatures
 from builder.documents.token_bytes import token_chunks
-from builder.engine import append_rows
-from builder.executors import in_order
+from builder.io.engine import append_rows
+from builder.io.tables import Table
 from builder.parameters import ChangeParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table
+from builder.runtime.executors import in_order
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 
 PAGES_PER_BAND = 20
 """A band that more pages of a side share is boilerplate and proposes nothing."""

@@ -13,11 +13,11 @@ from pathlib import Path
 import duckdb
 
 from builder.alignment.documents import align_documents
-from builder.ledger import Ledger, RejectWriter
+from builder.io.tables import Table, write_query
 from builder.parameters import ChangeParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table, write_query
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import QrelChanges, QueryChanges
 
 QUERY_CHANGES = """

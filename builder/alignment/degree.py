@@ -12,10 +12,10 @@ import polars as pl
 
 from builder.alignment.overlap import Versions
 from builder.alignment.texts import batches_by_size, read_texts
-from builder.engine import append_rows
-from builder.executors import in_order
-from builder.progress import Progress
-from builder.tables import Table
+from builder.io.engine import append_rows
+from builder.io.tables import Table
+from builder.runtime.executors import in_order
+from builder.runtime.progress import Progress
 
 UPDATED = """
 SELECT doc_id, tokens_from + tokens_to AS tokens

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import duckdb
 
-from builder import parquet
 from builder.alignment.degree import measure_degrees
 from builder.alignment.moved import match_moved
 from builder.alignment.pairing import pair_documents
+from builder.io import parquet
+from builder.io.tables import Table, write_query
 from builder.parameters import ChangeParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table, write_query
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import DocumentChanges
 
 DOCUMENT_CHANGES = """

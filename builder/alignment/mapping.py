@@ -13,13 +13,13 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder import parquet
 from builder.alignment.pairing import LOOSE_KEY
-from builder.ledger import Ledger, RejectWriter
-from builder.progress import Progress
+from builder.io import parquet
+from builder.io.tables import Table, write_query
 from builder.queries import query_aliases
-from builder.resources import Limits
-from builder.tables import Table, write_query
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import Contract, DocumentsMap, QueriesMap
 
 ROWS_PER_RANGE = 500_000

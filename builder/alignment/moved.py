@@ -17,12 +17,12 @@ import polars as pl
 
 from builder.alignment.candidates import propose
 from builder.alignment.overlap import Versions
-from builder.engine import append_rows
-from builder.executors import in_order
+from builder.io.engine import append_rows
+from builder.io.tables import Table
 from builder.parameters import ChangeParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table
+from builder.runtime.executors import in_order
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 
 PAIRS_PER_BATCH = 256
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from builder.documents.tokens import whole_text
-from builder.tables import Table
+from builder.io.tables import Table
 
 TOKENS_PER_BATCH = 1_000_000
 

@@ -28,8 +28,8 @@ from builder.cli import (
 from builder.cli.arguments import spread
 from builder.cli.help import Verbs
 from builder.cli.output import printable, show_all
-from builder.disk import about
 from builder.errors import LongEvalError
+from builder.io.disk import about
 
 LINE_END = "\n"
 

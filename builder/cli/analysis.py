@@ -24,7 +24,7 @@ def changes(
 
     Example: longeval changes june.jsonl.gz september.jsonl.gz --format json
     """
-    from builder.definition_files import read_section
+    from builder.definition.files import read_section
     from builder.drift import compare_crawls
     from builder.parameters import ChangeParameters, CrawlParameters
 

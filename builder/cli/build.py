@@ -18,10 +18,10 @@ from builder.cli.options import (
 )
 from builder.cli.output import because, say_step, table, warn_step
 from builder.cli.shapes import build_shape, say_json, verified_shape
-from builder.resources import DEFAULT_MEMORY
+from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
-    from builder._build import BuildReport
+    from builder.commands.build import BuildReport
     from builder.evaluation import SanityRow
 
 
@@ -49,7 +49,7 @@ def demo(
 
     Example: longeval demo demo
     """
-    from builder._demo import demo as run_demo
+    from builder.commands.demo import demo as run_demo
 
     say = warn_step if quiet else say_step
     report = run_demo(folder, threads=threads, progress=progress_bar(quiet), say=say)
@@ -136,12 +136,12 @@ def build(
 
     Example: longeval build world/workflow.toml --out collections/world
     """
-    from builder._build import build as build_collection
+    from builder.commands.build import build as build_collection
 
     for_machines = format is PlainFormat.JSON
     quiet = quiet or for_machines
     if verify is not None:
-        from builder._build import verify as build_again
+        from builder.commands.build import verify as build_again
 
         differing = build_again(
             workflow,

@@ -234,7 +234,7 @@ def _print_comparison(found: "Comparison", *, by_rank: bool) -> None:
 def _reading(definition: Path | None) -> "LogParameters":
     """How a log is read: as a definition says, or as it stands."""
     from builder.clicks.log import AS_THEY_STAND, read_as
-    from builder.definition_files import read_section
+    from builder.definition.files import read_section
     from builder.parameters import LogParameters
 
     if definition is None:

@@ -10,8 +10,8 @@ import typer
 from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
 from builder.cli.shapes import sanity_shape, say_json
-from builder.disk import keep_apart
-from builder.numbers import score
+from builder.io.disk import keep_apart
+from builder.reporting.numbers import score
 
 if TYPE_CHECKING:
     import polars as pl

@@ -41,9 +41,9 @@ def pool(
     Example: longeval pool demo/collection runs/*.txt --snapshot 2022-07 --out judging
     """
     from builder.collection.read import open_collection
+    from builder.io.sources import Source
     from builder.judging import LONGEVAL_STRATA, pool_runs, read_assessments
     from builder.judging import depth as depth_strata
-    from builder.sources import Source
 
     opened = open_collection(collection).snapshot(snapshot)
     known = None if judged is None else read_assessments([Source(judged, judged.name)]).lazy()
@@ -107,8 +107,8 @@ def agreement(
     Example: longeval assess agreement judgements.parquet --collection c --snapshot 2022-06
     """
     from builder.collection.read import open_collection
+    from builder.io.sources import Source
     from builder.judging import agreement_report, read_assessments
-    from builder.sources import Source
 
     if (collection is None) != (snapshot is None):
         raise UsageError("--collection and --snapshot: expected both or none")

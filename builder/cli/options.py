@@ -14,8 +14,8 @@ from builder.errors import UsageError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from builder.progress import Progress
-    from builder.resources import Limits
+    from builder.runtime.limits import Limits
+    from builder.runtime.progress import Progress
 
 
 Values = TypeVar("Values", bound="BaseModel")
@@ -64,7 +64,7 @@ def from_options(kind: type[Values], **given: object) -> Values:
 @contextmanager
 def working_limits(memory: str) -> "Iterator[Limits]":
     """Limits with a scratch folder that goes away."""
-    from builder.resources import Limits, parse_memory
+    from builder.runtime.limits import Limits, parse_memory
 
     with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
         yield Limits(Path(scratch), memory=parse_memory(memory))
@@ -72,6 +72,6 @@ def working_limits(memory: str) -> "Iterator[Limits]":
 
 def progress_bar(quiet: bool) -> "Progress":
     """Progress on the terminal, or none."""
-    from builder.progress import Silent, Terminal
+    from builder.runtime.progress import Silent, Terminal
 
     return Silent() if quiet else Terminal()

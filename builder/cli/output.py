@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 if TYPE_CHECKING:
-    from builder.run import Step
+    from builder.runtime.runner import Step
 
 
 def table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str:

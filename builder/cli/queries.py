@@ -9,8 +9,8 @@ import typer
 
 from builder.cli.options import MOST, Format, PlainFormat
 from builder.cli.output import table
-from builder.disk import keep_apart
-from builder.numbers import score
+from builder.io.disk import keep_apart
+from builder.reporting.numbers import score
 
 if TYPE_CHECKING:
     import polars as pl

@@ -40,8 +40,8 @@ def export(
     Example: longeval export demo/collection --layout longeval-web --out web
     """
     from builder.collection.export import export as write
-    from builder.progress import Terminal
-    from builder.resources import parse_size
+    from builder.runtime.limits import parse_size
+    from builder.runtime.progress import Terminal
 
     size = parse_size(file_size, "--file-size")
     written = write(
@@ -81,7 +81,7 @@ def import_(
     Example: longeval import release_2025_p1 --layout longeval-web --out longeval-web
     """
     from builder.collection.imports import import_release
-    from builder.progress import Terminal
+    from builder.runtime.progress import Terminal
 
     with working_limits(memory) as limits:
         report = import_release(

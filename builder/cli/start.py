@@ -27,8 +27,8 @@ def new(
 
     Example: longeval new mine --name mine --snapshot 2022-06 --snapshot 2022-07
     """
-    from builder._new import name_for
-    from builder._new import new as write
+    from builder.commands.new import name_for
+    from builder.commands.new import new as write
 
     default = name_for(folder)
     if sys.stdin.isatty():
@@ -51,7 +51,7 @@ def doctor(
 
     Example: longeval doctor --format json
     """
-    from builder._doctor import doctor as examine
+    from builder.commands.doctor import doctor as examine
 
     found = examine(folder)
     if format is PlainFormat.JSON:

@@ -16,7 +16,7 @@ from builder.cli.shapes import say_json
 
 if TYPE_CHECKING:
     from builder.parameters import TranslateParameters
-    from builder.resources import Limits
+    from builder.runtime.limits import Limits
     from builder.translation.sentences import Translation
 
 STANDARD_INPUT = Path("-")

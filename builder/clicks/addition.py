@@ -7,13 +7,13 @@ concatenated log; priors and estimates are then derived again from the sums.
 from collections.abc import Sequence
 from pathlib import Path
 
-from builder import parquet
 from builder.clicks.estimation import SDBN_ESTIMATES, choose_priors, create_estimates
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
+from builder.io import parquet
+from builder.io.tables import Table, write_query
 from builder.parameters import ClickParameters
-from builder.resources import Limits
-from builder.tables import Table, write_query
+from builder.runtime.limits import Limits
 from schemas import ClickEstimates
 
 SUMS = """

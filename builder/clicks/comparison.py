@@ -16,11 +16,11 @@ from builder.clicks.models import Training, model_of
 from builder.clicks.scores import Score, evaluate
 from builder.clicks.standalone import check_model, working
 from builder.clicks.statistics import ENGINE_SHARE
-from builder.engine import set_variables
 from builder.errors import DataError, UsageError
+from builder.io.engine import set_variables
 from builder.parameters import ClickParameters, LogParameters
-from builder.progress import Progress, Silent
-from builder.resources import Limits
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress, Silent
 
 BASELINE = "rank-ctr"
 COMPARED = ("sdbn", "dcm", "ccm", "cascade", "dbn", "pbm", "ubm", "document-ctr", "global-ctr")

@@ -11,9 +11,9 @@ import duckdb
 import polars as pl
 
 from builder.clicks.held_out import diagnose_predictions
+from builder.io.tables import write_query
 from builder.parameters import ClickParameters
-from builder.resources import Limits
-from builder.tables import write_query
+from builder.runtime.limits import Limits
 from schemas import ClickDiagnostics
 
 SHARES = """

@@ -13,7 +13,7 @@ import numpy as np
 from builder.clicks.models import Pages
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 
 BYTES_PER_RESULT = 250
 """Peak of arrays while the most demanding model is trained, per result of distinct pages."""

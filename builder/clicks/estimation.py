@@ -18,13 +18,13 @@ from builder.clicks.modelled import create_model_estimates
 from builder.clicks.priors import Beta, Priors, fit_beta
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import ENGINE_SHARE, SHARE_ALONE, Used, count_pairs
-from builder.engine import set_variables
-from builder.ledger import Ledger, RejectWriter
+from builder.io.engine import set_variables
+from builder.io.tables import Table, write_query
 from builder.parameters import ClickParameters, VerdictFilter
-from builder.progress import Progress
 from builder.queries import left_out
-from builder.resources import Limits
-from builder.tables import Table, write_query
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import ClickEstimates
 
 ATTRACTIVENESS_HISTOGRAM = """

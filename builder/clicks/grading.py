@@ -24,15 +24,15 @@ from builder.clicks.posterior import Evidence, Posterior
 from builder.clicks.priors import Beta, Priors
 from builder.clicks.sensitivity import write_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
-from builder.engine import set_variables
 from builder.errors import DataError, UsageError
+from builder.io.engine import set_variables
+from builder.io.sources import Source
+from builder.io.tables import Table, write_frame, write_query
 from builder.judging.merging import read_judgements
-from builder.ledger import Ledger, RejectWriter
 from builder.parameters import QrelParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.sources import Source
-from builder.tables import Table, write_frame, write_query
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import GradeCuts, JudgedQueries, Qrels
 
 REASONS = (

@@ -16,9 +16,9 @@ import numpy as np
 from builder.clicks.encoding import encode
 from builder.clicks.models import Pages, Prediction, Training, model_of
 from builder.clicks.scores import Score, evaluate
-from builder.engine import set_variables
+from builder.io.engine import set_variables
 from builder.parameters import ClickParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 
 BASELINE = "rank-ctr"
 MOST_RESULTS = 400_000

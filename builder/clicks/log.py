@@ -13,15 +13,15 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder import parquet
 from builder.errors import DataError, FormatError, UsageError
 from builder.ingest.lists import is_text
 from builder.ingest.logs import detect_format, inspect_log, read_impressions
 from builder.ingest.parquet_bounds import is_list
+from builder.io import parquet
+from builder.io.sources import Source
 from builder.parameters import LogParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.sources import Source
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 
 SHOWN_EXAMPLES = 3
 MOST_RESULTS = 2**16 - 1

@@ -11,7 +11,7 @@ import pyarrow as pa
 from builder.clicks.encoding import ALL_PAGES, encode
 from builder.clicks.models import Trained, Training, model_of
 from builder.parameters import ClickParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 
 ESTIMATES = """
 CREATE VIEW estimates AS

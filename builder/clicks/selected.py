@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import duckdb
 import polars as pl
 
-from builder.tables import Table
+from builder.io.tables import Table
 
 USED_IMPRESSIONS = """
 CREATE VIEW used_impressions AS

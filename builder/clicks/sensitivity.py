@@ -15,8 +15,8 @@ import polars as pl
 from builder.clicks.policies import Cuts, assign_grades, scores_of
 from builder.clicks.posterior import Evidence
 from builder.clicks.priors import Priors, fit_beta
+from builder.io.tables import write_frame
 from builder.parameters import QrelParameters
-from builder.tables import write_frame
 from schemas import GradeSensitivity
 
 EVIDENCE = """

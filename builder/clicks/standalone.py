@@ -22,12 +22,12 @@ from builder.clicks.modelled import create_model_estimates
 from builder.clicks.models import model_of
 from builder.clicks.priors import Priors
 from builder.clicks.statistics import ENGINE_SHARE, SHARE_ALONE, count_pairs
-from builder.disk import keep_apart
 from builder.errors import UsageError
+from builder.io.disk import keep_apart
+from builder.io.tables import ROWS_PER_GROUP, TableWriter
 from builder.parameters import ClickParameters, LogParameters, check_counting
-from builder.progress import Progress, Silent
-from builder.resources import Limits
-from builder.tables import ROWS_PER_GROUP, TableWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress, Silent
 from schemas import PairStatistics
 
 ROWS = """

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from builder.engine import set_variables
+from builder.io.engine import set_variables
 from builder.parameters import ClickParameters
 
 ENGINE_SHARE = 0.5

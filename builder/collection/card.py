@@ -11,7 +11,7 @@ from builder.collection.card_tables import (
     snapshot_row,
 )
 from builder.collection.layout import CARD
-from builder.numbers import plural
+from builder.reporting.numbers import plural
 
 _FRONT = """---
 pretty_name: {name}

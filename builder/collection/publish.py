@@ -12,19 +12,19 @@ from typing import Any
 
 import polars as pl
 
-from builder import parquet
 from builder.collection import layout
 from builder.collection.card import write_card
 from builder.collection.compare.definitions import differences
 from builder.collection.croissant import write_croissant
 from builder.collection.files import link
 from builder.collection.manifest import define, write_manifest
+from builder.definition.model import Definition, is_draft
 from builder.errors import DataError, DefinitionError
+from builder.io import parquet
+from builder.io.tables import Table, TableWriter, table_at, write_frame
 from builder.queries import funnel, parse_topics, require_same_topics
-from builder.stage import CONTRACTS, Scope, Stage
-from builder.store import PARTIAL, Store, canonical_json
-from builder.tables import Table, TableWriter, table_at, write_frame
-from builder.workflow import Definition, is_draft
+from builder.runtime.stage import CONTRACTS, Scope, Stage
+from builder.runtime.store import PARTIAL, Store, canonical_json
 from schemas import Rejects
 
 RENAME_EXCHANGE = 2

@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from builder import parquet
 from builder.collection import layout
 from builder.collection.claims import read_manifest
 from builder.errors import FormatError, UsageError
-from builder.names import suffixes_of
-from builder.notebook import html_table
+from builder.io import parquet
+from builder.reporting.html import html_table
+from builder.text.names import suffixes_of
 from schemas import Documents
 
 

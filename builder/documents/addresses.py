@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 from builder.errors import FormatError
-from builder.keys import url_key
-from builder.sources import Source
+from builder.io.sources import Source
+from builder.text.keys import url_key
 from builder.trec.bounded import read_text_lines
 
 _HOST = re.compile(r"[\w.-]+(:\d+)?", re.ASCII)

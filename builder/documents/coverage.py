@@ -11,10 +11,10 @@ from pathlib import Path
 import duckdb
 
 from builder.errors import DataError
-from builder.ledger import Ledger, RejectWriter
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table, write_query
+from builder.io.tables import Table, write_query
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import Coverage
 
 NOT_IN_CRAWL = "not_in_crawl"

@@ -19,15 +19,15 @@ import polars as pl
 from builder.documents.addresses import read_address_list
 from builder.documents.notes import SHARE, Notebook, take_notes
 from builder.documents.rules import PageRules
-from builder.executors import in_order, map_partitions
 from builder.ingest.buckets import BUCKETS, TOP, Buckets, Load, Spill
-from builder.ledger import Ledger, RejectWriter
+from builder.io.sources import Source
+from builder.io.tables import Table, TableWriter
 from builder.parameters import DocumentParameters, VerdictFilter
-from builder.progress import Progress
 from builder.queries.verdicts import left_out
-from builder.resources import Limits
-from builder.sources import Source
-from builder.tables import Table, TableWriter
+from builder.runtime.executors import in_order, map_partitions
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import Documents
 
 DUPLICATE = "duplicate"

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.text_bytes import Bytes, Places
+from builder.text.text_bytes import Bytes, Places
 
 STOP = 0x20000
 """The first character that is not in the tables."""

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from builder.documents.letters import BEYOND_ASCII, UNKNOWN, lower_in_place
-from builder.replacing import replaced
-from builder.text_bytes import TextBytes, bytes_of
+from builder.text.replacement import replaced
+from builder.text.text_bytes import TextBytes, bytes_of
 
 BLOCK = 2**20
 """Bytes in which letters are looked for together, and what is known of them stays in the cache."""

@@ -21,19 +21,19 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder import parquet
 from builder.documents.duplicates import GROUPS, Signed, find_groups
 from builder.documents.fingerprints import describe
 from builder.documents.rules import PageRules
 from builder.documents.sketch import BAND_ROWS, Sketches, band_rows
-from builder.executors import Task, in_processes, map_partitions
 from builder.ingest.buckets import Buckets, Spill, bucket_of
-from builder.keys import key_of_id
-from builder.packing import packed
+from builder.io import parquet
+from builder.io.packing import packed
+from builder.io.tables import Table
 from builder.parameters import DocumentParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table
+from builder.runtime.executors import Task, in_processes, map_partitions
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.keys import key_of_id
 
 SHINGLE = 5
 ROWS = 1024

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from builder.documents.addresses import AddressList
-from builder.keys import in_sample, key_of_id
 from builder.parameters import DocumentParameters
+from builder.text.keys import in_sample, key_of_id
 
 DENIED = "denied"
 NOT_IN_SAMPLE = "not_in_sample"

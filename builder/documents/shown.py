@@ -7,10 +7,10 @@ model never changes which documents a collection has.
 
 from pathlib import Path
 
-from builder.ledger import Ledger, RejectWriter
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table, write_query
+from builder.io.tables import Table, write_query
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import ShownDocuments
 
 SHOWN = """

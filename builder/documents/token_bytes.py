@@ -15,9 +15,9 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.documents.letters import BETWEEN, BEYOND_ASCII, UNKNOWN, lower_in_place
-from builder.keys import runs_as_spaces
-from builder.replacing import replaced
-from builder.text_bytes import Bytes, Places, TextBytes, bytes_of, digests
+from builder.text.keys import runs_as_spaces
+from builder.text.replacement import replaced
+from builder.text.text_bytes import Bytes, Places, TextBytes, bytes_of, digests
 
 Keys = npt.NDArray[np.uint64]
 

@@ -7,7 +7,7 @@ those of its title, then of its text.
 import polars as pl
 
 from builder.documents.lowering import lowered
-from builder.text_bytes import bytes_of, digests
+from builder.text.text_bytes import bytes_of, digests
 
 WORD = r"\w+"
 WORD_IN_SQL = r"[\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]+"

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.ledger import Ledger, RejectWriter
+from builder.io.sources import Source
+from builder.io.tables import Table, write_frame
 from builder.parameters import VerdictParameters
-from builder.progress import Progress
 from builder.queries.plugins import ask, load_plugins
 from builder.queries.verdict_files import read_verdicts
-from builder.resources import Limits
-from builder.sources import Source
-from builder.tables import Table, write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import Verdicts
 
 ON_PAGES = """

@@ -16,10 +16,10 @@ from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
 from builder.drift.checks import check_pair
-from builder.ledger import Ledger, RejectWriter
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table, write_frame
+from builder.io.tables import Table, write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import PairDrift
 
 CHECKS = "checks"

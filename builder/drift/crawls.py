@@ -12,7 +12,6 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder import parquet
 from builder.alignment.documents import align_documents
 from builder.documents.fingerprints import fingerprints
 from builder.drift import documents as document_drift
@@ -20,16 +19,17 @@ from builder.drift.statistics import jaccard
 from builder.drift.vocabulary import IN_ALL, compare_words, put_beside
 from builder.drift.words import count_words, row_groups
 from builder.errors import FormatError, UsageError
-from builder.executors import in_order
 from builder.ingest import ingest_crawl
 from builder.ingest.buckets import Buckets
-from builder.keys import key_of_id
-from builder.ledger import Ledger
+from builder.io import parquet
+from builder.io.sources import Interval, Source
+from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, CrawlParameters
-from builder.progress import Progress, Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
-from builder.tables import Table, table_at
+from builder.runtime.executors import in_order
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress, Silent
+from builder.text.keys import key_of_id
 from schemas import Documents, Pages, WordCounts
 
 ALWAYS = Interval(-(2**62), 2**62)

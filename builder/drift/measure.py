@@ -23,11 +23,11 @@ from builder.drift.checks.parameters import Recorded
 from builder.drift.report import render_report
 from builder.drift.series import PairTables, Series, Tables
 from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, put_beside
-from builder.ledger import Ledger, RejectWriter
+from builder.io.tables import Table, view_together
 from builder.parameters import ChangeParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table, view_together
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 
 FORMAT = "longeval-drift/1"
 

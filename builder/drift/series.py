@@ -11,10 +11,10 @@ import duckdb
 from builder.alignment import changes, maps
 from builder.drift.between import measure_pair
 from builder.drift.words import count_lost, count_snapshot
+from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table, table_at
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import TABLES
 
 CHANGES = ("document_changes", "query_changes", "qrel_changes")

@@ -17,9 +17,9 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder import parquet
 from builder.drift.statistics import divergence_terms, jaccard, jensen_shannon, share
-from builder.tables import Table, view_together
+from builder.io import parquet
+from builder.io.tables import Table, view_together
 
 WORDS_LISTED = 20
 

@@ -15,13 +15,13 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder import parquet
 from builder.documents.tokens import document_chunks, tokens_of_chunk
-from builder.executors import in_order
-from builder.ledger import Ledger, RejectWriter
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table, view_together, write_query
+from builder.io import parquet
+from builder.io.tables import Table, view_together, write_query
+from builder.runtime.executors import in_order
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import LostWords, WordCounts
 
 ROWS_BEFORE_FLUSH = 1_000_000

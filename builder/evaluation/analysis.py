@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.evaluation.extras import load
 from builder.evaluation.stopwords import STOP_WORDS
-from builder.keys import without_accents
+from builder.text.keys import without_accents
 
 _STEMMERS = {
     "ar": "arabic",

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from builder.errors import UsageError
-from builder.names import written
+from builder.text.names import written
 
 _EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|tsv|gz|zst|zstd))+$", re.IGNORECASE)
 _SEPARATORS = " ._-+"

@@ -16,12 +16,12 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder import parquet
 from builder.errors import DataError, UsageError
 from builder.evaluation.analysis import Analyzer
 from builder.evaluation.extras import load
-from builder.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
-from builder.progress import Progress, Silent
+from builder.io import parquet
+from builder.runtime.progress import Progress, Silent
+from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
 from builder.trec.runs import DEFAULT_DEPTH, Run, check_depth
 
 _BATCH_ROWS = 2048

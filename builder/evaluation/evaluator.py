@@ -22,7 +22,7 @@ from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.perquery import query_drops, query_scores
 from builder.evaluation.qrels import read_qrels
 from builder.evaluation.topicsets import TopicSet, topic_sets
-from builder.progress import Progress, Silent
+from builder.runtime.progress import Progress, Silent
 from builder.trec.released import read_run_of
 from builder.trec.runs import Run
 

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from builder.evaluation.textlines import line_blocks, refuse_first
-from builder.names import written
+from builder.text.names import written
 
 FEWEST_FIELDS, MOST_FIELDS = 6, 12
 HIGHEST_CONFIDENCE = 1000.0

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from builder import parquet
 from builder.errors import DataError, UsageError
+from builder.io import parquet
 from builder.trec.bounded import MAX_BYTES, read_bounded
 from builder.trec.lines import QRELS, parse
 

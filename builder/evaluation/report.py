@@ -13,7 +13,7 @@ from builder.evaluation.charts import Point, Series, bars, lines, scatter
 from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.summary import summary_rows
 from builder.evaluation.topicsets import TOPIC_SETS
-from builder.numbers import score
+from builder.reporting.numbers import score
 
 _STYLE = """
 body{font:14px/1.45 sans-serif;max-width:72rem;margin:1.5rem auto;padding:0 1rem;color:#222}

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import polars as pl
 
-from builder import parquet
 from builder.evaluation.baseline import Bm25, bm25_snapshot
 from builder.evaluation.effectiveness import Judge
 from builder.evaluation.measures import parse_measures
 from builder.evaluation.qrels import read_qrels
-from builder.progress import Progress, Silent
+from builder.io import parquet
+from builder.runtime.progress import Progress, Silent
 from builder.trec.runs import Run
 
 MEASURES = ("nDCG@10", "P@10")

@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builder.executors import BackgroundThread
-from builder.packing import packed
+from builder.io.packing import packed
+from builder.runtime.executors import BackgroundThread
 
 BUCKETS = 256
 TOP = 56

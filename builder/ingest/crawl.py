@@ -16,12 +16,12 @@ from builder.ingest.fetches import parsing
 from builder.ingest.last_fetches import LastFetches
 from builder.ingest.page_parts import PageParts
 from builder.ingest.pages import read_pages
-from builder.keys import id_of_key, keys64
-from builder.ledger import Ledger, RejectWriter
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.keys import id_of_key, keys64
 
 
 def ingest_crawl(

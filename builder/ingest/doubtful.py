@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.text_bytes import bytes_of
+from builder.text.text_bytes import bytes_of
 
 BLOCK = 2**17
 AHEAD = 2

@@ -13,14 +13,14 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from builder.executors import in_processes, map_partitions
 from builder.ingest.encodings import decode_body
 from builder.ingest.html import decode, looks_like_html, read_html
 from builder.ingest.page import RawPage
 from builder.ingest.rejects import RejectError
+from builder.io.sources import Source
 from builder.parameters import CrawlParameters
-from builder.resources import Limits
-from builder.sources import Source
+from builder.runtime.executors import in_processes, map_partitions
+from builder.runtime.limits import Limits
 
 LARGE = 32 * 2**20
 """Bytes of files from which it pays to start processes that read its pages."""

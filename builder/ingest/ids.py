@@ -9,7 +9,7 @@ from urllib.parse import quote
 import polars as pl
 
 from builder.parameters.raw import PLACE
-from builder.replacing import replaced
+from builder.text.replacement import replaced
 
 WITH_SCHEME = r"^\s*[A-Za-z][A-Za-z0-9+.-]*://"
 STEPS = frozenset({".", ".."})

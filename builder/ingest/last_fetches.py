@@ -10,10 +10,10 @@ from collections.abc import Callable
 import polars as pl
 
 from builder.errors import DataError
-from builder.executors import in_order
 from builder.ingest.buckets import Buckets, Load
 from builder.ingest.page_parts import Numbers
-from builder.resources import Limits
+from builder.runtime.executors import in_order
+from builder.runtime.limits import Limits
 
 FETCHES = {
     "key": pl.UInt64(),

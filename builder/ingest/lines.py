@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.ingest.unpacking import CHUNK, open_plain
-from builder.sources import Source
+from builder.io.sources import Source
 
 LF = 10
 BLOCK = 2**21

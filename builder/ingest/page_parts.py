@@ -16,9 +16,9 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder.executors import in_order
-from builder.keys import keys64
-from builder.tables import TableWriter
+from builder.io.tables import TableWriter
+from builder.runtime.executors import in_order
+from builder.text.keys import keys64
 from schemas import Pages
 
 PART_BYTES = 128 * 2**20

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
-from builder.executors import in_order
 from builder.ingest.fetches import Body, Fetch, Found, Offered, read_fetches
 from builder.ingest.html import UTF8
 from builder.ingest.ids import addresses_of
@@ -27,9 +26,10 @@ from builder.ingest.rejects import RejectError
 from builder.ingest.texts import normalise_texts, one_line, url_keys, without_credentials
 from builder.ingest.unpacking import check_lines, first_bytes
 from builder.ingest.warc import read_warc
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.executors import in_order
+from builder.runtime.limits import Limits
 
 PARQUET = b"PAR1"
 WARC, WARC_NAME = b"WARC/", ".warc"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
-from builder.sources import Source
+from builder.io.sources import Source
 
 ROWS_PER_BATCH = 32_768
 """Rows of a batch: about 20 MB of result lists."""

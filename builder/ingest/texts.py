@@ -11,8 +11,8 @@ import unicodedata
 import polars as pl
 
 from builder.ingest.doubtful import are_doubtful, are_plain_lines
-from builder.keys import url_key
-from builder.replacing import replaced
+from builder.text.keys import url_key
+from builder.text.replacement import replaced
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")

@@ -13,7 +13,7 @@ from typing import IO, Self, cast
 import zstandard
 
 from builder.errors import FormatError
-from builder.sources import Source
+from builder.io.sources import Source
 
 CHUNK = 4 * 2**20
 """Bytes that are unpacked together."""

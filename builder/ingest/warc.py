@@ -29,9 +29,9 @@ from builder.ingest.restarts import (
     unread,
 )
 from builder.ingest.unpacking import first_bytes
+from builder.io.sources import Source
 from builder.parameters import CrawlParameters
-from builder.resources import Limits
-from builder.sources import Source
+from builder.runtime.limits import Limits
 
 HTML, TEXT = ("text/html", "application/xhtml+xml"), "text/plain"
 OTHERS = (

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import polars as pl
 
-from builder import parquet
 from builder.errors import FormatError, UsageError
-from builder.sources import Source
-from builder.tables import write_frame
+from builder.io import parquet
+from builder.io.sources import Source
+from builder.io.tables import write_frame
 from schemas import DOC_ID_PATTERN, GRADES, QUERY_ID_PATTERN, Judgements
 
 COLUMNS = ("query_id", "doc_id", "assessor", "grade")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from builder.io.sources import Source
 from builder.judging.assessments import read_assessments
-from builder.keys import key_of_id
-from builder.sources import Source
+from builder.text.keys import key_of_id
 
 PAIR = ("query_id", "doc_id")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.errors import UsageError
-from builder.keys import in_sample
+from builder.text.keys import in_sample
 from builder.trec.released import read_run_of
 from schemas import PooledPairs
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import polars as pl
 
 from builder.errors import UsageError
+from builder.io.tables import write_frame
 from builder.judging.assessments import check_assessor
 from builder.judging.pooling import LONGEVAL_STRATA, Pool, Stratum, draw_pool
 from builder.judging.sheets import write_sheet
-from builder.tables import write_frame
 from schemas import PooledPairs
 
 

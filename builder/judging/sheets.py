@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.errors import UsageError
-from builder.keys import key64
+from builder.text.keys import key64
 from schemas import GRADES
 
 EXCERPT_CHARS = 600

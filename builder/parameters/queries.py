@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from builder.names import LABEL_PATTERN
 from builder.parameters.section import Positive, Section, Share
+from builder.text.names import LABEL_PATTERN
 
 
 class SelectParameters(Section):

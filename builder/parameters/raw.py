@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from builder.keys import url_key
 from builder.parameters.times import TimeParameters
+from builder.text.keys import url_key
 
 PLACE = "{id}"
 """Placeholder of the id in `address`."""

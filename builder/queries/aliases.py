@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from builder.keys import id_of_key
-from builder.tables import Table
+from builder.io.tables import Table
+from builder.text.keys import id_of_key
 
 
 def query_aliases(variants: Mapping[str, Table]) -> pl.LazyFrame:

@@ -14,11 +14,11 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from builder.io.tables import Table, write_query
 from builder.parameters import SelectParameters
 from builder.queries.counting import count_queries, count_users
 from builder.queries.forms import describe
-from builder.resources import Limits
-from builder.tables import Table, write_query
+from builder.runtime.limits import Limits
 from schemas import Candidates
 
 FORMS_PER_RANGE = 200_000

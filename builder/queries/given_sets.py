@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from builder.errors import FormatError
-from builder.keys import fold_texts
+from builder.io.sources import Source
 from builder.queries.signatures import set_id
-from builder.sources import Source
+from builder.text.keys import fold_texts
 from builder.trec.bounded import read_text_lines
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.keys import key_of_id
-from builder.ledger import Ledger, RejectWriter
+from builder.io.tables import Table, write_frame
 from builder.parameters import VariantParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table, write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.keys import key_of_id
 from schemas import JudgedQueries, Qrels
 
 COUNTS = ("impressions", "examinations", "clicks", "last_clicks")

@@ -15,15 +15,15 @@ import duckdb
 import polars as pl
 
 from builder.errors import DataError
-from builder.keys import fold
-from builder.ledger import Ledger, RejectWriter
+from builder.io.sources import Interval
+from builder.io.tables import Table, write_frame
 from builder.parameters import VariantParameters
-from builder.progress import Progress
 from builder.queries.signatures import signature
 from builder.queries.similarity import near_signatures
-from builder.resources import Limits
-from builder.sources import Interval
-from builder.tables import Table, write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.keys import fold
 from schemas import NearLeaks
 
 TESTED = ("heldout", "test")

@@ -13,8 +13,8 @@ from typing import Literal
 
 import polars as pl
 
-from builder.keys import fold
 from builder.queries.stemming import stem
+from builder.text.keys import fold
 
 Matching = Literal["word", "substring", "stem"]
 POLICIES: tuple[Matching, ...] = ("substring", "word", "stem")

@@ -25,9 +25,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builder import parquet
 from builder.errors import DataError, FormatError, UsageError
-from builder.sources import Source
+from builder.io import parquet
+from builder.io.sources import Source
 from builder.trec.bounded import read_text
 
 Stability = Literal["cv", "evenness", "floor", "volatility", "trend"]

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.keys import fold_texts
-from builder.ledger import Ledger, RejectWriter
+from builder.io.sources import Source
+from builder.io.tables import Table
 from builder.parameters import SelectParameters, VerdictFilter
-from builder.progress import Progress
 from builder.queries.anonymous import anonymous_queries
 from builder.queries.matching import match_topics
 from builder.queries.rules import ANONYMITY, LEFT_OUT_USERS, Rule, first_rule, rules
 from builder.queries.verdicts import left_out
-from builder.resources import Limits
-from builder.sources import Source
-from builder.tables import Table
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.keys import fold_texts
 from builder.trec.bounded import read_text_lines
 
 

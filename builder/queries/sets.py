@@ -20,10 +20,10 @@ from collections.abc import Iterable, Sequence
 import duckdb
 import polars as pl
 
-from builder.keys import fold, in_sample
 from builder.parameters import SplitParameters, VariantParameters
 from builder.queries.signatures import set_id, signature
 from builder.queries.similarity import near_signatures
+from builder.text.keys import fold, in_sample
 
 
 def form_sets(

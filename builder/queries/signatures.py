@@ -7,8 +7,8 @@ whatever other queries there are, and that id can decide the side of the split.
 
 import polars as pl
 
-from builder.keys import key64
 from builder.queries.stemming import stem
+from builder.text.keys import key64
 
 PHRASES: tuple[tuple[str, str], ...] = (
     (

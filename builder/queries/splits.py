@@ -10,13 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.keys import in_sample
-from builder.ledger import Ledger, RejectWriter
+from builder.io.tables import Table, write_frame
 from builder.parameters import SplitParameters
-from builder.progress import Progress
 from builder.queries.leakage import SnapshotSides, require_no_leak
-from builder.resources import Limits
-from builder.tables import Table, write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.keys import in_sample
 from schemas import Queries
 
 

@@ -1,7 +1,7 @@
 """Light stemming of folded French (and English) words: plurals only.
 
-In: folded text (see `builder.keys.fold`). Out: the same words, each brought to its singular by a
-few endings. It is meant for equality of stems, not as spelling: a query and a topic are stemmed
+In: folded text (see `builder.text.keys.fold`). Out: the same words, each brought to its singular by
+a few endings. It is meant for equality of stems, not as spelling: a query and a topic are stemmed
 alike. Lighter than Savoy (1999): no gender, no derivation, so that no topic swallows another.
 """
 

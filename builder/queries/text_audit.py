@@ -10,10 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.keys import fold
 from builder.queries.personal import KINDS, personal_data
 from builder.queries.rules import OPERATOR, is_url_like
 from builder.queries.texts import read_texts
+from builder.text.keys import fold
 
 LONG = 500
 """Characters from which a text is no query."""

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
-from builder import parquet
 from builder.errors import FormatError
-from builder.sources import Source
+from builder.io import parquet
+from builder.io.sources import Source
 from builder.trec.bounded import read_text
 
 SCHEMA = {"id": pl.String, "text": pl.String, "count": pl.UInt32}

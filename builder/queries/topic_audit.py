@@ -11,11 +11,11 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.keys import fold
+from builder.io.sources import Source
 from builder.queries.matching import POLICIES, match_topics, patterns
 from builder.queries.texts import read_texts
 from builder.queries.topics import parse_topics
-from builder.sources import Source
+from builder.text.keys import fold
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from typing import Any
 import polars as pl
 
 from builder.errors import DataError, FormatError
-from builder.keys import fold_texts, key64
-from builder.ledger import Ledger, RejectWriter
-from builder.names import FRENCH
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.sources import Source
-from builder.tables import write_frame
+from builder.io.sources import Source
+from builder.io.tables import write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.keys import fold_texts, key64
+from builder.text.names import FRENCH
 from builder.trec.bounded import read_text_lines
 from schemas import Topics
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from builder.ledger import Ledger, RejectWriter
+from builder.io.sources import Source
+from builder.io.tables import Table, write_frame
 from builder.parameters import SplitParameters, VariantParameters
-from builder.progress import Progress
 from builder.queries.given_sets import read_given_sets
 from builder.queries.sets import form_sets
-from builder.resources import Limits
-from builder.sources import Source
-from builder.tables import Table, write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import Candidates, Variants
 
 USERS_OF_SETS = """

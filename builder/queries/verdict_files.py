@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from builder.errors import FormatError
-from builder.keys import fold_texts, key64, url_key
-from builder.sources import Source
+from builder.io.sources import Source
+from builder.text.keys import fold_texts, key64, url_key
 from builder.trec.bounded import read_text_lines
 from schemas import Verdicts
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from builder.ledger import Ledger, RejectWriter
+from builder.io.sources import Source
+from builder.io.tables import Table, write_frame
 from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
-from builder.progress import Progress
 from builder.queries.anonymous import anonymous_queries
 from builder.queries.plugins import VerdictPlugin, ask, load_plugins
 from builder.queries.verdict_files import read_verdicts
-from builder.resources import Limits
-from builder.sources import Source
-from builder.tables import Table, write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 from schemas import Verdicts
 
 IN_SNAPSHOT = """

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from builder.errors import UsageError
-from builder.executors import executor_of
-from builder.resources import Limits
+from builder.runtime.executors import executor_of
+from builder.runtime.limits import Limits
 from builder.simulation import truth
 from builder.simulation.calendar import months
 from builder.simulation.definition import write_definition, write_topics

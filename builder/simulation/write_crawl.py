@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from builder.executors import map_partitions
-from builder.resources import Limits
+from builder.runtime.executors import map_partitions
+from builder.runtime.limits import Limits
 from builder.simulation.calendar import Month
 from builder.simulation.draw import mix, unit
 from builder.simulation.evolution import pages_until, states

@@ -17,7 +17,7 @@ from typing import Any
 
 from builder.errors import FormatError, UsageError
 from builder.parameters import TranslateParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from builder.translation.model import PAIR, SHARED, WEIGHTS, read_model
 from builder.translation.standalone import check_model
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from builder.translation.engines import load_engine
 from builder.translation.memory import Memory
 from builder.translation.sentences import Form, Translation

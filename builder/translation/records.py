@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from builder.tables import arrow_schema
+from builder.io.tables import arrow_schema
 from builder.translation.sentences import Sentence, Translation, ordered
 from schemas import Sentences, Translations
 

@@ -15,12 +15,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.keys import fold_texts
-from builder.ledger import Ledger, RejectWriter
+from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import TranslateParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table, TableWriter, write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.keys import fold_texts
 from builder.translation.engines import load_engine
 from builder.translation.memory import Memory
 from builder.translation.pages import Fields, translated

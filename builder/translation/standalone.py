@@ -9,12 +9,12 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from builder import parquet
-from builder.disk import keep_apart
 from builder.errors import FormatError, UsageError
+from builder.io import parquet
+from builder.io.disk import keep_apart
 from builder.models import embedded_model, is_embedded
 from builder.parameters import TranslateParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from builder.translation.engine import Engine
 from builder.translation.engines import load_engine
 from builder.translation.memory import Memory

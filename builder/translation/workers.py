@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 
-from builder.executors import map_partitions
 from builder.parameters import TranslateParameters
-from builder.resources import Limits
+from builder.runtime.executors import map_partitions
+from builder.runtime.limits import Limits
 from builder.translation.engines import TranslationEngine, load_engine
 from builder.translation.parts import Output
 

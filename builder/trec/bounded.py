@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from builder.errors import FormatError, UsageError
-from builder.sources import Source
+from builder.io.sources import Source
 
 MAX_BYTES = 4 * 2**30
 """Largest decompressed size read, in bytes: about 75 million lines of a TREC run."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder import parquet
+from builder.io import parquet
 from builder.trec.runs import Run, read_run
 
 IDS = "release_ids.parquet"

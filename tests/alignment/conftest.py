@@ -9,12 +9,12 @@ import pytest
 
 from builder.alignment import changes
 from builder.documents.tokens import digest, document_tokens
-from builder.keys import doc_id, key64, url_key
-from builder.ledger import Ledger
+from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table, write_frame
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64, url_key
 from schemas import Contract, Documents, Qrels, Queries
 
 Page = tuple[str, str, str]

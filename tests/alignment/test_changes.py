@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import builder.alignment.texts
-from builder.keys import doc_id, key64, query_id
+from builder.text.keys import doc_id, key64, query_id
 from schemas import QrelChanges, QueryChanges
 
 Align = Callable[..., tuple[Any, dict[str, pl.DataFrame]]]

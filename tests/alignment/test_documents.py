@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.keys import doc_id, key64, url_key
+from builder.text.keys import doc_id, key64, url_key
 from schemas import DocumentChanges
 
 Align = Callable[..., tuple[Any, dict[str, pl.DataFrame]]]

@@ -11,11 +11,11 @@ import pytest
 import builder.alignment.mapping
 from builder.alignment import maps
 from builder.alignment.mapping import id_ranges
-from builder.keys import doc_id, key64, query_id
-from builder.ledger import Ledger
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table
+from builder.io.tables import Table
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64, query_id
 from schemas import Contract, Documents, DocumentsMap, Queries, QueriesMap, Variants
 
 Store = Callable[[pl.DataFrame, type[Contract]], Table]

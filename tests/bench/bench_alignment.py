@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 
 from builder.alignment import changes, maps
+from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import ChangeParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table, TableWriter, write_frame
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from schemas import Documents, Qrels, Queries
 from tests.bench.peak import peak_bytes
 

@@ -30,11 +30,11 @@ import polars as pl
 
 from builder.clicks import estimate, model_log
 from builder.ingest import ingest_log
+from builder.io.sources import Interval, Source
+from builder.io.tables import Table, table_at
 from builder.parameters import ClickParameters, LogParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
-from builder.tables import Table, table_at
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from schemas import Candidates, Impressions
 from tests.bench.click_log import write_log
 from tests.bench.coded_log import write_impressions
@@ -46,7 +46,7 @@ RUN_ALONE = """
 import json, sys, time
 from pathlib import Path
 from builder.clicks import model_log
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from tests.bench.peak import peak_bytes
 log, scratch = map(Path, sys.argv[1:])
 begun = time.perf_counter()
@@ -60,9 +60,9 @@ import json, sys, time
 from pathlib import Path
 from builder.clicks import estimate
 from builder.parameters import ClickParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table, table_at
+from builder.runtime.progress import Silent
+from builder.runtime.limits import Limits
+from builder.io.tables import Table, table_at
 from schemas import Candidates, Impressions
 from tests.bench.peak import peak_bytes
 folder = Path(sys.argv[1])

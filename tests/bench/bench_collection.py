@@ -23,10 +23,10 @@ from builder.collection.imports.notes import Notes
 from builder.collection.imports.publish import _describe_tables
 from builder.collection.manifest import write_manifest
 from builder.collection.validate import validate
-from builder.keys import doc_id, key64
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table, TableWriter, write_frame
+from builder.io.tables import Table, TableWriter, write_frame
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64
 from schemas import Documents, Qrels, Queries
 from tests.bench.peak import peak_bytes
 

@@ -37,12 +37,12 @@ from builder.documents import gather
 from builder.documents.rules import mark_origin
 from builder.ingest import ingest_crawl
 from builder.ingest.html import read_html
-from builder.keys import doc_id, key64
+from builder.io.sources import Interval, Source
+from builder.io.tables import table_at, write_frame
 from builder.parameters import CrawlParameters, DocumentParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
-from builder.tables import table_at, write_frame
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64
 from schemas import Pages, ShownDocuments
 from tests.bench.main_text import overlap
 from tests.bench.peak import PeakWithWorkers

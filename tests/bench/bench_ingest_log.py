@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.ingest import ingest_log
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from tests.bench.click_log import write_log
 from tests.bench.peak import peak_bytes
 

@@ -24,14 +24,14 @@ import duckdb
 import orjson
 import polars as pl
 
-from builder.keys import fold_texts, key64
+from builder.io.tables import Table
 from builder.parameters import SelectParameters, SplitParameters, VariantParameters
-from builder.progress import Silent
 from builder.queries import select
 from builder.queries.given_sets import read_given_sets
 from builder.queries.sets import form_sets
-from builder.resources import Limits
-from builder.tables import Table
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import fold_texts, key64
 from schemas import Impressions, LogQueries, Topics
 from tests.bench.peak import peak_bytes
 from tests.bench.query_log import write_impressions, write_log_queries, write_topics

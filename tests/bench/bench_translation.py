@@ -14,11 +14,11 @@ from pathlib import Path
 import ctranslate2
 import polars as pl
 
+from builder.io.tables import Table, write_frame
 from builder.models import embedded_model
 from builder.parameters import TranslateParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table, write_frame
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from builder.translation import translate
 from builder.translation.engine import Engine
 from builder.translation.layout import split_text

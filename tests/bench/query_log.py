@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from builder.tables import arrow_schema
+from builder.io.tables import arrow_schema
 from schemas import Impressions, LogQueries
 
 Keys = NDArray[np.uint64]

@@ -217,7 +217,7 @@ def test_verification_for_machines(
         asked.update(options)
         return differing
 
-    monkeypatch.setattr("builder._build.verify", again)
+    monkeypatch.setattr("builder.commands.build.verify", again)
     arguments = ["build", "w.toml", "--verify", "v", "--executor", "processes", "--format", "json"]
     with pytest.raises(SystemExit) as end:
         main(arguments)

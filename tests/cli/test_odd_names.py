@@ -11,8 +11,8 @@ from builder import BuildReport, Simulation
 from builder.cli.output import show_all
 from builder.evaluation.assignment import assign_runs
 from builder.evaluation.kba import system_name
-from builder.names import written
-from builder.sources import Source
+from builder.io.sources import Source
+from builder.text.names import written
 from tests.cli.test_cli import run
 
 LATIN = "été".encode("latin-1").decode("utf-8", "surrogateescape")

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import builder
-from builder import resources
-from builder._doctor import doctor
-from builder._new import as_toml, name_for, new
 from builder.cli import app
+from builder.commands.doctor import doctor
+from builder.commands.new import as_toml, name_for, new
+from builder.definition.model import Definition
 from builder.errors import UsageError
 from builder.parameters import Parameters
-from builder.workflow import Definition
+from builder.runtime import limits as resources
 from tests.cli.test_cli import run
 
 Captured = pytest.CaptureFixture[str]

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from builder.clicks import estimate, grade
-from builder.ledger import Ledger
+from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import ClickParameters, QrelParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table, table_at, write_frame
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from schemas import Candidates, ClickEstimates, Contract, Documents, Impressions, Qrels
 
 Impression = tuple[int | None, int, list[int], list[int]]

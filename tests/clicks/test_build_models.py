@@ -8,10 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from builder.clicks import model_log
+from builder.definition.model import Definition
 from builder.errors import DefinitionError, UsageError
 from builder.parameters import CLICK_MODELS, ClickParameters, Parameters, QrelParameters
 from builder.parameters.clicks import NO_ATTRACTIVENESS, NO_SATISFACTION
-from builder.workflow import Definition
 from schemas import ClickEstimates
 from tests.clicks.conftest import Impression
 from tests.clicks.log_files import RECORDS, written

@@ -8,10 +8,10 @@ import pytest
 
 from builder.clicks import add_estimates, estimate
 from builder.errors import UsageError
+from builder.io.tables import Table, table_at
 from builder.parameters import ClickParameters, VerdictFilter
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table, table_at
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from schemas import ClickDiagnostics, ClickEstimates, Rejects, Variants, Verdicts
 
 UNIFORM = ClickParameters(prior="beta")

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError
+from builder.io.sources import Source
+from builder.io.tables import Table, table_at
 from builder.parameters import ClickParameters, QrelParameters
-from builder.sources import Source
-from builder.tables import Table, table_at
 from schemas import ClickEstimates, GradeCuts, GradeSensitivity, JudgedQueries, Rejects
 
 UNIFORM = (1.0, 1.0, 1.0, 1.0)

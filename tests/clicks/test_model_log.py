@@ -10,7 +10,7 @@ import pytest
 from builder.clicks import encoding, model_log
 from builder.errors import DataError, FormatError, UsageError
 from builder.parameters import CLICK_MODELS, ClickParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from schemas import PairStatistics
 from tests.clicks.log_files import RECORDS, lines, random_records, written
 

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from builder.collection.layout import MANIFEST, SUMS
-from builder.keys import doc_id, key64
-from builder.stage import CONTRACTS
-from builder.store import canonical_json, describe_files, sha256
-from builder.tables import TableWriter, table_at
+from builder.io.tables import TableWriter, table_at
+from builder.runtime.stage import CONTRACTS
+from builder.runtime.store import canonical_json, describe_files, sha256
+from builder.text.keys import doc_id, key64
 
 Mutation = Callable[[Path], None]
 FIRST = "snapshots/2022-06"

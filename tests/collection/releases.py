@@ -6,8 +6,8 @@ import builder
 from builder.collection.imports import import_release
 from builder.collection.imports.release import ImportReport
 from builder.collection.read import Collection
-from builder.keys import key64, query_id
-from builder.resources import Limits
+from builder.runtime.limits import Limits
+from builder.text.keys import key64, query_id
 
 
 def write(path: Path, data: str | bytes) -> None:

@@ -23,9 +23,9 @@ from builder.collection.imports.notes import Notes
 from builder.collection.imports.pages import read_pages
 from builder.collection.validate import validate
 from builder.errors import DataError, UsageError
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table
+from builder.io.tables import Table
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from builder.trec.lines import QRELS, parse
 from schemas import Documents
 from tests.thorough import examples

@@ -18,8 +18,8 @@ from builder.collection.imports.release import ImportReport
 from builder.collection.validate import validate
 from builder.errors import UsageError
 from builder.evaluation.qrels import read_qrels
-from builder.keys import doc_id, key64, query_id
-from builder.resources import Limits
+from builder.runtime.limits import Limits
+from builder.text.keys import doc_id, key64, query_id
 from builder.trec import in_stable_ids, read_run
 from builder.trec.released import plain_number
 from tests.collection.releases import write

@@ -14,7 +14,7 @@ from builder.collection.validate import validate
 from builder.errors import DataError, FormatError
 from builder.evaluation.attribution import attribute_paths
 from builder.judging.pooling import draw_pool
-from builder.keys import key64, query_id
+from builder.text.keys import key64, query_id
 from tests.collection.releases import imported, opened, query_of, write
 
 TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"

@@ -11,7 +11,7 @@ from builder.cli import app
 from builder.collection.imports.found import find_snapshots
 from builder.collection.validate import validate
 from builder.errors import UsageError
-from builder.keys import doc_id, key64
+from builder.text.keys import doc_id, key64
 from tests.collection.releases import imported, opened, query_of, write
 
 

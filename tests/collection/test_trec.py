@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from builder.collection.export.markup import escape_markup, lines, unescape_markup
 from builder.collection.export.trec import export_trec
-from builder.ledger import Ledger
+from builder.io.tables import table_at, write_frame
 from builder.parameters import ExportParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import table_at, write_frame
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from schemas import Documents, Qrels, Queries
 
 PIECES = st.lists(

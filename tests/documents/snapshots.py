@@ -7,13 +7,13 @@ from typing import Any
 import polars as pl
 
 from builder.documents import gather
-from builder.keys import doc_id, key64, url_key
-from builder.ledger import Ledger
+from builder.io.sources import Source
+from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters, VerdictFilter
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Source
-from builder.tables import Table, table_at, write_frame
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64, url_key
 from schemas import Documents, Pages, Rejects, ShownDocuments, Verdicts
 
 

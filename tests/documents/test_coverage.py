@@ -7,11 +7,11 @@ import pytest
 
 from builder.documents import measure_coverage
 from builder.errors import DataError
-from builder.keys import key64
-from builder.ledger import Ledger
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import table_at, write_frame
+from builder.io.tables import table_at, write_frame
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import key64
 from schemas import Coverage, Impressions, LogUrls, Pages, ShownDocuments
 from tests.documents.snapshots import store_pages
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builder.documents.duplicates import _components
-from builder.keys import doc_id, key64
+from builder.text.keys import doc_id, key64
 from tests.documents.snapshots import gather_documents
 
 WORDS = [f"mot{n}" for n in range(5000)]

@@ -10,11 +10,11 @@ from builder.documents import collect_shown, gather
 from builder.documents.language import detect_languages
 from builder.documents.notes import RowGroup
 from builder.documents.tokens import tokens
-from builder.keys import doc_id
+from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table, table_at, write_frame
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id
 from schemas import Candidates, Impressions, Pages, ShownDocuments
 
 TEXT = "Les crêpes bretonnes se préparent avec de la farine et du lait."

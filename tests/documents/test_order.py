@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from builder.documents import gather
-from builder.executors import Executor, LocalExecutor, ProcessExecutor
-from builder.keys import doc_id, key64
-from builder.ledger import Ledger
+from builder.io.tables import TableWriter, table_at, write_frame
 from builder.parameters import DocumentParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import TableWriter, table_at, write_frame
+from builder.runtime.executors import Executor, LocalExecutor, ProcessExecutor
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64
 from schemas import Documents, Pages, ShownDocuments
 
 WORDS = "la mer monte et le vent pousse une barque vers des iles que personne ne connait".split()

@@ -11,10 +11,10 @@ import pytest
 from builder.documents import gather, notes
 from builder.documents.notes import take_notes
 from builder.documents.rules import PageRules
+from builder.io.tables import Table
 from builder.parameters import DocumentParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from schemas import Pages
 from tests.documents.snapshots import store_pages, store_shown
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from builder.documents.language import SHORTEST, detect_languages
-from builder.keys import fold_texts
+from builder.text.keys import fold_texts
 
 
 def real_queries(shared: Path) -> list[str]:

@@ -11,11 +11,11 @@ from builder.documents import judge_pages
 from builder.documents.addresses import AddressList, read_address_list
 from builder.documents.rules import mark_origin
 from builder.errors import FormatError
-from builder.keys import doc_id, key64
+from builder.io.sources import Source
 from builder.parameters import DocumentParameters, VerdictFilter, VerdictParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Source
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64
 from schemas import Verdicts
 from tests.documents.snapshots import gather_documents, store_pages
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.documents.tokens import WORD, WORD_IN_SQL, digest
-from builder.keys import runs_as_spaces
+from builder.text.keys import runs_as_spaces
 
 LETTERS = st.sampled_from("aB_1 é,.’\n\t\xa0\u2028字ก็İ") | st.characters(codec="utf-8")
 TEXTS = st.lists(st.text(LETTERS, max_size=40))

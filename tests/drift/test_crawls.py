@@ -17,7 +17,7 @@ from builder.documents.tokens import document_tokens
 from builder.drift import compare_crawls
 from builder.errors import FormatError, UsageError
 from builder.parameters import ChangeParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from tests.thorough import ALL
 
 OLD = [

@@ -16,8 +16,8 @@ from builder.drift.measure import measure_series, to_json
 from builder.drift.queries import over_all
 from builder.drift.series import Series
 from builder.parameters import ChangeParameters
-from builder.progress import Silent
-from builder.resources import Limits
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from schemas import Documents, Qrels, Queries
 from tests.drift.worlds import Month, Rules, World, frame, observe, page, qrel, query, store
 

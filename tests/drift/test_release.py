@@ -11,7 +11,7 @@ import pytest
 
 from builder.drift import judgements, queries
 from builder.drift.checks import attachment, lists
-from builder.keys import doc_id, key64, query_id
+from builder.text.keys import doc_id, key64, query_id
 from schemas import DocumentChanges, Qrels, Queries
 from tests.drift.worlds import compare, frame
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from builder import numbers
 from builder.drift import render_report
 from builder.drift.measure import measure_series
 from builder.drift.report.findings import findings
 from builder.drift.report.markup import Markup, element, join
 from builder.parameters import ChangeParameters
-from builder.progress import Silent
+from builder.reporting import numbers
+from builder.runtime.progress import Silent
 from schemas import Documents, Qrels, Queries
 from tests.drift.worlds import Rules, World, frame, observe, page, qrel, query, store
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import builder.drift.words
 from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, measures, put_beside
 from builder.drift.words import count_words, row_groups
-from builder.tables import Table, write_frame
+from builder.io.tables import Table, write_frame
 from schemas import Documents, WordCounts
 from tests.drift.worlds import frame, page
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from builder.drift.vocabulary import put_beside
 from builder.drift.words import count_lost, count_snapshot
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table, table_at, write_frame
+from builder.io.tables import Table, table_at, write_frame
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from schemas import Documents, LostWords, WordCounts
 from tests.drift.worlds import frame, page
 from tests.thorough import examples

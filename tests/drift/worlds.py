@@ -13,11 +13,11 @@ import polars as pl
 from builder.alignment.changes import QREL_CHANGES, QUERY_CHANGES
 from builder.documents.tokens import digest, tokens
 from builder.drift.series import Series, compare_snapshots
-from builder.keys import doc_id, key64, query_id
+from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.tables import Table, write_frame
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64, query_id
 from schemas import (
     Contract,
     Documents,

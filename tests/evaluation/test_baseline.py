@@ -7,7 +7,7 @@ import pytest
 from builder.errors import DataError, MissingExtraError, UsageError
 from builder.evaluation.analysis import Analyzer
 from builder.evaluation.baseline import Bm25, bm25, bm25_snapshot
-from builder.keys import without_accents
+from builder.text.keys import without_accents
 
 pytest.importorskip("bm25s")
 pytest.importorskip("Stemmer")

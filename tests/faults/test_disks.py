@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import builder
-from builder import disk
-from builder.disk import told
 from builder.errors import DataError, DiskError
+from builder.io import disk
+from builder.io.disk import told
 from tests.faults.disks import fill, most_used, mounted, offsets
 from tests.faults.kills import make_world
 

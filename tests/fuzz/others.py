@@ -12,15 +12,15 @@ from pathlib import Path
 from builder.collection.imports import import_release
 from builder.collection.read import open_collection
 from builder.collection.validate import validate
+from builder.definition.model import Definition
 from builder.errors import LongEvalError
 from builder.evaluation.fusion import read_scores
 from builder.evaluation.qrels import read_qrels
+from builder.io.sources import Source
 from builder.queries import parse_topics, rank_topics, read_counts
 from builder.queries.texts import read_texts
-from builder.resources import Limits
-from builder.sources import Source
+from builder.runtime.limits import Limits
 from builder.trec import read_run
-from builder.workflow import Definition
 from tests.fuzz.mutations import mutate
 
 SLOWEST = 10.0

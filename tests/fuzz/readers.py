@@ -10,12 +10,12 @@ import polars as pl
 
 from builder.errors import LongEvalError
 from builder.ingest import ingest_crawl, ingest_log
-from builder.ledger import Ledger
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.progress import Silent
-from builder.resources import Limits
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from builder.simulation import Simulation, simulate
-from builder.sources import Interval, Source
 from tests.fuzz.differential import LONG_FORMS
 from tests.fuzz.log_records import GOOD, ONE, TWO, long_rows
 from tests.fuzz.mutations import mutate

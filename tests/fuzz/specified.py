@@ -17,11 +17,11 @@ from builder.ingest import ingest_log
 from builder.ingest.ids import addresses_of
 from builder.ingest.logs.impression import Impression, make_impression
 from builder.ingest.rejects import RejectError
-from builder.keys import fold_texts, key64, url_key
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import fold_texts, key64, url_key
 
 INTERVAL = Interval(0, 2_000_000_000)
 KEEP_ALL = {"bots": "keep", "repeats": "keep", "empty": "allow", "clickless": "allow"}

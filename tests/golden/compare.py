@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.stage import CONTRACTS
+from builder.runtime.stage import CONTRACTS
 from tests.golden.tables import outputs, read_output
 
 SHOWN = 3

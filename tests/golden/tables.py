@@ -12,11 +12,11 @@ from pathlib import Path
 import polars as pl
 import polars.selectors as cs
 
-from builder.content import content_hash
-from builder.resources import Limits
-from builder.stage import CONTRACTS
-from builder.store import RECORD
-from builder.tables import Table
+from builder.io.tables import Table
+from builder.runtime.content import content_hash
+from builder.runtime.limits import Limits
+from builder.runtime.stage import CONTRACTS
+from builder.runtime.store import RECORD
 
 DIGITS = 6
 """Significant digits of floats."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 import builder
-from builder.keys import doc_id, fold_texts, key64, query_id, url_key
+from builder.text.keys import doc_id, fold_texts, key64, query_id, url_key
 from tests.golden.logs import Record, read_records
 
 SECTIONS = """

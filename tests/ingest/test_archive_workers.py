@@ -10,13 +10,13 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from builder.executors import ProcessExecutor
 from builder.ingest import fetches
 from builder.ingest.fetches import Batch, Body, Fetch, parsing
 from builder.ingest.warc import read_warc
+from builder.io.sources import Source
 from builder.parameters import CrawlParameters
-from builder.resources import Limits
-from builder.sources import Source
+from builder.runtime.executors import ProcessExecutor
+from builder.runtime.limits import Limits
 
 PAGE = "<html><head><title>Page {0}</title></head><body><p>Le texte numéro {0}.</p></body></html>"
 RECORDS = 1100

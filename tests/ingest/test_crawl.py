@@ -9,12 +9,12 @@ import pytest
 
 from builder.ingest import ingest_crawl, page_parts
 from builder.ingest.texts import normalise
-from builder.keys import doc_id, key64
-from builder.ledger import Ledger
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64
 
 GOOD = {"url": "https://a.example/1", "timestamp": 1500, "title": "Un", "text": "Texte."}
 

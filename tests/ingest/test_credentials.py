@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from builder.ingest import ingest_crawl, ingest_log
 from builder.ingest.texts import without_credentials
-from builder.keys import doc_id, key64, url_key
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64, url_key
 
 EVER = Interval(0, 2**40)
 SECRET = "zQ7secret"

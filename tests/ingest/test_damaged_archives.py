@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from builder.errors import FormatError
 from builder.ingest.pages import read_pages
 from builder.ingest.restarts import after_record
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.limits import Limits
 from tests.ingest.logs.log_files import read_impressions
 
 INTERVAL = Interval(0, 4 * 10**9)

@@ -6,11 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builder.executors import ProcessExecutor
 from builder.ingest.pages import read_pages
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.executors import ProcessExecutor
+from builder.runtime.limits import Limits
 
 INTERVAL = Interval(1_654_041_600, 1_656_633_600)
 HTML = CrawlParameters(text_format="html")

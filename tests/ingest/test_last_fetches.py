@@ -12,8 +12,8 @@ from builder.errors import DataError
 from builder.ingest import page_parts
 from builder.ingest.last_fetches import LastFetches
 from builder.ingest.page_parts import PageParts
-from builder.keys import key64
-from builder.resources import Limits
+from builder.runtime.limits import Limits
+from builder.text.keys import key64
 from schemas import Pages
 
 FETCH = st.tuples(

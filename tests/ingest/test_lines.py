@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from builder.errors import FormatError
 from builder.ingest import lines as module
 from builder.ingest.lines import read_blocks
-from builder.sources import Source
+from builder.io.sources import Source
 from tests.thorough import examples
 
 LINES = [b'{"a": 1}', b"", b"deux", "é\u2028ø".encode(), b"x" * 50]

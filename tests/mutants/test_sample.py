@@ -56,4 +56,5 @@ def test_examples_of_sql(number: int) -> None:
 
 def test_the_tests_of_a_package() -> None:
     assert _tests_of(Path("builder/clicks/models")) == "tests/clicks"
-    assert _tests_of(Path("builder/keys.py")) == "tests"
+    assert _tests_of(Path("builder/text/keys.py")) == "tests/text"
+    assert _tests_of(Path("builder/pipeline.py")) == "tests"

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import schemas
-from builder.keys import fold_texts, key64
-from builder.resources import Limits
-from builder.sources import Source
-from builder.tables import Table, table_at, write_frame
+from builder.io.sources import Source
+from builder.io.tables import Table, table_at, write_frame
+from builder.runtime.limits import Limits
+from builder.text.keys import fold_texts, key64
 
 Impression = tuple[str, int | None, Sequence[int]]
 """Text as typed, user, clicked ranks."""

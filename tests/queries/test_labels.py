@@ -2,11 +2,11 @@ import polars as pl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from builder.io.tables import table_at
 from builder.parameters import SplitParameters, VariantParameters
-from builder.progress import Silent
 from builder.queries import merge_labels, split
 from builder.queries.labels import merge_qrels, representatives
-from builder.tables import table_at
+from builder.runtime.progress import Silent
 from schemas import JudgedQueries, Qrels, Queries
 
 

@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError
+from builder.io.sources import Interval
 from builder.queries import SnapshotSides, check_leakage
-from builder.sources import Interval
 
 SCHEMA = {"query_id": pl.String, "text": pl.String, "split": pl.String, "variant_set": pl.String}
 

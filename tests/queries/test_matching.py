@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schemas
-from builder.keys import fold, fold_texts
 from builder.queries.matching import POLICIES, match_topics
 from builder.queries.stemming import stem
+from builder.text.keys import fold, fold_texts
 
 TOPICS = pl.DataFrame(
     [

@@ -11,8 +11,8 @@ import pytest
 
 from builder import BuildReport
 from builder.parameters import SelectParameters
-from builder.progress import Silent
 from builder.queries import personal_data, select
+from builder.runtime.progress import Silent
 
 
 def published_bytes(version: Path) -> Iterator[tuple[Path, bytes]]:

@@ -7,14 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.errors import DataError, FormatError
-from builder.keys import fold_texts, key64
-from builder.ledger import Ledger
 from builder.parameters import SelectParameters, VerdictFilter
-from builder.progress import Silent
 from builder.queries import funnel, select
 from builder.queries.rules import LEFT_OUT_USERS
 from builder.queries.selection import read_stop_lists
-from builder.resources import Limits
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import fold_texts, key64
 from schemas import Candidates
 
 ANY = SelectParameters(min_users=1, min_impressions=1)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.keys import fold, fold_texts
 from builder.queries.signatures import set_id, signature
 from builder.queries.similarity import near_signatures
+from builder.text.keys import fold, fold_texts
 
 
 def sign(text: str) -> str:

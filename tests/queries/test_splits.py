@@ -6,10 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.errors import DataError
+from builder.io.tables import Table, table_at
 from builder.parameters import SplitParameters
-from builder.progress import Silent
 from builder.queries import split
-from builder.tables import Table, table_at
+from builder.runtime.progress import Silent
 from schemas import Queries
 
 PARAMS = SplitParameters(heldout_share=0.4)

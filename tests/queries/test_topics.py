@@ -2,9 +2,9 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError
-from builder.keys import key64
-from builder.progress import Silent
 from builder.queries import parse_topics, read_topics, require_same_topics
+from builder.runtime.progress import Silent
+from builder.text.keys import key64
 from schemas import Topics
 
 HEADER = "topic_id\tlabel\taliases\tlanguage\tsource\n"

@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.errors import FormatError
-from builder.keys import fold_texts, in_sample, key64
+from builder.io.tables import Table, table_at
 from builder.parameters import SplitParameters, VariantParameters
-from builder.progress import Silent
 from builder.queries import find_variants, query_aliases
 from builder.queries.given_sets import read_given_sets
 from builder.queries.sets import form_sets
-from builder.tables import Table, table_at
+from builder.runtime.progress import Silent
+from builder.text.keys import fold_texts, in_sample, key64
 from schemas import Candidates, Variants
 
 NO_SPLIT = SplitParameters(heldout_share=0)

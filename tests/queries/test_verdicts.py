@@ -4,13 +4,13 @@ import polars as pl
 import pytest
 
 from builder.errors import ContractError, FormatError, UsageError
-from builder.keys import key64
-from builder.ledger import Ledger
+from builder.io.tables import Table, table_at
 from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
-from builder.progress import Silent
 from builder.queries import collect_verdicts, coverage, left_out
 from builder.queries.verdict_files import read_verdicts
-from builder.tables import Table, table_at
+from builder.runtime.ledger import Ledger
+from builder.runtime.progress import Silent
+from builder.text.keys import key64
 from schemas import Verdicts
 
 HEADER = "kind\tkey\tlabel\tscore\tsource\tversion\n"

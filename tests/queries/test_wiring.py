@@ -12,11 +12,11 @@ import pytest
 import builder
 from builder import BuildReport, DataError
 from builder.cli import main
-from builder.ledger import Ledger
+from builder.io.tables import Table
 from builder.parameters import VariantParameters
-from builder.progress import Silent
 from builder.queries import find_leaks
-from builder.tables import Table
+from builder.runtime.ledger import Ledger
+from builder.runtime.progress import Silent
 from schemas import NearLeaks, Queries
 
 

@@ -28,6 +28,7 @@ from builder.collection.imports.ids import read_mapping
 from builder.collection.imports.notes import Notes
 from builder.collection.imports.pages import read_pages
 from builder.collection.validate import as_github, validate
+from builder.definition.model import Definition
 from builder.drift import render_report
 from builder.errors import DefinitionError, FormatError, UsageError
 from builder.ingest.logs.impression import parse_impression
@@ -35,10 +36,9 @@ from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 from builder.queries.matching import match_topics
 from builder.queries.personal import personal_data
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from builder.trec import read_run
 from builder.trec.bounded import read_bounded
-from builder.workflow import Definition
 from tests.security.tools import (
     ANY,
     ROOT,

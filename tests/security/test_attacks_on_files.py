@@ -16,15 +16,15 @@ import builder
 from builder import BuildReport
 from builder.collection.export import export
 from builder.collection.validate import validate
+from builder.definition.model import Definition
 from builder.errors import DataError, DefinitionError, FormatError, LongEvalError
 from builder.evaluation.qrels import read_qrels
 from builder.parameters import TranslateParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from builder.translation import check_model
 from builder.translation.engine import Output
 from builder.translation.memory import Memory
 from builder.trec import read_run
-from builder.workflow import Definition
 from tests.security.tools import ROOT, at_most, definition, read_log
 
 SECRET = "root:x:0:0:a secret line"
@@ -180,7 +180,7 @@ def test_model_folders_are_not_believed(tmp_path: Path, config: str) -> None:
 
 
 def test_scratch_of_workers_is_private(tmp_path: Path) -> None:
-    from builder.executors import alone
+    from builder.runtime.executors import alone
 
     def mode(_: int, limits: Limits) -> int:
         return stat.S_IMODE(limits.scratch.stat().st_mode)

@@ -14,10 +14,10 @@ from builder import BuildReport
 from builder.documents.addresses import read_address_list
 from builder.errors import FormatError, LongEvalError
 from builder.evaluation.qrels import read_qrels
+from builder.io.sources import Source
 from builder.judging.assessments import read_assessments
 from builder.judging.sheets import write_sheet
 from builder.queries.texts import read_texts
-from builder.sources import Source
 from tests.security.tools import SCRIPT, at_most, read_crawl, read_log
 
 LONG = "x" * 2_000_000

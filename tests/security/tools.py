@@ -10,11 +10,11 @@ import pytest
 
 from builder import BuildReport
 from builder.ingest import ingest_crawl, ingest_log
-from builder.ledger import Ledger
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 
 ROOT = Path(__file__).parents[2]
 ANY = Interval(0, 2**40)

@@ -15,7 +15,7 @@ import pytest
 
 from builder.errors import FormatError, UsageError
 from builder.parameters import TranslateParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from builder.translation import add_model, check_model
 from builder.translation.adding import licence, prefixes_of
 

@@ -7,7 +7,7 @@ import pytest
 
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from builder.translation import translate_stream
 from builder.translation.filter import blocks_of_lines
 

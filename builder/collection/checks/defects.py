@@ -9,10 +9,10 @@ import polars as pl
 
 from builder.collection.checks.finding import Check, Found
 from builder.collection.checks.reading import Reading
-from builder.names import ENGLISH_SUFFIX
 from builder.parameters import CrawlParameters, LogParameters
 from builder.queries.matching import match_topics
 from builder.queries.personal import personal_data
+from builder.text.names import ENGLISH_SUFFIX
 
 DESCRIPTIVE = frozenset(
     f"{name}.{key}"

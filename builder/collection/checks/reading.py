@@ -16,14 +16,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder import parquet
 from builder.collection import layout
 from builder.collection.checks.texts import LOOKED_AT, TEXT_FAULTS, Faults
 from builder.collection.read import Collection
-from builder.executors import in_order
-from builder.resources import usable_cores
-from builder.stage import CONTRACTS
-from builder.tables import Table, arrow_schema, table_at
+from builder.io import parquet
+from builder.io.tables import Table, arrow_schema, table_at
+from builder.runtime.executors import in_order
+from builder.runtime.limits import usable_cores
+from builder.runtime.stage import CONTRACTS
 from schemas import Contract
 
 KEYS_SHOWN = 3

@@ -6,7 +6,7 @@ import polars as pl
 
 from builder.collection.checks.finding import Check, Found
 from builder.collection.checks.reading import Reading
-from builder.keys import doc_id, fold, key64, query_id
+from builder.text.keys import doc_id, fold, key64, query_id
 
 REBUILD = "rebuild the version from its definition"
 

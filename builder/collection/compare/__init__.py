@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 
-from builder import parquet
 from builder.collection import layout
 from builder.collection.compare.definitions import differences
 from builder.collection.compare.judgements import JudgementDifference, judged_texts, label_causes
@@ -20,8 +19,9 @@ from builder.collection.compare.tables import CARRIED, TableDifference, compare_
 from builder.collection.export import LAYOUTS
 from builder.collection.export.longeval_web import LOST
 from builder.collection.read import Collection, open_collection
-from builder.stage import CONTRACTS
-from builder.tables import Table, table_at
+from builder.io import parquet
+from builder.io.tables import Table, table_at
+from builder.runtime.stage import CONTRACTS
 
 ESTIMATION = ("clicks",)
 THRESHOLDS = ("qrels",)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from builder.collection.export.markup import lines
-from builder.tables import Table
+from builder.io.tables import Table
 
 CARRIED: dict[str, dict[str, pl.Expr]] = {
     "documents": {

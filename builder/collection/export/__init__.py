@@ -14,11 +14,11 @@ from builder.collection.export.source import SnapshotTables
 from builder.collection.export.trec import write_trec
 from builder.collection.files import sum_lines
 from builder.collection.read import Collection, open_collection
-from builder.disk import told
 from builder.errors import UsageError, meant
+from builder.io.disk import told
 from builder.parameters import ExportParameters
-from builder.progress import Progress, Silent
-from builder.store import PARTIAL, canonical_json
+from builder.runtime.progress import Progress, Silent
+from builder.runtime.store import PARTIAL, canonical_json
 
 DESCRIPTION = "longeval-export.json"
 Writer = Callable[[Collection, Path, Mapping[str, str], int, Progress], None]

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from builder.collection.export.markup import bodies, escape_all, escaped, one_line
-from builder.executors import in_order
-from builder.progress import Progress
-from builder.tables import Table
+from builder.io.tables import Table
+from builder.runtime.executors import in_order
+from builder.runtime.progress import Progress
 
 ROWS = 4096
 """Documents that are written together."""

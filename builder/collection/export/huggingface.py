@@ -16,7 +16,7 @@ from builder.collection.croissant import write_croissant
 from builder.collection.export.source import SnapshotTables
 from builder.collection.layout import CARD
 from builder.collection.read import Collection
-from builder.progress import Progress
+from builder.runtime.progress import Progress
 
 LOST = ("evidence tables, changes and reports: they stay in the version",)
 KINDS = ("documents", "queries", "qrels")

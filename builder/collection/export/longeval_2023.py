@@ -32,8 +32,8 @@ from builder.collection.export.files import (
 from builder.collection.export.longeval_web import ARRAY, FOLDERS, check_languages
 from builder.collection.export.source import SnapshotTables
 from builder.collection.read import Collection
-from builder.names import SOURCE_SUFFIX
-from builder.progress import Progress
+from builder.runtime.progress import Progress
+from builder.text.names import SOURCE_SUFFIX
 
 LOST = (
     "titles as such (first line of the text), blank lines and spaces at line ends",

@@ -31,8 +31,8 @@ from builder.collection.export.numbers import check_numbers, number_of
 from builder.collection.export.source import SnapshotTables
 from builder.collection.read import Collection
 from builder.errors import DataError
-from builder.names import ENGLISH, FRENCH
-from builder.progress import Progress
+from builder.runtime.progress import Progress
+from builder.text.names import ENGLISH, FRENCH
 
 FOLDERS = {FRENCH: "French", ENGLISH: "English"}
 TRAIN = "LongEval Train Collection"

@@ -8,8 +8,8 @@ import re
 
 import polars as pl
 
-from builder.keys import runs_as_spaces
-from builder.replacing import replaced
+from builder.text.keys import runs_as_spaces
+from builder.text.replacement import replaced
 
 RULE = (
     "tags of the TREC format in texts are escaped: < as &lt; and & of what looks escaped as &amp;"

@@ -7,7 +7,7 @@ in every snapshot and version, because the id is.
 import polars as pl
 
 from builder.errors import DataError
-from builder.keys import key_of_id
+from builder.text.keys import key_of_id
 
 
 def number_of(column: str) -> pl.Expr:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builder import parquet
 from builder.collection.export.trec import query_texts
 from builder.collection.read import Collection
-from builder.tables import Table, table_at
+from builder.io import parquet
+from builder.io.tables import Table, table_at
 from schemas import Documents, Qrels, Queries
 
 

@@ -24,12 +24,12 @@ from builder.collection.export.files import (
     write_queries,
     write_topics,
 )
-from builder.ledger import Ledger, RejectWriter
-from builder.names import suffixes_of
+from builder.io.tables import Table
 from builder.parameters import ExportParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import Table
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.names import suffixes_of
 
 
 def export_trec(

@@ -19,10 +19,10 @@ from builder.collection.imports.pages import read_pages
 from builder.documents.fingerprints import describe
 from builder.ingest.buckets import Buckets
 from builder.ingest.texts import normalise_texts, one_line
-from builder.keys import key_of_id
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import TableWriter
+from builder.io.tables import TableWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.keys import key_of_id
 from builder.trec.released import plain_number
 from schemas import Documents
 

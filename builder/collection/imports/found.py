@@ -12,7 +12,7 @@ from pathlib import Path
 from builder.collection.imports import files_2023, files_sci, files_web
 from builder.collection.imports.files import NO_DOCUMENT, ReleasedSnapshot
 from builder.errors import UsageError, meant
-from builder.names import ENGLISH, FRENCH
+from builder.text.names import ENGLISH, FRENCH
 
 Find = Callable[[Path, list[Path]], dict[str, ReleasedSnapshot]]
 

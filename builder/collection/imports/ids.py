@@ -15,7 +15,7 @@ import polars as pl
 
 from builder.errors import FormatError
 from builder.ingest.texts import canonical_url
-from builder.keys import doc_id, fold_texts, key64, query_id
+from builder.text.keys import doc_id, fold_texts, key64, query_id
 from schemas import DOC_ID_PATTERN, QUERY_ID_PATTERN
 
 

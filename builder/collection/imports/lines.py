@@ -12,8 +12,8 @@ import polars as pl
 
 from builder.collection.imports.notes import Notes
 from builder.ingest.lines import BOM, read_chunks
+from builder.io.sources import Source
 from builder.queries.text_audit import FAULTS
-from builder.sources import Source
 from schemas import GRADES
 
 LONGEST_LINE = 2**20

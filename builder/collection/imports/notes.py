@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.ledger import Ledger, RejectWriter
-from builder.tables import write_frame
+from builder.io.tables import write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
 from schemas import Irregularities
 
 SHOWN = 80

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from builder.collection.export.markup import unescape_markup
 from builder.collection.imports.notes import Notes
 from builder.ingest.lines import BOM, read_pieces
-from builder.sources import Source
+from builder.io.sources import Source
 
 LONGEST = 64 * 2**20
 """Bytes of the longest document that is read."""

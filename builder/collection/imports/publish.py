@@ -13,14 +13,14 @@ from builder.collection.card import write_release_card
 from builder.collection.croissant import write_croissant
 from builder.collection.imports.files import ReleasedSnapshot
 from builder.collection.manifest import write_manifest
-from builder.content import content_hash
 from builder.drift import compare_snapshots, measure
-from builder.names import ENGLISH
+from builder.io.tables import Table, TableWriter, table_at, write_frame
 from builder.parameters import ChangeParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.store import sha256
-from builder.tables import Table, TableWriter, table_at, write_frame
+from builder.runtime.content import content_hash
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.runtime.store import sha256
+from builder.text.names import ENGLISH
 from schemas import TABLES, Topics
 
 MAIN = ("documents", "queries", "qrels")

@@ -22,12 +22,12 @@ from builder.collection.imports.snapshot import (
     name_queries,
     write_snapshot,
 )
-from builder.disk import told
 from builder.errors import UsageError
-from builder.ledger import Ledger
-from builder.progress import Progress, Silent
-from builder.resources import Limits
-from builder.store import PARTIAL
+from builder.io.disk import told
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress, Silent
+from builder.runtime.store import PARTIAL
 
 
 @dataclass(frozen=True)

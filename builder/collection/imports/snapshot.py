@@ -21,11 +21,11 @@ from builder.collection.imports.judged import (
     read_judgements,
 )
 from builder.collection.imports.notes import Notes
-from builder.ledger import Ledger
-from builder.names import ENGLISH, FRENCH
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.tables import write_frame
+from builder.io.tables import write_frame
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+from builder.text.names import ENGLISH, FRENCH
 from schemas import Qrels, Queries, ReleaseIds
 
 OTHER = {FRENCH: ENGLISH, ENGLISH: FRENCH}

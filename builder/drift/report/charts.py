@@ -7,8 +7,8 @@ A heat map is a table, bars are a list; only lines and histograms are drawn (see
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder import numbers
 from builder.drift.report.markup import Content, Markup, element, join
+from builder.reporting import numbers
 
 DARK = 0.75
 """Shade from which light text is easier to read."""

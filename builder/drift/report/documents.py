@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from builder import numbers
 from builder.drift.report.charts import figure, heat_map
 from builder.drift.report.drawings import curves, histogram
 from builder.drift.report.markup import Markup, element
@@ -18,6 +17,7 @@ from builder.drift.report.sections import (
     status_bars,
 )
 from builder.drift.report.tables import Cell, Row, decimal, integer, share, table
+from builder.reporting import numbers
 
 STATUS_PARTS = (
     ("unchanged", "unchanged", lambda p: p["documents"]["unchanged"]),

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder import numbers
 from builder.drift.report.charts import key
 from builder.drift.report.markup import Markup, element, join
+from builder.reporting import numbers
 
 LEFT, RIGHT, TOP, BOTTOM = 44, 16, 24, 30
 

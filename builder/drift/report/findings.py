@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from builder.numbers import count, decimal, percent, plural
+from builder.reporting.numbers import count, decimal, percent, plural
 
 Drift = Mapping[str, Any]
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from builder import numbers
 from builder.drift.report.charts import Part, figure, heat_map, stacked_bars
 from builder.drift.report.markup import Markup, element
 from builder.drift.report.sections import (
@@ -17,6 +16,7 @@ from builder.drift.report.sections import (
     upset,
 )
 from builder.drift.report.tables import Cell, Row, decimal, integer, share, table
+from builder.reporting import numbers
 
 STATUS_PARTS = (
     ("kept", "unchanged", lambda p: p["queries"]["kept"]),

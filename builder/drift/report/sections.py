@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from builder import numbers
 from builder.drift.report.charts import Part, figure, heat_map, stacked_bars
 from builder.drift.report.findings import findings
 from builder.drift.report.markup import Content, Markup, element, join
 from builder.drift.report.tables import Cell, Row, integer, share, table
+from builder.reporting import numbers
 
 Drift = Mapping[str, Any]
 VERDICTS = {"construction": "changed", "clear": "clear", "unknown": "cannot tell"}

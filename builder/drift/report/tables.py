@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from builder import numbers
 from builder.drift.report.markup import Content, Markup, element
+from builder.reporting import numbers
 
 LONG = 24
 """Characters from which a text may be broken anywhere."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from builder import parquet
 from builder.errors import MissingExtraError
 from builder.evaluation.checks import require
 from builder.evaluation.classification.definition import TESTS
+from builder.io import parquet
 
 MOST_FEATURES = 200_000
 MOST_ITERATIONS = 1000

@@ -21,7 +21,6 @@ import duckdb
 import orjson
 import polars as pl
 
-from builder import parquet
 from builder.errors import DataError, DefinitionError
 from builder.evaluation.classification.agreement import AgreementReport, agreement
 from builder.evaluation.classification.annotations import verdicts
@@ -44,9 +43,10 @@ from builder.evaluation.classification.manifest import (
 )
 from builder.evaluation.classification.markers import read_markers
 from builder.evaluation.classification.selection import choose
-from builder.ledger import Ledger
-from builder.resources import Limits
-from builder.tables import write_query
+from builder.io import parquet
+from builder.io.tables import write_query
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
 from schemas import Rejects
 
 STAGE = "classification"

@@ -25,11 +25,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from builder.definition_files import read_definition
+from builder.definition.files import read_definition
 from builder.errors import DefinitionError
-from builder.names import NAME_PATTERN, VERSION_PATTERN
+from builder.io.sources import Interval, Source
 from builder.parameters import Section
-from builder.sources import Interval, Source
+from builder.text.names import NAME_PATTERN, VERSION_PATTERN
 
 LABELLED = ("train", "dev", "within", "short", "long")
 SPLITS = (*LABELLED, "unlabelled")

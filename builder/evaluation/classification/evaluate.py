@@ -14,7 +14,6 @@ from pathlib import Path
 
 import polars as pl
 
-from builder import parquet
 from builder.errors import FormatError, UsageError
 from builder.evaluation.checks import require
 from builder.evaluation.classification.contracts import POLARITIES
@@ -26,7 +25,8 @@ from builder.evaluation.classification.scores import (
     weighted_f1,
 )
 from builder.evaluation.textlines import numbered_lines
-from builder.names import written
+from builder.io import parquet
+from builder.text.names import written
 
 HEADER = ["id", "label"]
 EQUAL_WEIGHTS = {"short": 0.5, "long": 0.5}

@@ -8,7 +8,7 @@ import polars as pl
 from builder.evaluation.classification.annotations import read_annotations
 from builder.evaluation.classification.definition import ClassificationDefinition, expand
 from builder.evaluation.classification.manifest import file_sha256
-from builder.sources import Source
+from builder.io.sources import Source
 
 
 @dataclass(frozen=True, slots=True)

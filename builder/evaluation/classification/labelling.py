@@ -26,8 +26,8 @@ from builder.evaluation.classification.definition import (
 )
 from builder.evaluation.classification.markers import POLARITIES, MarkerList, label
 from builder.evaluation.classification.posts import Block, read_posts
-from builder.keys import fold, key64
-from builder.sources import Source
+from builder.io.sources import Source
+from builder.text.keys import fold, key64
 
 URL = r"(?i)\b[a-z][a-z0-9+.-]*://\S*|\bwww\.\S+"
 MENTION = r"@\w+"

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.evaluation.textlines import numbered_lines
-from builder.sources import Source
+from builder.io.sources import Source
 
 RECORDS_PER_BLOCK = 100_000
 FIELDS = ("id", "time", "author", "text")

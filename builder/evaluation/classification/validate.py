@@ -13,7 +13,6 @@ import duckdb
 import orjson
 import polars as pl
 
-from builder import parquet
 from builder.collection.checks.finding import Finding
 from builder.errors import FormatError, UsageError
 from builder.evaluation.classification.contracts import Labels, Posts
@@ -27,6 +26,7 @@ from builder.evaluation.classification.labelling import identity
 from builder.evaluation.classification.manifest import MANIFEST, SUMS, file_sha256
 from builder.evaluation.classification.markers import read_markers
 from builder.evaluation.classification.selection import FEATURES, NEAR_DUPLICATES
+from builder.io import parquet
 
 REBUILD = "rebuild the version from its definition, or fetch it again"
 CROSSING = """

@@ -18,9 +18,9 @@ from builder.ingest.logs.impression import Impression, clean_query, make_impress
 from builder.ingest.logs.records import IMPRESSIONS, Numbered, RawRecords, Records, as_table
 from builder.ingest.rejects import RejectError
 from builder.ingest.times import unix_seconds
+from builder.io.sources import Interval
 from builder.parameters import LogParameters
-from builder.replacing import replaced
-from builder.sources import Interval
+from builder.text.replacement import replaced
 
 UNCLEAR = "unclear"
 

@@ -17,8 +17,8 @@ from builder.ingest.logs.cell_lists import split_list
 from builder.ingest.logs.records import Numbered, Record
 from builder.ingest.logs.spellings import parse_integer
 from builder.ingest.rejects import RejectError
+from builder.io.sources import Source
 from builder.parameters import LogParameters
-from builder.sources import Source
 
 DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
 """Delimiters of a format; the first one that gives the header its columns is used."""

@@ -11,8 +11,8 @@ from builder.ingest.lines import read_blocks
 from builder.ingest.logs import yandex
 from builder.ingest.logs.delimited import DELIMITERS
 from builder.ingest.logs.encoding import UTF8, resolve_encoding
+from builder.io.sources import Source
 from builder.parameters import LogParameters
-from builder.sources import Source
 
 ANY = LogParameters()
 PARQUET = b"PAR1"

@@ -5,9 +5,9 @@ import codecs
 from resiliparse.parse.encoding import detect_encoding
 
 from builder.ingest.unpacking import first_bytes
+from builder.io.sources import Source
 from builder.parameters import LogParameters
 from builder.parameters.encodings import extends_ascii
-from builder.sources import Source
 
 UTF8 = "utf-8"
 SAMPLE_BYTES = 2**20

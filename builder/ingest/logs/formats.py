@@ -12,7 +12,6 @@ from itertools import islice
 import duckdb
 import pyarrow.parquet as pq
 
-from builder.executors import in_order
 from builder.ingest.fields import OWN, rename
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.logs import json_lines, parquet
@@ -31,10 +30,11 @@ from builder.ingest.logs.records import (
 from builder.ingest.moments import LATEST
 from builder.ingest.parquet_rows import NumberedBatch, readable
 from builder.ingest.unpacking import check_lines
+from builder.io.sources import Interval, Source
 from builder.parameters import LOG_READERS, LogParameters
 from builder.plugins import load
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.executors import in_order
+from builder.runtime.limits import Limits
 
 Reader = Callable[[Source, Interval, LogParameters], Iterator[Numbered]]
 """A reader of a log format: records under the project's field names (see

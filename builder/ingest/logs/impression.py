@@ -15,8 +15,8 @@ from builder.ingest.json_object import parse_object
 from builder.ingest.logs.results import read_results
 from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
+from builder.io.sources import Interval
 from builder.parameters import LogParameters
-from builder.sources import Interval
 
 
 class Impression(NamedTuple):

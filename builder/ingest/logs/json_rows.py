@@ -10,8 +10,8 @@ from builder.ingest.json_object import parse_object
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import Numbered, Record
 from builder.ingest.rejects import RejectError
+from builder.io.sources import Source
 from builder.parameters import LogFields, LogParameters
-from builder.sources import Source
 
 WRONG = {
     "time": (dict, list, bool),

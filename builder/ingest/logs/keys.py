@@ -19,7 +19,7 @@ from builder.ingest.ids import addresses_of, is_bare
 from builder.ingest.lists import lists_of
 from builder.ingest.logs.records import Records
 from builder.ingest.texts import url_keys, without_credentials
-from builder.keys import folded
+from builder.text.keys import folded
 
 Keys = npt.NDArray[np.uint64]
 

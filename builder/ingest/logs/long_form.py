@@ -12,12 +12,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from builder.engine import set_variables
 from builder.ingest.fields import DEFAULT
 from builder.ingest.lists import lists_of
 from builder.ingest.logs.delimited import NO_USER
 from builder.ingest.logs.records import Numbered, RawRecords
 from builder.ingest.logs.spellings import CLICKED, NOT_CLICKED
+from builder.io.engine import set_variables
 from builder.parameters import LogFields
 
 ROWS = pa.schema(

@@ -22,8 +22,8 @@ from builder.ingest.logs.records import Numbered, RawRecords
 from builder.ingest.nested import column_of, leads_to, named
 from builder.ingest.parquet_bounds import BOMB, BombError, is_list
 from builder.ingest.parquet_rows import NumberedBatch, readable, rows_of
+from builder.io.sources import Source
 from builder.parameters import LogFields, LogParameters
-from builder.sources import Source
 
 
 def known_columns(

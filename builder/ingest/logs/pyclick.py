@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import Numbered, Record
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.sources import Interval, Source
 
 
 def read_pages(source: Source, _: Interval, params: LogParameters) -> Iterator[Numbered]:

@@ -17,8 +17,8 @@ from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import Numbered, Record
 from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.sources import Interval, Source
 
 ENCODING = "gb18030"
 LINE = re.compile(

@@ -11,7 +11,6 @@ from pathlib import Path
 import polars as pl
 
 from builder.errors import DataError
-from builder.executors import in_order
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.detection import LogFile, inspect_log
 from builder.ingest.logs.formats import ENGINE_SHARE, Batch, raw_batches
@@ -19,11 +18,12 @@ from builder.ingest.logs.keys import KeyedRecords, Keyer
 from builder.ingest.logs.staging import Staging
 from builder.ingest.logs.strings import StringTables
 from builder.ingest.logs.user_rules import dropped_impressions
-from builder.ledger import Ledger, RejectWriter
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.progress import Progress
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.executors import in_order
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
 
 SECRET_BYTES = 2**20
 """Bytes of each log file that the key of the pseudonyms is derived from."""

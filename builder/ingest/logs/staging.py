@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from builder.executors import in_order
-from builder.tables import ROWS_PER_GROUP, TableWriter, arrow_schema
+from builder.io.tables import ROWS_PER_GROUP, TableWriter, arrow_schema
+from builder.runtime.executors import in_order
 from schemas import Impressions
 
 PART_ROWS = 8 * ROWS_PER_GROUP

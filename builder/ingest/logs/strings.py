@@ -15,10 +15,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder import parquet
 from builder.errors import DataError
-from builder.resources import Limits
-from builder.tables import write_query
+from builder.io import parquet
+from builder.io.tables import write_query
+from builder.runtime.limits import Limits
 from schemas import LogQueries, LogUrls
 
 ENGINE_SHARE = 0.6

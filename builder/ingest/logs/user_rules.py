@@ -15,8 +15,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from builder import parquet
-from builder.engine import set_variables
+from builder.io import parquet
+from builder.io.engine import set_variables
 from builder.parameters import LogParameters
 
 DROPPED = """

@@ -19,9 +19,9 @@ from typing import Any
 
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import Numbered
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.parameters.raw import PLACE
-from builder.sources import Interval, Source
 
 QUERY_2011 = re.compile(r"[^\t]+\t\d{1,12}\tQ\t[^\t,]+\t[^\t,]*(\t[^\t,]+)*")
 CLICK_2011 = re.compile(r"[^\t]+\t\d{1,12}\tC\t[^\t,]+")

@@ -12,8 +12,8 @@ from builder.clicks.models import Pages, Trained, Training
 from builder.clicks.models.probabilities import Grid
 from builder.collection.checks import Check, Reading
 from builder.evaluation.family import Family
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters, TranslateParameters
-from builder.sources import Interval, Source
 from builder.translation.engine import Output
 
 

@@ -11,7 +11,7 @@ from builder.errors import DataError, DefinitionError
 from builder.evaluation.classification import build_classification, validate_classification
 from builder.evaluation.classification.definition import LABELLED, SPLITS
 from builder.evaluation.classification.labelling import identity
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from tests.evaluation.classification.helpers import (
     WORLD,
     bigrams,

@@ -18,7 +18,7 @@ from builder.evaluation.classification.definition import (
 )
 from builder.evaluation.classification.labelling import AuthorSplits, identity
 from builder.evaluation.classification.posts import read_posts, unix_seconds
-from builder.sources import Source
+from builder.io.sources import Source
 
 GOOD = {"id": "1", "time": 1_500_000_000, "author": "a", "text": "hello"}
 

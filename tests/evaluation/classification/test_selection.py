@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from builder.evaluation.classification import build_classification, validate_classification
 from builder.evaluation.classification.selection import drop_near_duplicates
-from builder.keys import key64
+from builder.text.keys import key64
 from tests.evaluation.classification.helpers import (
     bigrams,
     define,

@@ -11,12 +11,12 @@ import polars as pl
 from builder.ingest import ingest_log
 from builder.ingest.logs import formats
 from builder.ingest.logs.records import Records
-from builder.keys import key64
-from builder.ledger import Ledger
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import key64
 
 INTERVAL = Interval(0, 10_000_000)
 ALLOWED = {"empty": "allow", "clickless": "allow"}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from builder.ingest.logs.cell_lists import split_list
 from builder.ingest.rejects import RejectError
+from builder.io.sources import Source
 from builder.parameters import LogParameters
-from builder.sources import Source
 from tests.ingest.logs.log_files import read_impressions
 
 

@@ -22,8 +22,8 @@ from builder.ingest.logs.parquet import parse_batch
 from builder.ingest.logs.records import Records
 from builder.ingest.parquet_rows import NumberedBatch, rows_of
 from builder.ingest.rejects import RejectError
+from builder.io.sources import Interval
 from builder.parameters import LogFields, LogParameters
-from builder.sources import Interval
 from tests.fuzz.mutations import mutate
 from tests.thorough import examples
 

@@ -17,10 +17,10 @@ from builder import Simulation, simulate
 from builder.errors import FormatError
 from builder.ingest import ingest_crawl, ingest_log
 from builder.ingest.pages import read_pages
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from tests.ingest.logs.log_files import read_impressions
 
 ANY = CrawlParameters(interval="ignore")

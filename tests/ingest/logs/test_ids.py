@@ -18,10 +18,10 @@ from builder.ingest.ids import addresses_of
 from builder.ingest.logs import checks
 from builder.ingest.pages import read_pages
 from builder.ingest.texts import url_keys
-from builder.keys import key64
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.limits import Limits
+from builder.text.keys import key64
 from tests.ingest.logs.log_files import ingest
 
 WORKS = "https://core.example/works/{id}"

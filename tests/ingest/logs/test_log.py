@@ -13,12 +13,12 @@ from builder.errors import DataError
 from builder.ingest import ingest_log
 from builder.ingest.logs import strings
 from builder.ingest.logs.keys import Keyer
-from builder.keys import key64
-from builder.ledger import Ledger
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import key64
 
 INTERVAL = Interval(1000, 2000)
 GOOD = {

@@ -12,9 +12,9 @@ import zstandard
 from builder.errors import FormatError
 from builder.ingest.logs.formats import detect_format
 from builder.ingest.pages import read_pages
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.limits import Limits
 from tests.ingest.logs.log_files import Rows, ingest, read_impressions, seen
 
 WIDE = [

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from builder.io.sources import Source
 from builder.parameters import LogParameters
-from builder.sources import Source
 from tests.ingest.logs.log_files import INTERVAL, ingest, read_impressions, seen
 
 ONE, TWO = "https://a.example/1", "https://a.example/2"

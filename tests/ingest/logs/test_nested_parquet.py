@@ -13,7 +13,7 @@ from builder.ingest.nested import column_of, named
 from builder.ingest.pages import read_pages
 from builder.ingest.parquet_bounds import BombError
 from builder.parameters import CrawlParameters, LogParameters
-from builder.resources import Limits
+from builder.runtime.limits import Limits
 from tests.ingest.logs.log_files import read_impressions
 from tests.ingest.logs.test_parquet_types import EVER, MIDNIGHT, URLS, pages, written
 

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from builder.ingest.pages import read_pages
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.limits import Limits
 from tests.ingest.logs.log_files import read_impressions
 
 EVER = Interval(0, 2**40)

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from builder.ingest import ingest_log
-from builder.keys import key64
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.progress import Silent
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import key64
 
 PAGE = Path(__file__).parents[3] / "docs/public-logs.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)

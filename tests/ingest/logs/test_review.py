@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from builder.errors import DataError
-from builder.keys import key64
+from builder.text.keys import key64
 from tests.ingest.logs.log_files import ingest, seen
 
 HEADER = "time,user,query,url,rank,clicked"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from builder.ingest.logs import sogou
+from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.sources import Interval, Source
 from tests.ingest.logs.log_files import ingest, read_impressions
 
 OF_DAY = """00:00:00\t11\t[360安全卫士]\t8 3\tdownload.it.com.cn/17938.html

@@ -6,8 +6,8 @@ import pytest
 
 from builder.errors import FormatError
 from builder.ingest.logs.formats import detect_format
+from builder.io.sources import Source
 from builder.parameters import LogFields, LogParameters
-from builder.sources import Source
 from tests.ingest.logs.log_files import read_impressions
 
 URLS = ["https://a.example/1", "https://a.example/2"]

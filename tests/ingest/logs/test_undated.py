@@ -8,9 +8,9 @@ import pytest
 
 from builder.errors import FormatError
 from builder.ingest.pages import read_pages
+from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.resources import Limits
-from builder.sources import Interval, Source
+from builder.runtime.limits import Limits
 
 INTERVAL = Interval(1_654_041_600, 1_656_633_600)
 PAGES = [

@@ -8,9 +8,9 @@ import pytest
 
 from builder.errors import DataError
 from builder.ingest.logs import detect_format
-from builder.keys import key64
+from builder.io.sources import Source
 from builder.parameters import LogParameters
-from builder.sources import Source
+from builder.text.keys import key64
 from tests.ingest.logs.log_files import INTERVAL, ingest, read_impressions, seen
 
 OF_2011 = """0\t0\tQ\t17\t0\t101\t102\t103

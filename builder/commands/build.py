@@ -1,0 +1,178 @@
+"""Build a collection from a definition: plan, run, publish."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from builder.collection.layout import SUMS
+from builder.collection.publish import check_topics, check_version, is_published, publish
+from builder.collection.read import open_collection
+from builder.definition.model import Definition
+from builder.errors import UsageError
+from builder.io.disk import told
+from builder.pipeline import PIPELINE
+from builder.reporting.html import html_table
+from builder.runtime.executors import executor_of
+from builder.runtime.limits import DEFAULT_MEMORY, parse_memory, usable_cores
+from builder.runtime.progress import Progress, Silent
+from builder.runtime.runner import Runner, Step
+from builder.runtime.store import Store, sha256
+
+
+@dataclass
+class BuildReport:
+    """The outcome of a build.
+
+    Args:
+        root: The collection's folder.
+        steps: One for each unit, in order.
+        version: The published version folder; None when nothing was to be published.
+        published: Whether that version is new or a draft that was replaced.
+    """
+
+    root: Path
+    steps: list[Step] = field(default_factory=list)
+    version: Path | None = None
+    published: bool = False
+
+    @property
+    def ran(self) -> int:
+        """How many units ran, or would run."""
+        return sum(step.ran for step in self.steps)
+
+    def _repr_html_(self) -> str:
+        """The report in a notebook: the account of each unit."""
+        rows = [
+            (
+                str(step.unit),
+                "ran" if step.ran else "up to date",
+                step.ledger.rows_in,
+                step.ledger.rows_out,
+            )
+            for step in self.steps
+            if step.ledger is not None
+        ]
+        header = ("unit", "", "rows in", "rows kept")
+        return html_table(str(self.version or self.root), header, rows)
+
+
+def default_root(definition: Definition) -> Path:
+    """Where a collection goes when nothing is said: `collections/<name>` beside its definition."""
+    return definition.resolve("collections") / definition.workflow.collection.name
+
+
+def build(
+    workflow: Path | str,
+    out: Path | str | None = None,
+    *,
+    snapshots: Sequence[str] = (),
+    until: str | None = None,
+    explain: bool = False,
+    threads: int | None = None,
+    memory: str = DEFAULT_MEMORY,
+    executor: str = "local",
+    progress: Progress | None = None,
+    say: Callable[[Step], None] = lambda _: None,
+) -> BuildReport:
+    """Build a collection, or the part of it that is asked for.
+
+    Args:
+        workflow: The definition file.
+        out: The collection's folder; its versions are published in it.
+        snapshots: Only these and what they need; nothing is published then.
+        until: Last stage; nothing is published then.
+        explain: Only find out what would run, and why.
+        threads: Worker threads; None: all cores.
+        memory: What a stage may hold, such as `4GiB`.
+        executor: Where its parts are worked on: `local`, `processes` (as many as threads) or `ray`.
+        progress: Where progress goes.
+        say: Called after each unit.
+
+    Raises:
+        UsageError: a wrong definition, an unknown stage or snapshot, or a released version that
+            would change.
+        DataError: a stage failed, or another build of the collection is running.
+    """
+    definition = Definition.load(workflow)
+    definition.check_names(snapshots, "--snapshot")
+    units = PIPELINE.plan(definition.workflow, snapshots, until)
+    root = Path(out) if out is not None else default_root(definition)
+    store = Store(root)
+    cores = threads or usable_cores()
+    workers = executor_of(executor)
+    allowed = parse_memory(memory)
+    runner = Runner(PIPELINE, definition, store, cores, allowed, progress or Silent(), workers)
+    if explain:
+        return BuildReport(root, runner.explain(units))
+    whole = not snapshots and until is None
+    with closing(workers), told("the build", root), store.locked():
+        if whole:
+            check_version(definition, store)
+            check_topics(definition, store)
+        report = BuildReport(root, runner.run(units, say))
+        if whole:
+            report.version = store.root / definition.workflow.collection.version
+            report.published = not is_published(definition, store, PIPELINE.stages)
+        if report.published:
+            runner.repair(units, say)
+            publish(definition, store, PIPELINE.stages)
+    return report
+
+
+def verify(
+    workflow: Path | str,
+    version: Path | str,
+    *,
+    threads: int | None = None,
+    memory: str = DEFAULT_MEMORY,
+    executor: str = "local",
+    progress: Progress | None = None,
+    say: Callable[[Step], None] = lambda _: None,
+) -> tuple[str, ...]:
+    """Build a version again, from the raw files, and compare every file.
+
+    Args:
+        workflow: The definition that the version was built from.
+        version: The published version folder.
+        threads: Worker threads; None: all cores.
+        memory: What a stage may hold.
+        executor: Where its parts are worked on.
+        progress: Where progress goes.
+        say: Called after each unit.
+
+    Returns:
+        Files that differ, or that one of both lacks, by path; none when it is the same.
+
+    Raises:
+        UsageError: the version is none, or the definition makes another one.
+        DataError: a stage failed.
+    """
+    published = open_collection(version)
+    definition = Definition.load(workflow)
+    wanted = definition.workflow.collection.version
+    if wanted != published.version:
+        raise UsageError(
+            f"{definition.file} makes version {wanted}, but {published.path} is version "
+            f"{published.version}; give the definition that it was built from"
+        )
+    with tempfile.TemporaryDirectory(prefix="longeval-verify-") as folder:
+        report = build(
+            workflow,
+            folder,
+            threads=threads,
+            memory=memory,
+            executor=executor,
+            progress=progress,
+            say=say,
+        )
+        made = dict(_sums(report.version or Path(folder)))
+    held = dict(_sums(published.path))
+    return tuple(sorted(n for n in {*made, *held} if made.get(n) != held.get(n)))
+
+
+def _sums(folder: Path) -> Iterator[tuple[str, str]]:
+    """Path and sha256 of every file of a version; of its sums only what they say."""
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != SUMS):
+        yield path.relative_to(folder).as_posix(), sha256(path)

@@ -1,0 +1,1 @@
+"""A collection definition: a TOML file in, a frozen typed model out."""

@@ -1,0 +1,45 @@
+"""What a validation library says of a wrong value, in the words of this program."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from builder.text.names import IN_WORDS
+
+EXPECTED = {
+    "int_parsing": "expected an integer",
+    "int_type": "expected an integer",
+    "int_from_float": "expected an integer",
+    "float_parsing": "expected a number",
+    "float_type": "expected a number",
+    "bool_parsing": "expected true or false",
+    "bool_type": "expected true or false",
+    "string_type": "expected a text in quotes",
+    "tuple_type": "expected a list in brackets",
+    "dict_type": "expected a section",
+    "model_type": "expected a section",
+    "greater_than": "expected more than {gt}",
+    "greater_than_equal": "expected at least {ge}",
+    "less_than": "expected less than {lt}",
+    "less_than_equal": "expected at most {le}",
+    "literal_error": "expected {expected}",
+    "enum": "expected {expected}",
+    "string_pattern_mismatch": "expected {pattern}",
+    "string_too_short": "expected at least {min_length} characters",
+    "too_short": "expected at least {min_length}",
+    "finite_number": "expected a finite number",
+}
+"""By pydantic's type of error; the braces are filled from its context."""
+
+
+def explained(error: Mapping[str, Any]) -> str:
+    """One error of `ValidationError.errors()`: what was expected, and what was found."""
+    wording = EXPECTED.get(error["type"])
+    if wording is None:
+        said = str(error["msg"]).removeprefix("Value error, ")
+    else:
+        context = dict(error.get("ctx", {}))
+        if "pattern" in context:
+            pattern = context["pattern"]
+            context["pattern"] = IN_WORDS.get(pattern, f"a text that matches {pattern}")
+        said = wording.format(**context)
+    return f"{said}; found {error['input']!r:.80}"

@@ -1,0 +1,1 @@
+"""Files: Parquet tables, raw sources, the DuckDB connection, disk space."""

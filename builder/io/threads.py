@@ -1,0 +1,76 @@
+"""Threads of this process: ordered parallel maps, prefetching, a background thread."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class BackgroundThread:
+    """A background thread that runs one function at a time.
+
+    Args:
+        name: Name of the thread.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._running: Future[None] | None = None
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Run a function after the previous one has finished, re-raising its exception."""
+        self.wait()
+        self._running = self._pool.submit(work)
+
+    def wait(self) -> None:
+        """Wait for the running function; re-raises its exception, once."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.result()
+
+    def close(self) -> None:
+        """Let the running function finish, then stop the thread."""
+        self._pool.shutdown()
+
+
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Iterator[Result]:
+    """Map a function over items in parallel threads, with results in the order of the items.
+
+    The next item is prefetched in a thread of its own. At most one item and `threads + 1` results
+    are buffered.
+    """
+    if threads == 1:
+        yield from map(work, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in prefetch(items):
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def prefetch(items: Iterable[Item]) -> Iterator[Item]:
+    """Items of an iterable; the next one is computed in a thread of its own."""
+    iterator = iter(items)
+    with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
+        coming = pool.submit(_next_of, iterator)
+        while item := coming.result():
+            coming = pool.submit(_next_of, iterator)
+            yield item[0]
+
+
+def _next_of(iterator: Iterator[Item]) -> tuple[Item] | None:
+    """The next item in a tuple; None after the last."""
+    return next(((item,) for item in iterator), None)

@@ -1,0 +1,1 @@
+"""How results are shown: numbers and tables, as text and as HTML."""

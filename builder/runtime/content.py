@@ -1,0 +1,30 @@
+"""A hash of what a table says, whatever the order of its rows and the engine that wrote it."""
+
+from builder.io.tables import Table
+from builder.runtime.limits import Limits
+
+_CONTENT = """
+WITH encoded AS (SELECT md5(to_json(t)::VARCHAR) AS digest FROM content AS t)
+SELECT count(*)::VARCHAR,
+       coalesce(sum(('0x' || digest[1:8])::UBIGINT), 0)::VARCHAR,
+       coalesce(sum(('0x' || digest[9:16])::UBIGINT), 0)::VARCHAR,
+       coalesce(sum(('0x' || digest[17:24])::UBIGINT), 0)::VARCHAR,
+       coalesce(sum(('0x' || digest[25:32])::UBIGINT), 0)::VARCHAR
+FROM encoded
+"""
+
+
+def content_hash(table: Table, limits: Limits) -> str:
+    """Order-free hash of a table's rows.
+
+    Each row is md5 of its JSON form; the four 32-bit words of the digests are summed over rows,
+    so that equal rows count as often as they occur.
+
+    Returns:
+        `<rows>-<32 hexadecimal digits>`.
+    """
+    with limits.connect() as connection:
+        table.view(connection, "content")
+        row = connection.execute(_CONTENT).fetchall()[0]
+    words = [int(word) % 2**32 for word in row[1:]]
+    return f"{row[0]}-" + "".join(f"{word:08x}" for word in words)

@@ -1,0 +1,74 @@
+"""Runs tasks on Ray, on this machine or a cluster (extra `cluster`)."""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from builder.errors import DataError, MissingExtraError
+from builder.runtime.executors.base import ATTEMPTS, Item, Result, Task, alone, worker_limits
+
+if TYPE_CHECKING:
+    from builder.runtime.limits import Limits
+
+
+class RayExecutor:
+    """Ray core tasks, on this machine or on the cluster at `RAY_ADDRESS`.
+
+    Workers need this package, and the collection's folder at the same path.
+    """
+
+    is_here = False
+
+    def __init__(self) -> None:
+        try:
+            ray = import_module("ray")
+        except ImportError:
+            raise MissingExtraError("--executor ray", "cluster") from None
+        self._ray: Any = ray
+        self._started = False
+
+    def map(
+        self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
+    ) -> Iterator[Result]:
+        """See `map_partitions`."""
+        workers = self._start(limits.threads)
+        share = worker_limits(limits, limits.threads)
+        call = self._ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(_given)
+        given = self._ray.put((task, share))
+        waiting: deque[tuple[Item, Any]] = deque()
+        for item in items:
+            waiting.append((item, call.remote(given, item)))
+            if len(waiting) > workers:
+                yield self._result(*waiting.popleft())
+        while waiting:
+            yield self._result(*waiting.popleft())
+
+    def _result(self, item: Any, reference: Any) -> Any:
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+        except self._ray.exceptions.RayError as error:
+            raise DataError(f"Ray could not run the task for {item}: {error}") from None
+
+    def _start(self, threads: int) -> int:
+        """Join the cluster or start a local one; returns its number of CPUs."""
+        if not self._started and not self._ray.is_initialized():
+            here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
+            self._ray.init(
+                **here, log_to_driver=False, include_dashboard=False, configure_logging=False
+            )
+        self._started = True
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def close(self) -> None:
+        """Disconnect from the cluster; a local one is shut down."""
+        if self._started:
+            self._ray.shutdown()
+            self._started = False
+
+
+def _given(given: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
+    return alone(*given, item)

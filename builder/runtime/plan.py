@@ -1,0 +1,93 @@
+"""Which units a run consists of, in which order, and what each of them reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from builder.definition.model import Workflow
+from builder.errors import UsageError, meant
+from builder.runtime.fingerprint import places
+from builder.runtime.stage import Read, Scope, Stage, pair
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One stage on one snapshot, on one pair of snapshots, or on the collection."""
+
+    stage: Stage
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.stage.name} {self.key}"
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Name of the stage and key: where the outputs lie."""
+        return self.stage.name, self.key
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Stages in the order in which data flows through them.
+
+    Args:
+        stages: The stages, producers before consumers.
+        published: Names of the tables whose content hashes go into the manifest.
+    """
+
+    stages: tuple[Stage, ...]
+    published: frozenset[str] = frozenset()
+
+    @cached_property
+    def producers(self) -> dict[str, Stage]:
+        """The stage that writes each table."""
+        return {table: stage for stage in self.stages for table in stage.writes}
+
+    def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
+        """The units whose tables a unit reads, without repeats, in order of its arguments."""
+        found = [
+            Unit(self.producers[read.table], place)
+            for read in unit.stage.reads
+            if isinstance(read, Read)
+            for place in places(read, workflow, unit.key)
+        ]
+        return list(dict.fromkeys(found))
+
+    def plan(
+        self, workflow: Workflow, snapshots: Sequence[str] = (), until: str | None = None
+    ) -> list[Unit]:
+        """The units of a run in the order of the pipeline.
+
+        Args:
+            workflow: What is built.
+            snapshots: Only these, and what they need of others; empty: all.
+            until: Name of the last stage; None: all stages.
+
+        Raises:
+            UsageError: `until` is no stage.
+        """
+        last = len(self.stages) if until is None else self._index(until) + 1
+        units = [Unit(s, key) for s in self.stages[:last] for key in s.scope.keys(workflow)]
+        if not snapshots:
+            return units
+        wanted: set[Unit] = set()
+        pending = [unit for unit in units if _concerns(unit, snapshots)]
+        while pending:
+            unit = pending.pop()
+            if unit not in wanted:
+                wanted.add(unit)
+                pending += self.upstream(unit, workflow)
+        return [unit for unit in units if unit in wanted]
+
+    def _index(self, name: str) -> int:
+        names = [stage.name for stage in self.stages]
+        if name not in names:
+            raise UsageError(f"--until: unknown stage {name!r}; {meant(name, names)}")
+        return names.index(name)
+
+
+def _concerns(unit: Unit, snapshots: Sequence[str]) -> bool:
+    """Whether a unit is about the named snapshots alone."""
+    if unit.stage.scope is Scope.SNAPSHOT:
+        return unit.key in snapshots
+    return unit.stage.scope is Scope.PAIR and all(name in snapshots for name in pair(unit.key))

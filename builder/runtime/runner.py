@@ -1,0 +1,202 @@
+"""Run units: skip what is valid, build the rest, publish the outputs of each unit whole.
+
+In: a plan of units. Out: one step for each, with the reasons for which it ran and its ledger.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from builder.definition.model import Definition
+from builder.errors import LedgerError
+from builder.io import parquet
+from builder.io.disk import told
+from builder.io.tables import Table, table_at
+from builder.runtime.content import content_hash
+from builder.runtime.executors import Executor, LocalExecutor
+from builder.runtime.fingerprint import Identity, differences, digest, identity
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.plan import Pipeline, Unit
+from builder.runtime.progress import Progress, Silent
+from builder.runtime.stage import CONTRACTS, Read
+from builder.runtime.store import Store, check_columns, describe_files
+
+
+@dataclass(frozen=True)
+class Step:
+    """What happened, or would happen, to one unit.
+
+    Args:
+        unit: The unit.
+        reasons: Why it ran; empty when it was valid and skipped.
+        ledger: Its account; None when it would run but has not.
+        seconds: How long it ran.
+    """
+
+    unit: Unit
+    reasons: tuple[str, ...]
+    ledger: Ledger | None = None
+    seconds: float = 0.0
+
+    @property
+    def ran(self) -> bool:
+        """Whether the unit ran, or would run."""
+        return bool(self.reasons)
+
+
+@dataclass
+class Runner:
+    """Runs the units of one definition in one collection folder."""
+
+    pipeline: Pipeline
+    definition: Definition
+    store: Store
+    threads: int
+    memory: int
+    progress: Progress = field(default_factory=Silent)
+    executor: Executor = field(default_factory=LocalExecutor)
+
+    def explain(self, units: Sequence[Unit]) -> list[Step]:
+        """What a run would do, without doing it."""
+        steps: list[Step] = []
+        running: set[Unit] = set()
+        for unit in units:
+            writers = (
+                u for u in self.pipeline.upstream(unit, self.definition.workflow) if u in running
+            )
+            stages = dict.fromkeys(u.stage.name for u in writers)
+            reasons = self._reasons(unit, self._identity(unit))
+            reasons = reasons or tuple(f"reads what {name} writes" for name in stages)
+            if reasons:
+                running.add(unit)
+            steps.append(Step(unit, reasons))
+        return steps
+
+    def run(self, units: Sequence[Unit], say: Callable[[Step], None]) -> list[Step]:
+        """Run every unit that is not valid; a damaged input is built again first."""
+        done: dict[Unit, Step] = {}
+        while len(done) < len(units):
+            for unit in units:
+                if unit in done:
+                    continue
+                current = self._identity(unit)
+                reasons = self._reasons(unit, current)
+                damaged = self._damaged_inputs(unit) if reasons else []
+                if damaged:
+                    for producer in damaged:
+                        self.store.forget(*producer.name)
+                        done.pop(producer, None)
+                    break
+                done[unit] = self._step(unit, reasons, current)
+                say(done[unit])
+        return [done[unit] for unit in units]
+
+    def repair(self, units: Sequence[Unit], say: Callable[[Step], None]) -> None:
+        """Build again every unit whose published files were damaged."""
+        damaged = [unit for unit in units if not self.store.is_intact(*unit.name)]
+        for unit in damaged:
+            self.store.forget(*unit.name)
+        if damaged:
+            self.run(units, say)
+
+    def _damaged_inputs(self, unit: Unit) -> list[Unit]:
+        """Inputs of a unit whose bytes are not those that were published."""
+        producers = self.pipeline.upstream(unit, self.definition.workflow)
+        return [producer for producer in producers if not self.store.is_intact(*producer.name)]
+
+    def _step(self, unit: Unit, reasons: tuple[str, ...], current: Identity) -> Step:
+        if not reasons:
+            record = self.store.record(*unit.name) or {}
+            return Step(unit, (), Ledger(**record["ledger"]))
+        begun = time.perf_counter()
+        ledger = self._execute(unit, current)
+        return Step(unit, reasons, ledger, time.perf_counter() - begun)
+
+    def _identity(self, unit: Unit) -> Identity:
+        return identity(self.definition, self.store, unit.stage, unit.key, self.pipeline.producers)
+
+    def _reasons(self, unit: Unit, current: Identity) -> tuple[str, ...]:
+        record = self.store.record(*unit.name)
+        return differences(record["identity"] if record else None, current)
+
+    def _execute(self, unit: Unit, current: Identity) -> Ledger:
+        identifier = digest(current)
+        scratch = self.store.work / "scratch"
+        limits = Limits(scratch, self.threads, self.memory, self.executor)
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(mode=0o700)
+        self.progress.start(str(unit), None, "rows")
+        try:
+            with (
+                self.store.publishing(*unit.name, identifier) as out,
+                told(f"stage {unit}", out, scratch),
+            ):
+                ledger = unit.stage.work(out, **self._arguments(unit, limits))
+                check_output(unit, out, ledger)
+                tables = {name: table_at(out, name, CONTRACTS[name]) for name in unit.stage.writes}
+                published = self.pipeline.published
+                content = {n: content_hash(t, limits) for n, t in tables.items() if n in published}
+                files = describe_files(out)
+        finally:
+            self.progress.finish()
+            shutil.rmtree(scratch, ignore_errors=True)
+        record = {
+            "id": identifier,
+            "identity": current,
+            "files": files,
+            "content": content,
+            "ledger": vars(ledger),
+        }
+        self.store.commit(*unit.name, record)
+        return ledger
+
+    def _arguments(self, unit: Unit, limits: Limits) -> dict[str, Any]:
+        stage, workflow = unit.stage, self.definition.workflow
+        arguments: dict[str, Any] = dict(stage.context(workflow, unit.key))
+        for read in stage.reads:
+            if isinstance(read, Read):
+                arguments[read.argument] = self._tables(read, unit.key)
+            elif not read.hidden:
+                files = self.definition.sources(read.patterns(workflow, unit.key))
+                arguments[read.argument] = files[0] if read.single else files
+        if stage.section is not None:
+            arguments["params"] = self.definition.section(stage.section, unit.key)
+        if stage.keeps is not None:
+            arguments[stage.keeps] = self.store.kept(stage.name)
+        return {**arguments, "limits": limits, "progress": self.progress}
+
+    def _tables(self, read: Read, key: str) -> Any:
+        producer = self.pipeline.producers[read.table].name
+
+        def at(place: str) -> Table:
+            return self.store.table(producer, place, read.table, CONTRACTS[read.table])
+
+        found = read.places(self.definition.workflow, key)
+        if isinstance(found, str):
+            return at(found)
+        if isinstance(found, dict):
+            return {name: at(place) for name, place in found.items()}
+        return tuple(at(place) for place in found)
+
+
+def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
+    """Check what a stage wrote, before it is published.
+
+    Raises:
+        LedgerError: rows are missing, or the rejects table does not hold the rejected rows.
+        ContractError: a table is missing or has other columns than its contract.
+    """
+    ledger.check(str(unit))
+    listed = int(parquet.read(out / "rejects.parquet", columns=["rows"])["rows"].sum())
+    counted = sum(ledger.rejected.values())
+    if listed != counted:
+        raise LedgerError(
+            f"stage {unit}: {counted} {ledger.unit} rejected, but rejects.parquet has {listed}; "
+            "this is a fault of the stage, its output was not published"
+        )
+    for name in unit.stage.writes:
+        check_columns(table_at(out, name, CONTRACTS[name]), name)

@@ -1,0 +1,1 @@
+"""Text as the whole project identifies it: folded queries, canonical URLs, keys, names."""

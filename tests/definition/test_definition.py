@@ -1,0 +1,224 @@
+"""Definitions: what is accepted, and the message for everything that is not."""
+
+from pathlib import Path
+
+import pytest
+
+from builder.definition.model import Definition
+from builder.errors import DefinitionError
+from builder.parameters import LogParameters
+
+GOOD = """
+[collection]
+name = "small"
+version = "1.0.0"
+topics = "topics.tsv"
+
+[[snapshots]]
+name = "2022-06"
+start = 2022-06-01
+end = 2022-07-01
+log = ["logs/june"]
+crawl = ["crawl-*.jsonl"]
+
+[[snapshots]]
+name = "2022-07"
+start = 2022-07-01
+end = 2022-08-01
+log = ["july.jsonl"]
+crawl = ["crawl-1.jsonl"]
+
+[clicks]
+no_click = "skip"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "logs/june").mkdir(parents=True)
+    for name in (
+        "topics.tsv",
+        "july.jsonl",
+        "crawl-1.jsonl",
+        "crawl-2.jsonl",
+        "logs/june/part-1",
+        "logs/june/part-0",
+        "logs/june/_SUCCESS",
+        "logs/june/.part-0.crc",
+    ):
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def _load(folder: Path, text: str) -> Definition:
+    path = folder / "workflow.toml"
+    path.write_text(text, encoding="utf-8")
+    return Definition.load(path)
+
+
+def test_a_good_definition(folder: Path) -> None:
+    definition = _load(folder, GOOD)
+    workflow = definition.workflow
+    assert workflow.names == ("2022-06", "2022-07")
+    assert workflow.training == ("2022-06",)
+    assert workflow.clicks.no_click == "skip"
+    assert workflow.clicks.prior_alpha == 1.0
+    assert not workflow.collection.is_draft
+    june = workflow.snapshot("2022-06")
+    assert (june.interval.start, june.interval.stop) == (1654041600, 1656633600)
+    assert 1654041600 in june.interval
+    assert 1656633600 not in june.interval
+    names = [source.name for source in definition.sources(june.log)]
+    assert names == ["logs/june/part-0", "logs/june/part-1"]
+    assert [s.name for s in definition.sources(june.crawl)] == ["crawl-1.jsonl", "crawl-2.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("version", "draft"),
+    [
+        ("0.1.0", True),
+        ("1.0.0", False),
+        ("2.10.3", False),
+        ("1.0.0-rc1", True),
+        ("1.0.0.dev2", True),
+    ],
+)
+def test_drafts(folder: Path, version: str, draft: bool) -> None:
+    definition = _load(folder, GOOD.replace("1.0.0", version))
+    assert definition.workflow.collection.is_draft is draft
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key", "message"),
+    [
+        ("no_click", "no_clik", "clicks.no_clik", "unknown key; did you mean 'no_click'?"),
+        ("[clicks]", "[click]", "click", "unknown key; did you mean 'clicks'?"),
+        ("[clicks]", "[zzz]", "zzz", "unknown key; known keys: log, crawl"),
+        ('name = "small"\n', "", "collection.name", "this key is required"),
+        ('name = "small"', 'nom = "small"', "collection.nom", "unknown key; did you mean 'name'?"),
+        ("july.jsonl", "juli.jsonl", "snapshots[1].log[0]", "no such file"),
+        ("crawl-*.jsonl", "page-*.jsonl", "snapshots[0].crawl[0]", "no such file"),
+        ("topics.tsv", "topic.tsv", "collection.topics", "no such file"),
+        ("start = 2022-07-01", "start = 2022-06-15", "snapshots[1].start", "must be disjoint"),
+        ("end = 2022-08-01", "end = 2022-07-01", "snapshots[1].end", "the interval is empty"),
+        ('"2022-07"', '"2022-06"', "snapshots[1].name", "listed twice"),
+        ('"2022-07"', '"July"', "snapshots[1].name", "expected a month such as 2022-06"),
+        ("start = 2022-06-01", 'start = "2022-06-01"', "snapshots[0].start", "without quotes"),
+        ('"skip"', '"never"', "clicks.no_click", "found 'never'"),
+        (
+            'version = "1.0.0"',
+            'version = "1"',
+            "collection.version",
+            "expected a version such as 1.0.0",
+        ),
+        ("topics =", 'train = ["2023-01"]\ntopics =', "collection.train", "unknown snapshot"),
+        ("[clicks]", '[select]\nstop_lists = ["no"]\n[clicks]', "select.stop_lists[0]", "no such"),
+        ("[clicks]", '[translate]\nmodel = "no"\n[clicks]', "translate.model", "no such folder"),
+        ("[clicks]", "[qrels]\ncuts = [0.5, 0.2]\n[clicks]", "qrels", "cuts must ascend"),
+        ("[clicks]", "[clicks", None, "not valid TOML"),
+    ],
+)
+def test_messages_name_file_and_key(
+    folder: Path, before: str, after: str, key: str | None, message: str
+) -> None:
+    assert before in GOOD
+    with pytest.raises(DefinitionError) as caught:
+        _load(
+            folder,
+            GOOD.replace(before, after, 1)
+            if before != '"2022-07"'
+            else GOOD.replace(before, after),
+        )
+    assert caught.value.key == key
+    assert message in str(caught.value)
+    assert str(folder / "workflow.toml") in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_missing_definition(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match="no such definition file"):
+        Definition.load(tmp_path / "none.toml")
+
+
+def test_a_definition_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "workflow.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DefinitionError, match="cannot be read as a UTF-8 text"):
+        Definition.load(tmp_path / "workflow.toml")
+
+
+def test_moments_and_offsets(folder: Path) -> None:
+    text = GOOD.replace("start = 2022-06-01", "start = 2022-06-01T02:00:00+02:00")
+    assert _load(folder, text).workflow.snapshots[0].interval.start == 1654041600
+    text = GOOD.replace("start = 2022-06-01", "start = 2022-06-01T06:00:00")
+    assert _load(folder, text).workflow.snapshots[0].interval.start == 1654041600 + 6 * 3600
+
+
+LANGUAGES = 'version = "1.0.0"\nlanguages = [{}]\n'
+MODEL = '\n[translate]\nmodel = "embedded"\n'
+
+
+@pytest.mark.parametrize(
+    ("languages", "model", "settled", "translates"),
+    [
+        (None, "", ("fr",), False),
+        (None, MODEL, ("fr", "en"), True),
+        ('"fr"', "", ("fr",), False),
+        ('"fr", "en"', "", ("fr", "en"), True),
+        ('"fr", "en"', MODEL, ("fr", "en"), True),
+        ('"de", "en"', MODEL, ("de", "en"), True),
+    ],
+)
+def test_languages_and_translation_say_the_same(
+    folder: Path, languages: str | None, model: str, settled: tuple[str, ...], translates: bool
+) -> None:
+    line = 'version = "1.0.0"\n' if languages is None else LANGUAGES.format(languages)
+    workflow = _load(folder, GOOD.replace('version = "1.0.0"\n', line) + model).workflow
+    assert workflow.collection.languages == settled
+    assert workflow.translate.model == (Path("embedded") if translates else None)
+
+
+@pytest.mark.parametrize(
+    ("languages", "model", "message"),
+    [
+        ('"fr"', MODEL, "collection.languages: expected two languages, since translate.model"),
+        ('"fr", "de"', MODEL, "collection.languages: expected 'en' as the language to translate"),
+        ('"en", "en"', MODEL, "collection.languages: expected another language than that of the"),
+        ('"../fr"', "", r"collection.languages\[0\]: expected a code of ISO 639"),
+        ('"de", "en"', "", "translate.model: expected a model: the one that is shipped does not"),
+    ],
+)
+def test_languages_that_contradict_the_translation(
+    folder: Path, languages: str, model: str, message: str
+) -> None:
+    text = GOOD.replace('version = "1.0.0"\n', LANGUAGES.format(languages)) + model
+    with pytest.raises(DefinitionError, match=message):
+        _load(folder, text)
+
+
+OVERRIDES = """
+[snapshots.overrides.log]
+format = "csv"
+fields = { clicks = "ranks" }
+"""
+
+
+def test_a_snapshot_overrides_how_its_files_are_written(folder: Path) -> None:
+    """The keys that it sets, in nested sections too; nothing else, and nowhere else."""
+    text = GOOD.replace("[clicks]", f'{OVERRIDES}\n[log.fields]\nuser = "who"\n\n[clicks]')
+    definition = _load(folder, text)
+    june, july = (definition.section("log", name) for name in ("2022-06", "2022-07"))
+    assert isinstance(june, LogParameters)
+    assert isinstance(july, LogParameters)
+    assert (june.format, june.fields.clicks, june.fields.user) == ("auto", "clicks", "who")
+    assert (july.format, july.fields.clicks, july.fields.user) == ("csv", "ranks", "who")
+    assert definition.workflow.log_formats == ("auto", "csv")
+    assert definition.section("log") == june
+    assert definition.section("clicks", "2022-07") == definition.section("clicks")
+
+
+def test_a_snapshot_does_not_override_which_records_are_kept(folder: Path) -> None:
+    text = GOOD.replace("[clicks]", "[snapshots.overrides.log]\nbot_rate = 5\n\n[clicks]")
+    with pytest.raises(
+        DefinitionError, match=r"bot_rate would keep other records .* set it in \[log\]"
+    ):
+        _load(folder, text)

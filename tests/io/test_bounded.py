@@ -1,0 +1,38 @@
+"""Lists and tables of text that people hand in: what a line is, and what is refused."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from builder.errors import FormatError, UsageError
+from builder.io.sources import Source
+from builder.trec.bounded import read_text_lines
+
+TEXT = "\ufeffprix\u2028eau\r\nd'été\x0b\rà\x85b\n\n"
+LINES = ["prix\u2028eau", "d'été\x0b", "à\x85b", ""]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_lines_end_as_files_do(pack, tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    for text, lines in ((TEXT, LINES), (TEXT + "end", [*LINES, "end"]), ("", []), ("\n", [""])):
+        path.write_bytes(pack(text.encode()))
+        assert read_text_lines(Source(path, "list")) == lines
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    source = Source(path, "mine/list.txt")
+    with pytest.raises(UsageError, match="readable"):
+        read_text_lines(source)
+    path.write_bytes(b"\xe9t\xe9")
+    with pytest.raises(FormatError, match=r"mine/list.txt: expected UTF-8"):
+        read_text_lines(source)
+    path.write_bytes(gzip.compress(b"eau\n" * 99)[:-4])
+    with pytest.raises(FormatError, match="intact gzip"):
+        read_text_lines(source)
+    path.write_bytes(gzip.compress(b"eau\n" * 99))
+    with pytest.raises(FormatError, match="at most 99 bytes"):
+        read_text_lines(source, max_bytes=99)

@@ -1,0 +1,80 @@
+"""Engines are used again, and nobody can tell."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from builder.io import engine as engines
+from builder.runtime.limits import Limits
+
+NUMBERS = "SELECT count(*) FROM duckdb_tables()"
+
+
+@pytest.fixture(autouse=True)
+def none_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_idle", [])
+
+
+def _one(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
+    return connection.execute(sql).fetchall()[0][0]
+
+
+def test_nothing_is_left_of_earlier_work(tmp_path: Path) -> None:
+    limits = Limits(tmp_path, threads=1, memory=2**30)
+    for _ in range(2):
+        with limits.connect() as connection:
+            assert _one(connection, NUMBERS) == 0
+            assert _one(connection, "SELECT count(*) FROM duckdb_variables()") == 0
+            connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+            connection.execute("CREATE VIEW v AS FROM t")
+            connection.execute("CREATE TEMP TABLE u AS FROM v")
+            connection.execute("SET VARIABLE first = 3")
+        assert len(engines._idle) == 1
+
+
+def test_limits_are_those_of_now(tmp_path: Path) -> None:
+    found = []
+    for threads, memory in ((1, 2**30), (2, 2**31), (1, 2**29)):
+        with Limits(tmp_path / str(memory), threads, memory).connect(0.5) as connection:
+            asked = "SELECT current_setting('{}')"
+            found.append(
+                tuple(
+                    _one(connection, asked.format(name))
+                    for name in ("threads", "memory_limit", "temp_directory")
+                )
+            )
+    assert found == [
+        (1, "512.0 MiB", str(tmp_path / str(2**30) / "duckdb")),
+        (2, "1.0 GiB", str(tmp_path / str(2**31) / "duckdb")),
+        (1, "256.0 MiB", str(tmp_path / str(2**29) / "duckdb")),
+    ]
+    assert len(engines._idle) == 1
+
+
+def test_connections_that_overlap_are_apart(tmp_path: Path) -> None:
+    limits = Limits(tmp_path, threads=1, memory=2**30)
+    with limits.connect() as one, limits.connect() as other:
+        one.execute("CREATE TABLE t AS SELECT 1 AS a")
+        assert _one(other, NUMBERS) == 0
+
+
+def test_one_that_failed_or_spilled_is_not_used_again(tmp_path: Path) -> None:
+    limits = Limits(tmp_path, threads=1, memory=2**28)
+    with pytest.raises(duckdb.Error), limits.connect() as connection:
+        connection.execute("SELECT * FROM nothing")
+    assert engines._idle == []
+    with limits.connect(0.5) as connection:
+        connection.execute("CREATE TABLE t AS SELECT hash(i) AS h FROM range(30_000_000) r(i)")
+    assert engines._idle == []
+
+
+def test_a_file_that_was_written_again_is_read_again(tmp_path: Path) -> None:
+    limits = Limits(tmp_path, threads=1, memory=2**30)
+    path = tmp_path / "numbers.parquet"
+    for number in range(3):
+        with duckdb.connect() as writer:
+            writer.execute(f"COPY (SELECT {number} AS n) TO '{path}' (FORMAT parquet)")
+        with limits.connect() as connection:
+            connection.read_parquet(str(path)).create_view("numbers")
+            assert _one(connection, "SELECT n FROM numbers") == number

@@ -1,0 +1,235 @@
+"""Wherever the parts of a stage are worked on, results are the same, in order, each once."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder.errors import DataError, FormatError, UsageError
+from builder.runtime.executors import (
+    ATTEMPTS,
+    Executor,
+    LocalExecutor,
+    ProcessExecutor,
+    executor_of,
+    map_partitions,
+)
+from builder.runtime.limits import Limits
+
+NAMES = ("local", "processes", "ray")
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def executor(request: pytest.FixtureRequest):
+    """Each executor in turn; the one that needs an extra only where it is installed."""
+    if request.param == "ray":
+        pytest.importorskip("ray")
+    workers = executor_of(request.param)
+    yield workers
+    workers.close()
+
+
+def squared(number: int, limits: Limits, home: Path) -> int:
+    """Leave a trace, and answer later the earlier the item."""
+    assert limits.scratch.is_dir()
+    (limits.scratch / "mine").write_text("x")
+    with (home / f"{number}").open("a") as file:
+        file.write(f"{limits.threads} {limits.memory}\n")
+    time.sleep(0.02 * (number % 3))
+    return number * number
+
+
+def test_results_are_in_order_and_scratch_is_private(executor: Executor, tmp_path: Path) -> None:
+    scratch, home = tmp_path / "scratch", tmp_path / "home"
+    scratch.mkdir()
+    home.mkdir()
+    limits = Limits(scratch, threads=2, memory=1000, executor=executor)
+    assert list(map_partitions(partial(squared, home=home), range(7), limits)) == [
+        number * number for number in range(7)
+    ]
+    shares = {path.read_text() for path in home.iterdir()}
+    is_local = type(executor).__name__ == "LocalExecutor"
+    assert shares == {"2 1000\n" if is_local else "1 500\n"}
+    assert is_local or list(scratch.iterdir()) == []
+
+
+SCRIPT = """
+from functools import partial
+from pathlib import Path
+from builder.runtime.executors import ProcessExecutor, map_partitions
+from builder.runtime.limits import Limits
+from tests.runtime.test_executors import squared
+print("begun")
+home = Path({home!r})
+limits = Limits(home / "scratch", threads=2, memory=1000, executor=ProcessExecutor())
+print(list(map_partitions(partial(squared, home=home), range(3), limits)))
+limits.executor.close()
+"""
+
+
+@pytest.mark.parametrize("is_piped", [True, False])
+def test_scripts_need_no_guard(tmp_path: Path, is_piped: bool) -> None:
+    (tmp_path / "scratch").mkdir()
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(home=str(tmp_path)), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-" if is_piped else str(script)],
+        input=script.read_text() if is_piped else None,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert done.stdout == "begun\n[0, 1, 4]\n"
+
+
+def test_the_main_module_stays(tmp_path: Path) -> None:
+    """Another thread may need it while workers start, to pickle an object of the script."""
+    main, seen, is_done = sys.modules["__main__"], set(), threading.Event()
+
+    def watch() -> None:
+        while not is_done.is_set():
+            seen.add(sys.modules["__main__"])
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    with closing(ProcessExecutor()) as workers:
+        list(workers.map(process_of, range(3), Limits(tmp_path, threads=2)))
+    is_done.set()
+    watcher.join()
+    assert seen == {main}
+
+
+ORPHANS = """
+from pathlib import Path
+from builder.runtime.executors import ProcessExecutor
+from builder.runtime.limits import Limits
+from tests.runtime.test_executors import waits
+limits = Limits(Path({home!r}), threads=2)
+list(ProcessExecutor().map(waits, [Path({home!r}, name) for name in "ab"], limits))
+"""
+
+
+def waits(path: Path, limits: Limits) -> None:
+    """Write the number of the process, and wait."""
+    path.with_suffix(".part").write_text(str(os.getpid()))
+    path.with_suffix(".part").rename(path)
+    time.sleep(60)
+
+
+def test_workers_end_with_their_parent(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    code = ORPHANS.format(home=str(tmp_path))
+    parent = subprocess.Popen([sys.executable, "-c", code], env=environment)
+    paths = [tmp_path / name for name in "ab"]
+    _wait(lambda: all(path.exists() for path in paths))
+    parent.kill()
+    parent.wait()
+    _wait(lambda: not any(_is_running(int(path.read_text())) for path in paths))
+
+
+def _wait(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so, for half a minute."""
+    until = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def _is_running(process: int) -> bool:
+    stat = Path(f"/proc/{process}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def dies_once(number: int, limits: Limits, home: Path) -> int:
+    """The worker of item 3 is killed when it first gets it."""
+    if number == 3 and not (home / "died").exists():
+        (home / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def dies(number: int, limits: Limits) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def fails(number: int, limits: Limits) -> int:
+    raise FormatError(f"no {number}", "file.txt", number)
+
+
+def test_a_dead_worker_costs_its_item_only(executor: Executor, tmp_path: Path) -> None:
+    if isinstance(executor, LocalExecutor):
+        pytest.skip("its worker is this process")
+    limits = Limits(tmp_path, threads=2, executor=executor)
+    task = partial(dies_once, home=tmp_path)
+    assert list(map_partitions(task, range(8), limits)) == list(range(8))
+    assert (tmp_path / "died").exists()
+    assert list(map_partitions(task, range(4), limits)) == [0, 1, 2, 3]
+
+
+def test_an_item_that_kills_every_worker_is_named(tmp_path: Path) -> None:
+    with closing(ProcessExecutor()) as workers:
+        limits = Limits(tmp_path, threads=2, executor=workers)
+        with pytest.raises(DataError, match=f"died {ATTEMPTS} times, the last time with 0"):
+            list(map_partitions(dies, range(3), limits))
+
+
+def test_errors_of_workers_are_those_of_the_task(executor: Executor, tmp_path: Path) -> None:
+    limits = Limits(tmp_path, threads=2, executor=executor)
+    with pytest.raises(FormatError, match=r"file\.txt, line 5: no 5") as raised:
+        list(map_partitions(fails, [5], limits))
+    assert raised.value.line == 5
+    assert raised.value.exit_code == 1
+
+
+def gives_what_cannot_be_sent(_: int, limits: Limits) -> object:
+    return lambda: None
+
+
+def test_a_result_that_cannot_be_sent_is_an_error(tmp_path: Path) -> None:
+    with (
+        closing(ProcessExecutor()) as workers,
+        pytest.raises(RuntimeError, match=r"lambda.*cannot be sent"),
+    ):
+        list(workers.map(gives_what_cannot_be_sent, [1], Limits(tmp_path, threads=2)))
+
+
+def process_of(_: int, limits: Limits) -> int:
+    """The process that works here."""
+    return os.getpid()
+
+
+def test_fewer_processes_than_threads(tmp_path: Path) -> None:
+    workers = ProcessExecutor(max_workers=1)
+    found = set(workers.map(process_of, range(6), Limits(tmp_path, threads=3)))
+    workers.close()
+    assert len(found) == 1
+    assert found != {os.getpid()}
+
+
+def test_unknown_executors_are_refused() -> None:
+    with pytest.raises(UsageError, match="did you mean 'processes'"):
+        executor_of("proceses")
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_a_collection_is_the_same_bytes(
+    name: str, world: Path, built: builder.BuildReport, tmp_path: Path
+) -> None:
+    if name == "ray":
+        pytest.importorskip("ray")
+    report = builder.build(world / "workflow.toml", tmp_path, threads=2, executor=name)
+    assert report.version is not None
+    assert built.version is not None
+    sums = [(version / "SHA256SUMS").read_bytes() for version in (report.version, built.version)]
+    assert sums[0] == sums[1]

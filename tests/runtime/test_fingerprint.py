@@ -1,0 +1,27 @@
+"""Why a unit runs again, in words."""
+
+from typing import Any
+
+from builder.runtime.fingerprint import LONGEST, differences
+
+
+def identity(**context: Any) -> dict[str, Any]:
+    """An identity that differs from others in its context alone."""
+    return {"version": "1", "parameters": {}, "context": context, "contracts": {}, "inputs": {}}
+
+
+def test_values_are_compared_where_they_differ() -> None:
+    before = identity(recorded={"2022-06": {"a.b": 1, "a.c": [1, 2]}, "2022-07": {"a.b": 1}})
+    now = identity(recorded={"2022-06": {"a.b": 2, "a.c": [1, 2]}, "2022-07": {"d": 1}})
+    assert differences(before, now) == (
+        "recorded 2022-06 a.b 1 -> 2",
+        "recorded 2022-07 a.b 1 -> absent",
+        "recorded 2022-07 d absent -> 1",
+    )
+
+
+def test_long_values_are_cut() -> None:
+    (reason,) = differences(identity(files=["x" * 1000]), identity(files="y"))
+    assert reason.startswith("files ['xxx")
+    assert reason.endswith("... -> y")
+    assert len(reason) == len("files  -> y") + LONGEST

@@ -1,0 +1,49 @@
+"""Where processes are started instead of threads, and where not."""
+
+import multiprocessing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builder.runtime.executors import ProcessExecutor, in_processes, map_partitions
+from builder.runtime.limits import Limits
+
+LIMITS = Limits(Path(), threads=2, memory=2**30)
+
+
+def double(number: int, limits: Limits) -> int:
+    assert limits.threads == 1
+    return 2 * number
+
+
+def stays_as_it_is() -> bool:
+    with in_processes(LIMITS, 10, 10, 2**29) as some:
+        return some is LIMITS
+
+
+def test_much_work_is_done_by_processes() -> None:
+    with in_processes(LIMITS, 10, 10, 2**29) as some:
+        assert isinstance(some.executor, ProcessExecutor)
+        assert list(map_partitions(double, range(5), some, single_threaded=True)) == [0, 2, 4, 6, 8]
+
+
+@pytest.mark.parametrize(
+    ("limits", "size"),
+    [
+        (LIMITS, 9),  # little work
+        (replace(LIMITS, threads=1), 10),
+        (replace(LIMITS, memory=2**30 - 1), 10),
+        (replace(LIMITS, memory=2**28), 10),
+        (replace(LIMITS, executor=ProcessExecutor()), 10),
+    ],
+)
+def test_all_else_stays_as_it_is(limits: Limits, size: int) -> None:
+    with in_processes(limits, size, 10, 2**29) as some:
+        assert some is limits
+
+
+def test_a_daemon_starts_none() -> None:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(stays_as_it_is)
+    assert not stays_as_it_is()

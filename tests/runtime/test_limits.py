@@ -1,0 +1,64 @@
+"""Sizes of memory."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from builder.errors import DataError, UsageError
+from builder.io.disk import about_a_path, told
+from builder.runtime.limits import Limits, parse_memory
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("4GiB", 4 * 2**30), ("900MB", 900 * 10**6), ("1.5 gib", 3 * 2**29), ("2g", 2 * 10**9)],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert parse_memory(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "4 elephants", "-1GiB", "1MiB", "4GiBs", "1e9"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(UsageError, match="--memory"):
+        parse_memory(text)
+
+
+def test_the_engine_gets_its_limits(tmp_path: Path) -> None:
+    with Limits(tmp_path, threads=1, memory=2**30).connect() as connection:
+        query = "SELECT current_setting('threads'), current_setting('memory_limit')"
+        threads, memory = connection.execute(query).fetchall()[0]
+    assert threads == 1
+    assert memory == "716.0 MiB"
+
+
+def test_the_path_of_an_error_is_told() -> None:
+    moved = about_a_path(OSError(errno.EISDIR, "", ".x.part", None, "x"))
+    assert isinstance(moved, UsageError)
+    assert str(moved) == "x: a folder stands where a file is needed; name another place"
+    full = about_a_path(OSError(errno.EIO, "", "y"))
+    assert isinstance(full, DataError)
+    assert str(full).startswith("y: ")
+    assert about_a_path(OSError(errno.EPIPE, "")) is None
+    assert about_a_path(ValueError("z")) is None
+
+
+def test_an_engine_without_memory_is_told_what_to_raise(tmp_path: Path) -> None:
+    limits = Limits(tmp_path, threads=1, memory=2**20)
+    with (
+        pytest.raises(DataError, match="stage x needs more memory than it may hold; raise --mem"),
+        told("stage x", tmp_path),
+        limits.connect() as connection,
+    ):
+        connection.execute("SELECT list(i) FROM range(10_000_000) r(i)").fetchall()
+
+
+def test_an_engine_gets_its_share_and_never_less_than_it_needs(tmp_path: Path) -> None:
+    def limit(memory: int, share: float) -> str:
+        with Limits(tmp_path, threads=1, memory=memory).connect(share) as connection:
+            row = connection.execute("SELECT current_setting('memory_limit')").fetchone()
+        return str(row[0]) if row else ""
+
+    assert limit(2**30, 0.5) == "512.0 MiB"
+    assert limit(2**28, 0.2) == "128.0 MiB"
+    assert limit(2**26, 0.2) == "64.0 MiB"

@@ -1,0 +1,345 @@
+"""The runner on a toy pipeline: what runs, what is skipped, what survives faults."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dataframely as dy
+import polars as pl
+import pytest
+
+from builder.definition.model import Definition
+from builder.errors import ContractError, DataError, LedgerError, UsageError
+from builder.io.sources import Source
+from builder.io.tables import Table, write_frame
+from builder.parameters import ClickParameters
+from builder.runtime.ledger import Ledger, RejectWriter
+from builder.runtime.limits import Limits
+from builder.runtime.plan import Pipeline
+from builder.runtime.progress import Progress
+from builder.runtime.runner import Runner, Step
+from builder.runtime.stage import CONTRACTS, Scope, Stage, each, raw, same, sides
+from builder.runtime.store import Store
+from schemas import Contract
+
+DEFINITION = """
+[collection]
+name = "toy"
+version = "0.1.0"
+topics = "topics.tsv"
+[[snapshots]]
+name = "2022-06"
+start = 2022-06-01
+end = 2022-07-01
+log = ["june.txt"]
+crawl = ["june.txt"]
+[[snapshots]]
+name = "2022-07"
+start = 2022-07-01
+end = 2022-08-01
+log = ["july.txt"]
+crawl = ["july.txt"]
+[clicks]
+prior_alpha = 1.0
+"""
+
+
+class Words(Contract):
+    """Numbered words."""
+
+    number = dy.UInt32(primary_key=True)
+    word = dy.String()
+
+
+@pytest.fixture(autouse=True)
+def _contracts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("words", "shouts", "sizes", "names"):
+        monkeypatch.setitem(CONTRACTS, name, Words)
+
+
+def _write(out: Path, table: str, words: list[str]) -> None:
+    frame = pl.DataFrame({"number": range(len(words)), "word": words})
+    write_frame(frame, out / f"{table}.parquet", Words)
+
+
+def _words(table: Table) -> list[str]:
+    return table.scan().collect()["word"].to_list()
+
+
+def read_words(
+    out: Path, *, files: tuple[Source, ...], limits: Limits, progress: Progress
+) -> Ledger:
+    """Words of the files; words with a dash are rejected."""
+    words = [word for file in files for word in file.path.read_text().split()]
+    kept = [word for word in words if "-" not in word]
+    ledger = Ledger("words", len(words), len(kept))
+    with RejectWriter(out, "words", ledger) as rejects:
+        for word in words:
+            if "-" in word:
+                rejects.add("dash", key=word)
+    _write(out, "words", kept)
+    return ledger
+
+
+def shout(
+    out: Path, *, words: Table, params: ClickParameters, limits: Limits, progress: Progress
+) -> Ledger:
+    """Words in upper case, as often as the prior says."""
+    shouts = [word.upper() * int(params.prior_alpha) for word in _words(words)]
+    _write(out, "shouts", shouts)
+    with RejectWriter(out, "shout", ledger := Ledger("words", len(shouts), len(shouts))):
+        return ledger
+
+
+def compare(
+    out: Path, *, shouts_from: Table, shouts_to: Table, limits: Limits, progress: Progress
+) -> Ledger:
+    """How many words each side has."""
+    _write(out, "sizes", [str(len(_words(side))) for side in (shouts_from, shouts_to)])
+    with RejectWriter(out, "compare", ledger := Ledger("sides", 2, 2)):
+        return ledger
+
+
+def collect(out: Path, *, words: dict[str, Table], limits: Limits, progress: Progress) -> Ledger:
+    """Snapshots by name."""
+    _write(out, "names", list(words))
+    with RejectWriter(out, "collect", ledger := Ledger("snapshots", 2, 2)):
+        return ledger
+
+
+def toy(**changed: Any) -> Pipeline:
+    """The toy pipeline, with other functions or versions for some stages."""
+    functions: dict[str, Callable[..., Ledger]] = {
+        "words": read_words,
+        "shout": shout,
+        "compare": compare,
+        "collect": collect,
+        **changed,
+    }
+    return Pipeline(
+        (
+            Stage(
+                "words",
+                changed.get("version", "1"),
+                Scope.SNAPSHOT,
+                functions["words"],
+                (raw("files", lambda w, key: w.snapshot(key).log),),
+                ("words",),
+            ),
+            Stage(
+                "shout",
+                "1",
+                Scope.SNAPSHOT,
+                functions["shout"],
+                (same("words"),),
+                ("shouts",),
+                section="clicks",
+            ),
+            Stage("compare", "1", Scope.PAIR, functions["compare"], sides("shouts"), ("sizes",)),
+            Stage(
+                "collect",
+                "1",
+                Scope.COLLECTION,
+                functions["collect"],
+                (each("words"),),
+                ("names",),
+            ),
+        )
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "topics.tsv").touch()
+    (tmp_path / "june.txt").write_text("un deux-trois quatre")
+    (tmp_path / "july.txt").write_text("cinq six")
+    (tmp_path / "workflow.toml").write_text(DEFINITION)
+    return tmp_path
+
+
+def run(folder: Path, pipeline: Pipeline | None = None) -> dict[str, Step]:
+    """One run; the steps by unit."""
+    pipeline = pipeline or toy()
+    runner = _runner(folder, pipeline)
+    units = pipeline.plan(runner.definition.workflow)
+    with runner.store.locked():
+        return {str(step.unit): step for step in runner.run(units, lambda _: None)}
+
+
+def _runner(folder: Path, pipeline: Pipeline) -> Runner:
+    definition = Definition.load(folder / "workflow.toml")
+    return Runner(pipeline, definition, Store(folder / "out"), threads=1, memory=2**30)
+
+
+def ran(steps: dict[str, Step]) -> list[str]:
+    return [name for name, step in steps.items() if step.ran]
+
+
+def _tree(folder: Path) -> dict[str, bytes]:
+    files = sorted(p for p in (folder / "out").rglob("*") if p.is_file())
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
+
+
+ALL = [
+    "words 2022-06",
+    "words 2022-07",
+    "shout 2022-06",
+    "shout 2022-07",
+    "compare 2022-06_2022-07",
+    "collect all",
+]
+
+
+def test_first_run_builds_all_and_second_nothing(folder: Path) -> None:
+    steps = run(folder)
+    assert ran(steps) == ALL
+    assert all(step.reasons == ("not built yet",) for step in steps.values())
+    ledger = steps["words 2022-06"].ledger
+    assert ledger is not None
+    assert (ledger.rows_in, ledger.rows_out, dict(ledger.rejected)) == (3, 2, {"dash": 1})
+    before = _tree(folder)
+    again = run(folder)
+    assert ran(again) == []
+    assert again["words 2022-06"].ledger == ledger
+    assert _tree(folder) == before
+
+
+def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
+    run(folder)
+    (folder / "workflow.toml").write_text(DEFINITION.replace("alpha = 1.0", "alpha = 2.0"))
+    runner = _runner(folder, pipeline := toy())
+    planned = runner.explain(pipeline.plan(runner.definition.workflow))
+    assert [str(step.unit) for step in planned if step.ran] == [*ALL[2:5]]
+    assert planned[2].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
+    assert planned[4].reasons == ("reads what shout writes",)
+    steps = run(folder)
+    assert ran(steps) == ALL[2:5]
+    assert steps["shout 2022-06"].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
+
+
+def test_explain_writes_nothing(folder: Path) -> None:
+    runner = _runner(folder, pipeline := toy())
+    steps = runner.explain(pipeline.plan(runner.definition.workflow))
+    assert [str(step.unit) for step in steps if step.ran] == ALL
+    assert not list((folder / "out").rglob("*.parquet"))
+
+
+def test_a_changed_input_is_named(folder: Path) -> None:
+    run(folder)
+    (folder / "july.txt").write_text("cinq sept")
+    steps = run(folder)
+    assert ran(steps) == ["words 2022-07", "shout 2022-07", ALL[4], ALL[5]]
+    assert steps["words 2022-07"].reasons == ("input files july.txt changed",)
+
+
+def test_equal_output_stops_the_chain(folder: Path) -> None:
+    run(folder)
+    (folder / "july.txt").write_text("  cinq   six  ")
+    assert ran(run(folder)) == ["words 2022-07"]
+
+
+def test_a_stage_version_runs_it_again(folder: Path) -> None:
+    run(folder)
+    steps = run(folder, toy(version="2"))
+    assert ran(steps) == ["words 2022-06", "words 2022-07"]
+    assert steps["words 2022-06"].reasons == ("stage version 1 -> 2",)
+
+
+def test_a_damaged_intermediate_file_is_built_again_before_use(folder: Path) -> None:
+    run(folder)
+    good = _tree(folder)
+    (path,) = (folder / "out/.work/words/2022-06").glob("*/words.parquet")
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    (folder / "workflow.toml").write_text(DEFINITION.replace("alpha = 1.0", "alpha = 2.0"))
+    assert ran(run(folder)) == ["words 2022-06", *ALL[2:5]]
+    assert path.read_bytes() == good[path.relative_to(folder).as_posix()]
+
+
+def test_a_missing_intermediate_file_is_built_again(folder: Path) -> None:
+    run(folder)
+    for path in (folder / "out/.work/shout/2022-07").glob("*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+    assert ran(run(folder)) == ["shout 2022-07"]
+
+
+def test_a_failed_stage_leaves_the_old_state(folder: Path) -> None:
+    def fail(out: Path, **_: Any) -> Ledger:
+        (out / "half.parquet").write_text("half")
+        raise DataError("no more disk")
+
+    run(folder)
+    before = _tree(folder)
+    (folder / "workflow.toml").write_text(DEFINITION.replace("alpha = 1.0", "alpha = 2.0"))
+    with pytest.raises(DataError, match="no more disk"):
+        run(folder, toy(shout=fail))
+    assert _tree(folder) == before
+    assert ran(run(folder)) == ALL[2:5]
+
+
+def test_leftovers_of_a_kill_are_swept(folder: Path) -> None:
+    run(folder)
+    before = _tree(folder)
+    work = folder / "out/.work"
+    (work / "scratch").mkdir()
+    (work / "scratch/spilled").touch()
+    (work / "words/2022-06/abc.partial").mkdir()
+    (work / "words/2022-06/abc.partial/words.parquet").touch()
+    (work / "words/2022-06/record.json.partial").touch()
+    assert ran(run(folder)) == []
+    assert _tree(folder) == before
+
+
+def test_lost_rows_are_a_fault(folder: Path) -> None:
+    def lose(out: Path, **arguments: Any) -> Ledger:
+        ledger = read_words(out, **arguments)
+        ledger.rows_out -= 1
+        return ledger
+
+    with pytest.raises(LedgerError, match="stage words 2022-06: 3 words in, but 1 out"):
+        run(folder, toy(words=lose))
+
+
+def test_unlisted_rejects_are_a_fault(folder: Path) -> None:
+    def hide(out: Path, **arguments: Any) -> Ledger:
+        ledger = read_words(out, **arguments)
+        with RejectWriter(out, "words", Ledger("words")):
+            return ledger
+
+    with pytest.raises(LedgerError, match="1 words rejected, but"):
+        run(folder, toy(words=hide))
+
+
+def test_a_broken_contract_is_a_fault(folder: Path) -> None:
+    def rename(out: Path, **arguments: Any) -> Ledger:
+        ledger = read_words(out, **arguments)
+        path = out / "words.parquet"
+        pl.read_parquet(path).rename({"word": "mot"}).write_parquet(path)
+        return ledger
+
+    with pytest.raises(ContractError, match="table words has columns"):
+        run(folder, toy(words=rename))
+
+
+def test_two_builds_at_once(folder: Path) -> None:
+    store = Store(folder / "out")
+    with store.locked(), pytest.raises(DataError, match="another build of this collection"):
+        run(folder)
+    assert ran(run(folder)) == ALL
+
+
+def test_only_one_snapshot_and_what_it_needs(folder: Path) -> None:
+    workflow = Definition.load(folder / "workflow.toml").workflow
+    units = toy().plan(workflow, ["2022-07"], "shout")
+    assert [str(unit) for unit in units] == ["words 2022-07", "shout 2022-07"]
+    units = toy().plan(workflow, ["2022-06", "2022-07"])
+    assert [str(unit) for unit in units] == ALL[:5]
+
+
+def test_an_unknown_stage(folder: Path) -> None:
+    workflow = Definition.load(folder / "workflow.toml").workflow
+    with pytest.raises(UsageError, match="unknown stage 'shut'; did you mean 'shout'"):
+        toy().plan(workflow, until="shut")

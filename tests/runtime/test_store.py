@@ -1,0 +1,107 @@
+"""What the store of a collection remembers of raw files, and what that costs."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder.errors import DataError
+from builder.io.sources import Source
+from builder.runtime import runner as run
+from builder.runtime import store
+from builder.runtime.store import InputHashes, Store
+
+DEFINITION = """
+[collection]
+name = "many-files"
+version = "0.1.0"
+topics = "topics.tsv"
+[[snapshots]]
+name = "2022-06"
+start = 2022-06-01
+end = 2022-07-01
+log = ["logs"]
+crawl = ["logs"]
+"""
+LINE = '{"time": 1654300000, "query": "eau", "results": ["https://a.example/"], "clicks": [1]}\n'
+
+
+def _world(folder: Path, files: int) -> Path:
+    """A definition whose log is a folder of small files."""
+    (folder / "logs").mkdir(parents=True)
+    for number in range(files):
+        (folder / f"logs/{number:03}.jsonl").write_text(LINE)
+    (folder / "topics.tsv").write_text("label\neau\n")
+    (folder / "workflow.toml").write_text(DEFINITION)
+    return folder / "workflow.toml"
+
+
+def _calls(monkeypatch: pytest.MonkeyPatch, definition: Path) -> Counter[str]:
+    """How often a build up to the log hashes, syncs files to disk and makes identities."""
+    calls: Counter[str] = Counter()
+    with monkeypatch.context() as patch:
+        for module, name in ((store, "sha256"), (os, "fsync"), (run, "identity")):
+            plain = getattr(module, name)
+
+            def counted(*arguments: object, _name: str = name, _plain: object = plain) -> object:
+                calls[_name] += 1
+                return _plain(*arguments)  # type: ignore[operator]
+
+            patch.setattr(module, name, counted)
+        builder.build(definition, definition.parent / "out", until="log")
+    return calls
+
+
+def test_the_cost_of_a_file_does_not_depend_on_how_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few, many = (_calls(monkeypatch, _world(tmp_path / str(n), n)) for n in (2, 30))
+    assert many["fsync"] == few["fsync"]
+    assert many["sha256"] - few["sha256"] == 28
+    assert many["identity"] == 2  # topics and the log, once each
+
+
+def _sources(folder: Path, *texts: str) -> list[Source]:
+    for number, text in enumerate(texts):
+        (folder / str(number)).write_text(text)
+    return [Source(folder / str(number), str(number)) for number in range(len(texts))]
+
+
+def test_hashes_are_remembered_until_a_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "inputs.jsonl"
+    files = _sources(tmp_path, "a", "b", "c")
+    first = InputHashes(path).of(files)
+    (tmp_path / "1").write_text("longer")
+    hashed = []
+    monkeypatch.setattr(store, "sha256", lambda path: hashed.append(path.name) or "new")
+    assert InputHashes(path).of(files) == [first[0], "new", first[2]]
+    assert InputHashes(path).of(files) == [first[0], "new", first[2]]
+    assert hashed == ["1"]
+
+
+def test_an_unfinished_line_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "inputs.jsonl"
+    files = _sources(tmp_path, "a", "b", "c")
+    wanted = InputHashes(path).of(files[:2])
+    path.write_text(path.read_text()[:-9])
+    wanted += InputHashes(path).of(files[1:])[1:]
+    monkeypatch.setattr(store, "sha256", lambda _: pytest.fail("hashed again"))
+    assert InputHashes(path).of(files) == wanted
+
+
+def test_what_lies_behind_a_link_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("mine")
+    (tmp_path / "inputs.jsonl").symlink_to(tmp_path / "other")
+    with pytest.raises(DataError, match="found a link"):
+        InputHashes(tmp_path / "inputs.jsonl").of(_sources(tmp_path, "a"))
+    assert (tmp_path / "other").read_text() == "mine"
+
+
+def test_nothing_is_written_before_there_is_a_collection(tmp_path: Path) -> None:
+    found = Store(tmp_path / "none").input_hashes(_sources(tmp_path, "a"))
+    assert found == {"0": store.sha256(tmp_path / "0")}
+    assert not (tmp_path / "none").exists()
