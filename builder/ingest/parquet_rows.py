@@ -11,8 +11,8 @@ from builder.errors import FormatError
 from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
 from builder.io.sources import Source
 
-ROWS_PER_BATCH = 32_768
-"""Rows of a batch: about 20 MB of result lists."""
+ROWS_PER_BATCH = 98_304
+"""Maximum rows of a batch; result lists reach `parquet_bounds.BATCH_BYTES` before."""
 ROWS_UNPACKED = 256
 """Rows unpacked together, since a dictionary may repeat one long text."""
 
