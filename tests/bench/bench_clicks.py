@@ -131,8 +131,9 @@ def _read(connection: duckdb.DuckDBPyConnection, log: Path) -> int:
 
 def _stage(folder: Path, log: Path, impressions: int) -> dict[str, object]:
     """The stage `clicks` on a log that the stage `log` has read, beside the engine's scan."""
-    keys = folder / "keys"
+    keys, scratch = folder / "keys", folder / "scratch"
     keys.mkdir()
+    scratch.mkdir()
     source = keys / "log.parquet"
     with duckdb.connect() as connection:
         connection.execute(
@@ -140,7 +141,7 @@ def _stage(folder: Path, log: Path, impressions: int) -> dict[str, object]:
             f"FROM (SELECT *, file_row_number AS rowid FROM read_parquet('{log}', "
             f"file_row_number = true))) TO '{source}' (FORMAT parquet)"
         )
-        limits = Limits(keys, threads=2, memory=2 * 2**30)
+        limits = Limits(scratch, threads=2, memory=2 * 2**30)
         ingest_log(
             keys,
             files=[Source(source, source.name)],

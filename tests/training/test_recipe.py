@@ -9,11 +9,19 @@ from pathlib import Path
 import pytest
 
 from builder.simulation import sentence_pairs
+from builder.text.keys import fold_texts
 from workflows.train_translator import ordinary as judged
 from workflows.train_translator import points
 from workflows.train_translator.__main__ import main
 from workflows.train_translator.card import write_card
-from workflows.train_translator.prepare import HERE, fault, ngrams, ordinary, prepare
+from workflows.train_translator.prepare import (
+    HERE,
+    everyday_pairs,
+    fault,
+    ngrams,
+    ordinary,
+    prepare,
+)
 from workflows.train_translator.vocabulary import encode, read, train_vocabulary
 
 CORPORA = [
@@ -153,3 +161,18 @@ def test_a_step_says_which_comes_before_it(
     with pytest.raises(SystemExit) as end:
         main()
     assert str(end.value) == f"{tmp_path}: {told}"
+
+
+def test_everyday_pairs_share_no_four_words_with_the_ordinary_sentences() -> None:
+    pairs = list(everyday_pairs())
+    held_out = {gram for text in fold_texts(ordinary()) for gram in _runs_of_four(text)}
+    assert len(pairs) > 10_000
+    assert held_out
+    assert all(french and english for french, english in pairs)
+    for text in fold_texts([french for french, _ in pairs]):
+        assert held_out.isdisjoint(_runs_of_four(text)), text
+
+
+def _runs_of_four(text: str) -> set[str]:
+    words = text.split()
+    return {" ".join(words[start : start + 4]) for start in range(len(words) - 3)}

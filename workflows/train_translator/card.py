@@ -13,7 +13,7 @@ from workflows.train_translator.ordinary import rows, usable
 from workflows.train_translator.points import BEAM_SETS, SETS, points
 
 HERE = Path(__file__).parent
-GENERATED = ("generated", "queries")
+GENERATED = ("everyday", "generated", "queries")
 """Sections of `sources.toml` about text that the project makes itself."""
 
 

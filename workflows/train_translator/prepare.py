@@ -35,8 +35,9 @@ Pair = tuple[str, str]
 
 
 def read_pairs(path: Path) -> Iterator[Pair]:
-    """The pairs of a file with a French and an English text on each line."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
+    """The pairs of a TSV file, plain or gzip, with columns French and English."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
         for line in file:
             french, _, english = line.rstrip("\n").partition("\t")
             yield _SPACES.sub(" ", french).strip(), _SPACES.sub(" ", english).strip()
@@ -94,9 +95,9 @@ def prepare(data: Path, work: Path) -> dict[str, Any]:
         for corpus in config["corpus"]:
             pairs: Iterable[Pair] = read_pairs(data / corpus["file"])
             _take(corpus["file"], pairs, corpus, (held_out, seen), out, account)
-        for name, made in generated(config).items():
+        for name, own in own_pairs(config).items():
             settings = {"share": 1.0, "longest": 60, **config[name]}
-            _take(name, made, settings, (held_out, seen), out, account)
+            _take(name, own, settings, (held_out, seen), out, account)
     with (work / "validation.tsv").open("w", encoding="utf-8") as out:
         for path in sorted(data.glob("valid.*.tsv.gz")):
             out.writelines(f"{fr}\t{en}\n" for fr, en in read_pairs(path))
@@ -104,10 +105,17 @@ def prepare(data: Path, work: Path) -> dict[str, Any]:
     return account
 
 
-def generated(config: dict[str, Any]) -> dict[str, Iterator[Pair]]:
-    """Pairs that the project makes itself, by the section of the configuration."""
+def everyday_pairs() -> Iterator[Pair]:
+    """The sentences, titles and queries in `everyday/`, written for this project."""
+    for path in sorted((HERE / "everyday").glob("*.tsv")):
+        yield from read_pairs(path)
+
+
+def own_pairs(config: dict[str, Any]) -> dict[str, Iterator[Pair]]:
+    """Pairs that the project itself provides, by section of the configuration."""
     sentences, queries = config["generated"], config["queries"]
     return {
+        "everyday": everyday_pairs(),
         "generated": sentence_pairs(sentences["seed"], sentences["pairs"]),
         "queries": query_pairs(queries["seed"], queries["pairs"]),
     }
