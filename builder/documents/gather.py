@@ -146,7 +146,7 @@ def _written(
 
     No thread waits for the last row group of a part then.
     """
-    if not limits.executor.is_here:
+    if not limits.executor.in_process:
         return map_partitions(partial(_write, pages=pages.spilled(), params=params), parts, limits)
     pages.settle()
     task = partial(_write, pages=pages, params=params)

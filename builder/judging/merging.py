@@ -1,7 +1,6 @@
-"""Judgements by people: files in, one grade for every pair out.
+"""Merges the judgements of several assessors into one manual grade per query-document pair.
 
-Where several assessors judged a pair, the grade most of them gave stands, the lower of equally
-frequent ones.
+The merged grade is the majority vote; ties are broken in favour of the lower grade.
 """
 
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ PAIR = ("query_id", "doc_id")
 
 
 def majority(judgements: pl.LazyFrame) -> pl.LazyFrame:
-    """One grade for every pair: (query_id, doc_id, manual_grade).
+    """Majority vote per pair: query_id, doc_id, manual_grade.
 
     Args:
         judgements: Rows of the contract `Judgements`.
@@ -28,10 +27,10 @@ def majority(judgements: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def read_judgements(files: Sequence[Source]) -> pl.DataFrame:
-    """Manual grades of all files, in keys: (query, doc, manual_grade).
+    """Read files of judgements and merge them: query and doc (64-bit keys), manual_grade.
 
     Raises:
-        FormatError: a file is not one of judgements, or one assessor judged a pair twice.
+        FormatError: a file does not contain valid judgements, or an assessor judged a pair twice.
     """
     grades = majority(read_assessments(files).lazy())
     return grades.select(

@@ -100,10 +100,10 @@ def test_stages_refuse_what_a_model_lacks(
     """Of plug-ins, nothing is known before they are trained."""
     tables = {"candidates": candidates(*range(4)), "documents": documents(*range(40))}
     out, _ = run_estimate(LOG, ClickParameters(model="rank-ctr"))
-    with pytest.raises(UsageError, match="the click model has no attractiveness"):
+    with pytest.raises(UsageError, match="the click model does not estimate this score"):
         run_grade(out, params=QrelParameters(), **tables)
     out, _ = run_estimate(LOG, ClickParameters(model="document-ctr"))
-    with pytest.raises(UsageError, match="needs the posterior of a score"):
+    with pytest.raises(UsageError, match="requires a posterior"):
         run_grade(out, params=QrelParameters(policy="credible"), **tables)
 
 

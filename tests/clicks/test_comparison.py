@@ -56,7 +56,7 @@ def test_comparison_holds_out_the_end_of_the_log(tmp_path: Path) -> None:
     assert (compared.train, compared.test, compared.unseen) == (60, 19, 1)
     assert [scores.model for scores in compared.scores] == ["sdbn", "pbm", "rank-ctr"]
     baseline = compared.scores[-1].per_rank.log_likelihood
-    assert compared.losers() == tuple(
+    assert compared.worse_than_baseline() == tuple(
         s.model for s in compared.scores if s.per_rank.log_likelihood < baseline
     )
 

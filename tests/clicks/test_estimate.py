@@ -161,7 +161,7 @@ def test_two_months_add_up_to_their_union(
 def test_votes_by_user_do_not_add_up(run_estimate: Any, tmp_path: Path, limits: Limits) -> None:
     out, _ = run_estimate(LOG)
     tables = [table_at(out, "click_estimates", ClickEstimates)]
-    with pytest.raises(UsageError, match="do not add up"):
+    with pytest.raises(UsageError, match="vote twice"):
         add_estimates(tables, tmp_path / "x", params=ClickParameters(votes="user"), limits=limits)
     with pytest.raises(UsageError, match="pbm cannot be added"):
         add_estimates(tables, tmp_path / "x", params=ClickParameters(model="pbm"), limits=limits)

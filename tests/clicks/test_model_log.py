@@ -149,7 +149,7 @@ def test_bad_lines_are_rejected_by_rule_and_line(tmp_path: Path, record: Any, re
     log = written(tmp_path, [RECORDS[0], record, RECORDS[1], record])
     report = model_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
     assert report.log.rejected == {reason: 2}
-    assert report.log.lines == {reason: [2, 4]}
+    assert report.log.examples == {reason: [2, 4]}
     assert (report.log.impressions, report.log.used) == (4, 2)
 
 
@@ -158,7 +158,7 @@ def test_broken_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
     log.write_bytes(b"\xef\xbb\xbf" + lines(RECORDS[:1]) + b"{\n\n\xff\xfe\n" + lines(RECORDS[1:]))
     report = model_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
     assert report.log.rejected == {"not_json": 1, "not_utf8": 1, "blank_line": 1}
-    assert report.log.lines == {"not_json": [2], "not_utf8": [4], "blank_line": [3]}
+    assert report.log.examples == {"not_json": [2], "not_utf8": [4], "blank_line": [3]}
     assert pl.read_parquet(tmp_path / "out.parquet").rows() == EXPECTED
 
 
@@ -172,7 +172,7 @@ def test_truncated_files_keep_what_came_before(tmp_path: Path) -> None:
 def test_a_log_without_any_impression_is_an_error(tmp_path: Path) -> None:
     log, out = tmp_path / "log.jsonl.gz", tmp_path / "out.parquet"
     log.write_bytes(gzip.compress(lines(RECORDS))[:12])
-    with pytest.raises(DataError, match=r"none that can be used \(file_truncated 1\)"):
+    with pytest.raises(DataError, match=r"found none in .* records \(file_truncated 1\)"):
         model_log(log, "sdbn", out)
     assert not out.exists()
 
@@ -246,19 +246,19 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
         model_log(log, "sdnb", out)
     with pytest.raises(UsageError, match=r"\.parquet or \.tsv"):
         model_log(log, "sdbn", tmp_path / "out.csv")
-    with pytest.raises(UsageError, match="no such log"):
+    with pytest.raises(UsageError, match="file not found"):
         model_log(tmp_path / "none.jsonl", "sdbn", out)
     (tmp_path / "log.txt").write_bytes(b"no log")
-    with pytest.raises(DataError, match="expected impressions, found 1 records and none"):
+    with pytest.raises(DataError, match="expected impressions, found none in 1 records"):
         model_log(tmp_path / "log.txt", "sdbn", out)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(FormatError, match="expected a Parquet file"):
+    with pytest.raises(FormatError, match="not a valid Parquet file"):
         model_log(tmp_path / "bad.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "results": ["u"]}).write_parquet(tmp_path / "long.parquet")
-    with pytest.raises(DataError, match=r"none that can be used \(bad_results 1\)"):
+    with pytest.raises(DataError, match=r"found none in .* records \(bad_results 1\)"):
         model_log(tmp_path / "long.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "links": ["u"]}).write_parquet(tmp_path / "other.parquet")
-    with pytest.raises(FormatError, match=r"the columns query, results .* is missing"):
+    with pytest.raises(FormatError, match=r"the columns query, results .*; missing: "):
         model_log(tmp_path / "other.parquet", "sdbn", out)
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(FormatError, match="expected a header with query and results or url"):
@@ -270,7 +270,7 @@ def test_arrays_that_do_not_fit_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoding, "BYTES_PER_RESULT", 2**30)
-    with pytest.raises(UsageError, match="raise it to"):
+    with pytest.raises(UsageError, match="increase --memory to"):
         model_log(written(tmp_path, RECORDS), "dbn", tmp_path / "out.parquet")
 
 

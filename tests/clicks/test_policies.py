@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builder.clicks.policies import (
     ABOVE_ALL,
-    RELEASES,
+    RELEASE_SHARES,
     Cuts,
     assign_grades,
     fit_cuts,
@@ -62,7 +62,7 @@ def test_fitted_cuts_of_nothing_lie_above_everything() -> None:
     )
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASE_SHARES)
 def test_presets_reproduce_the_published_shares(release: str) -> None:
     rng = np.random.default_rng(11)
     rows = posterior(
@@ -74,7 +74,7 @@ def test_presets_reproduce_the_published_shares(release: str) -> None:
     params = QrelParameters(policy="target_shares", shares=release)  # type: ignore[arg-type]
     cuts = fit_cuts(rows.mean(), np.ones(4000, dtype=np.int64), target_shares(params))
     shares = np.bincount(assign_grades(rows, cuts, params), minlength=3) / 4000
-    assert shares == pytest.approx(RELEASES[release], abs=0.005)
+    assert shares == pytest.approx(RELEASE_SHARES[release], abs=0.005)
 
 
 @given(

@@ -20,7 +20,7 @@ from builder.runtime.executors import (
     Executor,
     LocalExecutor,
     ProcessExecutor,
-    executor_of,
+    get_executor,
     map_partitions,
 )
 from builder.runtime.limits import Limits
@@ -33,7 +33,7 @@ def executor(request: pytest.FixtureRequest):
     """Each executor in turn; the one that needs an extra only where it is installed."""
     if request.param == "ray":
         pytest.importorskip("ray")
-    workers = executor_of(request.param)
+    workers = get_executor(request.param)
     yield workers
     workers.close()
 
@@ -180,7 +180,7 @@ def test_a_dead_worker_costs_its_item_only(executor: Executor, tmp_path: Path) -
 def test_an_item_that_kills_every_worker_is_named(tmp_path: Path) -> None:
     with closing(ProcessExecutor()) as workers:
         limits = Limits(tmp_path, threads=2, executor=workers)
-        with pytest.raises(DataError, match=f"died {ATTEMPTS} times, the last time with 0"):
+        with pytest.raises(DataError, match=f"died {ATTEMPTS} times while processing 0"):
             list(map_partitions(dies, range(3), limits))
 
 
@@ -199,7 +199,7 @@ def gives_what_cannot_be_sent(_: int, limits: Limits) -> object:
 def test_a_result_that_cannot_be_sent_is_an_error(tmp_path: Path) -> None:
     with (
         closing(ProcessExecutor()) as workers,
-        pytest.raises(RuntimeError, match=r"lambda.*cannot be sent"),
+        pytest.raises(RuntimeError, match=r"cannot pickle the result .*lambda"),
     ):
         list(workers.map(gives_what_cannot_be_sent, [1], Limits(tmp_path, threads=2)))
 
@@ -219,7 +219,7 @@ def test_fewer_processes_than_threads(tmp_path: Path) -> None:
 
 def test_unknown_executors_are_refused() -> None:
     with pytest.raises(UsageError, match="did you mean 'processes'"):
-        executor_of("proceses")
+        get_executor("proceses")
 
 
 @pytest.mark.parametrize("name", NAMES[1:])

@@ -19,7 +19,7 @@ from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.impression import make_impression, parse_impression
 from builder.ingest.logs.json_lines import parse_chunk
 from builder.ingest.logs.parquet import parse_batch
-from builder.ingest.logs.records import Records
+from builder.ingest.logs.records import CheckedRecords
 from builder.ingest.parquet_rows import NumberedBatch, rows_of
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Interval
@@ -208,18 +208,18 @@ def damaged(lines: list[bytes], seed: int) -> list[bytes]:
 LINES = st.lists(st.one_of(PLAIN.map(line_of), PLAIN.map(line_of), RECORD.map(line_of), BROKEN))
 
 
-def read_lines(chunk: Chunk, interval: Interval, params: LogParameters) -> Records:
+def read_lines(chunk: Chunk, interval: Interval, params: LogParameters) -> CheckedRecords:
     """The checked records of a chunk of JSON lines."""
     raw = parse_chunk(chunk, params, CONNECTION)
     return check_records(raw, interval, params, CONNECTION)
 
 
-def read_batch(batch: NumberedBatch, interval: Interval, params: LogParameters) -> Records:
+def read_batch(batch: NumberedBatch, interval: Interval, params: LogParameters) -> CheckedRecords:
     """The checked records of a batch of Parquet rows."""
     return check_records(parse_batch(batch, params), interval, params, CONNECTION)
 
 
-def as_rows(records: Records) -> Found:
+def as_rows(records: CheckedRecords) -> Found:
     """Impression or reason of each record, in record order."""
     found: Found = list(records.rejects)
     for row in records.impressions.to_pylist():

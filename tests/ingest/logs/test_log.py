@@ -12,7 +12,7 @@ import pytest
 from builder.errors import DataError
 from builder.ingest import ingest_log
 from builder.ingest.logs import strings
-from builder.ingest.logs.keys import Keyer
+from builder.ingest.logs.keys import KeyEncoder
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.ledger import Ledger
@@ -189,9 +189,9 @@ def test_two_texts_with_one_key_are_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, object]]
 ) -> None:
     monkeypatch.setattr(
-        Keyer, "_hashed", lambda _, __, texts, ___: np.full(len(texts), 5, np.uint64)
+        KeyEncoder, "_digest_keys", lambda _, __, texts, ___: np.full(len(texts), 5, np.uint64)
     )
-    with pytest.raises(DataError, match="two different strings of a log have one key"):
+    with pytest.raises(DataError, match="two distinct strings of a log have the same key"):
         ingest(tmp_path, *lines)
 
 

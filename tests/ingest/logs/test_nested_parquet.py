@@ -95,7 +95,7 @@ def test_rows_of_results_within_structs(tmp_path: Path) -> None:
 
 def test_a_name_that_leads_nowhere_is_missing(tmp_path: Path) -> None:
     columns = {"request": [{"time": MIDNIGHT}], "result": [{"url": URLS[0]}]}
-    with pytest.raises(FormatError, match=r"request.text is missing, found request, result"):
+    with pytest.raises(FormatError, match=r"missing: request.text; found request, result"):
         list(read_impressions(written(tmp_path, columns), EVER, LONG, 1))
 
 

@@ -161,7 +161,7 @@ def test_a_misnamed_field_of_clicks_is_refused_by_name(tmp_path: Path) -> None:
     for line in lines:
         line.pop("clicks")
     data = "\n".join(map(json.dumps, lines)).encode()
-    expected = r"found none on 1 impressions; check log\.fields\.clicks \(now 'clicks'\).*clickless"
+    expected = r"found none in 1 impressions; check log\.fields\.clicks \(now 'clicks'\).*clickless"
     with pytest.raises(DataError, match=expected):
         ingest(tmp_path, {"log.jsonl": data}, clickless="refuse")
     for name, params, clicks in (
@@ -207,7 +207,7 @@ def test_a_build_ends_at_a_log_without_clicks_and_says_what_to_check(tmp_path: P
     data = json.dumps(line).encode()
     done = _build(_definition(tmp_path, data))
     assert done.returncode != 0
-    assert "expected clicks, found none on 1 impressions" in done.stderr
+    assert "expected clicks, found none in 1 impressions" in done.stderr
     assert not list((tmp_path / "out").rglob("impressions"))
     assert _build(_definition(tmp_path, data, '[log]\nclickless = "allow"')).returncode == 0
 
@@ -244,7 +244,9 @@ def test_addresses_without_a_scheme_get_that_of_the_definition(tmp_path: Path) -
         wanted = given if scheme else [results[1]]
         assert [keys[0] for keys in found["results"]] == [key64(url) for url in wanted]
         assert ledger.notes == (
-            [f"2 results without a scheme were read as {scheme}:// (log.scheme)"] if scheme else []
+            [f"2 results without a URL scheme were read as {scheme}:// (log.scheme)"]
+            if scheme
+            else []
         )
 
 
@@ -279,7 +281,7 @@ def test_a_detected_encoding_is_reported(tmp_path: Path) -> None:
         tmp_path, {"log.csv": ACCENTED.encode("latin-1"), "b.csv": ACCENTED.encode()}
     )
     (note,) = ledger.notes
-    assert note.startswith("log.csv: read as windows-1252, detected; set log.encoding to be sure")
+    assert note.startswith("log.csv: detected encoding windows-1252; set log.encoding to confirm")
 
 
 def test_an_encoding_that_cannot_be_detected_is_reported(tmp_path: Path) -> None:
@@ -287,7 +289,7 @@ def test_an_encoding_that_cannot_be_detected_is_reported(tmp_path: Path) -> None
     ledger, _ = ingest(tmp_path, {"log.csv": text.encode("gb18030")})
     assert dict(ledger.rejected) == {"not_utf8": 1}
     assert ledger.notes == [
-        "log.csv: not valid UTF-8, and no other encoding could be detected; set log.encoding"
+        "log.csv: not valid UTF-8, and encoding detection failed; set log.encoding"
     ]
 
 
@@ -299,8 +301,8 @@ def test_a_build_prints_what_was_detected(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     notes = [line.strip() for line in done.stdout.splitlines() if "note:" in line]
     assert notes == [
-        "note: log: read as windows-1252, detected; set log.encoding to be sure",
-        "note: 3 results without a scheme were read as https:// (log.scheme)",
+        "note: log: detected encoding windows-1252; set log.encoding to confirm",
+        "note: 3 results without a URL scheme were read as https:// (log.scheme)",
     ]
     assert "note:" not in _build(definition).stdout
 
@@ -312,7 +314,7 @@ def test_clicks_on_a_log_alone_prints_what_was_detected(tmp_path: Path) -> None:
         command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    assert "note: log.csv: read as windows-1252, detected; set log.encoding" in done.stdout
+    assert "note: log.csv: detected encoding windows-1252; set log.encoding" in done.stdout
     assert "pâte à crêpes" in (tmp_path / "pairs.tsv").read_text("utf-8")
 
 

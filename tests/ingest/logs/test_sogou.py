@@ -76,7 +76,7 @@ def test_another_encoding(tmp_path: Path) -> None:
 def test_addresses_get_a_scheme_and_the_ledger_says_so(tmp_path: Path) -> None:
     ledger, _ = ingest(tmp_path, {"log": OF_DAY.encode("gb18030")}, format="sogou")
     assert (ledger.rows_in, ledger.rows_out) == (4, 4)
-    assert ledger.notes == ["5 results without a scheme were read as https:// (log.scheme)"]
+    assert ledger.notes == ["5 results without a URL scheme were read as https:// (log.scheme)"]
 
 
 @pytest.mark.parametrize(
