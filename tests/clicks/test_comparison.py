@@ -61,7 +61,7 @@ def test_comparison_holds_out_the_end_of_the_log(tmp_path: Path) -> None:
     )
 
 
-def test_comparison_needs_something_to_test_on(tmp_path: Path) -> None:
+def test_comparison_without_test_pages_fails(tmp_path: Path) -> None:
     other = [{**record, "query": "other"} for record in RECORDS]
     log, test = written(tmp_path, RECORDS, "a.jsonl"), written(tmp_path, other, "b.jsonl")
     with pytest.raises(DataError, match="test pages whose query occurs in training"):

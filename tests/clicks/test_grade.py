@@ -124,7 +124,7 @@ def test_sensitivity_counts_flips(graded: Any) -> None:
     assert flips["other_no_click_rule"] == [(0, -1), (1, 1), (2, 2)]
 
 
-def test_a_fitted_prior_is_fitted_again_under_the_other_rule(
+def test_fitted_prior_is_refitted_under_the_other_rule(
     run_estimate: Any, run_grade: Any, candidates: Any, documents: Any
 ) -> None:
     log = []

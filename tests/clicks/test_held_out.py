@@ -71,7 +71,7 @@ def test_the_sample_is_bounded_and_takes_a_share_of_large_queries(
     assert 20 < alone["held_out_log_likelihood", 0][1] < 100
 
 
-def test_nothing_is_tested_where_nothing_can_be_trained(run_estimate: Any) -> None:
+def test_no_test_pages_without_training_pages(run_estimate: Any) -> None:
     out, _ = run_estimate([(None, query, [5], [1]) for query in range(40)])
     assert predictions(out) == {}
 

@@ -202,7 +202,7 @@ def test_bad_parquet_rows_are_rejected_by_rule(tmp_path: Path, votes: Any, no_cl
 
 @pytest.mark.parametrize("prior", ["beta", "empirical_bayes"])
 @pytest.mark.parametrize("no_click", ["all_examined", "skip"])
-def test_arrays_and_database_agree_on_sdbn(
+def test_array_and_sql_sdbn_agree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prior: Any, no_click: Any
 ) -> None:
     log = written(tmp_path, random_records(300))
@@ -215,7 +215,7 @@ def test_arrays_and_database_agree_on_sdbn(
 
 
 @pytest.mark.parametrize("model", sorted(CLICK_MODELS))
-def test_every_model_writes_every_pair(tmp_path: Path, model: str) -> None:
+def test_all_models_write_all_pairs(tmp_path: Path, model: str) -> None:
     report = model_log(written(tmp_path, RECORDS), model, tmp_path / "out.parquet")
     found = pl.read_parquet(tmp_path / "out.parquet")
     assert found.columns == COLUMNS
@@ -240,7 +240,7 @@ def test_output_does_not_depend_on_threads(tmp_path: Path, threads: int) -> None
         assert outs[0] == outs[1]
 
 
-def test_wrong_use_is_told(tmp_path: Path) -> None:
+def test_invalid_arguments(tmp_path: Path) -> None:
     log, out = written(tmp_path, RECORDS), tmp_path / "out.parquet"
     with pytest.raises(UsageError, match="unknown click model 'sdnb'; did you mean 'sdbn'"):
         model_log(log, "sdnb", out)
@@ -266,7 +266,7 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_arrays_that_do_not_fit_are_refused(
+def test_arrays_beyond_the_memory_limit_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoding, "BYTES_PER_RESULT", 2**30)

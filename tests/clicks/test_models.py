@@ -77,7 +77,7 @@ def given_clicks(joint: dict[tuple[int, ...], float], clicks: list[int]) -> dict
 
 
 @pytest.mark.parametrize("name", ["dbn", "ccm"])
-def test_what_is_hidden_is_that_of_the_enumerated_chain(name: str) -> None:
+def test_posterior_equals_enumeration(name: str) -> None:
     pages, a = every_page(), np.array(A)
     if name == "dbn":
         s = np.array(S)
@@ -102,7 +102,7 @@ def test_what_is_hidden_is_that_of_the_enumerated_chain(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dbn", "ccm"])
-def test_walk_probabilities_are_those_of_the_enumerated_chain(name: str) -> None:
+def test_chain_probabilities_equal_enumeration(name: str) -> None:
     pages, a = every_page(), np.array(A)
     if name == "dbn":
         chain = ExaminationChain(a[pages.pair], G * (1 - np.array(S))[pages.pair], G)
@@ -120,7 +120,7 @@ def test_walk_probabilities_are_those_of_the_enumerated_chain(name: str) -> None
     assert chain.marginal(pages)[:4] == pytest.approx(marginal, abs=1e-12)
 
 
-def test_browsing_probabilities_are_those_of_the_enumerated_clicks() -> None:
+def test_browsing_probabilities_equal_enumeration() -> None:
     """P(clicks) = product over ranks, of which the previous click decides the examination."""
     rng = np.random.default_rng(2)
     gamma, pages = rng.random((3, 3)), every_page()
@@ -205,7 +205,7 @@ def naive_chain(log: Log, name: str, iterations: int) -> list[float]:
 
 
 @pytest.mark.parametrize("name", ["dbn", "ccm"])
-def test_chains_are_trained_as_by_enumeration(name: str) -> None:
+def test_chain_models_equal_training_by_enumeration(name: str) -> None:
     log = [(results[:4], [c for c in clicks if c <= 4]) for results, clicks in random_log(4, 25)]
     params = ClickParameters(prior="beta", iterations=3)
     model = get_model(name)(encoded(log, 8), TrainingOptions(params))
@@ -227,7 +227,7 @@ def test_ubm_is_trained_as_one_result_at_a_time() -> None:
     assert probabilities == pytest.approx(expected, abs=1e-12)
 
 
-def test_grid_probabilities_are_products() -> None:
+def test_independent_click_probabilities_are_products() -> None:
     pages = encoded([([0, 1], [2])])
     grid = IndependentClicks(np.array([0.5, 0.2]), np.array([1.0, 0.5]))
     assert grid.marginal(pages).tolist() == [0.5, 0.1]
@@ -311,7 +311,7 @@ def likelihood(name: str, pages: Pages, iterations: int) -> float:
 
 
 @pytest.mark.parametrize("name", ["pbm", "ubm", "dbn", "ccm"])
-def test_expectation_maximisation_climbs(name: str) -> None:
+def test_expectation_maximisation_increases_likelihood(name: str) -> None:
     pages = encoded(random_log(5, 400))
     values = [likelihood(name, pages, iterations) for iterations in (1, 2, 4, 8, 16, 32)]
     assert values == sorted(values)

@@ -25,7 +25,7 @@ def posterior(*counts: tuple[int, int]) -> Posterior:
     return Posterior(Evidence(examinations, clicks, clicks), Priors(), by_relevance=False)
 
 
-def test_fixed_cuts_are_least_scores() -> None:
+def test_fixed_cuts_are_minimum_scores() -> None:
     rows = posterior((8, 0), (8, 1), (8, 4), (2, 2), (0, 0))  # a = .1, .2, .5, .75, none
     params = QrelParameters(cuts=(0.2, 0.5), min_examinations=3)
     assert assign_grades(rows, Cuts(0.2, 0.5), params).tolist() == [0, 1, 2, -1, -1]
@@ -56,7 +56,7 @@ def test_fitted_cuts_lie_between_scores() -> None:
     )
 
 
-def test_fitted_cuts_of_nothing_lie_above_everything() -> None:
+def test_fitted_cuts_without_scores_exceed_all_scores() -> None:
     assert fit_cuts(np.zeros(0), np.zeros(0, dtype=np.int64), (0.5, 0.3, 0.2)) == Cuts(
         ABOVE_ALL, ABOVE_ALL
     )
@@ -82,7 +82,7 @@ def test_presets_reproduce_the_published_shares(release: str) -> None:
     st.floats(0, 1),
     st.floats(0, 1),
 )
-def test_no_other_cuts_come_nearer(rows: list[tuple[float, int]], one: float, two: float) -> None:
+def test_fitted_cuts_are_optimal(rows: list[tuple[float, int]], one: float, two: float) -> None:
     scores, pairs = (np.array(column) for column in zip(*rows, strict=True))
     low, high = sorted((one, two))
     cuts = fit_cuts(scores, pairs, (low, high - low, 1 - high))

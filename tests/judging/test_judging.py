@@ -97,7 +97,7 @@ def test_stratified_pool_takes_its_shares(tmp_path: Path) -> None:
     assert counts["11-30"] == pytest.approx(200, abs=45)  # 800 tossed at 1/4: 3.7 sigma
 
 
-def test_a_larger_share_contains_the_smaller_and_another_seed_differs(tmp_path: Path) -> None:
+def test_samples_are_nested_and_depend_on_the_seed(tmp_path: Path) -> None:
     run = big_run(tmp_path)
 
     def drawn(share: float, seed: str = "a") -> set[Any]:
@@ -109,7 +109,7 @@ def test_a_larger_share_contains_the_smaller_and_another_seed_differs(tmp_path: 
     assert drawn(0.3) != drawn(0.3, "b")
 
 
-def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+def test_excluded_pairs_are_counted(tmp_path: Path) -> None:
     run = run_file(tmp_path / "run", {1: [10, 11, 999], 77: [10, 11]})
     judged = pl.LazyFrame(
         [(query_id(1), doc_id(10), "ann", 1)], schema=Judgements.dtypes(), orient="row"
@@ -121,14 +121,14 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     assert (pool.unknown_queries, pool.unknown_documents, pool.judged) == (2, 1, 1)
 
 
-def test_broken_runs_are_told_by_line(tmp_path: Path) -> None:
+def test_malformed_run_is_reported_with_line(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.write_text("a Q0 b 1 1 tag\nq Q0 d 1 high tag\n", "utf-8")
     with pytest.raises(FormatError, match="line 2: expected a number as score, found 'high'"):
         draw_pool([run], queries=QUERIES, documents=DOCUMENTS)
 
 
-def test_wrong_pools_are_told(tmp_path: Path) -> None:
+def test_invalid_pool_arguments(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least one run"):
         draw_pool([], queries=QUERIES, documents=DOCUMENTS)
     with pytest.raises(UsageError, match="expected a readable file"):
@@ -186,7 +186,7 @@ def test_a_pool_becomes_a_sheet_and_a_page_for_each_assessor(tmp_path: Path) -> 
             pool_runs([big_run(tmp_path)], out, **texts, assessors=wrong)  # type: ignore[arg-type]
 
 
-def test_spreadsheets_may_add_marks_quotes_and_line_ends(tmp_path: Path) -> None:
+def test_spreadsheet_bom_quotes_and_crlf_are_accepted(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.tsv"
     sheet.write_bytes(
         b"\xef\xbb\xbf"
@@ -195,7 +195,7 @@ def test_spreadsheets_may_add_marks_quotes_and_line_ends(tmp_path: Path) -> None
     assert import_assessments([sheet], tmp_path / "out.parquet").judgements == 1
 
 
-def test_sheets_hold_one_line_a_pair_and_no_formula(tmp_path: Path) -> None:
+def test_sheets_have_one_line_per_pair_and_no_formula(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.tsv"
     write_sheet(PAIRS, sheet, queries=QUERIES, documents=DOCUMENTS)
     lines = sheet.read_text("utf-8").split("\n")
@@ -229,14 +229,14 @@ def test_sheets_hold_one_line_a_pair_and_no_formula(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_broken_sheets_are_told_by_line(tmp_path: Path, text: str, message: str) -> None:
+def test_malformed_sheet_is_reported_with_line(tmp_path: Path, text: str, message: str) -> None:
     sheet = tmp_path / "sheet.tsv"
     sheet.write_text(text, "utf-8")
     with pytest.raises(FormatError, match=message):
         import_assessments([sheet], tmp_path / "out.parquet")
 
 
-def test_broken_tables_are_told(tmp_path: Path) -> None:
+def test_malformed_table_is_reported(tmp_path: Path) -> None:
     bad = tmp_path / "bad.parquet"
     bad.write_bytes(b"nothing")
     with pytest.raises(FormatError, match="expected a Parquet table"):
@@ -248,7 +248,7 @@ def test_broken_tables_are_told(tmp_path: Path) -> None:
         import_assessments([bad], tmp_path / "out.parquet")
 
 
-def test_sheets_need_texts_and_a_known_kind(tmp_path: Path) -> None:
+def test_sheets_need_texts_and_a_known_suffix(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.tsv or \.html"):
         write_sheet(PAIRS, tmp_path / "a.csv", queries=QUERIES, documents=DOCUMENTS)
     few = DOCUMENTS.filter(pl.col("doc_id") != doc_id(10))

@@ -152,7 +152,7 @@ def test_hostile_text_stays_text(opened: Any) -> None:
     assert page.problems == []
 
 
-def test_assessors_are_kept_apart_and_must_have_a_name(opened: Any) -> None:
+def test_assessor_names_are_valid_and_distinct(opened: Any) -> None:
     page = opened()
     page.keyboard.press("Enter")
     assert page.is_hidden("#work")

@@ -56,16 +56,14 @@ def test_clicks_are_read_in_any_spelling(
 
 
 @pytest.mark.parametrize("spelling", ["maybe", "-1", "1e999", "1,0", "clicked"])
-def test_an_unknown_spelling_of_a_click_is_rejected_not_guessed(
-    tmp_path: Path, spelling: str
-) -> None:
+def test_unknown_click_flag_is_rejected(tmp_path: Path, spelling: str) -> None:
     data = _long("0", f'"{spelling}"') + b"\n6,u,loi,https://a.example/1,1,1"
     ledger, found = ingest(tmp_path, {"log.csv": data})
     assert seen(found) == [("loi", [1])]
     assert dict(ledger.rejected) == {"bad_clicks": 1}
 
 
-def test_a_spelling_means_the_same_in_every_format(tmp_path: Path) -> None:
+def test_click_flags_are_equal_across_formats(tmp_path: Path) -> None:
     for spelling, clicks in ((2, [1]), (1.0, [1]), (True, [1]), (0, []), (0.0, []), (None, [])):
         row = {"time": 5, "query": "eau", "url": URL.format(1), "rank": 1, "clicked": spelling}
         wide = {"time": 5, "query": "eau", "results": [{"url": row["url"], "clicked": spelling}]}
@@ -85,7 +83,7 @@ def test_a_spelling_means_the_same_in_every_format(tmp_path: Path) -> None:
         assert not ledger.rejected
 
 
-def test_a_column_with_the_order_of_clicking_loses_no_click(tmp_path: Path) -> None:
+def test_click_order_column_preserves_all_clicks(tmp_path: Path) -> None:
     draw = random.Random(1)
     lines, clicks = [HEADER], 0
     for number in range(300):
@@ -201,7 +199,7 @@ def _build(definition: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_build_ends_at_a_log_without_clicks_and_says_what_to_check(tmp_path: Path) -> None:
+def test_log_without_clicks_fails_with_advice(tmp_path: Path) -> None:
     line = {**LINE, "time": 1_654_300_000}
     line["clicked"] = line.pop("clicks")
     data = json.dumps(line).encode()
@@ -293,7 +291,7 @@ def test_an_encoding_that_cannot_be_detected_is_reported(tmp_path: Path) -> None
     ]
 
 
-def test_a_build_prints_what_was_detected(tmp_path: Path) -> None:
+def test_build_prints_detected_encoding(tmp_path: Path) -> None:
     rows = [f"{1_654_300_000 + n},u,forêt brûlée,a.example/1,1" for n in range(3)]
     data = "\n".join(["time,user,query,results,clicks", *rows]).encode("latin-1")
     definition = _definition(tmp_path, data)
@@ -307,7 +305,7 @@ def test_a_build_prints_what_was_detected(tmp_path: Path) -> None:
     assert "note:" not in _build(definition).stdout
 
 
-def test_clicks_on_a_log_alone_prints_what_was_detected(tmp_path: Path) -> None:
+def test_clicks_command_prints_detected_encoding(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_bytes(ACCENTED.encode("latin-1"))
     command = [sys.executable, "-m", "builder", "clicks", "log.csv", "--out", "pairs.tsv"]
     done = subprocess.run(
@@ -333,7 +331,7 @@ def test_logs_in_gb18030(tmp_path: Path, encoding: str, form: str) -> None:
     assert found["surface"].to_list() == [key64(text) for text in texts]
 
 
-def test_a_few_damaged_lines_of_utf_8_stay_rejects(tmp_path: Path) -> None:
+def test_few_invalid_utf8_lines_are_rejected(tmp_path: Path) -> None:
     data = ACCENTED.encode() + b"9,u,\xe9t\xe9,https://a.example/1,1\n"
     ledger, _ = ingest(tmp_path, {"log.csv": data})
     assert dict(ledger.rejected) == {"not_utf8": 1}

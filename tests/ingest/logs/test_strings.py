@@ -7,7 +7,7 @@ from builder.ingest.logs import strings
 from builder.ingest.logs.strings import RecentKeys
 
 
-def test_unseen_keys_are_those_of_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inserted_keys_equal_those_of_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strings, "MERGE_THRESHOLD", 50)
     draw = np.random.default_rng(1)
     recent, seen = RecentKeys(10**6), set[int]()
@@ -17,7 +17,7 @@ def test_unseen_keys_are_those_of_a_set(monkeypatch: pytest.MonkeyPatch) -> None
         seen |= {int(key) for key in keys}
 
 
-def test_all_keys_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_is_cleared_beyond_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strings, "MERGE_THRESHOLD", 5)
     recent, keys = RecentKeys(10), np.arange(20, dtype=np.uint64)
     assert recent.insert(keys).all()
