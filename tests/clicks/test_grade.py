@@ -54,6 +54,12 @@ def graded(run_grade: Any, table: Any, candidates: Any, documents: Any) -> Any:
     return run
 
 
+def test_pair_with_the_minimum_of_examinations_is_graded(graded: Any) -> None:
+    rows = [row(1, 11, 3, 3, 3), row(1, 12, 3, 0, 0), row(1, 13, 4, 0, 0)]
+    _, _, qrels = graded(rows)
+    assert qrels.select("examinations", "grade").rows() == [(3, 2), (3, 1), (4, 0)]
+
+
 def test_hand_graded_pairs(graded: Any) -> None:
     out, ledger, qrels = graded()
     assert (ledger.unit, ledger.rows_in, ledger.rows_out) == ("pairs", 7, 3)

@@ -270,8 +270,14 @@ def test_arrays_beyond_the_memory_limit_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoding, "BYTES_PER_RESULT", 2**30)
-    with pytest.raises(UsageError, match="increase --memory to"):
-        model_log(written(tmp_path, RECORDS), "dbn", tmp_path / "out.parquet")
+    log = written(tmp_path, [{"query": "eau", "results": ["a", "b"], "clicks": []}])
+    message = (
+        "2 results on distinct pages need about 2048 MiB of memory, but only 512 MiB are "
+        "available; increase --memory to 4097 MiB"
+    )
+    limits = Limits(tmp_path, memory=2**30)
+    with pytest.raises(UsageError, match=message):
+        model_log(log, "dbn", tmp_path / "out.parquet", limits=limits)
 
 
 def test_a_failed_run_leaves_the_old_output(tmp_path: Path) -> None:

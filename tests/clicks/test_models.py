@@ -292,6 +292,32 @@ def test_ranks_beyond_training_get_the_prior() -> None:
     assert trained("rank-ctr", HAND).predict(longer).marginal(longer)[3] == 0.5
 
 
+def test_one_step_of_dbn_pyclick_by_hand() -> None:
+    """A page of two results, the first one clicked, starting from a = s = g = 1/2.
+
+    The second result is examined with probability g (1 - s) / 2 + g / 2 = 3/8, so the posterior of
+    attraction without examination is 5/8 1/2 / (1 - 3/8 1/2) = 5/13.
+    """
+    model = trained("dbn-pyclick", [([0, 1], [1])], iterations=1)
+    assert model.attractiveness == pytest.approx([(1 + 1) / (1 + 2), (5 / 13 + 1) / (1 + 2)])
+    # satisfied at the last click: s / (1 - (1 - s) g a) = 4/7
+    assert model.satisfaction == pytest.approx([(4 / 7 + 1) / (1 + 2), 1 / 2])
+
+
+def test_one_step_of_ccm_pyclick_by_hand() -> None:
+    """A page of two results, the first one clicked, starting from 1/2 for all parameters."""
+    log = [([0, 1], [1])]
+    model = trained("ccm-pyclick", log, iterations=1)
+    # a / (1 - c d) = 2/3 at the last click; attraction without examination, (1/2)^2 / (3/4) = 1/3
+    assert model.attractiveness == pytest.approx([(1 + 2 / 3 + 1) / (2 + 2), (1 / 3 + 1) / (1 + 2)])
+    assert model.relevance == pytest.approx(np.square(model.attractiveness))
+    chain = model.predict(encoded(log))
+    # after the skip: P(continued) = 1/4, P(could) = 1/2; after the click: 1/6 and 1/2
+    skip, click = (1 / 4 + 1) / (1 / 2 + 2), (1 / 6 + 1) / (1 / 2 + 2)
+    assert chain.after_skip == pytest.approx(skip)
+    assert chain.after_click == pytest.approx([click, click])
+
+
 def random_log(seed: int, pages: int = 60) -> Log:
     """Short lists over few pairs, so that every model has something to learn."""
     rng = np.random.default_rng(seed)
