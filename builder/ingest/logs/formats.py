@@ -34,7 +34,7 @@ from builder.ingest.unpacking import check_lines
 from builder.io.sources import Interval, Source
 from builder.parameters import LOG_READERS, LogParameters
 from builder.plugins import load
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 
 LogReader = Callable[[Source, Interval, LogParameters], Iterator[NumberedRecord]]
@@ -74,7 +74,7 @@ def read_impressions(
             return check_records(batch(connection), interval, params, connection)
 
         batches = raw_batches(inspect_log(source, params), interval, params, limits)
-        yield from in_order(checked, batches, limits.threads)
+        yield from ordered_map(checked, batches, limits.threads)
 
 
 def raw_batches(

@@ -20,7 +20,7 @@ from builder.ingest.logs.strings import StringTableWriter
 from builder.ingest.logs.user_rules import dropped_impressions
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -101,7 +101,7 @@ def _encode_batches(
 
         for index, log in enumerate(logs):
             batches = raw_batches(log, wanted, params, limits)
-            for keyed in in_order(key, batches, limits.threads):
+            for keyed in ordered_map(key, batches, limits.threads):
                 yield index, keyed
 
 

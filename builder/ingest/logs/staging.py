@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builder.io.tables import ROWS_PER_GROUP, TableWriter, arrow_schema
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from schemas import Impressions
 
 PART_ROWS = 8 * ROWS_PER_GROUP
@@ -108,7 +108,7 @@ class StagedLog:
         parts: Sequence[Path | None] = self._parts or [None]
         targets = [folder / f"part-{number:05d}.parquet" for number in range(len(parts))]
         work = partial(_write_part, dropped)
-        return sum(in_order(work, zip(parts, targets, strict=True), threads))
+        return sum(ordered_map(work, zip(parts, targets, strict=True), threads))
 
     def __enter__(self) -> Self:
         return self

@@ -12,7 +12,7 @@ from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
 from builder.errors import UsageError, meant
-from builder.io.threads import BackgroundThread, in_order
+from builder.io.threads import BackgroundThread, ordered_map
 from builder.runtime.executors.base import (
     ATTEMPTS,
     Executor,
@@ -36,8 +36,8 @@ __all__ = [
     "ProcessExecutor",
     "Task",
     "get_executor",
-    "in_order",
     "map_partitions",
+    "ordered_map",
     "process_pool",
     "run_in_scratch",
 ]
@@ -85,7 +85,7 @@ def map_partitions(
         DataError: workers died `ATTEMPTS` times on the same item.
     """
     if single_threaded and limits.executor.in_process:
-        return in_order(lambda item: task(item, limits), items, limits.threads)
+        return ordered_map(lambda item: task(item, limits), items, limits.threads)
     return limits.executor.map(task, items, limits)
 
 

@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from builder.errors import DataError
-from builder.io.threads import in_order
+from builder.io.threads import ordered_map
 from builder.runtime.executors.base import (
     ATTEMPTS,
     Item,
@@ -59,7 +59,7 @@ class ProcessExecutor:
         call: Callable[[Item], Result] = partial(
             run_in_scratch, task, worker_limits(limits, workers)
         )
-        return in_order(partial(self._call, call), items, workers)
+        return ordered_map(partial(self._call, call), items, workers)
 
     def _call(self, call: Callable[[Item], Result], item: Item) -> Result:
         """Run a call in a worker and return its result; called from one thread per worker."""
