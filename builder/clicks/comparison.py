@@ -140,15 +140,15 @@ def compare_models(
         raise UsageError(f"held-out fraction: expected a number between 0 and 1, found {held_out}")
     training = TrainingOptions(params or ClickParameters())
     with limits_or_default(limits) as allowed:
-        open_ = partial(open_log, progress=progress or Silent(), log_params=log_params)
-        encoded, sizes, logs = _load_and_encode(log, test, held_out, allowed, open_)
+        opener = partial(open_log, progress=progress or Silent(), log_params=log_params)
+        encoded, sizes, logs = _load_and_encode(log, test, held_out, allowed, opener)
     names = [name for name in dict.fromkeys(models) if name != BASELINE]
     scores = tuple(_score_model(name, encoded, training) for name in [*names, BASELINE])
     return Comparison(sizes[0], sizes[1], sizes[2] - sizes[1], logs, scores)
 
 
 def _load_and_encode(
-    log: Path, test: Path | None, held_out: float, limits: Limits, open_: OpenLog
+    log: Path, test: Path | None, held_out: float, limits: Limits, opener: OpenLog
 ) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogSummary, ...]]:
     """Load the logs and encode their pages.
 
@@ -159,7 +159,7 @@ def _load_and_encode(
     with limits.connect(ENGINE_SHARE) as connection:
         connection.execute(CREATE_LOGGED)
         parts = [(log, 1 - held_out)] if test is None else [(log, 1.0), (test, 0.0)]
-        logs = tuple(_load_log(connection, *part, limits, open_) for part in parts)
+        logs = tuple(_load_log(connection, *part, limits, opener) for part in parts)
         connection.execute(TESTABLE)
         train, seen, tested = connection.execute(SIZES).fetchall()[0]
         if not seen:
@@ -175,10 +175,10 @@ def _load_log(
     log: Path,
     train_share: float,
     limits: Limits,
-    open_: OpenLog,
+    opener: OpenLog,
 ) -> LogSummary:
     """Append a log to the table `logged`; records beyond the training share are test records."""
-    summary = open_(connection, log, limits)
+    summary = opener(connection, log, limits)
     set_variables(connection, first_test=int(train_share * summary.used))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
     count_rejects(connection, summary, used)

@@ -35,7 +35,7 @@ WITH shown AS (SELECT DISTINCT query, unnest(results) AS doc FROM encoded_pages)
 SELECT query, doc, row_number() OVER (ORDER BY query, doc) - 1 AS pair FROM shown
 """
 
-SIZE = "SELECT coalesce(sum(len(results)), 0)::BIGINT FROM encoded_pages"
+NUMBER_OF_RESULTS = "SELECT coalesce(sum(len(results)), 0)::BIGINT FROM encoded_pages"
 
 NUMBER_OF_PAIRS = "SELECT count(*) FROM encoded_pairs"
 
@@ -68,19 +68,19 @@ class EncodedLog:
     test: Pages
 
 
-def encode_pages(connection: duckdb.DuckDBPyConnection, pages: str, limits: Limits) -> EncodedLog:
+def encode_pages(connection: duckdb.DuckDBPyConnection, query: str, limits: Limits) -> EncodedLog:
     """Encode the pages selected by a query as arrays.
 
     Args:
         connection: Receives the table `encoded_pairs` (query, doc, pair).
-        pages: Trusted SQL query for query, results, clicks, and the number of training and test
+        query: Trusted SQL query for query, results, clicks, and the number of training and test
             impressions of the page (train, test).
         limits: Memory limit for arrays.
 
     Raises:
         UsageError: the arrays would exceed the memory limit.
     """
-    connection.execute(ENCODED_PAGES.format(pages=pages))
+    connection.execute(ENCODED_PAGES.format(pages=query))
     _check_size(connection, int(limits.memory * (1 - ENGINE_SHARE)))
     connection.execute(ENCODED_PAIRS)
     number = connection.execute(NUMBER_OF_PAIRS).fetchall()[0][0]
@@ -101,7 +101,7 @@ def encode_pages(connection: duckdb.DuckDBPyConnection, pages: str, limits: Limi
 
 def _check_size(connection: duckdb.DuckDBPyConnection, available: int) -> None:
     """Raise a UsageError if the encoded pages would exceed the available bytes."""
-    shown = connection.execute(SIZE).fetchall()[0][0]
+    shown = connection.execute(NUMBER_OF_RESULTS).fetchall()[0][0]
     needed = shown * BYTES_PER_RESULT
     if needed > available:
         raise UsageError(

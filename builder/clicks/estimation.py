@@ -102,7 +102,7 @@ def estimate(
     with limits.connect(share) as connection:
         selection.create_views(connection)
         used = count_pairs(connection, params, int(limits.memory * share))
-        ledger = _write_rejects(selection.count(connection), used, params, out)
+        ledger = _write_rejects(selection.count_impressions(connection), used, params, out)
         progress.advance(used.total)
         if params.model == "sdbn":
             create_estimates(connection, choose_priors(connection, params))

@@ -65,7 +65,7 @@ SELECT ruled.* EXCLUDE (reason),
 FROM ruled LEFT JOIN judged USING (query)
 """
 
-ACCOUNT = "SELECT reason, count(*) FROM pairs GROUP BY reason"
+REASON_COUNTS = "SELECT reason, count(*) FROM pairs GROUP BY reason"
 
 QRELS = """
 CREATE VIEW qrels AS
@@ -164,7 +164,7 @@ def grade(
 
 def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
     """Write the rejects of the stage and return its ledger."""
-    counts = dict(connection.execute(ACCOUNT).fetchall())
+    counts = dict(connection.execute(REASON_COUNTS).fetchall())
     ledger = Ledger("pairs", rows_in=sum(counts.values()), rows_out=counts.get(None, 0))
     with RejectWriter(out, "grades", ledger) as rejects:
         for reason in REASONS:
@@ -175,6 +175,10 @@ def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
 def _write_cuts(out: Path, cuts: Cuts, params: QrelParameters) -> None:
     """Write the table `grade_cuts`."""
     frame = pl.DataFrame(
-        {"grade": [1, 2], "cut": [cuts.relevant, cuts.highly], "policy": [params.policy] * 2}
+        {
+            "grade": [1, 2],
+            "cut": [cuts.relevant, cuts.highly_relevant],
+            "policy": [params.policy] * 2,
+        }
     )
     write_frame(frame, out / "grade_cuts.parquet", GradeCuts)

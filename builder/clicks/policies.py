@@ -40,15 +40,15 @@ class Cuts:
 
     Args:
         relevant: Minimum score of grade 1.
-        highly: Minimum score of grade 2.
+        highly_relevant: Minimum score of grade 2.
     """
 
     relevant: float
-    highly: float
+    highly_relevant: float
 
     def scaled(self, factor: float) -> "Cuts":
         """Multiply both cuts by a factor."""
-        return Cuts(self.relevant * factor, self.highly * factor)
+        return Cuts(self.relevant * factor, self.highly_relevant * factor)
 
 
 def target_shares(params: QrelParameters) -> tuple[float, float, float]:
@@ -89,9 +89,11 @@ def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelPa
         params: Policy, minimum evidence, credibility.
     """
     score = posterior.mean()
-    grades = (score >= cuts.relevant).astype(np.int8) + (score >= cuts.highly).astype(np.int8)
+    grades = (score >= cuts.relevant).astype(np.int8) + (score >= cuts.highly_relevant).astype(
+        np.int8
+    )
     if params.policy == "credible":
-        unsure = posterior.at_least(cuts.highly) < params.credibility
+        unsure = posterior.at_least(cuts.highly_relevant) < params.credibility
         grades = np.where(unsure, np.minimum(grades, 1), grades)
     judged = posterior.evidence.examinations >= params.min_examinations
     return np.where(judged, grades, UNJUDGED).astype(np.int8)
@@ -102,7 +104,7 @@ def stability(posterior: Posterior | PointScores, grades: Grades, cuts: Cuts) ->
 
     NaN for point estimates.
     """
-    relevant, highly = posterior.at_least(cuts.relevant), posterior.at_least(cuts.highly)
+    relevant, highly = posterior.at_least(cuts.relevant), posterior.at_least(cuts.highly_relevant)
     return np.round(np.choose(grades, [1 - relevant, relevant - highly, highly]), DECIMALS)
 
 

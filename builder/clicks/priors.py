@@ -81,11 +81,11 @@ class _RisingFactorials:
         counts = np.bincount(inverse, weights=weights, minlength=len(distinct))
         self._weights: Floats = counts.astype(np.float64)
 
-    def log(self, shift: float) -> float:
+    def value(self, shift: float) -> float:
         """Value at a shift."""
         return self._sum(gammaln(self._values + shift) - gammaln(shift))
 
-    def derivatives_at(self, shift: float) -> tuple[float, float]:
+    def derivatives(self, shift: float) -> tuple[float, float]:
         """First and second derivative at a shift."""
         first = psi(self._values + shift) - psi(shift)
         second = polygamma(1, self._values + shift) - polygamma(1, shift)
@@ -111,7 +111,7 @@ class _BetaBinomial:
         alpha, beta = _shape_parameters(point)
         wins, losses, all_ = self._factorials
         far = (point[1] - PRIOR_LOG_STRENGTH) / PRIOR_LOG_STRENGTH_SD
-        return wins.log(alpha) + losses.log(beta) - all_.log(alpha + beta) - float(far**2) / 2
+        return wins.value(alpha) + losses.value(beta) - all_.value(alpha + beta) - float(far**2) / 2
 
     def derivatives(self, point: Floats) -> tuple[Floats, Floats]:
         """Gradient, float64[2], and Hessian, float64[2, 2], at a point."""
@@ -119,7 +119,7 @@ class _BetaBinomial:
         strength = alpha + beta
         mean = alpha / strength
         (d_a, d_aa), (d_b, d_bb), (d_s, d_ss) = (
-            factorial.derivatives_at(shift)
+            factorial.derivatives(shift)
             for factorial, shift in zip(self._factorials, (alpha, beta, strength), strict=True)
         )
         slope = np.array([d_a - d_s, d_b - d_s])

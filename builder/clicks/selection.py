@@ -62,7 +62,7 @@ class Selection:
         )
         connection.execute(sql)
 
-    def count(self, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+    def count_impressions(self, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
         """Count all impressions, and those excluded by user among the candidate queries."""
         total = connection.execute(NUMBER_OF_IMPRESSIONS).fetchall()[0][0]
         if not len(self.excluded_users):

@@ -141,7 +141,7 @@ BYTES_PER_RESULT = 200
 """Memory for grouping by pair, per result of the distinct pages. Query keys are split into ranges
 that fit: 20 million impressions under 2 GiB take 27 s of CPU time, against 48 s with spilling."""
 
-USED = """
+USED_COUNTS = """
 SELECT coalesce(sum(weight), 0)::BIGINT,
        coalesce(sum(weight) FILTER (deepest IS NULL), 0)::BIGINT
 FROM pages
@@ -192,7 +192,7 @@ def count_pairs(
         if not index:
             connection.execute(NO_PAIR_COUNTS)
         connection.execute(PAIR_COUNTS)
-    return UsedImpressions(*connection.execute(USED).fetchall()[0])
+    return UsedImpressions(*connection.execute(USED_COUNTS).fetchall()[0])
 
 
 def _number_of_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.judging.merging import majority
+from builder.judging.merging import majority_vote
 from schemas import GRADES
 
 Integers = npt.NDArray[np.int64]
@@ -170,7 +170,7 @@ def _between_assessors(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
 def _against_clicks(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
     """Agreement of the majority vote with click grades; None if no pair has both."""
     by_clicks = qrels.filter(pl.col("click_grade").is_not_null()).select(*PAIR, "click_grade")
-    both = majority(rows.lazy()).join(by_clicks, on=PAIR).collect()
+    both = majority_vote(rows.lazy()).join(by_clicks, on=PAIR).collect()
     if not both.height:
         return None
     return _pairwise_agreement("manual", "click", both["manual_grade"], both["click_grade"])

@@ -14,7 +14,7 @@ from builder.text.keys import key_of_id
 PAIR = ("query_id", "doc_id")
 
 
-def majority(judgements: pl.LazyFrame) -> pl.LazyFrame:
+def majority_vote(judgements: pl.LazyFrame) -> pl.LazyFrame:
     """Majority vote per pair: query_id, doc_id, manual_grade.
 
     Args:
@@ -32,7 +32,7 @@ def read_judgements(files: Sequence[Source]) -> pl.DataFrame:
     Raises:
         FormatError: a file does not contain valid judgements, or an assessor judged a pair twice.
     """
-    grades = majority(read_assessments(files).lazy())
+    grades = majority_vote(read_assessments(files).lazy())
     return grades.select(
         key_of_id("query_id").alias("query"),
         key_of_id("doc_id").alias("doc"),

@@ -9,6 +9,11 @@ import pytest
 from builder.clicks.models import Pages, TrainingOptions, get_model
 from builder.clicks.models.browsing import BrowsingPrediction
 from builder.clicks.models.ccm import Continuation, examination_chain, posterior_satisfaction
+from builder.clicks.models.dbn_pyclick import (
+    below_last_click,
+    click_below_probability,
+    no_click_from_top,
+)
 from builder.clicks.models.inference import infer_examination
 from builder.clicks.models.probabilities import ExaminationChain, IndependentClicks
 from builder.parameters import CLICK_MODELS, ClickParameters
@@ -290,6 +295,21 @@ def test_ctr_by_hand() -> None:
 def test_ranks_beyond_training_get_the_prior() -> None:
     longer = encoded([([0, 1, 2, 3], [])])
     assert trained("rank-ctr", HAND).predict(longer).marginal(longer)[3] == 0.5
+
+
+def test_probabilities_of_dbn_pyclick_by_hand() -> None:
+    pages, a = encoded([([0, 1, 2], [])]), np.array([0.3, 0.6, 0.15])
+    here, below = click_below_probability(pages, a, 0.8)
+    second = 0.6 + 0.4 * 0.8 * 0.15
+    assert here == pytest.approx([0.3 + 0.7 * 0.8 * second, second, 0.15])
+    assert below == pytest.approx([second, 0.15, 0])
+    # ranks 1 and 2, rank 1, no rank: as many as there are below the result
+    expected = [0.7 * (0.8 * 0.4 + 0.2), 0.7, 1]
+    assert no_click_from_top(pages, a, 0.8) == pytest.approx(expected)
+    assert below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [
+        *(False, False, True),
+        False,
+    ]
 
 
 def test_one_step_of_dbn_pyclick_by_hand() -> None:

@@ -86,7 +86,7 @@ def test_fitted_cuts_are_optimal(rows: list[tuple[float, int]], one: float, two:
     scores, pairs = (np.array(column) for column in zip(*rows, strict=True))
     low, high = sorted((one, two))
     cuts = fit_cuts(scores, pairs, (low, high - low, 1 - high))
-    assert cuts.relevant <= cuts.highly
+    assert cuts.relevant <= cuts.highly_relevant
 
     def miss(cut: float) -> float:
         return abs(float(pairs[scores >= cut].sum() / pairs.sum()) - (1 - low))

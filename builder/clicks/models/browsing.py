@@ -19,12 +19,12 @@ class BrowsingPrediction:
         attractiveness: float64[m], of each shown result.
         examination: float64[r, r]; row: 0-based rank; column: 1-based rank of the previous click, 0
             if there is none.
-        beyond: Examination probability of ranks beyond r.
+        default_examination: Examination probability at ranks greater than r.
     """
 
     attractiveness: Floats
     examination: Floats
-    beyond: float
+    default_examination: float
 
     def marginal(self, pages: Pages) -> Floats:
         """P(click), float64[m]."""
@@ -50,6 +50,6 @@ class BrowsingPrediction:
     def _examination(self, ranks: int) -> Floats:
         """Examination parameters of the first ranks, float64[ranks, ranks]."""
         known = min(len(self.examination), ranks)
-        gamma = np.full((ranks, ranks), self.beyond)
+        gamma = np.full((ranks, ranks), self.default_examination)
         gamma[:known, :known] = self.examination[:known, :known]
         return gamma

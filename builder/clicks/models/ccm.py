@@ -63,7 +63,7 @@ def posterior_satisfaction(
 ) -> Floats:
     """P(clicked and satisfied | clicks), float64[m]."""
     after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied
-    silent = 1 - continuation.satisfied + continuation.satisfied * hidden.silence_below
+    silent = 1 - continuation.satisfied + continuation.satisfied * hidden.no_click_below
     at_last = a * silent / hidden.evidence
     above = a * continuation.satisfied / after_click
     return np.where(pages.is_last_click, at_last, np.where(pages.clicked, above, 0.0))

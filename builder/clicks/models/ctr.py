@@ -12,7 +12,7 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions, values
 
 def global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate a single click probability."""
-    everything = pages.statistics(np.zeros(len(pages.pair), dtype=np.int64), 1)
+    everything = pages.click_counts(np.zeros(len(pages.pair), dtype=np.int64), 1)
     rate = training.estimate_groups(everything.clicks, everything.impressions)[0]
     constant = np.full(pages.pairs, rate)
     return TrainedModel(lambda p: _independent_clicks(constant[p.pair]), constant, None, constant)
@@ -20,7 +20,7 @@ def global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 def rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate the click probability per rank."""
-    ranks = pages.statistics(pages.rank - 1, int(pages.lengths.max(initial=0)))
+    ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)))
     rates = training.estimate_groups(ranks.clicks, ranks.impressions)
     return TrainedModel(
         lambda p: _independent_clicks(values_at_rank(rates, p, training.fixed_prior.mean))
@@ -29,7 +29,7 @@ def rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 def document_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate the click probability per query-document pair."""
-    pairs = pages.statistics(pages.pair, pages.pairs)
+    pairs = pages.click_counts(pages.pair, pages.pairs)
     rates = training.estimate_pairs(pairs.clicks, pairs.impressions)
     return TrainedModel(lambda p: _independent_clicks(rates[p.pair]), rates, None, rates)
 

@@ -13,8 +13,8 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions, values
 def dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate attractiveness per pair and continuation per rank."""
     rules = {"no_click": training.params.no_click, "last": training.params.last}
-    pairs = pages.statistics(pages.pair, pages.pairs, **rules)
-    ranks = pages.statistics(pages.rank - 1, int(pages.lengths.max(initial=0)), **rules)
+    pairs = pages.click_counts(pages.pair, pages.pairs, **rules)
+    ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)), **rules)
     a = training.estimate_pairs(pairs.clicks, pairs.examinations)
     go_on = training.estimate_groups(ranks.clicks - ranks.last_clicks, ranks.clicks)
     return TrainedModel(

@@ -23,13 +23,13 @@ class ExaminationPosterior:
     Args:
         examined: P(examined).
         continued: P(next result examined); 0 at the last rank.
-        silence_below: b of the next result; 1 at the last rank.
+        no_click_below: b of the next result; 1 at the last rank.
         evidence: Z of the page of the result.
     """
 
     examined: Floats
     continued: Floats
-    silence_below: Floats
+    no_click_below: Floats
     evidence: Floats
 
 

@@ -35,7 +35,7 @@ class Pages:
         pair: int64[m]; query-document pair of each shown result, by page and rank.
         clicked: bool[m].
         start: int64[n + 1]; offset of the first shown result of each page, followed by m.
-        weight: int64[n]; number of impressions of each page.
+        weight: int64[n]; num_groups of impressions of each page.
         latest: int64[n]; rank of the latest click in time, 0 without clicks.
         pairs: Number of pairs.
     """
@@ -68,7 +68,7 @@ class Pages:
     @property
     def deepest(self) -> Integers:
         """Rank of the lowest click on each page, 0 without clicks, int64[n]."""
-        return self._extreme(np.where(self.clicked, self.rank, 0), np.maximum)
+        return self._reduce_by_page(np.where(self.clicked, self.rank, 0), np.maximum)
 
     @property
     def is_last_click(self) -> Flags:
@@ -88,20 +88,25 @@ class Pages:
     def first_click(self) -> Integers:
         """Rank of the first click of each page; the maximum int64 without clicks, int64[n]."""
         beyond = np.iinfo(np.int64).max
-        return self._extreme(np.where(self.clicked, self.rank, beyond), np.minimum)
+        return self._reduce_by_page(np.where(self.clicked, self.rank, beyond), np.minimum)
 
-    def _extreme(self, values: Integers, reduce: np.ufunc) -> Integers:
+    def _reduce_by_page(self, values: Integers, reduce: np.ufunc) -> Integers:
         """Reduce the values of shown results by page, int64[n]."""
         return np.asarray(reduce.reduceat(values, self.start[:-1])) if len(self) else values
 
-    def statistics(
-        self, groups: Integers, number: int, *, no_click: str = "all_examined", last: str = "rank"
+    def click_counts(
+        self,
+        groups: Integers,
+        num_groups: int,
+        *,
+        no_click: str = "all_examined",
+        last: str = "rank",
     ) -> ClickCounts:
         """Count the shown results by group.
 
         Args:
             groups: int64[m]; group of each shown result, such as its pair or rank.
-            number: Number of groups.
+            num_groups: Number of groups.
             no_click: `all_examined` or `skip`, as in `ClickParameters`.
             last: `rank` or `time`, as in `ClickParameters`.
         """
@@ -113,7 +118,7 @@ class Pages:
         weights = self.weight[page]
         return ClickCounts(
             *(
-                count_by_group(groups, weights, used & flags, number)
+                count_by_group(groups, weights, used & flags, num_groups)
                 for flags in (used, examined, self.clicked, self.clicked & final)
             )
         )
@@ -146,7 +151,7 @@ class Pages:
         return found
 
 
-def count_by_group(groups: Integers, weights: Integers, flags: Flags, number: int) -> Integers:
-    """Sum integer weights of the flagged elements by group, int64[number]."""
-    sum_by_pair = np.bincount(groups[flags], weights=weights[flags], minlength=number)
+def count_by_group(groups: Integers, weights: Integers, flags: Flags, num_groups: int) -> Integers:
+    """Sum integer weights of the flagged elements by group, int64[num_groups]."""
+    sum_by_pair = np.bincount(groups[flags], weights=weights[flags], minlength=num_groups)
     return np.rint(sum_by_pair).astype(np.int64)

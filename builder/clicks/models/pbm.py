@@ -21,7 +21,7 @@ def pbm(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate attractiveness per pair and examination per rank."""
     ranks = int(pages.lengths.max(initial=0))
     cells, where = np.unique(pages.pair * ranks + pages.rank - 1, return_inverse=True)
-    counts = pages.statistics(where, len(cells))
+    counts = pages.click_counts(where, len(cells))
     pair, rank = (cells // ranks, cells % ranks) if ranks else (cells, cells)
     skips = counts.impressions - counts.clicks
     shown_of_pair = np.bincount(pair, weights=counts.impressions, minlength=pages.pairs)

@@ -10,7 +10,7 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions
 
 def sdbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate attractiveness and satisfaction per pair."""
-    counts = pages.statistics(
+    counts = pages.click_counts(
         pages.pair, pages.pairs, no_click=training.params.no_click, last=training.params.last
     )
     a = training.estimate_pairs(counts.clicks, counts.examinations)

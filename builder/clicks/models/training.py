@@ -86,6 +86,6 @@ def posterior_mean(successes: Integers | Floats, trials: Integers | Floats, prio
     return np.asarray((successes + prior.alpha) / (trials + prior.alpha + prior.beta))
 
 
-def values_at_rank(values: Floats, pages: Pages, beyond: float) -> Floats:
-    """Value for the rank of each shown result, float64[m]; `beyond` for ranks without a value."""
-    return np.append(values, beyond)[np.minimum(pages.rank - 1, len(values))]
+def values_at_rank(values: Floats, pages: Pages, default: float) -> Floats:
+    """Value for the rank of each shown result, float64[m]; `default` for ranks without a value."""
+    return np.append(values, default)[np.minimum(pages.rank - 1, len(values))]

@@ -22,7 +22,7 @@ def ubm(pages: Pages, training: TrainingOptions) -> TrainedModel:
     ranks = int(pages.lengths.max(initial=0))
     context = (pages.rank - 1) * ranks + pages.previous_click
     cells, inverse = np.unique(pages.pair * ranks**2 + context, return_inverse=True)
-    counts = pages.statistics(inverse, len(cells))
+    counts = pages.click_counts(inverse, len(cells))
     pair, at = (cells // ranks**2, cells % ranks**2) if ranks else (cells, cells)
     skips = counts.impressions - counts.clicks
     shown_of_pair = np.bincount(pair, weights=counts.impressions, minlength=pages.pairs)

@@ -93,7 +93,7 @@ def check_records(
         names = ["ranks" if name == "clicks" else name for name in IMPRESSIONS.names]
         columns = cleaned.rename_columns({"seconds": "time"}).select(names)
         kept.append(columns.rename_columns(IMPRESSIONS.names).cast(IMPRESSIONS))
-    for numbered in (raw.individual, raw.lookup(sorted(unclear))):
+    for numbered in (raw.rows, raw.get_rows(sorted(unclear))):
         impressions, more = _check_individually(numbered, interval, params)
         kept.append(impressions_to_table(impressions))
         rejects += more

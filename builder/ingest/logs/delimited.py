@@ -33,7 +33,6 @@ MAX_CELL_BYTES = 2**31 - 1
 """Field size limit of `csv`, which is process-wide; lines are limited by `log.max_line_bytes`."""
 csv.field_size_limit(MAX_CELL_BYTES)
 
-Line = tuple[int, bytes | None]
 Cells = list[str]
 
 
@@ -198,7 +197,7 @@ def _split_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells |
     return rows[0] if rows else []
 
 
-def wide_records(
+def parse_wide_rows(
     rows: Iterator[tuple[int, dict[str, str] | str]], params: LogParameters
 ) -> Iterator[NumberedRecord]:
     """Convert wide-form rows to records keyed by the column names of the file."""

@@ -17,7 +17,7 @@ from builder.ingest.fields import OWN, rename
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.logs import json_lines, parquet
 from builder.ingest.logs.checks import check_records
-from builder.ingest.logs.delimited import detect_layout, read_rows, wide_records
+from builder.ingest.logs.delimited import detect_layout, parse_wide_rows, read_rows
 from builder.ingest.logs.detection import TEXT_FORMATS, LogFile, detect_format, inspect_log
 from builder.ingest.logs.json_rows import read_result_objects
 from builder.ingest.logs.long_form import group_rows, is_long_form, rows_to_table
@@ -148,7 +148,7 @@ def _delimited_batches(
     if is_long_form(layout.names, params.fields):
         yield from _long_form_batches(rows, params, limits)
     else:
-        records = wide_records(rows, params)
+        records = parse_wide_rows(rows, params)
         renamed = (
             (n, row if isinstance(row, str) else rename(row, params.fields)) for n, row in records
         )
@@ -166,7 +166,7 @@ def _long_form_batches(
         while batch := list(islice(rows, RECORDS_PER_BATCH)):
             kept = [(number, row) for number, row in batch if not isinstance(row, str)]
             faults = [(number, row) for number, row in batch if isinstance(row, str)]
-            yield RawRecords([rows_to_table(kept, params.fields)], individual=faults)
+            yield RawRecords([rows_to_table(kept, params.fields)], rows=faults)
 
     yield from _group_batches(batches(), params, limits)
 

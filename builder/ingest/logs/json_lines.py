@@ -91,11 +91,11 @@ def parse_chunk(
             if batch is None
             else _canonical_columns(batch, chunk, rows, layout, params, connection)
         )
-    lookup = partial(_parse_individually, chunk, params.fields)
-    individual = [*lookup(np.delete(np.arange(len(chunk)), rows) + chunk.first)]
+    get_rows = partial(_parse_individually, chunk, params.fields)
+    others = [*get_rows(np.delete(np.arange(len(chunk)), rows) + chunk.first)]
     if chunk.fault is not None:
-        individual.append((chunk.first + len(chunk), chunk.fault))
-    return RawRecords([] if table is None else [table], lookup, individual)
+        others.append((chunk.first + len(chunk), chunk.fault))
+    return RawRecords([] if table is None else [table], get_rows, others)
 
 
 def _sample_records(chunk: Chunk) -> list[Record]:

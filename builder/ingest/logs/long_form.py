@@ -117,14 +117,14 @@ def group_rows(
         for table in batch.tables:
             connection.register("batch", table)
             connection.execute(INSERT)
-        if batch.individual:
-            yield RawRecords(individual=batch.individual)
+        if batch.rows:
+            yield RawRecords(rows=batch.rows)
     connection.unregister("batch")
     connection.execute(TYPED)
     for rejected in connection.sql(REJECTED).to_arrow_reader(2**16):
         rows: list[NumberedRecord] = list(zip(*rejected.to_pydict().values(), strict=True))
         if rows:
-            yield RawRecords(individual=rows)
+            yield RawRecords(rows=rows)
     reader = connection.sql(GROUPED).to_arrow_reader(2**17)
     rest = reader.schema.empty_table()
     for batch in reader:

@@ -67,13 +67,13 @@ def read_batches(
 def parse_batch(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
     """Convert a batch to raw records, columnar if all column types are supported."""
     first, batch = numbered
-    lookup = partial(_read_rows, numbered, params.fields)
+    get_rows = partial(_read_rows, numbered, params.fields)
     try:
         batch.validate(full=True)
         table = _canonical_columns(numbered, params)
     except (pa.ArrowException, TypeError, KeyError):
-        return RawRecords(individual=list(lookup(range(first, first + len(batch)))))
-    return RawRecords([table], lookup)
+        return RawRecords(rows=list(get_rows(range(first, first + len(batch)))))
+    return RawRecords([table], get_rows)
 
 
 def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Table:

@@ -38,14 +38,14 @@ class RawRecords(NamedTuple):
         tables: Records in columnar form: `record` (uint64), `time` (number, timestamp or string),
             `user`, `query` (string), `results` (list of strings; null if ambiguous), `clicks` (list
             of int64: ranks or flags).
-        lookup: Returns records of `tables` in row form, given their numbers.
-        individual: All remaining records of the batch, in row form.
+        get_rows: Returns records of `tables` in row form, given their numbers.
+        rows: All remaining records of the batch, in row form.
         clicks_are_ranks: Clicks are ranks, regardless of `log.click_form`.
     """
 
     tables: Sequence[pa.Table] = ()
-    lookup: Callable[[Sequence[int]], Iterable[NumberedRecord]] = lambda _: ()
-    individual: Sequence[NumberedRecord] = ()
+    get_rows: Callable[[Sequence[int]], Iterable[NumberedRecord]] = lambda _: ()
+    rows: Sequence[NumberedRecord] = ()
     clicks_are_ranks: bool = False
 
 
@@ -81,4 +81,4 @@ def batch_records(
     """Group individual records into batches of `RECORDS_PER_BATCH`."""
     iterator = iter(records)
     while batch := list(islice(iterator, RECORDS_PER_BATCH)):
-        yield RawRecords(individual=batch, clicks_are_ranks=clicks_are_ranks)
+        yield RawRecords(rows=batch, clicks_are_ranks=clicks_are_ranks)

@@ -17,7 +17,7 @@ from builder.ingest.logs.formats import ENGINE_SHARE, Batch, raw_batches
 from builder.ingest.logs.keys import KeyedRecords, KeyEncoder
 from builder.ingest.logs.staging import StagedLog
 from builder.ingest.logs.strings import StringTableWriter
-from builder.ingest.logs.user_rules import dropped_impressions
+from builder.ingest.logs.user_rules import find_dropped_impressions
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.executors import ordered_map
@@ -106,9 +106,9 @@ def _encode_batches(
 
 
 def _find_dropped(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:
-    """Impressions that the user rules drop; see `user_rules.dropped_impressions`."""
+    """Impressions that the user rules drop; see `user_rules.find_dropped_impressions`."""
     with limits.connect(USER_RULES_SHARE) as connection:
-        return pl.DataFrame(dropped_impressions(connection, staging.log, params).read_all())
+        return pl.DataFrame(find_dropped_impressions(connection, staging.log, params).read_all())
 
 
 def _derive_secret(files: Sequence[Source]) -> str:

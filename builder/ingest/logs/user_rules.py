@@ -55,7 +55,7 @@ FROM first_rule JOIN logged USING (impression) ORDER BY impression
 """
 
 
-def dropped_impressions(
+def find_dropped_impressions(
     connection: duckdb.DuckDBPyConnection, log: Path, params: LogParameters
 ) -> pa.RecordBatchReader:
     """Find the impressions to drop, with the filter that applies first.

@@ -37,7 +37,7 @@ QUESTIONS = Check(
 
 def top_only(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """The first result is clicked as often as it is, the others hardly ever."""
-    tops = pages.statistics((pages.rank != 1).astype(np.int64), 2)
+    tops = pages.click_counts((pages.rank != 1).astype(np.int64), 2)
     rates = training.estimate_groups(tops.clicks, tops.impressions)
     return TrainedModel(
         lambda p: IndependentClicks(np.where(p.rank == 1, rates[0], 0.05), np.ones(len(p.rank)))
