@@ -177,7 +177,7 @@ def _load_log(
     limits: Limits,
     opener: OpenLog,
 ) -> LogSummary:
-    """Append a log to the table `logged`; records beyond the training share are test records."""
+    """Append a log to the table `logged`; records after the training share are test records."""
     summary = opener(connection, log, limits)
     set_variables(connection, first_test=int(train_share * summary.used))
     used = connection.execute(ADD_LOG).fetchall()[0][0]

@@ -26,7 +26,7 @@ MAX_RESULTS = 400_000
 MAX_RESULTS_PER_QUERY = 40_000
 """Maximum number of shown results per query."""
 HELD_OUT_MODULUS = 4
-"""One out of this many impressions is held out."""
+"""Modulus of the keyed hash: one in four impressions is held out."""
 DECIMALS = 6
 
 SAMPLED_QUERIES = """

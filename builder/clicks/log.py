@@ -97,7 +97,7 @@ class LogSummary:
     notes: list[str] = field(default_factory=list)
 
     def reject(self, reason: str, line: int) -> None:
-        """Count a rejected record."""
+        """Count a rejected record and record its number as an example."""
         self.rejected[reason] += 1
         examples = self.examples.setdefault(reason, [])
         if len(examples) < MAX_EXAMPLES:

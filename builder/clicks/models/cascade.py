@@ -20,7 +20,7 @@ class CascadeChain(ExaminationChain):
     """An examination chain that ends at the first click."""
 
     def pyclick_conditional(self, pages: Pages) -> Floats:
-        """Conditional probability of the observation as computed by PyClick, float64[m]."""
+        """P(observed click or skip | clicks above) as computed by PyClick, float64[m]."""
         click = self.marginal(pages)
         observed = np.where(pages.clicked, click, 1 - click)
         return np.where(pages.rank > pages.first_click[pages.page], MIN_PROBABILITY, observed)

@@ -36,7 +36,7 @@ class TrainingOptions:
 
     @property
     def fixed_prior(self) -> Beta:
-        """Fixed prior, for global parameters and in expectation-maximisation."""
+        """The fixed prior, used for global parameters and in expectation-maximisation."""
         return Beta(self.params.prior_alpha, self.params.prior_beta)
 
     def estimate_pairs(self, successes: Integers, trials: Integers) -> Floats:

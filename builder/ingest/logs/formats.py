@@ -122,7 +122,7 @@ def _already_parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
 def _json_batches(
     source: Source, params: LogParameters, encoding: str, limits: Limits
 ) -> Iterator[Batch]:
-    """Batches of a JSON lines file, in either form."""
+    """Yield the batches of a JSON lines file, in native or long form."""
     check_lines(source)
     objects = partial(read_result_objects, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
@@ -141,7 +141,7 @@ def _json_batches(
 def _delimited_batches(
     file: LogFile, params: LogParameters, limits: Limits, *, needs_time: bool
 ) -> Iterator[Batch]:
-    """Batches of a CSV or TSV file, in either form."""
+    """Yield the batches of a CSV or TSV file, in wide or long form."""
     source, encoding = file.source, file.encoding
     layout = detect_layout(source, file.kind, params, encoding, needs_time=needs_time)
     rows = read_rows(source, layout, params, encoding)
@@ -183,7 +183,7 @@ def _group_batches(
 def _parquet_batches(
     source: Source, params: LogParameters, limits: Limits, *, needs_time: bool
 ) -> Iterator[Batch]:
-    """Batches of a Parquet file, in either form."""
+    """Yield the batches of a Parquet file, in wide or long form."""
     with readable(source), pq.ParquetFile(source.path) as file:
         names = parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
     faults: list[str] = []

@@ -68,7 +68,7 @@ class RecentKeys:
 
     def insert(self, keys: Keys) -> npt.NDArray[np.bool_]:
         """Insert distinct keys and return a mask of those that were not in the set."""
-        order = np.argsort(keys)  # keys are looked up in order, which the processor's cache rewards
+        order = np.argsort(keys)  # sorted lookups are faster because they hit the cache
         ordered = keys[order]
         insert = ~(_is_in_sorted(self._new, ordered) | _is_in_sorted(self._old, ordered))
         self._new = np.sort(np.concatenate([self._new, ordered[insert]]))
