@@ -6,7 +6,6 @@ s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s
 Other models are trained on the distinct pages (see `modelled`).
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -19,13 +18,16 @@ from builder.clicks.priors import Beta, Priors, fit_beta
 from builder.clicks.selected import Selection
 from builder.clicks.statistics import ENGINE_SHARE, SHARE_ALONE, Used, count_pairs
 from builder.io.engine import set_variables
-from builder.io.tables import Table, write_query
-from builder.parameters import ClickParameters, VerdictFilter
+from builder.io.tables import write_query
+from builder.parameters import ClickParameters
+from builder.plugins import described
 from builder.queries import left_out
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import ClickEstimates
+from builder.runtime.references import Filters, Same
+from builder.runtime.stage import stage
+from schemas import Candidates, ClickDiagnostics, ClickEstimates, Impressions, Variants, Verdicts
 
 ATTRACTIVENESS_HISTOGRAM = """
 SELECT clicks AS successes, examinations AS trials, count(*) AS pairs
@@ -62,17 +64,23 @@ SDBN_ESTIMATES = "SELECT * FROM estimates"
 MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
 
 
+@stage(
+    "clicks",
+    version="4",
+    writes=(ClickEstimates, ClickDiagnostics),
+    plugins=lambda w: described("click_models", (w.clicks.model,)),
+)
 def estimate(
     out: Path,
     *,
-    impressions: Table,
-    candidates: Table,
+    impressions: Same[Impressions],
+    candidates: Same[Candidates],
     params: ClickParameters,
     limits: Limits,
     progress: Progress,
-    variants: Table | None = None,
-    verdicts: Table | None = None,
-    filters: Sequence[VerdictFilter] = (),
+    variants: Same[Variants] | None = None,
+    verdicts: Same[Verdicts] | None = None,
+    filters: Filters = (),
 ) -> Ledger:
     """Estimate attractiveness and satisfaction of every pair shown for a candidate query.
 

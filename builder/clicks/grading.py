@@ -6,6 +6,7 @@ document is in the crawl and its query has enough judged documents.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import duckdb
 import numpy as np
@@ -24,6 +25,7 @@ from builder.clicks.posterior import Evidence, Posterior
 from builder.clicks.priors import Beta, Priors
 from builder.clicks.sensitivity import write_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
+from builder.definition.model import Workflow
 from builder.errors import DataError, UsageError
 from builder.io.engine import set_variables
 from builder.io.sources import Source
@@ -33,7 +35,19 @@ from builder.parameters import QrelParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import GradeCuts, JudgedQueries, Qrels
+from builder.runtime.references import Files, Located, Same
+from builder.runtime.stage import stage
+from schemas import (
+    ClickEstimates,
+    Gathered,
+    GradeCuts,
+    GradedPairs,
+    GradedQueries,
+    GradeSensitivity,
+    JudgedQueries,
+    KeptCandidates,
+    Qrels,
+)
 
 REASONS = (
     "query_not_candidate",
@@ -129,17 +143,27 @@ ORDER BY query
 """
 
 
+def _first_snapshot(workflow: Workflow, key: str) -> tuple[str, ...]:
+    """The first snapshot, if its fitted grade cuts also apply to this one."""
+    first = workflow.names[0]
+    return (first,) if workflow.qrels.policy == "target_shares" and key != first else ()
+
+
+FittedCuts = Annotated[Sequence[Table[GradeCuts]], Located(_first_snapshot)]
+
+
+@stage("grades", version="2", writes=(GradedPairs, GradedQueries, GradeCuts, GradeSensitivity))
 def grade(
     out: Path,
     *,
-    click_estimates: Table,
-    candidates: Table,
-    documents: Table,
+    click_estimates: Same[ClickEstimates],
+    candidates: Same[KeptCandidates],
+    documents: Same[Gathered],
     params: QrelParameters,
     limits: Limits,
     progress: Progress,
-    cuts: Sequence[Table] = (),
-    judgements: Sequence[Source] = (),
+    cuts: FittedCuts = (),
+    judgements: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).judgements)] = (),
 ) -> Ledger:
     """Turn click estimates, and judgements by people where there are any, into graded qrels.
 

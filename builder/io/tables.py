@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial, reduce
 from pathlib import Path
-from typing import Self
+from typing import Generic, Self
 
 import duckdb
 import numpy as np
@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from typing_extensions import TypeVar
 
 from builder.io import parquet
 from builder.io.threads import BackgroundThread
@@ -28,12 +29,15 @@ COMPRESSION = {"zstd": 3, "lz4": None}
 """Levels of compression: lz4 for text that the next stage alone reads, three times as quick."""
 
 
+TableContract = TypeVar("TableContract", bound=Contract, default=Contract, covariant=True)
+
+
 @dataclass(frozen=True)
-class Table:
+class Table(Generic[TableContract]):
     """A table on disk: Parquet parts in the order of the primary key, and their contract."""
 
     paths: tuple[Path, ...]
-    contract: type[Contract]
+    contract: type[TableContract]
 
     def scan(self) -> pl.LazyFrame:
         """The table as a lazy frame."""
@@ -56,7 +60,7 @@ class Table:
                 yield from file.iter_batches(rows, columns=columns, use_threads=False)
 
 
-def table_at(folder: Path, name: str, contract: type[Contract]) -> Table:
+def table_at(folder: Path, name: str, contract: type[TableContract]) -> Table[TableContract]:
     """The table `name` in a folder: one file `name.parquet` or parts `name/part-*.parquet`."""
     single = folder / f"{name}.parquet"
     paths = (single,) if single.exists() else tuple(sorted((folder / name).glob("part-*.parquet")))

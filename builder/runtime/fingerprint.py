@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from builder.definition.model import Definition, Workflow
-from builder.runtime.stage import CONTRACTS, Places, Raw, Read, Stage
+from builder.runtime.stage import Stage
 from builder.runtime.store import Store, canonical_json
 
 Identity = dict[str, Any]
@@ -35,22 +35,21 @@ def identity(
     """
     workflow = definition.workflow
     inputs: dict[str, Any] = {}
-    for read in stage.reads:
-        if isinstance(read, Raw):
-            files = definition.sources(read.patterns(workflow, key))
-            inputs[read.argument] = store.input_hashes(files)
-        else:
-            inputs[read.argument] = {
-                place: table_hash(store, producers[read.table].name, place, read.table)
-                for place in places(read, workflow, key)
-            }
+    for files in stage.files:
+        found = definition.sources(files.patterns(workflow, key))
+        inputs[files.argument] = store.input_hashes(found)
+    for table in stage.signature.tables:
+        inputs[table.argument] = {
+            unit: table_hash(store, producers[table.table].name, unit, table.table)
+            for unit in table.keys(workflow, key)
+        }
     return {
         "stage": stage.name,
         "version": stage.version,
-        "contracts": {name: CONTRACTS[name].signature() for name in stage.writes},
+        "contracts": {name: contract.signature() for name, contract in stage.outputs.items()},
         "parameters": parameters(stage, workflow, key),
         "context": {
-            **{name: _plain(v) for name, v in stage.context(workflow, key).items()},
+            **{name: _plain(s(workflow, key)) for name, s in stage.signature.settings.items()},
             **{f"plug-in {name}": origin for name, origin in stage.plugins(workflow).items()},
         },
         "inputs": inputs,
@@ -59,18 +58,11 @@ def identity(
 
 def parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
     """The parameters of a unit by dotted key, defaults included."""
-    if stage.section is None:
+    name = stage.signature.section
+    if name is None:
         return {}
-    section = workflow.section(stage.section, key)
-    return {f"{stage.section}.{k}": v for k, v in section.model_dump(mode="json").items()}
-
-
-def places(read: Read, workflow: Workflow, key: str) -> tuple[str, ...]:
-    """The units whose table is read, in order."""
-    found: Places = read.places(workflow, key)
-    if isinstance(found, str):
-        return (found,)
-    return tuple(found.values()) if isinstance(found, dict) else found
+    section = workflow.section(name, key)
+    return {f"{name}.{k}": v for k, v in section.model_dump(mode="json").items()}
 
 
 def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:

@@ -6,8 +6,8 @@ from functools import cached_property
 
 from builder.definition.model import Workflow
 from builder.errors import UsageError, meant
-from builder.runtime.fingerprint import places
-from builder.runtime.stage import Read, Scope, Stage, pair
+from builder.runtime.scope import Scope, pair
+from builder.runtime.stage import Stage
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,31 @@ class Pipeline:
     stages: tuple[Stage, ...]
     published: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        """Check that every table is written by one stage, which stands before its readers.
+
+        Raises:
+            TypeError: a table has no writer, two, or a later one.
+        """
+        written: set[str] = set()
+        for stage in self.stages:
+            if twice := written & stage.outputs.keys():
+                raise TypeError(f"stage {stage.name}: {sorted(twice)} has another writer")
+            written |= stage.outputs.keys()
+            if absent := {read.table for read in stage.signature.tables} - written:
+                raise TypeError(f"stage {stage.name}: no earlier stage writes {sorted(absent)}")
+
     @cached_property
     def producers(self) -> dict[str, Stage]:
         """The stage that writes each table."""
-        return {table: stage for stage in self.stages for table in stage.writes}
+        return {table: stage for stage in self.stages for table in stage.outputs}
 
     def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
         """The units whose tables a unit reads, without repeats, in order of its arguments."""
         found = [
-            Unit(self.producers[read.table], place)
-            for read in unit.stage.reads
-            if isinstance(read, Read)
-            for place in places(read, workflow, unit.key)
+            Unit(self.producers[read.table], key)
+            for read in unit.stage.signature.tables
+            for key in read.keys(workflow, unit.key)
         ]
         return list(dict.fromkeys(found))
 

@@ -22,7 +22,7 @@ from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline, Unit
 from builder.runtime.progress import Progress, Silent
-from builder.runtime.stage import CONTRACTS, Read
+from builder.runtime.references import TableInput
 from builder.runtime.store import Store, check_columns, describe_files
 
 
@@ -135,9 +135,10 @@ class Runner:
                 self.store.publishing(*unit.name, identifier) as out,
                 told(f"stage {unit}", out, scratch),
             ):
-                ledger = unit.stage.work(out, **self._arguments(unit, limits))
+                ledger = unit.stage(out, **self._arguments(unit, limits))
                 check_output(unit, out, ledger)
-                tables = {name: table_at(out, name, CONTRACTS[name]) for name in unit.stage.writes}
+                outputs = unit.stage.outputs
+                tables = {name: table_at(out, name, c) for name, c in outputs.items()}
                 published = self.pipeline.published
                 content = {n: content_hash(t, limits) for n, t in tables.items() if n in published}
                 files = describe_files(out)
@@ -155,27 +156,28 @@ class Runner:
         return ledger
 
     def _arguments(self, unit: Unit, limits: Limits) -> dict[str, Any]:
-        stage, workflow = unit.stage, self.definition.workflow
-        arguments: dict[str, Any] = dict(stage.context(workflow, unit.key))
-        for read in stage.reads:
-            if isinstance(read, Read):
-                arguments[read.argument] = self._tables(read, unit.key)
-            elif not read.hidden:
-                files = self.definition.sources(read.patterns(workflow, unit.key))
-                arguments[read.argument] = files[0] if read.single else files
-        if stage.section is not None:
-            arguments["params"] = self.definition.section(stage.section, unit.key)
-        if stage.keeps is not None:
-            arguments[stage.keeps] = self.store.kept(stage.name)
-        return {**arguments, "limits": limits, "progress": self.progress}
+        signature, workflow = unit.stage.signature, self.definition.workflow
+        arguments: dict[str, Any] = {"limits": limits, "progress": self.progress}
+        for table in signature.tables:
+            arguments[table.argument] = self._tables(table, unit.key)
+        for files in signature.files:
+            found = self.definition.sources(files.patterns(workflow, unit.key))
+            arguments[files.argument] = found[0] if files.single else found
+        for argument, setting in signature.settings.items():
+            arguments[argument] = setting(workflow, unit.key)
+        if signature.section is not None:
+            arguments["params"] = self.definition.section(signature.section, unit.key)
+        if signature.cache is not None:
+            arguments[signature.cache] = self.store.kept(unit.stage.name)
+        return arguments
 
-    def _tables(self, read: Read, key: str) -> Any:
+    def _tables(self, read: TableInput, key: str) -> Any:
         producer = self.pipeline.producers[read.table].name
 
         def at(place: str) -> Table:
-            return self.store.table(producer, place, read.table, CONTRACTS[read.table])
+            return self.store.table(producer, place, read.table, read.contract)
 
-        found = read.places(self.definition.workflow, key)
+        found = read.units(self.definition.workflow, key)
         if isinstance(found, str):
             return at(found)
         if isinstance(found, dict):
@@ -198,5 +200,5 @@ def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
             f"stage {unit}: {counted} {ledger.unit} rejected, but rejects.parquet has {listed}; "
             "this is a fault of the stage, its output was not published"
         )
-    for name in unit.stage.writes:
-        check_columns(table_at(out, name, CONTRACTS[name]), name)
+    for name, contract in unit.stage.outputs.items():
+        check_columns(table_at(out, name, contract), name)

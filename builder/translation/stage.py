@@ -15,11 +15,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder.definition.model import Workflow
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import TranslateParameters
+from builder.plugins import described
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import CacheFolder, Files, Same
+from builder.runtime.stage import stage
 from builder.text.keys import fold_texts
 from builder.translation.engines import load_engine
 from builder.translation.memory import Memory
@@ -30,7 +34,16 @@ from builder.translation.sentences import Form
 from builder.translation.texts import Texts
 from builder.translation.translator import Decoder, Translator
 from builder.translation.workers import decode_blocks
-from schemas import Contract, Documents, Queries, QueryCollisions, Sentences, Translations
+from schemas import (
+    Contract,
+    Documents,
+    Gathered,
+    Queries,
+    QueryCollisions,
+    Sentences,
+    SplitQueries,
+    Translations,
+)
 
 MEMORY, TEXTS = "memory.sqlite", "texts.sqlite"
 """Files of the memory: outputs of sentences, and translations of whole texts."""
@@ -38,15 +51,28 @@ SAMPLED = 100
 """Documents from which the pieces of all are estimated, for the progress bar."""
 
 
+def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
+    """The folder of the translation model, if there is one."""
+    model = workflow.translate.model
+    return (str(model),) if model else ()
+
+
+@stage(
+    "translate",
+    version="3",
+    writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
+    fingerprints={"model": Files(_model_files)},
+    plugins=lambda w: described("translators", (w.translate.engine,)),
+)
 def translate(
     out: Path,
     *,
-    gathered: Table,
-    split_queries: Table,
+    gathered: Same[Gathered],
+    split_queries: Same[SplitQueries],
     params: TranslateParameters,
     limits: Limits,
     progress: Progress,
-    memory: Path | None = None,
+    memory: CacheFolder | None = None,
 ) -> Ledger:
     """Stage: add English to documents and queries.
 

@@ -7,6 +7,7 @@ In: log files of a snapshot. Out: `impressions` (no text, no time, no user ident
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 
@@ -20,10 +21,14 @@ from builder.ingest.logs.strings import StringTables
 from builder.ingest.logs.user_rules import dropped_impressions
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
+from builder.plugins import described
 from builder.runtime.executors import in_order
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import Files, SnapshotInterval
+from builder.runtime.stage import stage
+from schemas import Impressions, LogQueries, LogUrls
 
 SECRET_BYTES = 2**20
 """Bytes of each log file that the key of the pseudonyms is derived from."""
@@ -31,11 +36,17 @@ RULES_SHARE = 0.6
 """Fraction of the memory limit for the engine that applies the user rules."""
 
 
+@stage(
+    "log",
+    version="12",
+    writes=(Impressions, LogQueries, LogUrls),
+    plugins=lambda w: described("log_readers", w.log_formats),
+)
 def ingest_log(
     out: Path,
     *,
-    files: Sequence[Source],
-    interval: Interval,
+    files: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).log)],
+    interval: SnapshotInterval,
     params: LogParameters,
     limits: Limits,
     progress: Progress,
