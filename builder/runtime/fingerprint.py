@@ -1,8 +1,8 @@
-"""What a unit of work is made of, so that "the same" and "changed" have one meaning.
+"""The fingerprint of a unit, which decides whether it has to run again.
 
-The identity of a unit names its stage and version, the contracts of what it writes, its
-parameters, its context and the hashes of its inputs. Two runs with equal identities write equal
-bytes; what differs between two identities is the reason why a stage runs again.
+The identity of a unit consists of its stage and version, the contracts of its outputs, its
+parameters, its settings and the hashes of its inputs. Runs with equal identities write equal bytes;
+the differences between two identities are the reasons why a unit runs again.
 """
 
 import hashlib
@@ -24,11 +24,11 @@ LONGEST = 60
 def identity(
     definition: Definition, store: Store, stage: Stage, key: str, producers: Mapping[str, Stage]
 ) -> Identity:
-    """The identity of one unit; every table it reads has been published.
+    """The identity of one unit; the tables that it reads must have been published.
 
     Args:
         definition: The definition being built.
-        store: Where tables are.
+        store: Store of the tables.
         stage: The stage.
         key: The unit's key.
         producers: The stage that writes each table.
@@ -66,7 +66,7 @@ def parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
 
 
 def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
-    """One hash for the bytes of a published table; None where it is not published."""
+    """Hash over the files of a published table; None if it is not published."""
     record = store.record(stage, key)
     if record is None:
         return None
@@ -79,12 +79,12 @@ def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
 
 
 def digest(value: Identity) -> str:
-    """Sixteen hexadecimal digits of an identity."""
+    """Fingerprint of an identity: 16 hexadecimal digits."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:16]
 
 
 def differences(before: Identity | None, now: Identity) -> tuple[str, ...]:
-    """Why a unit must run: each difference in words; empty when nothing differs."""
+    """Reasons why a unit must run, one per difference; empty if there is none."""
     if before is None:
         return ("not built yet",)
     reasons = []
@@ -131,7 +131,7 @@ def _changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[s
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON knows it: parameters and intervals as objects."""
+    """Convert parameters and intervals to JSON objects."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, tuple):

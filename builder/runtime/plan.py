@@ -1,4 +1,4 @@
-"""Which units a run consists of, in which order, and what each of them reads."""
+"""Plan a run: its units, their order and their dependencies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Unit:
 
     @property
     def name(self) -> tuple[str, str]:
-        """Name of the stage and key: where the outputs lie."""
+        """Stage name and unit key, which locate the outputs in the store."""
         return self.stage.name, self.key
 
 
@@ -58,7 +58,7 @@ class Pipeline:
         return {table: stage for stage in self.stages for table in stage.outputs}
 
     def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
-        """The units whose tables a unit reads, without repeats, in order of its arguments."""
+        """The distinct units whose tables a unit reads, in the order of its arguments."""
         found = [
             Unit(self.producers[read.table], key)
             for read in unit.stage.signature.tables
@@ -72,12 +72,12 @@ class Pipeline:
         """The units of a run in the order of the pipeline.
 
         Args:
-            workflow: What is built.
-            snapshots: Only these, and what they need of others; empty: all.
+            workflow: The definition.
+            snapshots: Snapshots to build, with their dependencies; empty: all.
             until: Name of the last stage; None: all stages.
 
         Raises:
-            UsageError: `until` is no stage.
+            UsageError: `until` is not a stage.
         """
         last = len(self.stages) if until is None else self._index(until) + 1
         units = [Unit(s, key) for s in self.stages[:last] for key in s.scope.keys(workflow)]
@@ -100,7 +100,7 @@ class Pipeline:
 
 
 def _concerns(unit: Unit, snapshots: Sequence[str]) -> bool:
-    """Whether a unit is about the named snapshots alone."""
+    """Whether a unit concerns the given snapshots only."""
     if unit.stage.scope is Scope.SNAPSHOT:
         return unit.key in snapshots
     return unit.stage.scope is Scope.PAIR and all(name in snapshots for name in pair(unit.key))

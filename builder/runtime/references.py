@@ -55,7 +55,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Cache:
-    """Marks an argument that receives a folder that outlives the run."""
+    """Marks an argument that receives a folder kept between runs."""
 
 
 def _before(workflow: Workflow, key: str) -> tuple[str, ...]:
@@ -139,14 +139,14 @@ class FileInput:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a stage's function asks for, by argument.
+    """The arguments of a stage's function, by origin.
 
     Args:
         tables: Tables, in the order of the arguments.
         files: Raw files, in the order of the arguments.
         settings: Functions that compute an argument from the definition and the unit's key.
-        section: Section of the definition given as `params`; None: no parameters.
-        cache: Argument that receives a folder that outlives the run; None: none.
+        section: Section of the definition passed as `params`; None if there is no such argument.
+        cache: Argument that receives the cache folder; None if there is no such argument.
     """
 
     tables: tuple[TableInput, ...]

@@ -1,6 +1,6 @@
-"""Run units: skip what is valid, build the rest, publish the outputs of each unit whole.
+"""Run units: skip those with valid outputs, run the others, publish their outputs atomically.
 
-In: a plan of units. Out: one step for each, with the reasons for which it ran and its ledger.
+In: planned units. Out: one `Step` per unit, with its ledger and the reasons why it ran.
 """
 
 import shutil
@@ -28,13 +28,13 @@ from builder.runtime.store import Store, check_columns, describe_files
 
 @dataclass(frozen=True)
 class Step:
-    """What happened, or would happen, to one unit.
+    """Outcome of one unit, or with `explain` the expected outcome.
 
     Args:
         unit: The unit.
-        reasons: Why it ran; empty when it was valid and skipped.
-        ledger: Its account; None when it would run but has not.
-        seconds: How long it ran.
+        reasons: Why the unit ran; empty if its outputs were valid.
+        ledger: Its row counts; None if it would run but has not.
+        seconds: Duration.
     """
 
     unit: Unit
@@ -44,7 +44,7 @@ class Step:
 
     @property
     def ran(self) -> bool:
-        """Whether the unit ran, or would run."""
+        """Whether the unit ran or would run."""
         return bool(self.reasons)
 
 
@@ -61,7 +61,7 @@ class Runner:
     executor: Executor = field(default_factory=LocalExecutor)
 
     def explain(self, units: Sequence[Unit]) -> list[Step]:
-        """What a run would do, without doing it."""
+        """The steps of a run, without running it."""
         steps: list[Step] = []
         running: set[Unit] = set()
         for unit in units:
@@ -77,7 +77,7 @@ class Runner:
         return steps
 
     def run(self, units: Sequence[Unit], say: Callable[[Step], None]) -> list[Step]:
-        """Run every unit that is not valid; a damaged input is built again first."""
+        """Run every unit without valid outputs, after units with damaged outputs."""
         done: dict[Unit, Step] = {}
         while len(done) < len(units):
             for unit in units:
@@ -96,7 +96,7 @@ class Runner:
         return [done[unit] for unit in units]
 
     def repair(self, units: Sequence[Unit], say: Callable[[Step], None]) -> None:
-        """Build again every unit whose published files were damaged."""
+        """Run every unit again whose published files are damaged."""
         damaged = [unit for unit in units if not self.store.is_intact(*unit.name)]
         for unit in damaged:
             self.store.forget(*unit.name)
@@ -104,7 +104,7 @@ class Runner:
             self.run(units, say)
 
     def _damaged_inputs(self, unit: Unit) -> list[Unit]:
-        """Inputs of a unit whose bytes are not those that were published."""
+        """Upstream units whose files no longer match their recorded hashes."""
         producers = self.pipeline.upstream(unit, self.definition.workflow)
         return [producer for producer in producers if not self.store.is_intact(*producer.name)]
 
@@ -186,11 +186,11 @@ class Runner:
 
 
 def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
-    """Check what a stage wrote, before it is published.
+    """Check the outputs of a stage before they are published.
 
     Raises:
-        LedgerError: rows are missing, or the rejects table does not hold the rejected rows.
-        ContractError: a table is missing or has other columns than its contract.
+        LedgerError: rows are missing, or the table `rejects` disagrees with the ledger.
+        ContractError: a table is missing, or its columns differ from the contract.
     """
     ledger.check(str(unit))
     listed = int(parquet.read(out / "rejects.parquet", columns=["rows"])["rows"].sum())

@@ -24,6 +24,6 @@ class Scope(Enum):
 
 
 def pair(key: str) -> tuple[str, str]:
-    """The two snapshots of the pair `2022-06_2022-09`; of one snapshot's key, it twice."""
+    """The snapshots of the pair `2022-06_2022-09`; for a snapshot's key, that snapshot twice."""
     first, _, second = key.partition("_")
     return first, second or first

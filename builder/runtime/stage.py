@@ -86,7 +86,7 @@ def stage(
     fingerprints: Mapping[str, Files] | None = None,
     plugins: Callable[[Workflow], Mapping[str, str]] = _no_plugins,
 ) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
-    """Declare a function a stage; see `Stage`."""
+    """Decorator that declares a function as a stage; the arguments are those of `Stage`."""
 
     def declare(work: Callable[Declared, Ledger]) -> Stage[Declared]:
         return Stage(work, name, version, scope, writes, fingerprints or {}, plugins)
