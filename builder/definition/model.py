@@ -72,8 +72,8 @@ class SnapshotOverrides(Section):
         rules = sorted(value.model_fields_set - value.overridable)
         if rules:
             raise ValueError(
-                f"{', '.join(rules)} would keep other records in this snapshot than in the others; "
-                f"set it in [{info.field_name}]. A snapshot may override "
+                f"{', '.join(rules)} decides which records are kept and must be the same for all "
+                f"snapshots; set it in [{info.field_name}]. A snapshot may override "
                 f"{', '.join(sorted(value.overridable))}"
             )
         return value
@@ -83,8 +83,8 @@ class SnapshotDefinition(Section):
     """`[[snapshots]]`: one point in time."""
 
     name: str = Field(pattern=SNAPSHOT_PATTERN, description="Name such as 2022-06")
-    start: datetime | date = Field(description="First day (UTC), or a moment")
-    end: datetime | date = Field(description="Day after the last one (UTC), or a moment")
+    start: datetime | date = Field(description="First day (UTC), or a timestamp")
+    end: datetime | date = Field(description="Day after the last one (UTC), or a timestamp")
     log: tuple[str, ...] = Field(min_length=1, description="Query logs: files, folders, globs")
     crawl: tuple[str, ...] = Field(min_length=1, description="Crawls: files, folders, globs")
     judgements: tuple[str, ...] = Field(
@@ -101,7 +101,7 @@ class SnapshotDefinition(Section):
 
     @field_validator("start", "end", mode="before")
     @classmethod
-    def _keep_moments(cls, value: object) -> object:
+    def _keep_timestamps(cls, value: object) -> object:
         if not isinstance(value, date):
             raise ValueError("expected a TOML date such as 2022-06-01, without quotes")
         return value

@@ -71,8 +71,8 @@ def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
         home = _existing(folder)
         if not is_full:
             raise DiskError(
-                f"{_named(error) or home}: may not be written to; {work} needs that. Give another "
-                "--out, or permission"
+                f"{_path_in(error) or home}: may not be written to; {work} needs that. Give "
+                "another --out, or permission"
             ) from error
         written = sum(_size(path) for path in (folder, *others))
         free = shutil.disk_usage(home).free
@@ -91,7 +91,7 @@ def keep_apart(out: Path, *inputs: Path) -> None:
 
 
 def about(error: BaseException) -> LongEvalError | None:
-    """User message for a foreign exception; None if it indicates a bug in this program."""
+    """User message for an exception of a library or the OS; None if it indicates a bug here."""
     return about_a_path(error) or about_a_table(error)
 
 
@@ -141,7 +141,7 @@ def _is_full(error: BaseException) -> bool | None:
     return None
 
 
-def _named(error: BaseException) -> str | None:
+def _path_in(error: BaseException) -> str | None:
     return str(error.filename) if isinstance(error, OSError) and error.filename else None
 
 

@@ -82,14 +82,14 @@ def view_together(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -> No
 def arrow_schema(contract: type[Contract]) -> pa.Schema:
     """Arrow schema of a contract, with plain strings instead of views and dictionaries."""
     empty = pl.DataFrame(schema=contract.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
-    return pa.schema([pa.field(f.name, _plain(f.type)) for f in empty.schema])
+    return pa.schema([pa.field(f.name, _plain_type(f.type)) for f in empty.schema])
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _plain_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_large_list(kind) or pa.types.is_list(kind):
-        return pa.list_(_plain(kind.value_type))
+        return pa.list_(_plain_type(kind.value_type))
     return kind
 
 

@@ -170,7 +170,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     settings: dict[str, Callable[[Workflow, str], Any]] = {}
     section = None
     for argument, hint in get_type_hints(function, include_extras=True).items():
-        kind, mark = _marked(hint)
+        kind, mark = _marker_of(hint)
         match mark:
             case Located():
                 tables.append(TableInput(argument, _contract(kind), mark.units))
@@ -190,7 +190,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     return Signature(tuple(tables), tuple(files), settings, section, cache[0] if cache else None)
 
 
-def _marked(hint: Any) -> tuple[Any, Any]:
+def _marker_of(hint: Any) -> tuple[Any, Any]:
     """The bare type and the mark of an annotation; of `X | None` those of X."""
     options = [hint, *(option for option in get_args(hint) if get_origin(hint) is not Annotated)]
     for option in options:
@@ -213,4 +213,4 @@ def _section(kind: Any) -> str:
     for name, field in Parameters.model_fields.items():
         if field.annotation is kind:
             return name
-    raise TypeError(f"{kind!r} is no section of builder.parameters.Parameters")
+    raise TypeError(f"{kind!r} is not a section of builder.parameters.Parameters")

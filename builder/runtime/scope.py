@@ -1,4 +1,4 @@
-"""How often a stage runs: once per snapshot, per pair of consecutive snapshots, or in all."""
+"""How often a stage runs: per snapshot, per pair of consecutive snapshots, or per collection."""
 
 from enum import Enum
 from itertools import pairwise

@@ -32,11 +32,11 @@ class Stage(Generic[Arguments]):
     Args:
         work: The function; see `Ledger` for what it returns.
         name: Name, also of its work folder.
-        version: Raised when its code changes what it writes.
+        version: Raised when a change of the code alters the output.
         scope: How often it runs.
         contracts: Contracts of the tables that it writes, besides `rejects`.
-        fingerprints: Files that no argument receives but that decide the output, by label.
-        plugins: From the definition, the plug-ins that it uses, by name, with package and version.
+        fingerprints: Files that affect the output but are not passed as arguments, by label.
+        plugins: Function from a definition to the plug-ins used, by name, with package and version.
     """
 
     work: Callable[Arguments, Ledger]
@@ -68,7 +68,7 @@ class Stage(Generic[Arguments]):
 
     @property
     def files(self) -> tuple[FileInput, ...]:
-        """Raw files that decide the output, with those that no argument receives."""
+        """Raw files that affect the output, including those not passed as arguments."""
         hidden = (FileInput(label, mark.patterns) for label, mark in self.fingerprints.items())
         return (*self.signature.files, *hidden)
 

@@ -52,7 +52,7 @@ def write_atomically(path: Path, text: str) -> None:
     partial.rename(path)
 
 
-def open_own(path: Path) -> IO[str]:
+def open_no_follow(path: Path) -> IO[str]:
     """Open or create a file of the store for appending; symbolic links are refused.
 
     Raises:
@@ -62,7 +62,9 @@ def open_own(path: Path) -> IO[str]:
         return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise DataError(f"{path}: expected a file of ours, found a link; remove it") from None
+            raise DataError(
+                f"{path}: expected a regular file, found a symbolic link; remove it"
+            ) from None
         raise
 
 
@@ -79,7 +81,7 @@ class InputHashes:
         self._path = path
         self._known: dict[str, tuple[list[int], str]] | None = None
 
-    def of(self, files: Sequence[Source]) -> list[str]:
+    def hash_files(self, files: Sequence[Source]) -> list[str]:
         """SHA-256 of each file; new hashes are appended in one write.
 
         Raises:
@@ -117,7 +119,7 @@ class InputHashes:
     def _append(self, new: dict[str, tuple[list[int], str]]) -> None:
         """Append lines, starting a new line in case the previous write was incomplete."""
         lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
-        with open_own(self._path) as file:
+        with open_no_follow(self._path) as file:
             file.seek(0, os.SEEK_END)
             file.write("".join(f"\n{line}" for line in lines) + "\n")
 
@@ -140,9 +142,9 @@ class Store:
             DataError: another build holds the lock, or the work folder is a symbolic link.
         """
         if self.work.is_symlink():
-            raise DataError(f"{self.work}: expected a folder of ours, found a link; remove it")
+            raise DataError(f"{self.work}: expected a folder, found a symbolic link; remove it")
         self.work.mkdir(parents=True, exist_ok=True)
-        with open_own(self.work / "lock") as file:
+        with open_no_follow(self.work / "lock") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -246,7 +248,8 @@ class Store:
     def input_hashes(self, files: Sequence[Source]) -> dict[str, str]:
         """SHA-256 of raw files by source name; see `InputHashes`."""
         return {
-            file.name: digest for file, digest in zip(files, self._inputs.of(files), strict=True)
+            file.name: digest
+            for file, digest in zip(files, self._inputs.hash_files(files), strict=True)
         }
 
 

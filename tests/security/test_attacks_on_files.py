@@ -49,7 +49,7 @@ def test_a_lock_that_is_a_link_truncates_nothing(world: Path, tmp_path: Path, vi
     work = tmp_path / "out/.work"
     work.mkdir(parents=True)
     (work / "lock").symlink_to(victim)
-    with pytest.raises(DataError, match="found a link"):
+    with pytest.raises(DataError, match="found a symbolic link"):
         builder.build(world / "workflow.toml", tmp_path / "out", until="topics")
     assert victim.read_text() == SECRET
 
@@ -58,7 +58,7 @@ def test_a_work_folder_that_is_a_link_is_refused(world: Path, tmp_path: Path) ->
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "out/.work").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DataError, match="found a link"):
+    with pytest.raises(DataError, match="found a symbolic link"):
         builder.build(world / "workflow.toml", tmp_path / "out", until="topics")
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
