@@ -97,7 +97,7 @@ def test_what_lies_behind_a_link_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("mine")
     (tmp_path / "inputs.jsonl").symlink_to(tmp_path / "other")
     with pytest.raises(DataError, match="found a symbolic link"):
-        InputHashes(tmp_path / "inputs.jsonl").of(_sources(tmp_path, "a"))
+        InputHashes(tmp_path / "inputs.jsonl").hash_files(_sources(tmp_path, "a"))
     assert (tmp_path / "other").read_text() == "mine"
 
 
