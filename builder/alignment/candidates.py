@@ -21,7 +21,7 @@ from builder.documents.token_bytes import token_chunks
 from builder.io.engine import append_rows
 from builder.io.tables import Table
 from builder.parameters import ChangeParameters
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 
@@ -108,7 +108,7 @@ def _sketch_side(
     work = partial(_sketched, documents=documents, shingle=shingle)
     first = 0
     with _signatures(limits.scratch, side).open("wb") as file:
-        for sketches in in_order(work, batches_by_size(wanted, "tokens"), limits.threads):
+        for sketches in ordered_map(work, batches_by_size(wanted, "tokens"), limits.threads):
             count = len(sketches.signatures)
             file.write(sketches.signatures.tobytes())
             numbers = np.arange(first, first + count)

@@ -14,7 +14,7 @@ from builder.alignment.overlap import Versions
 from builder.alignment.texts import batches_by_size, read_texts
 from builder.io.engine import append_rows
 from builder.io.tables import Table
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.progress import Progress
 
 UPDATED = """
@@ -53,7 +53,7 @@ def measure_degrees(
     progress.start("degree of change", updated.height, "documents")
     work = partial(compare_texts, documents_from, documents_to, shingle=shingle)
     pieces = (piece["doc_id"] for piece in batches_by_size(updated, "tokens"))
-    for measured in in_order(work, pieces, threads):
+    for measured in ordered_map(work, pieces, threads):
         append_rows(connection, "degrees", measured)
         progress.advance(measured.height)
     progress.finish()

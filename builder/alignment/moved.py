@@ -20,7 +20,7 @@ from builder.alignment.overlap import Versions
 from builder.io.engine import append_rows
 from builder.io.tables import Table
 from builder.parameters import ChangeParameters
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 
@@ -95,7 +95,7 @@ def match_moved(
     connection.execute(SAME_TOKENS)
     propose(connection, documents_from, documents_to, params, limits, progress)
     texts = map(pl.DataFrame, connection.sql(CANDIDATE_TEXTS).to_arrow_reader(PAIRS_PER_BATCH))
-    similar = list(in_order(partial(near_pairs, params=params), texts, limits.threads))
+    similar = list(ordered_map(partial(near_pairs, params=params), texts, limits.threads))
     connection.execute(SIMILARITIES)
     for rows in similar:
         append_rows(connection, "similarities", rows)

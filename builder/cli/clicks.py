@@ -126,7 +126,7 @@ def run_model(
             out,
             params=params,
             limits=limits,
-            reading=_reading(definition),
+            log_params=_reading(definition),
         )
     if quiet:
         return
@@ -176,12 +176,12 @@ def compare(
 
     Example: longeval clicks compare log.jsonl.gz --held-out 0.25
     """
-    from builder.clicks import COMPARED, compare_models
+    from builder.clicks import DEFAULT_MODELS, compare_models
 
     with working_limits(memory) as limits:
         found = compare_models(
             log,
-            tuple(model or COMPARED),
+            tuple(model or DEFAULT_MODELS),
             test=test,
             held_out=held_out,
             params=_parameters(
@@ -193,13 +193,13 @@ def compare(
                 iterations=iterations,
             ),
             limits=limits,
-            reading=_reading(definition),
+            log_params=_reading(definition),
         )
     if format is PlainFormat.JSON:
         typer.echo(json.dumps(asdict(found), ensure_ascii=False, indent=1, default=str))
     else:
         _print_comparison(found, by_rank=by_rank)
-    if chosen in found.losers():
+    if chosen in found.worse_than_baseline():
         typer.echo(
             f"warning: {chosen} predicts the held-out pages worse than clicks by rank alone; "
             "grades from it follow the model more than the users",
@@ -234,13 +234,13 @@ def _print_comparison(found: "Comparison", *, by_rank: bool) -> None:
 
 def _reading(definition: Path | None) -> "LogParameters":
     """How a log is read: as a definition says, or as it stands."""
-    from builder.clicks.log import AS_THEY_STAND, read_as
+    from builder.clicks.log import STANDALONE, standalone_parameters
     from builder.definition.files import read_section
     from builder.parameters import LogParameters
 
     if definition is None:
-        return AS_THEY_STAND
-    return read_as(read_section(definition, LogParameters, "log"))
+        return STANDALONE
+    return standalone_parameters(read_section(definition, LogParameters, "log"))
 
 
 def _parameters(**values: StrEnum | float) -> "ClickParameters":

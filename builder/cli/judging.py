@@ -42,8 +42,7 @@ def pool(
     """
     from builder.collection.read import open_collection
     from builder.io.sources import Source
-    from builder.judging import LONGEVAL_STRATA, pool_runs, read_assessments
-    from builder.judging import depth as depth_strata
+    from builder.judging import LONGEVAL_STRATA, depth_strata, pool_runs, read_assessments
 
     opened = open_collection(collection).snapshot(snapshot)
     known = None if judged is None else read_assessments([Source(judged, judged.name)]).lazy()
@@ -62,7 +61,7 @@ def pool(
         return
     drawn = report.pool
     typer.echo(
-        f"{drawn.pairs.height:,} pairs to judge of {drawn.offered:,} offered; left out: "
+        f"{drawn.pairs.height:,} pairs to judge of {drawn.eligible:,} eligible; left out: "
         f"{drawn.unknown_queries:,} with another query, {drawn.unknown_documents:,} with another "
         f"document, {drawn.judged:,} judged already"
     )

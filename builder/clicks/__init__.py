@@ -1,13 +1,13 @@
-"""Click models and graded qrels: impressions in, estimates, then judgements out."""
+"""Click models: estimates pair statistics from impressions and converts them to graded qrels."""
 
 from builder.clicks.addition import add_estimates
-from builder.clicks.comparison import COMPARED, Comparison, compare_models
+from builder.clicks.comparison import DEFAULT_MODELS, Comparison, compare_models
 from builder.clicks.estimation import estimate
 from builder.clicks.grading import grade
 from builder.clicks.standalone import ModelReport, model_log
 
 __all__ = [
-    "COMPARED",
+    "DEFAULT_MODELS",
     "Comparison",
     "ModelReport",
     "add_estimates",

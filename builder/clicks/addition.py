@@ -1,7 +1,7 @@
-"""Click estimates of several logs in, those of all of them together out.
+"""Merges the click estimates of several logs.
 
-Counts are integers of separate impressions, so adding them is the same as counting the
-concatenated log; priors and estimates are then derived again from the sums.
+Counts are integers over disjoint impressions, so their sums equal the counts of the concatenated
+logs. Priors and estimates are recomputed from the sums.
 """
 
 from collections.abc import Sequence
@@ -32,33 +32,33 @@ ORDER BY query, doc
 def add_estimates(
     estimates: Sequence[Table], out: Path, *, params: ClickParameters, limits: Limits
 ) -> int:
-    """Add the statistics of several logs and estimate again.
+    """Add the counts of several logs and recompute the estimates.
 
     Args:
-        estimates: Tables of days, shards or snapshots (contract `ClickEstimates`), all counted
-            with the same parameters.
-        out: The Parquet file to write (contract `ClickEstimates`).
-        params: The parameters of the counts; the prior is fitted to the sums.
+        estimates: Tables of days, shards or snapshots (contract `ClickEstimates`), all counted with
+            the same parameters.
+        out: Parquet file to write (contract `ClickEstimates`).
+        params: Parameters of the counts; an empirical prior is fitted to the sums.
         limits: Threads, memory and scratch space.
 
     Returns:
-        Pairs written.
+        Number of pairs written.
 
     Raises:
-        UsageError: nothing to add; a model whose estimates are not derived from counts; or votes
-            by user, which do not add up: a user of two logs would vote twice.
+        UsageError: no tables; a model that is not derived from counts; or `votes = "user"`, whose
+            counts do not add up, because a user of two logs would vote twice.
     """
     if not estimates:
-        raise UsageError("expected at least one table of click estimates to add, found none")
+        raise UsageError("expected at least one table of click estimates, found none")
     if params.model != "sdbn":
         raise UsageError(
-            f"estimates of {params.model} cannot be added: they are not derived from counts alone; "
-            "run the model on the logs together, or take sdbn"
+            f"estimates of {params.model} cannot be added because they are not derived from counts "
+            "alone; run the model on the concatenated logs, or use sdbn"
         )
     if params.votes == "user":
         raise UsageError(
-            'statistics with votes = "user" do not add up, because a user of two logs would vote '
-            "twice; count the logs together"
+            'counts with votes = "user" cannot be added because a user of two logs would vote '
+            "twice; run the model on the concatenated logs"
         )
     with limits.connect(ENGINE_SHARE) as connection:
         files = (path for table in estimates for path in table.paths)

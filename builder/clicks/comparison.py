@@ -1,6 +1,6 @@
-"""Click models compared on held-out pages of a log: the command `longeval clicks compare`.
+"""Compares click models on held-out pages: the command `longeval clicks compare`.
 
-In: a log, and pages to test on. Out: the scores of each model by two conventions (see `scores`).
+Scores of each model are reported under two conventions (see `scores`).
 """
 
 from collections.abc import Callable, Sequence
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import duckdb
 
-from builder.clicks.encoding import EncodedLog, encode
-from builder.clicks.log import AS_THEY_STAND, LogAccount, account_for_rejects, open_log
-from builder.clicks.models import Training, model_of
+from builder.clicks.encoding import EncodedLog, encode_pages
+from builder.clicks.log import STANDALONE, LogSummary, count_rejects, open_log
+from builder.clicks.models import TrainingOptions, get_model
 from builder.clicks.scores import Score, evaluate
-from builder.clicks.standalone import check_model, working
+from builder.clicks.standalone import check_model, limits_or_default
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import DataError, UsageError
 from builder.io.engine import set_variables
@@ -23,17 +23,27 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress, Silent
 
 BASELINE = "rank-ctr"
-COMPARED = ("sdbn", "dcm", "ccm", "cascade", "dbn", "pbm", "ubm", "document-ctr", "global-ctr")
+DEFAULT_MODELS = (
+    "sdbn",
+    "dcm",
+    "ccm",
+    "cascade",
+    "dbn",
+    "pbm",
+    "ubm",
+    "document-ctr",
+    "global-ctr",
+)
 
 
 @dataclass(frozen=True)
 class ModelScores:
-    """One model by both conventions.
+    """Scores of one model under both conventions.
 
     Args:
-        model: Its name.
-        pyclick: Ten ranks, all pages.
-        per_rank: The ranks that occur, the pages that have them.
+        model: Name of the model.
+        pyclick: PyClick's convention: ten ranks, all pages.
+        per_rank: Existing ranks only, each over the pages that have it.
     """
 
     model: str
@@ -43,32 +53,32 @@ class ModelScores:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models compared on the same held-out pages.
+    """Scores of several models on the same held-out pages.
 
     Args:
-        train: Impressions trained on.
-        test: Impressions tested on: those whose query occurs in training.
-        unseen: Impressions not tested on because their query does not.
-        logs: What was read.
-        scores: One for each model, the baseline last.
+        train: Number of training impressions.
+        test: Number of test impressions, all of queries seen in training.
+        unseen: Number of test impressions excluded because their query was not seen in training.
+        logs: Summary of each log read.
+        scores: Scores of each model, the baseline last.
     """
 
     train: int
     test: int
     unseen: int
-    logs: tuple[LogAccount, ...]
+    logs: tuple[LogSummary, ...]
     scores: tuple[ModelScores, ...]
 
-    def losers(self) -> tuple[str, ...]:
-        """Models with a lower log-likelihood than the baseline, clicks by rank."""
+    def worse_than_baseline(self) -> tuple[str, ...]:
+        """Models with a lower log-likelihood than the baseline, click-through rate by rank."""
         limit = self.scores[-1].per_rank.log_likelihood
         return tuple(s.model for s in self.scores if s.per_rank.log_likelihood < limit)
 
 
-Opener = Callable[..., LogAccount]
-"""`open_log` with progress reporting and read options bound."""
+OpenLog = Callable[..., LogSummary]
+"""`open_log` with its progress and log parameters bound."""
 
-LOGGED = """
+CREATE_LOGGED = """
 CREATE TEMP TABLE logged (query VARCHAR, results VARCHAR[], clicks USMALLINT[], is_test BOOLEAN)
 """
 
@@ -77,7 +87,7 @@ INSERT INTO logged
 SELECT query, results, clicks, impression >= getvariable('first_test') FROM used_impressions
 """
 
-FORGET_LOG = "DROP VIEW used_impressions; DROP VIEW ruled; DROP VIEW offered"
+DROP_VIEWS = "DROP VIEW used_impressions; DROP VIEW checked; DROP VIEW records"
 
 TESTABLE = """
 CREATE VIEW testable AS
@@ -98,79 +108,85 @@ SELECT query, results, clicks, (NOT is_test)::BIGINT AS train, is_test::BIGINT A
 
 def compare_models(
     log: Path,
-    models: Sequence[str] = COMPARED,
+    models: Sequence[str] = DEFAULT_MODELS,
     *,
     test: Path | None = None,
     held_out: float = 0.25,
     params: ClickParameters | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
-    reading: LogParameters = AS_THEY_STAND,
+    log_params: LogParameters = STANDALONE,
 ) -> Comparison:
-    """Train models on a log and compare how they predict held-out pages.
+    """Train click models on a log and score their predictions on held-out pages.
 
     Args:
-        log: The log to train on; see `open_log`.
-        models: Names of `CLICK_MODELS`; the baseline `rank-ctr` is always added.
-        test: The log to test on; without it, the last part of the log itself.
-        held_out: That part, as a share of the log's records in their order.
-        params: No-click rule, last click, prior, steps of expectation-maximisation.
+        log: Training log; see `open_log`.
+        models: Names in `CLICK_MODELS`; the baseline `rank-ctr` is always added.
+        test: Test log; None: the last part of the training log is held out.
+        held_out: Fraction of the records to hold out, in log order.
+        params: Model options: `no_click`, `last`, prior, iterations.
         limits: Threads, memory and scratch space.
-        progress: Reports how many lines were read.
-        reading: How logs are read; see `read_as`.
+        progress: Receives the number of records read.
+        log_params: `[log]`; see `standalone_parameters`.
 
     Raises:
-        UsageError: unknown model or share, or a log too large for memory.
-        FormatError: a log is not what its name says.
-        DataError: no test page has a query that occurs in training.
+        UsageError: unknown model, invalid fraction, or a log too large for the memory limit.
+        FormatError: a log cannot be read, or required columns are missing.
+        DataError: no test page has a query seen in training.
     """
     for name in models:
         check_model(name)
     if not 0 < held_out < 1:
-        raise UsageError(f"held-out share: expected a number between 0 and 1, found {held_out}")
-    training = Training(params or ClickParameters())
-    with working(limits) as allowed:
-        opened = partial(open_log, progress=progress or Silent(), reading=reading)
-        encoded, sizes, logs = _encode(log, test, held_out, allowed, opened)
+        raise UsageError(f"held-out fraction: expected a number between 0 and 1, found {held_out}")
+    training = TrainingOptions(params or ClickParameters())
+    with limits_or_default(limits) as allowed:
+        opener = partial(open_log, progress=progress or Silent(), log_params=log_params)
+        encoded, sizes, logs = _load_and_encode(log, test, held_out, allowed, opener)
     names = [name for name in dict.fromkeys(models) if name != BASELINE]
-    scores = tuple(_score(name, encoded, training) for name in [*names, BASELINE])
+    scores = tuple(_score_model(name, encoded, training) for name in [*names, BASELINE])
     return Comparison(sizes[0], sizes[1], sizes[2] - sizes[1], logs, scores)
 
 
-def _encode(
-    log: Path, test: Path | None, held_out: float, limits: Limits, opened: Opener
-) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogAccount, ...]]:
-    """Pages of both parts; impressions of train, of test, and of test before seen queries."""
+def _load_and_encode(
+    log: Path, test: Path | None, held_out: float, limits: Limits, opener: OpenLog
+) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogSummary, ...]]:
+    """Load the logs and encode their pages.
+
+    Returns:
+        Encoded pages; number of training impressions, of test impressions with seen queries and of
+        all test impressions; summary of each log.
+    """
     with limits.connect(ENGINE_SHARE) as connection:
-        connection.execute(LOGGED)
+        connection.execute(CREATE_LOGGED)
         parts = [(log, 1 - held_out)] if test is None else [(log, 1.0), (test, 0.0)]
-        logs = tuple(_add(connection, *part, limits, opened) for part in parts)
+        logs = tuple(_load_log(connection, *part, limits, opener) for part in parts)
         connection.execute(TESTABLE)
         train, seen, tested = connection.execute(SIZES).fetchall()[0]
         if not seen:
             raise DataError(
-                f"{log}: expected test pages whose query occurs in training, found none among "
-                f"{tested} test pages and {train} training pages; give a larger log or --test"
+                f"{log}: expected test pages with queries seen in training, found none in {tested} "
+                f"test pages and {train} training pages; use a larger log, or set --test"
             )
-        return encode(connection, SPLIT_PAGES, limits), (train, seen, tested), logs
+        return encode_pages(connection, SPLIT_PAGES, limits), (train, seen, tested), logs
 
 
-def _add(
+def _load_log(
     connection: duckdb.DuckDBPyConnection,
     log: Path,
     train_share: float,
     limits: Limits,
-    opened: Opener,
-) -> LogAccount:
-    """Add a log to the table `logged`; what lies beyond the share is to be tested on."""
-    account = opened(connection, log, limits)
-    set_variables(connection, first_test=int(train_share * account.used))
+    opener: OpenLog,
+) -> LogSummary:
+    """Append a log to the table `logged`; records beyond the training share are test records."""
+    summary = opener(connection, log, limits)
+    set_variables(connection, first_test=int(train_share * summary.used))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
-    account_for_rejects(connection, account, used)
-    connection.execute(FORGET_LOG)
-    return account
+    count_rejects(connection, summary, used)
+    connection.execute(DROP_VIEWS)
+    return summary
 
 
-def _score(name: str, log: EncodedLog, training: Training) -> ModelScores:
-    prediction = model_of(name)(log.train, training).predict(log.test)
+def _score_model(name: str, log: EncodedLog, training: TrainingOptions) -> ModelScores:
+    """Train a model and score it on the test pages."""
+    prediction = get_model(name)(log.train, training).predict(log.test)
     return ModelScores(name, *evaluate(prediction, log.test))

@@ -1,8 +1,8 @@
-"""Diagnostics of the click evidence: click-through by rank, thin evidence, concentration by user.
+"""Click diagnostics: click-through by rank, sparsity, concentration by user, predictive quality.
 
-In: the pages and pair counts of a log. Out: the table `click_diagnostics`, one row per measure and
-rank, as an integer count out of an integer total, so that any share can be recomputed and added
-over snapshots; and how well the click model predicts held-out impressions.
+The table `click_diagnostics` has one row per measure and rank, as an integer count and total, so
+that proportions can be recomputed and added up over snapshots. Rows on held-out impressions also
+have a value and a model.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from builder.clicks.held_out import diagnose_predictions
+from builder.clicks.held_out import held_out_diagnostics
 from builder.io.tables import write_query
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
@@ -101,16 +101,16 @@ ORDER BY measure, rank
 def write_diagnostics(
     connection: duckdb.DuckDBPyConnection, path: Path, params: ClickParameters, limits: Limits
 ) -> None:
-    """Write the diagnostics of the impressions used and the pairs counted.
+    """Write the table `click_diagnostics`.
 
     Args:
         connection: Has `used_impressions`, `pages` and `pair_counts`; see `count_pairs`.
-        path: The Parquet file to write (contract `ClickDiagnostics`).
-        params: The click model and its options.
-        limits: The memory that its arrays may take.
+        path: Parquet file to write (contract `ClickDiagnostics`).
+        params: Click model and its options.
+        limits: Memory limit for arrays.
     """
     predictions = pl.DataFrame(
-        diagnose_predictions(connection, params, limits),
+        held_out_diagnostics(connection, params, limits),
         schema=ClickDiagnostics.dtypes(),
         orient="row",
     )

@@ -1,8 +1,7 @@
-"""Distinct pages of a log in arrays, for the models and measures that need whole pages.
+"""Encodes the distinct pages of a log as arrays, for models and measures on whole pages.
 
-In: pages of text or keys, some to train on, some to test on. Out: pages with integer pairs,
-numbered in the order of (query, document), so that sums over pages are made in the same order on
-every machine.
+Pairs are numbered in the order of (query, document), so that floating-point sums are made in the
+same order on every machine.
 """
 
 from dataclasses import dataclass
@@ -16,10 +15,10 @@ from builder.errors import UsageError
 from builder.runtime.limits import Limits
 
 BYTES_PER_RESULT = 250
-"""Peak of arrays while the most demanding model is trained, per result of distinct pages."""
+"""Peak memory of training the most demanding model, per result of the distinct pages."""
 
 ALL_PAGES = "SELECT query, results, clicks, weight AS train, 0 AS test FROM pages"
-"""Every page that `count_pairs` found, to train on."""
+"""All pages of `count_pairs`, for training."""
 
 ENCODED_PAGES = """
 CREATE OR REPLACE TEMP TABLE encoded_pages AS
@@ -36,7 +35,7 @@ WITH shown AS (SELECT DISTINCT query, unnest(results) AS doc FROM encoded_pages)
 SELECT query, doc, row_number() OVER (ORDER BY query, doc) - 1 AS pair FROM shown
 """
 
-SIZE = "SELECT coalesce(sum(len(results)), 0)::BIGINT FROM encoded_pages"
+NUMBER_OF_RESULTS = "SELECT coalesce(sum(len(results)), 0)::BIGINT FROM encoded_pages"
 
 NUMBER_OF_PAIRS = "SELECT count(*) FROM encoded_pairs"
 
@@ -58,30 +57,30 @@ ORDER BY page, rank
 
 @dataclass(frozen=True)
 class EncodedLog:
-    """Pages to train on and pages to test on, over the same pairs.
+    """Training and test pages with a common numbering of pairs.
 
     Args:
-        train: Pages to train on.
-        test: Pages to test on; none where there was no test log.
+        train: Training pages.
+        test: Test pages; empty if there is no test set.
     """
 
     train: Pages
     test: Pages
 
 
-def encode(connection: duckdb.DuckDBPyConnection, pages: str, limits: Limits) -> EncodedLog:
-    """Turn the pages of a connection into arrays.
+def encode_pages(connection: duckdb.DuckDBPyConnection, query: str, limits: Limits) -> EncodedLog:
+    """Encode the pages selected by a query as arrays.
 
     Args:
         connection: Receives the table `encoded_pairs` (query, doc, pair).
-        pages: A statement of ours that selects query, results, clicks, and how often the page was
-            shown to train on and to test on (train, test).
-        limits: The memory that arrays may take.
+        query: Trusted SQL query for query, results, clicks, and the number of training and test
+            impressions of the page (train, test).
+        limits: Memory limit for arrays.
 
     Raises:
-        UsageError: the arrays would not fit in that memory.
+        UsageError: the arrays would exceed the memory limit.
     """
-    connection.execute(ENCODED_PAGES.format(pages=pages))
+    connection.execute(ENCODED_PAGES.format(pages=query))
     _check_size(connection, int(limits.memory * (1 - ENGINE_SHARE)))
     connection.execute(ENCODED_PAIRS)
     number = connection.execute(NUMBER_OF_PAIRS).fetchall()[0][0]
@@ -101,12 +100,12 @@ def encode(connection: duckdb.DuckDBPyConnection, pages: str, limits: Limits) ->
 
 
 def _check_size(connection: duckdb.DuckDBPyConnection, available: int) -> None:
-    shown = connection.execute(SIZE).fetchall()[0][0]
+    """Raise a UsageError if the encoded pages would exceed the available bytes."""
+    shown = connection.execute(NUMBER_OF_RESULTS).fetchall()[0][0]
     needed = shown * BYTES_PER_RESULT
     if needed > available:
         raise UsageError(
-            f"the distinct pages show {shown} results, whose arrays need about "
-            f"{needed // 2**20} MiB, but --memory leaves {available // 2**20} MiB for them; raise "
-            f"it to {2 * needed // 2**20 + 1} MiB, or use the model sdbn on the log, which does "
-            "not keep pages in memory"
+            f"{shown} results on distinct pages need about {needed // 2**20} MiB of memory, but "
+            f"only {available // 2**20} MiB are available; increase --memory to "
+            f"{2 * needed // 2**20 + 1} MiB, or use the model sdbn, which keeps no pages in memory"
         )

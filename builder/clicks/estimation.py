@@ -1,9 +1,10 @@
-"""The stage `clicks`: impressions of candidate queries in, estimates of every pair out.
+"""The stage `clicks`: estimates click-model parameters for every pair shown for a candidate query.
 
-Under sDBN, a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
-s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s
-(Chapelle & Zhang 2009, algorithm 1). A pair that was shown but never examined has no estimate.
-Other models are trained on the distinct pages (see `modelled`).
+sDBN (Chapelle & Zhang 2009, algorithm 1):
+a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
+s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s.
+A pair that was never examined has no estimate. All other models are trained on the distinct pages
+(see `model_estimates`).
 """
 
 from pathlib import Path
@@ -13,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from builder.clicks.diagnostics import write_diagnostics
-from builder.clicks.modelled import create_model_estimates
+from builder.clicks.model_estimates import create_model_estimates
 from builder.clicks.priors import Beta, Priors, fit_beta
-from builder.clicks.selected import Selection
-from builder.clicks.statistics import ENGINE_SHARE, SHARE_ALONE, Used, count_pairs
+from builder.clicks.selection import Selection
+from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, UsedImpressions, count_pairs
 from builder.io.engine import set_variables
 from builder.io.tables import write_query
 from builder.parameters import ClickParameters
@@ -59,7 +60,7 @@ SELECT *, attractiveness * satisfaction AS relevance FROM posterior
 """
 
 SDBN_ESTIMATES = "SELECT * FROM estimates"
-"""The table under the view is sorted, and the engine preserves its order."""
+"""Already sorted: the underlying table is, and DuckDB preserves insertion order."""
 
 MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
 
@@ -87,29 +88,29 @@ def estimate(
     Writes `click_estimates`, `click_diagnostics` and `rejects`.
 
     Args:
-        out: Empty folder of the stage.
+        out: Empty output folder of the stage.
         impressions: Result pages shown (contract `Impressions`).
-        candidates: Queries that may enter the collection (contract `Candidates`).
-        params: The model and its options.
+        candidates: Candidate queries of the collection (contract `Candidates`).
+        params: Click model and its options.
         limits: Threads, memory and scratch space.
-        progress: Reports the impressions counted.
-        variants: The representative of each query (contract `Variants`); clicks of variants are
-            counted together.
+        progress: Receives the number of impressions counted.
+        variants: Representative of each query (contract `Variants`), under which the clicks of its
+            variants are counted.
         verdicts: Verdicts of lists and plug-ins (contract `Verdicts`).
         filters: Verdicts that exclude users, such as bots.
 
     Returns:
-        The account in impressions; rejected: `query_not_selected`, `user_left_out`, and
-        `no_click_skipped` where impressions without a click are no evidence.
+        The ledger, in impressions. Reject reasons: `query_not_selected`, `user_left_out`, and
+        `no_click_skipped` if impressions without clicks are skipped.
     """
     users = left_out(verdicts, filters, "user").values()
     excluded = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
     selection = Selection(impressions, candidates, variants, excluded)
-    share = SHARE_ALONE if params.model == "sdbn" else ENGINE_SHARE
+    share = SDBN_ENGINE_SHARE if params.model == "sdbn" else ENGINE_SHARE
     with limits.connect(share) as connection:
         selection.create_views(connection)
         used = count_pairs(connection, params, int(limits.memory * share))
-        ledger = _account(selection.count(connection), used, params, out)
+        ledger = _write_rejects(selection.count_impressions(connection), used, params, out)
         progress.advance(used.total)
         if params.model == "sdbn":
             create_estimates(connection, choose_priors(connection, params))
@@ -121,7 +122,10 @@ def estimate(
     return ledger
 
 
-def _account(rows: tuple[int, int], used: Used, params: ClickParameters, out: Path) -> Ledger:
+def _write_rejects(
+    rows: tuple[int, int], used: UsedImpressions, params: ClickParameters, out: Path
+) -> Ledger:
+    """Write the rejects of the stage and return its ledger."""
     total, excluded = rows
     skipped = used.without_click if params.no_click == "skip" else 0
     ledger = Ledger("impressions", rows_in=total, rows_out=used.total - skipped)
@@ -134,16 +138,18 @@ def _account(rows: tuple[int, int], used: Used, params: ClickParameters, out: Pa
 
 
 def choose_priors(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> Priors:
-    """The priors of the parameters, fitted to the table `pair_counts` where they are empirical."""
+    """Priors set by the parameters, or fitted to the table `pair_counts` by empirical Bayes."""
     if params.prior == "beta":
         fixed = Beta(params.prior_alpha, params.prior_beta)
         return Priors(fixed, fixed)
     return Priors(
-        _fit(connection, ATTRACTIVENESS_HISTOGRAM), _fit(connection, SATISFACTION_HISTOGRAM)
+        _fit_prior(connection, ATTRACTIVENESS_HISTOGRAM),
+        _fit_prior(connection, SATISFACTION_HISTOGRAM),
     )
 
 
-def _fit(connection: duckdb.DuckDBPyConnection, histogram: str) -> Beta:
+def _fit_prior(connection: duckdb.DuckDBPyConnection, histogram: str) -> Beta:
+    """Fit a prior to the counts selected by a histogram query."""
     columns = connection.execute(histogram).fetchnumpy()
     successes, trials, pairs = (
         np.asarray(columns[name], dtype=np.int64) for name in ("successes", "trials", "pairs")
@@ -152,7 +158,7 @@ def _fit(connection: duckdb.DuckDBPyConnection, histogram: str) -> Beta:
 
 
 def create_estimates(connection: duckdb.DuckDBPyConnection, priors: Priors) -> None:
-    """Create the view `estimates` over the table `pair_counts` under some priors."""
+    """Create the view `estimates` over the table `pair_counts`, given the priors."""
     set_variables(
         connection,
         attractiveness_alpha=priors.attractiveness.alpha,

@@ -1,7 +1,7 @@
-"""The stage `grades`: click estimates and manual judgements in, graded qrels with evidence out.
+"""The stage `grades`: converts click estimates and manual judgements to graded qrels with evidence.
 
-A pair is judged when people judged it, or when it was examined often enough; it is kept when its
-document is in the crawl and its query has enough judged documents.
+A pair is judged if it has a manual grade or enough examinations. It is kept if its document is in
+the crawl and its query has enough judged documents.
 """
 
 from collections.abc import Sequence
@@ -9,24 +9,13 @@ from pathlib import Path
 from typing import Annotated
 
 import duckdb
-import numpy as np
 import polars as pl
 
-from builder.clicks.point_scores import PointScores
-from builder.clicks.policies import (
-    Cuts,
-    assign_grades,
-    fit_cuts,
-    scores_of,
-    stability,
-    target_shares,
-)
-from builder.clicks.posterior import Evidence, Posterior
-from builder.clicks.priors import Beta, Priors
+from builder.clicks.click_grades import check_scores, grade_by_clicks, read_priors
+from builder.clicks.policies import Cuts
 from builder.clicks.sensitivity import write_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.definition.model import Workflow
-from builder.errors import DataError, UsageError
 from builder.io.engine import set_variables
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame, write_query
@@ -90,25 +79,7 @@ SELECT ruled.* EXCLUDE (reason),
 FROM ruled LEFT JOIN judged USING (query)
 """
 
-ACCOUNT = "SELECT reason, count(*) FROM pairs GROUP BY reason"
-
-PRIORS = """
-SELECT DISTINCT attractiveness_alpha, attractiveness_beta, satisfaction_alpha, satisfaction_beta
-FROM click_estimates LIMIT 2
-"""
-
-EVIDENCE = """
-SELECT examinations, clicks, last_clicks, score, count(*) AS pairs
-FROM pairs
-WHERE reason IS NULL AND examinations >= getvariable('min_examinations') AND score IS NOT NULL
-GROUP BY ALL ORDER BY ALL
-"""
-
-HAS_SCORES = """
-SELECT count(*) FILTER (examinations > 0) = 0
-    OR count(CASE WHEN getvariable('by_relevance') THEN relevance ELSE attractiveness END) > 0
-FROM click_estimates
-"""
+REASON_COUNTS = "SELECT reason, count(*) FROM pairs GROUP BY reason"
 
 QRELS = """
 CREATE VIEW qrels AS
@@ -165,29 +136,29 @@ def grade(
     cuts: FittedCuts = (),
     judgements: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).judgements)] = (),
 ) -> Ledger:
-    """Turn click estimates, and judgements by people where there are any, into graded qrels.
+    """Grade pairs by click estimates and, if available, manual judgements.
 
     Writes `graded_pairs`, `graded_queries`, `grade_cuts`, `grade_sensitivity` and `rejects`.
 
     Args:
-        out: Empty folder of the stage.
+        out: Empty output folder of the stage.
         click_estimates: Estimates of every pair shown (contract `ClickEstimates`).
-        candidates: Queries that may enter the collection (contract `Candidates`).
+        candidates: Candidate queries of the collection (contract `Candidates`).
         documents: Documents of the snapshot; only `doc_id` is read.
-        params: Score, policy, minimum evidence, how manual grades are merged.
+        params: Score, policy, minimum evidence, precedence of manual grades.
         limits: Threads, memory and scratch space.
-        progress: Reports the pairs graded.
-        cuts: Under `target_shares`, the `grade_cuts` of the first snapshot; none on the first
-            snapshot itself, where they are fitted.
-        judgements: Files of judgements by people (TSV or Parquet, contract `Judgements`).
+        progress: Receives the number of pairs graded.
+        cuts: Under `target_shares`, the `grade_cuts` of the first snapshot; empty on the first
+            snapshot, where they are fitted.
+        judgements: Files of manual judgements (TSV or Parquet, contract `Judgements`).
 
     Returns:
-        The account in pairs, shown or judged by people, by `REASONS`.
+        The ledger, in pairs that were shown or judged manually. Reject reasons: `REASONS`.
 
     Raises:
-        FormatError: a file of judgements is not one.
-        DataError: the estimates carry more than one prior.
-        UsageError: the click model does not estimate what `params` grades.
+        FormatError: a file does not contain valid judgements.
+        DataError: the estimates have more than one prior.
+        UsageError: the click model does not estimate the score to grade.
     """
     with limits.connect(ENGINE_SHARE) as connection:
         click_estimates.view(connection, "click_estimates")
@@ -202,10 +173,10 @@ def grade(
             manual_wins=params.manual == "wins",
         )
         priors = read_priors(connection)
-        _check_scores(connection, priors, params)
+        check_scores(connection, priors, params)
         connection.execute(PAIRS)
-        ledger = _account(connection, out)
-        used = _grade_by_clicks(connection, priors, params, cuts)
+        ledger = _write_rejects(connection, out)
+        used = grade_by_clicks(connection, priors, params, cuts)
         _write_cuts(out, used, params)
         connection.execute(QRELS)
         write_query(connection, ORDERED_QRELS, out / "graded_pairs.parquet", Qrels)
@@ -215,8 +186,9 @@ def grade(
     return ledger
 
 
-def _account(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
-    counts = dict(connection.execute(ACCOUNT).fetchall())
+def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
+    """Write the rejects of the stage and return its ledger."""
+    counts = dict(connection.execute(REASON_COUNTS).fetchall())
     ledger = Ledger("pairs", rows_in=sum(counts.values()), rows_out=counts.get(None, 0))
     with RejectWriter(out, "grades", ledger) as rejects:
         for reason in REASONS:
@@ -224,91 +196,13 @@ def _account(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
     return ledger
 
 
-def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
-    """The priors that the view `click_estimates` records; uniform where it has no row.
-
-    Returns:
-        None where the estimates are those of a model that has no posterior.
-
-    Raises:
-        DataError: it records several.
-    """
-    found = connection.execute(PRIORS).fetchall()
-    if not found:
-        return Priors()
-    if len(found) == 1 and set(found[0]) == {None}:
-        return None
-    if len(found) > 1 or None in found[0]:
-        raise DataError(
-            "click estimates: expected the same four prior columns in every row, found "
-            f"{found}; estimates of several logs are merged by adding their counts and "
-            "estimating again, not by appending their rows"
-        )
-    return Priors(Beta(*found[0][:2]), Beta(*found[0][2:]))
-
-
-def _check_scores(
-    connection: duckdb.DuckDBPyConnection, priors: Priors | None, params: QrelParameters
-) -> None:
-    """Raise a UsageError when the estimates lack what is graded; plug-ins are known only here."""
-    if not connection.execute(HAS_SCORES).fetchall()[0][0]:
-        raise UsageError(
-            f'qrels.score = "{params.score}": the click model has no {params.score}; set '
-            "qrels.score to what it estimates, or take another clicks.model, such as sdbn"
-        )
-    if priors is None and params.policy == "credible":
-        raise UsageError(
-            'qrels.policy = "credible" needs the posterior of a score, and the click model gives a '
-            'point estimate; set qrels.policy = "fixed" or "target_shares", or clicks.model = '
-            '"sdbn"'
-        )
-
-
-def _grade_by_clicks(
-    connection: duckdb.DuckDBPyConnection,
-    priors: Priors | None,
-    params: QrelParameters,
-    cuts: Sequence[Table],
-) -> Cuts:
-    """Grade every distinct kind of evidence into the table `click_grades`; returns the cuts."""
-    counts = connection.execute(EVIDENCE).fetchnumpy()
-    columns = ("examinations", "clicks", "last_clicks")
-    evidence = Evidence(*(np.asarray(counts[name], dtype=np.int64) for name in columns))
-    score = np.asarray(counts["score"], dtype=np.float64)
-    posterior = scores_of(evidence, priors, score, params)
-    pairs = np.asarray(counts["pairs"], dtype=np.int64)
-    used = _read_cuts(cuts) if cuts else _own_cuts(posterior, pairs, params)
-    grades = assign_grades(posterior, used, params)
-    low, high = posterior.interval(params.credibility)
+def _write_cuts(out: Path, cuts: Cuts, params: QrelParameters) -> None:
+    """Write the table `grade_cuts`."""
     frame = pl.DataFrame(
         {
-            **{name: getattr(evidence, name) for name in columns},
-            "score": score,
-            "click_grade": grades,
-            "score_low": low,
-            "score_high": high,
-            "stability": stability(posterior, grades, used),
+            "grade": [1, 2],
+            "cut": [cuts.relevant, cuts.highly_relevant],
+            "policy": [params.policy] * 2,
         }
-    )
-    connection.register("click_grades", frame.fill_nan(None).to_arrow())
-    return used
-
-
-def _own_cuts(
-    posterior: Posterior | PointScores, pairs: np.ndarray, params: QrelParameters
-) -> Cuts:
-    if params.policy == "target_shares":
-        return fit_cuts(posterior.mean(), pairs, target_shares(params))
-    return Cuts(*params.cuts)
-
-
-def _read_cuts(cuts: Sequence[Table]) -> Cuts:
-    values = cuts[0].scan().sort("grade").collect()["cut"].to_list()
-    return Cuts(*values)
-
-
-def _write_cuts(out: Path, cuts: Cuts, params: QrelParameters) -> None:
-    frame = pl.DataFrame(
-        {"grade": [1, 2], "cut": [cuts.relevant, cuts.highly], "policy": [params.policy] * 2}
     )
     write_frame(frame, out / "grade_cuts.parquet", GradeCuts)

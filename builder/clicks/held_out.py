@@ -1,11 +1,11 @@
-"""How well the click model of a build predicts impressions that it has not seen.
+"""Evaluates the click model of a build on held-out impressions.
 
-In: the pages of a log. Out: for each rank the clicks that were observed and the rate that the model
-predicts, its log-likelihood and perplexity, and those of the baseline, clicks by rank alone.
+For each rank, reports the observed clicks and predicted click-through rate, and the log-likelihood
+and perplexity of the model and of the baseline, click-through rate by rank.
 
-Whole queries are sampled by keyed hash, and a quarter of their impressions is held out by keyed
-hash of the page, its clicks and its running number; of a query with many results, a share is taken.
-So the same log always gives the same sample, which bounds the memory whatever the log.
+Whole queries are sampled by keyed hash until the size limit is reached; queries with too many
+results are subsampled. A quarter of the impressions is held out by keyed hash of the page, its
+clicks and its running number. The sample is thus deterministic and bounded in memory.
 """
 
 from collections.abc import Iterator
@@ -13,19 +13,20 @@ from collections.abc import Iterator
 import duckdb
 import numpy as np
 
-from builder.clicks.encoding import encode
-from builder.clicks.models import Pages, Prediction, Training, model_of
+from builder.clicks.encoding import encode_pages
+from builder.clicks.models import Pages, Prediction, TrainingOptions, get_model
 from builder.clicks.scores import Score, evaluate
 from builder.io.engine import set_variables
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
 
 BASELINE = "rank-ctr"
-MOST_RESULTS = 400_000
-MOST_RESULTS_OF_QUERY = 40_000
-"""Results shown in the sample, and of one query: arrays of 110 MB at most."""
-HELD_OUT = 4
-"""One impression in so many is tested on."""
+MAX_RESULTS = 400_000
+"""Maximum number of shown results in the sample, so that arrays take at most 110 MB."""
+MAX_RESULTS_PER_QUERY = 40_000
+"""Maximum number of shown results per query."""
+HELD_OUT_MODULUS = 4
+"""One out of this many impressions is held out."""
 DECIMALS = 6
 
 SAMPLED_QUERIES = """
@@ -34,7 +35,7 @@ WITH sizes AS (
     SELECT query, sum(weight * length)::BIGINT AS shown FROM pages GROUP BY query
 ),
 keyed AS (
-    SELECT query, shown, least(shown, getvariable('most_of_query')) AS taken,
+    SELECT query, shown, least(shown, getvariable('max_per_query')) AS taken,
            md5_number_lower('held out' || query) AS key
     FROM sizes
 ),
@@ -43,8 +44,8 @@ ordered AS (
            sum(taken) OVER (ORDER BY key, query ROWS UNBOUNDED PRECEDING) AS taken_so_far
     FROM keyed
 )
-SELECT query, ceil(shown / getvariable('most_of_query'))::UBIGINT AS one_in
-FROM ordered WHERE taken_so_far <= getvariable('most_results')
+SELECT query, ceil(shown / getvariable('max_per_query'))::UBIGINT AS one_in
+FROM ordered WHERE taken_so_far <= getvariable('max_results')
 """
 
 HELD_OUT_PAGES = """
@@ -78,47 +79,47 @@ SPLIT_PAGES = "SELECT query, results, clicks, train, test FROM held_out_pages"
 
 
 Diagnostic = tuple[str, int, int, int, float, str]
-"""A row of the contract `ClickDiagnostics`: measure, rank, count, total, value, model."""
+"""Row of the contract `ClickDiagnostics`: measure, rank, count, total, value, model."""
 
 
-def diagnose_predictions(
+def held_out_diagnostics(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, limits: Limits
 ) -> list[Diagnostic]:
-    """Train the model on a sample of the log and test it on the held-out part.
+    """Train the model on a sample of the log and evaluate it on held-out impressions.
 
     Args:
         connection: Has the table `pages`; see `count_pairs`.
-        params: The model and its options; votes and joined pages are not regarded.
-        limits: The memory that arrays may take.
+        params: Click model and its options; `votes` and `pages` are ignored.
+        limits: Memory limit for arrays.
 
     Returns:
-        Nothing where no impression can be held out.
+        Diagnostics of the model and the baseline; empty if no impression can be held out.
     """
     set_variables(
         connection,
-        most_results=MOST_RESULTS,
-        most_of_query=MOST_RESULTS_OF_QUERY,
-        held_out=HELD_OUT,
+        max_results=MAX_RESULTS,
+        max_per_query=MAX_RESULTS_PER_QUERY,
+        held_out=HELD_OUT_MODULUS,
     )
     connection.execute(SAMPLED_QUERIES)
     connection.execute(HELD_OUT_PAGES)
-    log = encode(connection, SPLIT_PAGES, limits)
+    log = encode_pages(connection, SPLIT_PAGES, limits)
     if not len(log.test):
         return []
     train = int(log.train.weight.sum())
     prediction, baseline = (
-        model_of(name)(log.train, Training(params)).predict(log.test)
+        get_model(name)(log.train, TrainingOptions(params)).predict(log.test)
         for name in (params.model, BASELINE)
     )
     return [
-        *_click_rates(prediction, log.test, params.model),
-        *_scores("held_out", evaluate(prediction, log.test)[1], log.test, train, params.model),
-        *_scores("baseline", evaluate(baseline, log.test)[1], log.test, train, BASELINE),
+        *_click_rate_rows(prediction, log.test, params.model),
+        *_score_rows("held_out", evaluate(prediction, log.test)[1], log.test, train, params.model),
+        *_score_rows("baseline", evaluate(baseline, log.test)[1], log.test, train, BASELINE),
     ]
 
 
-def _click_rates(prediction: Prediction, pages: Pages, model: str) -> Iterator[Diagnostic]:
-    """Observed and predicted click-through rate at each rank."""
+def _click_rate_rows(prediction: Prediction, pages: Pages, model: str) -> Iterator[Diagnostic]:
+    """Observed clicks and predicted click-through rate per rank."""
     predicted, weights = prediction.marginal(pages), pages.weight[pages.page]
     for rank in range(1, int(pages.lengths.max()) + 1):
         here = pages.rank == rank
@@ -128,10 +129,10 @@ def _click_rates(prediction: Prediction, pages: Pages, model: str) -> Iterator[D
         yield "held_out_clicks", rank, clicks, total, round(rate, DECIMALS), model
 
 
-def _scores(
+def _score_rows(
     prefix: str, score: Score, pages: Pages, train: int, model: str
 ) -> Iterator[Diagnostic]:
-    """Mean log-likelihood of a page; perplexity, over all ranks as rank 0 and of each one."""
+    """Mean log-likelihood per page, and perplexity overall (as rank 0) and per rank."""
     test = int(pages.weight.sum())
     values = [("log_likelihood", 0, score.log_likelihood), ("perplexity", 0, score.perplexity)]
     values += [("perplexity", rank, value) for rank, value in enumerate(score.by_rank, 1)]

@@ -1,8 +1,7 @@
-"""A query log on its own: a file of any format of `ingest` in, a view of checked result pages out.
+"""Opens a standalone query log, in any format of `builder.ingest`, as a view of impressions.
 
-Queries and URLs are taken as they stand, but that a query is NFC with single spaces: nothing is
-folded or made canonical. Times are not looked at. Records that are no result page are counted by
-the rule they break, never kept.
+Queries are normalised to NFC with single spaces, but neither queries nor URLs are folded or
+canonicalised, and times are ignored. Invalid records are counted by reject reason and dropped.
 """
 
 from collections import Counter
@@ -16,6 +15,12 @@ import pyarrow.parquet as pq
 from builder.errors import DataError, FormatError, UsageError
 from builder.ingest.lists import is_text
 from builder.ingest.logs import detect_format, inspect_log, read_impressions
+from builder.ingest.logs.rules import (
+    HAS_BAD_RANKS,
+    HAS_BAD_RESULTS,
+    RANK_REASONS,
+    RESULT_COUNT_REASONS,
+)
 from builder.ingest.parquet_bounds import is_list
 from builder.io import parquet
 from builder.io.sources import Source
@@ -23,17 +28,17 @@ from builder.parameters import LogParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 
-SHOWN_EXAMPLES = 3
-MOST_RESULTS = 2**16 - 1
-AS_THEY_STAND = LogParameters(
-    max_query_chars=2**16, max_results=MOST_RESULTS, max_line_bytes=16 * 2**20
+MAX_EXAMPLES = 3
+MAX_RESULTS = 2**16 - 1
+STANDALONE = LogParameters(
+    max_query_chars=2**16, max_results=MAX_RESULTS, max_line_bytes=16 * 2**20
 )
-"""Rules of `[log]` that leave out no page for its size."""
+"""Parameters for a standalone log, with all size limits at their maximum."""
 
 
-def read_as(params: LogParameters) -> LogParameters:
-    """How a log alone is read under a section `[log]`: what it sets, and nothing for its size."""
-    return AS_THEY_STAND.model_copy(update={n: getattr(params, n) for n in params.model_fields_set})
+def standalone_parameters(params: LogParameters) -> LogParameters:
+    """Apply the explicitly set values of `[log]` to the parameters for standalone logs."""
+    return STANDALONE.model_copy(update={n: getattr(params, n) for n in params.model_fields_set})
 
 
 PAGES = pa.schema(
@@ -44,62 +49,63 @@ PAGES = pa.schema(
         "clicks": pa.list_(pa.uint16()),
     }
 )
-NEEDED = {name: PAGES.field(name).type for name in ("query", "results", "clicks")}
+REQUIRED = {name: PAGES.field(name).type for name in ("query", "results", "clicks")}
 
-RULES = """
-CREATE VIEW ruled AS
-SELECT file_row_number AS impression, "user", query, results, clicks,
+CREATE_CHECKED = """
+CREATE VIEW checked AS
+WITH numbered AS (
+    SELECT file_row_number AS impression, "user", query, results, clicks AS ranks FROM records
+)
+SELECT *,
        CASE WHEN query IS NULL THEN 'bad_query'
             WHEN query = '' THEN 'empty_query'
-            WHEN results IS NULL OR list_count(results) < len(results)
-                 OR list_contains(results, '') THEN 'bad_results'
-            WHEN len(results) = 0 THEN 'no_results'
-            WHEN len(results) > 65535 THEN 'too_many_results'
-            WHEN clicks IS NULL OR list_count(clicks) < len(clicks) THEN 'bad_clicks'
-            WHEN list_min(clicks) < 1 OR list_max(clicks) > len(results) THEN 'click_not_shown'
+            WHEN {bad_results} THEN 'bad_results'
+            {result_count_reasons}
+            WHEN {bad_ranks} THEN 'bad_clicks'
+            {rank_reasons}
        END AS reason
-FROM offered
+FROM numbered
 """
 
-KEPT = """
+CREATE_USED = """
 CREATE VIEW used_impressions AS
-SELECT impression, "user", query, results, clicks::USMALLINT[] AS clicks
-FROM ruled WHERE reason IS NULL
+SELECT impression, "user", query, results, ranks::USMALLINT[] AS clicks
+FROM checked WHERE reason IS NULL
 """
 
 REJECTED = """
-SELECT reason, count(*) FROM ruled WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason
+SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason
 """
 
 
 @dataclass
-class LogAccount:
-    """What a log held.
+class LogSummary:
+    """Number of records read and rejected, with examples of rejects.
 
     Args:
-        file: The log.
-        impressions: Records offered.
-        rejected: Records that are no result page, by the rule they break.
-        lines: First records at fault for each rule; of a Parquet file that is read as it is, none.
-        notes: What the user should confirm, such as a detected encoding.
+        file: Path of the log.
+        impressions: Number of records read.
+        rejected: Number of rejected records by reason.
+        examples: First record numbers per reject reason; empty for a Parquet file read directly.
+        notes: Messages to the user, such as a detected encoding.
     """
 
     file: str
     impressions: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
-    lines: dict[str, list[int]] = field(default_factory=dict)
+    examples: dict[str, list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def reject(self, reason: str, line: int) -> None:
-        """Account for one bad line."""
+        """Count a rejected record."""
         self.rejected[reason] += 1
-        examples = self.lines.setdefault(reason, [])
-        if len(examples) < SHOWN_EXAMPLES:
+        examples = self.examples.setdefault(reason, [])
+        if len(examples) < MAX_EXAMPLES:
             examples.append(line)
 
     @property
     def used(self) -> int:
-        """Records that are result pages."""
+        """Number of records that are impressions."""
         return self.impressions - sum(self.rejected.values())
 
 
@@ -108,92 +114,103 @@ def open_log(
     log: Path,
     limits: Limits,
     progress: Progress,
-    reading: LogParameters = AS_THEY_STAND,
-) -> LogAccount:
-    """Make a log the view `used_impressions` of a connection.
+    log_params: LogParameters = STANDALONE,
+) -> LogSummary:
+    """Open a log as the view `used_impressions` of a connection.
 
-    A Parquet file whose columns are those of the view is read where it lies, any other log is
-    decoded first.
+    A Parquet file with columns of the expected names and types is read in place; any other file is
+    first converted to Parquet in scratch space.
 
     Args:
-        connection: Receives the views `offered`, `ruled` and `used_impressions` (impression,
-            user, query, results, clicks), the latter with valid rows only.
-        log: JSON lines, Parquet, CSV or TSV, or the actions of Yandex's challenge, plain, gzip or
-            zstd; told by its first bytes, see `read_impressions`.
-        limits: Threads, memory, and scratch space for the decoded records.
-        progress: Told how many records were read.
-        reading: What its fields are called, and what they look like; see `read_as`.
+        connection: Receives the views `records` (all records), `checked` (with reject reasons) and
+            `used_impressions` (valid records: impression, user, query, results, clicks).
+        log: Log in any format, plain or compressed with gzip or zstd; see `read_impressions`.
+        limits: Threads, memory and scratch space.
+        progress: Receives the number of records read.
+        log_params: `[log]`; see `standalone_parameters`.
 
     Raises:
-        UsageError: no such file.
-        FormatError: the file lacks what a log must have, or cannot be read.
+        UsageError: the file does not exist.
+        FormatError: the file cannot be read, or required columns are missing.
     """
     if not log.is_file():
-        raise UsageError(f"{log}: no such log; give a file of JSON lines, Parquet, CSV or TSV")
-    account = LogAccount(str(log))
-    rows = _rows_as_they_are(log) if reading == AS_THEY_STAND else None
+        raise UsageError(
+            f"{log}: file not found; expected a query log as JSON lines, Parquet, CSV or TSV"
+        )
+    summary = LogSummary(str(log))
+    rows = _count_readable_rows(log) if log_params == STANDALONE else None
     if rows is not None:
-        account.impressions = rows
-        _offer(connection, log)
+        summary.impressions = rows
+        _create_records_view(connection, log)
     else:
         decoded = limits.scratch / "decoded.parquet"
-        _decode(log, decoded, account, limits, progress, reading)
-        _offer(connection, decoded)
-    connection.execute(RULES)
-    connection.execute(KEPT)
-    return account
+        _convert_to_parquet(log, decoded, summary, limits, progress, log_params)
+        _create_records_view(connection, decoded)
+    _create_views(connection)
+    return summary
 
 
-def account_for_rejects(
-    connection: duckdb.DuckDBPyConnection, account: LogAccount, used: int
-) -> None:
-    """Find why rows of a Parquet log were left out, where any were.
+def _create_views(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the views `checked` and `used_impressions` over the view `records`."""
+    sql = CREATE_CHECKED.format(
+        bad_results=HAS_BAD_RESULTS,
+        bad_ranks=HAS_BAD_RANKS,
+        result_count_reasons=RESULT_COUNT_REASONS.format(max_results=MAX_RESULTS),
+        rank_reasons=RANK_REASONS,
+    )
+    connection.execute(sql)
+    connection.execute(CREATE_USED)
+
+
+def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used: int) -> None:
+    """Add the rejects of a Parquet file that was read in place to the summary.
 
     Args:
-        connection: Has the view `ruled`.
-        account: The account to complete.
-        used: Rows that were used.
+        connection: Has the view `checked`.
+        summary: Summary to complete.
+        used: Number of valid records.
 
     Raises:
-        DataError: there were rows, and none of them is an impression.
+        DataError: all records were rejected.
     """
-    if account.used != used:
-        account.rejected.update(dict(connection.execute(REJECTED).fetchall()))
-    if account.impressions and account.rejected.total() == account.impressions:
-        reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(account.rejected.items()))
+    if summary.used != used:
+        summary.rejected.update(dict(connection.execute(REJECTED).fetchall()))
+    if summary.impressions and summary.rejected.total() == summary.impressions:
+        reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(summary.rejected.items()))
         raise DataError(
-            f"expected impressions, found {account.impressions:,} records and none that can be "
-            f"used ({reasons}); an impression has a query, a list of results and a list of "
-            "clicks; a definition tells other names by [log.fields], clicks that are no ranks by "
-            "log.click_form, ids of documents by log.address"
+            f"expected impressions, found none in {summary.impressions:,} records ({reasons}); an "
+            "impression has a query, a list of results and a list of clicked ranks; set other "
+            "field names in [log.fields], other forms of clicks in log.click_form, and a URL "
+            "template for document ids in log.address"
         )
 
 
-def _rows_as_they_are(log: Path) -> int | None:
-    """Rows of a Parquet file that needs no decoding; None for any other file."""
+def _count_readable_rows(log: Path) -> int | None:
+    """Number of rows of a Parquet file that can be read in place; None for any other file."""
     if detect_format(Source(log, str(log))) != "parquet":
         return None
     try:
         with pq.ParquetFile(log) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"expected a Parquet file: {error}", log) from None
-    kinds = [schema.field(name).type for name in NEEDED if name in schema.names]
-    fits = len(kinds) == len(NEEDED) and all(map(_fits, kinds, NEEDED.values()))
+        raise FormatError(f"not a valid Parquet file: {error}", log) from None
+    kinds = [schema.field(name).type for name in REQUIRED if name in schema.names]
+    fits = len(kinds) == len(REQUIRED) and all(map(_is_compatible, kinds, REQUIRED.values()))
     return int(rows) if fits else None
 
 
-def _offer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _create_records_view(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Create the view `records`, with null users if the file has no user column."""
     rows = parquet.rows(connection, path, file_row_number=True)
     if "user" not in rows.columns:
         rows = rows.project('NULL::VARCHAR AS "user", *')
-    rows.create_view("offered")
+    rows.create_view("records")
 
 
-def _fits(kind: pa.DataType, needed: pa.DataType) -> bool:
-    """Whether a column can be taken for one of texts, of lists of texts or of lists of ranks."""
+def _is_compatible(kind: pa.DataType, needed: pa.DataType) -> bool:
+    """Whether a column can be read as the required type: text, integer, or a list of either."""
     if pa.types.is_list(needed):
-        return is_list(kind) and _fits(kind.value_type, needed.value_type)
+        return is_list(kind) and _is_compatible(kind.value_type, needed.value_type)
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_integer(needed):
@@ -201,25 +218,25 @@ def _fits(kind: pa.DataType, needed: pa.DataType) -> bool:
     return is_text(kind)
 
 
-def _decode(
+def _convert_to_parquet(
     log: Path,
     out: Path,
-    account: LogAccount,
+    summary: LogSummary,
     limits: Limits,
     progress: Progress,
-    reading: LogParameters,
+    log_params: LogParameters,
 ) -> None:
-    """Write a log's result pages to Parquet and count the records that are none."""
+    """Convert a log to Parquet (schema `PAGES`), and count its records and rejects in `summary`."""
     progress.start(f"read {log.name}", None, "records")
     source = Source(log, str(log))
-    if note := inspect_log(source, reading).note:
-        account.notes.append(note)
-    batches = read_impressions(source, None, reading, limits)
+    if note := inspect_log(source, log_params).note:
+        summary.notes.append(note)
+    batches = read_impressions(source, None, log_params, limits)
     with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:
         for records in batches:
-            account.impressions += len(records)
+            summary.impressions += len(records)
             for number, reason in sorted(records.rejects):
-                account.reject(reason, number)
+                summary.reject(reason, number)
             writer.write_table(records.impressions.select(PAGES.names).cast(PAGES))
             progress.advance(len(records))
     progress.finish()

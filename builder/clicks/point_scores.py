@@ -1,7 +1,4 @@
-"""Scores of a click model that gives point estimates: grades can be cut, nothing says how sure.
-
-Every model but sDBN is such: its estimates follow from no closed posterior.
-"""
+"""Point estimates of scores, for click models without a closed-form posterior: all except sDBN."""
 
 from dataclasses import dataclass
 
@@ -12,10 +9,10 @@ from builder.clicks.posterior import Evidence, Floats
 
 @dataclass(frozen=True)
 class PointScores:
-    """Scores of n distinct kinds of pair, with the methods of `Posterior`.
+    """Scores of n groups of pairs with equal counts, with the interface of `Posterior`.
 
     Args:
-        evidence: Their counts.
+        evidence: Counts of each group.
         score: float64[n].
     """
 
@@ -23,18 +20,19 @@ class PointScores:
     score: Floats
 
     def mean(self) -> Floats:
-        """The score, float64[n]."""
+        """The scores, float64[n]."""
         return self.score
 
     def interval(self, mass: float) -> tuple[Floats, Floats]:
-        """No interval exists for point estimates: both bounds are NaN, float64[n]."""
+        """Undefined for point estimates: two arrays of NaN, float64[n]."""
         del mass
-        return self._unknown(), self._unknown()
+        return self._nan(), self._nan()
 
     def at_least(self, cut: float) -> Floats:
-        """P(score >= cut) is not known: nan, float64[n]."""
+        """P(score >= cut) is undefined for point estimates: NaN, float64[n]."""
         del cut
-        return self._unknown()
+        return self._nan()
 
-    def _unknown(self) -> Floats:
+    def _nan(self) -> Floats:
+        """NaN for every score, float64[n]."""
         return np.full(len(self.score), np.nan)

@@ -1,12 +1,12 @@
-"""Grade policies: scores and their posterior in, grades 0, 1, 2 out.
+"""Grading policies: convert scores and their posterior to grades 0, 1 and 2.
 
-- `fixed`: the grade is how many of the two cuts the score reaches; cuts never move.
-- `target_shares`: cuts under which the first snapshot has given shares of the grades; frozen for
-  the snapshots after it, since refitting would erase drift.
-- `credible`: as fixed, but a grade 2 needs the posterior to put enough probability above its cut;
-  what falls short is a grade 1.
+- `fixed`: the grade is the number of fixed cuts that the score reaches.
+- `target_shares`: the cuts are fitted to target proportions of the grades on the first snapshot
+  and reused on all later ones, because refitting would hide drift.
+- `credible`: like `fixed`, but grade 2 requires sufficient posterior probability above its cut;
+  otherwise the grade is 1.
 
-LongEval published no thresholds, only releases whose grades have the shares of `RELEASES`.
+LongEval did not publish its cuts; `RELEASE_SHARES` has the proportions of grades in its releases.
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ Floats = npt.NDArray[np.float64]
 Grades = npt.NDArray[np.int8]
 Integers = npt.NDArray[np.int64]
 
-RELEASES = {
+RELEASE_SHARES = {
     "longeval-2023-train": (0.73, 0.21, 0.06),
     "longeval-2024-train": (0.55, 0.30, 0.15),
     "longeval-2025-2022-06": (0.56, 0.21, 0.23),
 }
-"""Shares of the grades 0, 1, 2 in published releases, as measured on their qrels."""
+"""Proportions of grades 0, 1 and 2 in the qrels of published releases."""
 
 UNJUDGED = -1
 ABOVE_ALL = 2.0
@@ -36,36 +36,36 @@ ABOVE_ALL = 2.0
 
 @dataclass(frozen=True)
 class Cuts:
-    """Least scores of grade 1 and grade 2.
+    """Minimum scores of the grades.
 
     Args:
-        relevant: Least score of grade 1.
-        highly: Least score of grade 2.
+        relevant: Minimum score of grade 1.
+        highly_relevant: Minimum score of grade 2.
     """
 
     relevant: float
-    highly: float
+    highly_relevant: float
 
-    def times(self, factor: float) -> "Cuts":
-        """Product of the two cuts."""
-        return Cuts(self.relevant * factor, self.highly * factor)
+    def scaled(self, factor: float) -> "Cuts":
+        """Multiply both cuts by a factor."""
+        return Cuts(self.relevant * factor, self.highly_relevant * factor)
 
 
 def target_shares(params: QrelParameters) -> tuple[float, float, float]:
-    """Target share of each grade, as set in the parameters."""
-    return RELEASES[params.shares] if isinstance(params.shares, str) else params.shares
+    """Target proportions of grades 0, 1 and 2 set by the parameters."""
+    return RELEASE_SHARES[params.shares] if isinstance(params.shares, str) else params.shares
 
 
 def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]) -> Cuts:
-    """Cuts whose grades come nearest to given shares.
+    """Fit cuts to target proportions of the grades.
 
-    A cut lies half-way between two scores that occur, or just above all of them; of two cuts
-    equally near the lower one is taken.
+    Each cut lies halfway between two adjacent scores, or just above the highest one. Ties are
+    broken in favour of the lower cut.
 
     Args:
         scores: float64[n].
-        pairs: int64[n]; pairs with each score.
-        shares: Wanted shares of the grades 0, 1 and 2.
+        pairs: int64[n]; number of pairs with each score.
+        shares: Target proportions of grades 0, 1 and 2.
     """
     values, inverse = np.unique(scores, return_inverse=True)
     if not len(values):
@@ -81,17 +81,19 @@ def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]
 
 
 def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelParameters) -> Grades:
-    """Grade of each kind of pair, int8[n]; -1 where there is too little evidence.
+    """Assign grades, int8[n]; -1 if there is too little evidence.
 
     Args:
-        posterior: Evidence and the score of n kinds of pair; under `credible`, a `Posterior`.
+        posterior: Evidence and scores of n groups of pairs; must be a `Posterior` under `credible`.
         cuts: Minimum scores of the grades.
         params: Policy, minimum evidence, credibility.
     """
     score = posterior.mean()
-    grades = (score >= cuts.relevant).astype(np.int8) + (score >= cuts.highly).astype(np.int8)
+    grades = (score >= cuts.relevant).astype(np.int8) + (score >= cuts.highly_relevant).astype(
+        np.int8
+    )
     if params.policy == "credible":
-        unsure = posterior.at_least(cuts.highly) < params.credibility
+        unsure = posterior.at_least(cuts.highly_relevant) < params.credibility
         grades = np.where(unsure, np.minimum(grades, 1), grades)
     judged = posterior.evidence.examinations >= params.min_examinations
     return np.where(judged, grades, UNJUDGED).astype(np.int8)
@@ -100,22 +102,22 @@ def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelPa
 def stability(posterior: Posterior | PointScores, grades: Grades, cuts: Cuts) -> Floats:
     """Posterior probability that the score lies between the cuts of its grade, float64[n].
 
-    nan where the scores are point estimates.
+    NaN for point estimates.
     """
-    relevant, highly = posterior.at_least(cuts.relevant), posterior.at_least(cuts.highly)
+    relevant, highly = posterior.at_least(cuts.relevant), posterior.at_least(cuts.highly_relevant)
     return np.round(np.choose(grades, [1 - relevant, relevant - highly, highly]), DECIMALS)
 
 
-def scores_of(
+def score_distribution(
     evidence: Evidence, priors: Priors | None, score: Floats, params: QrelParameters
 ) -> Posterior | PointScores:
-    """The posterior of sDBN, or the point estimates of a model that has none.
+    """Posterior of sDBN scores, or point estimates for any other model.
 
     Args:
-        evidence: Counts of n kinds of pair.
-        priors: Priors of sDBN; None: the model is another one.
-        score: What the model estimates, float64[n].
-        params: Which score it is.
+        evidence: Counts of n groups of pairs.
+        priors: Priors of sDBN; None for any other model.
+        score: Estimates of the model, float64[n].
+        params: `score`: attractiveness or relevance.
     """
     if priors is None:
         return PointScores(evidence, score)

@@ -1,9 +1,8 @@
-"""Beta priors of the click parameters: fixed, or fitted to the snapshot (empirical Bayes).
+"""Beta priors of the click parameters: fixed, or fitted to the snapshot by empirical Bayes.
 
-In: how many pairs had `successes` out of `trials`. Out: the Beta(alpha, beta) that is most likely
-after these counts, that is the maximum of the beta-binomial likelihood (Minka 2000, "Estimating a
-Dirichlet distribution", section 3) times a weak log-normal prior of alpha + beta, which matters
-where pairs are few or were examined once each.
+The fit maximises the beta-binomial likelihood (Minka 2000, "Estimating a Dirichlet distribution",
+section 3) times a weak log-normal prior on alpha + beta, which matters if there are few pairs or
+most were examined only once.
 """
 
 from dataclasses import dataclass
@@ -15,23 +14,23 @@ from scipy.special import gammaln, polygamma, psi
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-LEAST_PAIRS = 10
-"""Fewer pairs than this say nothing about a distribution: the uniform prior is used."""
+MIN_PAIRS = 10
+"""Minimum number of pairs for a fit; below it, the uniform prior is used."""
 
-STRENGTH = (0.02, 10_000.0)
-"""Bounds of alpha + beta, in pseudo-counts: the likelihood may have no maximum inside."""
+STRENGTH_BOUNDS = (0.02, 10_000.0)
+"""Bounds of alpha + beta in pseudo-counts, because the likelihood may have no interior maximum."""
 
-LOG_STRENGTH, SPREAD = float(np.log(4.0)), 1.5
-"""Mean and standard deviation of the logarithm of alpha + beta before any log was seen: between .2
-and 76 pseudo-counts. Pairs that were examined once each say nothing about it, and without this the
-likelihood of a few hundred pairs is often greatest at a bound, where no click can move a grade."""
+PRIOR_LOG_STRENGTH, PRIOR_LOG_STRENGTH_SD = float(np.log(4.0)), 1.5
+"""Mean and standard deviation of log(alpha + beta) under its prior: 95 % lie between 0.2 and 76
+pseudo-counts. Pairs examined once carry no information on alpha + beta; without this prior, the
+likelihood of a few hundred pairs is often maximal at a bound, where clicks cannot change grades."""
 
-MEAN_LOGIT = 12.0
-STEPS = 200
+MAX_ABS_LOGIT = 12.0
+MAX_ITERATIONS = 200
 TOLERANCE = 1e-10
-NOISE = 1e-13
-"""Relative rounding error of a sum of logs: log-likelihoods that differ by less count as equal."""
-DIGITS = 6
+RELATIVE_ROUNDING = 1e-13
+"""Relative rounding error of a sum of logarithms; smaller differences in density are ignored."""
+SIGNIFICANT_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Beta:
 
     @property
     def mean(self) -> float:
-        """Prior mean, the estimate of a pair without evidence."""
+        """Prior mean, which is the estimate for a pair without evidence."""
         return self.alpha / (self.alpha + self.beta)
 
 
@@ -57,7 +56,7 @@ UNIFORM = Beta()
 
 @dataclass(frozen=True)
 class Priors:
-    """The priors of sDBN.
+    """Priors of the sDBN parameters.
 
     Args:
         attractiveness: Prior of a.
@@ -69,7 +68,12 @@ class Priors:
 
 
 class _RisingFactorials:
-    """Logarithm of the product of the rising factorials shift (shift + 1) ... (shift + x_i - 1)."""
+    """Weighted log of rising factorials: sum of w_i log(shift (shift + 1) ... (shift + x_i - 1)).
+
+    Args:
+        values: int64[n]; lengths x_i of the factorials.
+        weights: int64[n]; weights w_i.
+    """
 
     def __init__(self, values: Integers, weights: Integers) -> None:
         distinct, inverse = np.unique(values, return_inverse=True)
@@ -77,22 +81,23 @@ class _RisingFactorials:
         counts = np.bincount(inverse, weights=weights, minlength=len(distinct))
         self._weights: Floats = counts.astype(np.float64)
 
-    def log(self, shift: float) -> float:
-        """The logarithm at a shift."""
+    def value(self, shift: float) -> float:
+        """Value at a shift."""
         return self._sum(gammaln(self._values + shift) - gammaln(shift))
 
-    def slopes(self, shift: float) -> tuple[float, float]:
-        """First and second derivative of `log` by the shift."""
+    def derivatives(self, shift: float) -> tuple[float, float]:
+        """First and second derivative at a shift."""
         first = psi(self._values + shift) - psi(shift)
         second = polygamma(1, self._values + shift) - polygamma(1, shift)
         return self._sum(first), self._sum(second)
 
     def _sum(self, terms: Floats) -> float:
+        """Weighted sum over the distinct values."""
         return float((self._weights * terms).sum())
 
 
 class _BetaBinomial:
-    """Log-posterior after counts, with gradient and Hessian, in x = (logit mean, log strength)."""
+    """Log posterior density of Beta shapes given counts, in x = (logit mean, log(alpha + beta))."""
 
     def __init__(self, successes: Integers, trials: Integers, pairs: Integers) -> None:
         self._factorials = (
@@ -102,17 +107,19 @@ class _BetaBinomial:
         )
 
     def value(self, point: Floats) -> float:
-        alpha, beta = _from_log_space(point)
+        """Log density at a point, up to a constant."""
+        alpha, beta = _shape_parameters(point)
         wins, losses, all_ = self._factorials
-        far = (point[1] - LOG_STRENGTH) / SPREAD
-        return wins.log(alpha) + losses.log(beta) - all_.log(alpha + beta) - float(far**2) / 2
+        far = (point[1] - PRIOR_LOG_STRENGTH) / PRIOR_LOG_STRENGTH_SD
+        return wins.value(alpha) + losses.value(beta) - all_.value(alpha + beta) - float(far**2) / 2
 
     def derivatives(self, point: Floats) -> tuple[Floats, Floats]:
-        alpha, beta = _from_log_space(point)
+        """Gradient, float64[2], and Hessian, float64[2, 2], at a point."""
+        alpha, beta = _shape_parameters(point)
         strength = alpha + beta
         mean = alpha / strength
         (d_a, d_aa), (d_b, d_bb), (d_s, d_ss) = (
-            factorial.slopes(shift)
+            factorial.derivatives(shift)
             for factorial, shift in zip(self._factorials, (alpha, beta, strength), strict=True)
         )
         slope = np.array([d_a - d_s, d_b - d_s])
@@ -124,73 +131,78 @@ class _BetaBinomial:
             [[-bend, -spread], [-spread, beta]]
         )
         first = jacobian.T @ slope
-        first[1] -= (point[1] - LOG_STRENGTH) / SPREAD**2
-        second[1, 1] -= 1 / SPREAD**2
+        first[1] -= (point[1] - PRIOR_LOG_STRENGTH) / PRIOR_LOG_STRENGTH_SD**2
+        second[1, 1] -= 1 / PRIOR_LOG_STRENGTH_SD**2
         return first, jacobian.T @ curve @ jacobian + second
 
 
-def _from_log_space(point: Floats) -> tuple[float, float]:
+def _shape_parameters(point: Floats) -> tuple[float, float]:
+    """Convert a point (logit mean, log strength) to alpha and beta."""
     mean, strength = 1 / (1 + np.exp(-point[0])), np.exp(point[1])
     return float(mean * strength), float((1 - mean) * strength)
 
 
 def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
-    """The Beta prior that is most likely after the counts.
+    """Fit a Beta prior to counts by maximum a posteriori.
 
     Args:
         successes: int64[n]; clicks (for a) or last clicks (for s).
         trials: int64[n], at least `successes`; examinations (for a) or clicks (for s).
-        pairs: int64[n]; query-document pairs with these counts.
+        pairs: int64[n]; number of query-document pairs with these counts.
 
     Returns:
-        The prior, rounded to six significant digits so that it does not depend on the processor;
-        the uniform one where fewer than ten pairs have evidence, or no trial at all succeeded
-        or failed: the likelihood has no maximum there.
+        The prior, rounded to six significant digits for reproducibility across processors. It is
+        uniform if fewer than `MIN_PAIRS` pairs have trials, or if all trials succeeded or all
+        failed, because the likelihood then has no maximum.
     """
     seen = trials > 0
     successes, trials, pairs = successes[seen], trials[seen], pairs[seen]
     total, won = int(trials @ pairs), int(successes @ pairs)
-    if int(pairs.sum()) < LEAST_PAIRS or won in {0, total}:
+    if int(pairs.sum()) < MIN_PAIRS or won in {0, total}:
         return UNIFORM
     model = _BetaBinomial(successes, trials, pairs)
     mean = won / total
     point = np.array([np.log(mean / (1 - mean)), np.log(2.0)])
-    for _ in range(STEPS):
-        moved = _maximise(model, point)
+    for _ in range(MAX_ITERATIONS):
+        moved = _newton_step(model, point)
         if np.abs(moved - point).max() < TOLERANCE:
             break
         point = moved
-    alpha, beta = _from_log_space(point)
-    return Beta(_rounded(alpha), _rounded(beta))
+    alpha, beta = _shape_parameters(point)
+    return Beta(_round_significant(alpha), _round_significant(beta))
 
 
-def _maximise(model: _BetaBinomial, point: Floats) -> Floats:
-    """One Newton step with Levenberg damping that never makes the point less likely.
+def _newton_step(model: _BetaBinomial, point: Floats) -> Floats:
+    """Newton step with Levenberg damping that never decreases the density.
 
-    What would leave its bounds stays there, and the step is one of the other coordinate.
+    Coordinates at a bound stay fixed if the gradient points outwards.
     """
     slope, curve = model.derivatives(point)
-    free = _bounded(point + np.sign(slope) * TOLERANCE) != point
+    free = _clip_to_bounds(point + np.sign(slope) * TOLERANCE) != point
     if not free.any():
         return point
     slope, curve = slope[free], curve[np.ix_(free, free)]
     least = model.value(point)
-    least -= NOISE * abs(least)
+    least -= RELATIVE_ROUNDING * abs(least)
     damping = max(0.0, float(np.linalg.eigvalsh(curve)[-1]) + 1e-9 * float(np.abs(curve).max()))
     for _ in range(60):
         there = point.copy()
         there[free] += np.linalg.solve(curve - damping * np.eye(len(slope)), -slope)
-        there = _bounded(there)
+        there = _clip_to_bounds(there)
         if model.value(there) >= least:
             return there
         damping = max(10 * damping, 1e-3 * float(np.abs(curve).max()))
     return point
 
 
-def _bounded(point: Floats) -> Floats:
-    low, high = np.log(STRENGTH)
-    return np.array([np.clip(point[0], -MEAN_LOGIT, MEAN_LOGIT), np.clip(point[1], low, high)])
+def _clip_to_bounds(point: Floats) -> Floats:
+    """Clip a point to the bounds of both coordinates."""
+    low, high = np.log(STRENGTH_BOUNDS)
+    return np.array(
+        [np.clip(point[0], -MAX_ABS_LOGIT, MAX_ABS_LOGIT), np.clip(point[1], low, high)]
+    )
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+def _round_significant(value: float) -> float:
+    """Round to `SIGNIFICANT_DIGITS` significant digits."""
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")

@@ -1,24 +1,24 @@
-"""How well a click model predicts held-out pages: log-likelihood and perplexity.
+"""Log-likelihood and perplexity of a click model on held-out pages.
 
-In: click probabilities of pages, and what was clicked. Out: the mean log-likelihood of a page and
-the perplexity 2^(-mean log2 p) of every rank, once with marginal click probabilities and once with
-those given the clicks above (Dupret & Piwowarski 2008; Chuklin, Markov & de Rijke 2015, ch. 5).
+Reports the mean log-likelihood per page and the perplexity 2^(-mean log2 p) per rank, with marginal
+click probabilities and with those conditional on the clicks above (Dupret & Piwowarski 2008;
+Chuklin, Markov & de Rijke 2015, chapter 5).
 
-Two conventions are published, and they differ where lists have not ten results each:
+There are two published conventions, which differ unless all pages have ten results:
 
-- `pyclick`: a page's log-likelihood is the mean over its ranks; perplexity divides every rank's
-  sum by the number of all test pages and averages over ten ranks, so that missing ranks count as
-  perfectly predicted and ranks beyond ten are ignored. Below the first click, the cascade model
-  gives every rank the smallest probability.
-- `per_rank`: every rank's sum is divided by the pages that have this rank, perplexity is the mean
-  over the ranks that occur; a page's log-likelihood is the sum over its ranks.
+- `pyclick`: the log-likelihood of a page is the mean over its ranks. The perplexity of a rank
+  divides by the number of all test pages, and is averaged over ten ranks: missing ranks count as
+  perfectly predicted, and ranks beyond ten are ignored. For the cascade model, all ranks below the
+  first click get the minimum probability.
+- `per_rank`: the log-likelihood of a page is the sum over its ranks. The perplexity of a rank
+  divides by the number of pages with this rank, and is averaged over the existing ranks.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from builder.clicks.models import LEAST, Pages, Prediction
+from builder.clicks.models import MIN_PROBABILITY, Pages, Prediction
 from builder.clicks.models.pages import Floats
 
 PYCLICK_RANKS = 10
@@ -26,12 +26,12 @@ PYCLICK_RANKS = 10
 
 @dataclass(frozen=True)
 class Score:
-    """How well one model predicts the test pages, by one convention.
+    """Predictive quality of a model under one convention.
 
     Args:
-        log_likelihood: Mean of natural logarithms over pages; nearer to 0 is better.
-        perplexity: Of clicks by their marginal probability; 1 is perfect, 2 a coin.
-        conditional_perplexity: The same given the clicks above.
+        log_likelihood: Mean natural log-likelihood per page; higher is better.
+        perplexity: Marginal perplexity; 1 is perfect, 2 is a coin toss.
+        conditional_perplexity: Perplexity given the clicks above.
         by_rank: Marginal perplexity of each rank.
         conditional_by_rank: Conditional perplexity of each rank.
     """
@@ -44,16 +44,16 @@ class Score:
 
 
 def evaluate(prediction: Prediction, pages: Pages) -> tuple[Score, Score]:
-    """Scores of one prediction, by the `pyclick` and the `per_rank` convention.
+    """Score a prediction under the `pyclick` and the `per_rank` convention, in this order.
 
     Args:
-        prediction: A trained model's probabilities of the results shown.
-        pages: What was shown and clicked; at least one page.
+        prediction: Click probabilities of a trained model.
+        pages: Test pages with their clicks; at least one.
     """
     click = prediction.marginal(pages)
     marginal = _logarithms(np.where(pages.clicked, click, 1 - click))
     conditional = _logarithms(prediction.conditional(pages))
-    own = getattr(prediction, "conditional_by_pyclick", None)
+    own = getattr(prediction, "pyclick_conditional", None)
     by_pyclick = conditional if own is None else _logarithms(own(pages))
     weight = pages.weight / pages.weight.sum()
     sums, pyclick_sums = (
@@ -72,10 +72,12 @@ def evaluate(prediction: Prediction, pages: Pages) -> tuple[Score, Score]:
 
 
 def _logarithms(probabilities: Floats) -> Floats:
-    return np.asarray(np.log(np.maximum(probabilities, LEAST)))
+    """Natural logarithms of probabilities clipped to `MIN_PROBABILITY`."""
+    return np.asarray(np.log(np.maximum(probabilities, MIN_PROBABILITY)))
 
 
 def _score(log_likelihood: float, marginal: Floats, conditional: Floats) -> Score:
+    """Create a score from the perplexities per rank."""
     return Score(
         log_likelihood,
         float(marginal.mean()),
@@ -86,7 +88,7 @@ def _score(log_likelihood: float, marginal: Floats, conditional: Floats) -> Scor
 
 
 def _perplexity(logs: Floats, pages: Pages, *, of_all: bool) -> Floats:
-    """Perplexity of every rank; `of_all`: of ten ranks, out of all pages."""
+    """Perplexity per rank; `of_all`: of ten ranks, divided by the number of all pages."""
     weights = pages.weight[pages.page].astype(np.float64)
     ranks = PYCLICK_RANKS if of_all else int(pages.lengths.max())
     inside = pages.rank <= ranks

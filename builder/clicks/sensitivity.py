@@ -1,9 +1,9 @@
-"""How many click grades would differ: cuts a tenth lower or higher, the other no-click rule.
+"""Sensitivity of click grades to the cuts and to the rule for impressions without clicks.
 
-In: the judged pairs of the stage `grades`. Out: the table `grade_sensitivity`, pairs by scenario,
-published grade and grade in the scenario. Under the other rule for impressions without a click
-the examinations are the other ones, and a fitted prior is fitted again; a model without priors
-would have to be trained again, and has no such scenario.
+The table `grade_sensitivity` counts the judged pairs by scenario, published grade and grade in the
+scenario. Scenarios: cuts 10 % lower, cuts 10 % higher, and the other `no_click` rule, under which
+fitted priors are refitted. The latter is omitted for models without priors, which would have to be
+trained again.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.clicks.policies import Cuts, assign_grades, scores_of
+from builder.clicks.policies import Cuts, assign_grades, score_distribution
 from builder.clicks.posterior import Evidence
 from builder.clicks.priors import Priors, fit_beta
 from builder.io.tables import write_frame
@@ -45,25 +45,25 @@ def write_sensitivity(
 
     Args:
         connection: Has the view `click_estimates` and the table `pairs`.
-        priors: Priors of the published grades; None for a model that has none.
+        priors: Priors of the published grades; None for a model without priors.
         cuts: Cuts of the published grades.
         params: Policy, score, minimum evidence.
-        path: The Parquet file to write (contract `GradeSensitivity`).
+        path: Parquet file to write (contract `GradeSensitivity`).
     """
-    counts = _columns(connection, EVIDENCE)
+    counts = _fetch_columns(connection, EVIDENCE)
     score = counts.pop("score").astype(np.float64)
     kinds = {name: values.astype(np.int64) for name, values in counts.items()}
     clicked = (kinds["clicks"], kinds["last_clicks"])
-    scores = scores_of(Evidence(kinds["examinations"], *clicked), priors, score, params)
+    scores = score_distribution(Evidence(kinds["examinations"], *clicked), priors, score, params)
     published = assign_grades(scores, cuts, params)
     scenarios = {
         "published": published,
-        "cuts_10_percent_lower": assign_grades(scores, cuts.times(0.9), params),
-        "cuts_10_percent_higher": assign_grades(scores, cuts.times(1.1), params),
+        "cuts_10_percent_lower": assign_grades(scores, cuts.scaled(0.9), params),
+        "cuts_10_percent_higher": assign_grades(scores, cuts.scaled(1.1), params),
     }
     if priors is not None:
         evidence = Evidence(kinds["other_examinations"], *clicked)
-        other = scores_of(evidence, _other_priors(connection, priors), score, params)
+        other = score_distribution(evidence, _refit_priors(connection, priors), score, params)
         scenarios["other_no_click_rule"] = assign_grades(other, cuts, params)
     frames = [
         pl.DataFrame({"grade": published, "other_grade": grades, "pairs": kinds["pairs"]})
@@ -75,9 +75,9 @@ def write_sensitivity(
     write_frame(pl.concat(frames), path, GradeSensitivity)
 
 
-def _other_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
-    """Priors under the alternative rule, refitted if the recorded priors were fitted."""
-    columns = _columns(connection, HISTOGRAM)
+def _refit_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
+    """Priors under the other rule; refitted only if the published priors were fitted."""
+    columns = _fetch_columns(connection, HISTOGRAM)
     counts = {name: values.astype(np.int64) for name, values in columns.items()}
     fitted, refitted = (
         fit_beta(counts["clicks"], counts[name], counts["pairs"])
@@ -86,6 +86,7 @@ def _other_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Prio
     return Priors(refitted, priors.satisfaction) if fitted == priors.attractiveness else priors
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, np.ndarray]:
+def _fetch_columns(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, np.ndarray]:
+    """Run a query and return its columns as arrays."""
     columns = connection.execute(sql).fetchnumpy()
     return {name: np.asarray(values) for name, values in columns.items()}

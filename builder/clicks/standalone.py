@@ -1,8 +1,8 @@
-"""A click model on a log alone: the command `longeval clicks LOG --model NAME --out FILE`.
+"""Runs a click model on a standalone log: `longeval clicks LOG --model NAME --out FILE`.
 
-In: a log of queries, results and clicks as text. Out: one row for every query and URL shown
-(contract `PairStatistics`), sorted by both, as Parquet or tab-separated text. `sdbn` is counted by
-the database engine and needs little memory; the other models keep the distinct pages in arrays.
+Writes one row per query and URL shown (contract `PairStatistics`), sorted by both, as Parquet or
+TSV. DuckDB computes sDBN within a small memory limit; other models keep the distinct pages in
+arrays.
 """
 
 import tempfile
@@ -17,11 +17,11 @@ import polars as pl
 import pyarrow as pa
 
 from builder.clicks.estimation import choose_priors, create_estimates
-from builder.clicks.log import AS_THEY_STAND, LogAccount, account_for_rejects, open_log
-from builder.clicks.modelled import create_model_estimates
-from builder.clicks.models import model_of
+from builder.clicks.log import STANDALONE, LogSummary, count_rejects, open_log
+from builder.clicks.model_estimates import create_model_estimates
+from builder.clicks.models import get_model
 from builder.clicks.priors import Priors
-from builder.clicks.statistics import ENGINE_SHARE, SHARE_ALONE, count_pairs
+from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, count_pairs
 from builder.errors import UsageError
 from builder.io.disk import keep_apart
 from builder.io.tables import ROWS_PER_GROUP, TableWriter
@@ -35,7 +35,7 @@ SELECT query, doc AS url, impressions, examinations, clicks, last_clicks,
        attractiveness, satisfaction, relevance
 FROM estimates WHERE impressions > 0
 """
-"""In the order of the table under the view, which sDBN's counts have: the engine preserves it."""
+"""Already sorted under sDBN: the underlying table is, and DuckDB preserves insertion order."""
 
 ORDERED_ROWS = f"{ROWS} ORDER BY query, url"
 
@@ -45,14 +45,14 @@ class ModelReport:
     """Summary of running a click model on a log.
 
     Args:
-        log: Impressions read, used and rejected.
-        pairs: Rows written.
-        never_examined: Pairs without an estimate, because they were shown but never examined.
-        clicks: Clicks on them.
+        log: Number of records read and rejected.
+        pairs: Number of rows written.
+        never_examined: Number of pairs without an estimate because they were never examined.
+        clicks: Number of clicks on the pairs.
         priors: Priors of sDBN; None for other models.
     """
 
-    log: LogAccount
+    log: LogSummary
     pairs: int
     never_examined: int
     clicks: int
@@ -67,34 +67,34 @@ def model_log(
     params: ClickParameters | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
-    reading: LogParameters = AS_THEY_STAND,
+    log_params: LogParameters = STANDALONE,
 ) -> ModelReport:
-    """Run a click model on a log and write what it says of every query and URL.
+    """Run a click model on a log and write its estimates per query and URL.
 
     Args:
-        log: A file of any format of logs; see `open_log`.
-        model: A name of `CLICK_MODELS`, or of a plug-in.
-        out: `.parquet` or `.tsv`; replaced whole when the model is done.
-        params: No-click rule, last click, votes, pages, prior, steps of expectation-maximisation.
+        log: Log in any format; see `open_log`.
+        model: Name in `CLICK_MODELS` or of a plug-in.
+        out: Output file, `.parquet` or `.tsv`; replaced atomically.
+        params: Model options: `no_click`, `last`, `votes`, `pages`, prior, iterations.
         limits: Threads, memory and scratch space.
-        progress: Reports how many lines were read.
-        reading: How the log is read; see `read_as`.
+        progress: Receives the number of records read.
+        log_params: `[log]`; see `standalone_parameters`.
 
     Raises:
-        UsageError: unknown model, no such file, a log too large for the model, or `out` is the log.
-        FormatError: the log lacks what one must have, or cannot be read.
+        UsageError: unknown model, missing file, a log too large for the model, or `out` is the log.
+        FormatError: the log cannot be read, or required columns are missing.
     """
     check_model(model)
     if out.suffix not in {".parquet", ".tsv"}:
-        raise UsageError(f"--out: expected a name that ends in .parquet or .tsv, found {out}")
+        raise UsageError(f"--out: expected a file name ending in .parquet or .tsv, found {out}")
     keep_apart(out, log)
-    params = _with_model(params or ClickParameters(), model)
-    share = SHARE_ALONE if model == "sdbn" else ENGINE_SHARE
-    with working(limits) as allowed, allowed.connect(share) as connection:
+    params = _set_model(params or ClickParameters(), model)
+    share = SDBN_ENGINE_SHARE if model == "sdbn" else ENGINE_SHARE
+    with limits_or_default(limits) as allowed, allowed.connect(share) as connection:
         reported = progress or Silent()
-        account = open_log(connection, log, allowed, reported, reading)
+        summary = open_log(connection, log, allowed, reported, log_params)
         used = count_pairs(connection, params, int(allowed.memory * share))
-        account_for_rejects(connection, account, used.total)
+        count_rejects(connection, summary, used.total)
         priors = None
         if model == "sdbn":
             priors = choose_priors(connection, params)
@@ -104,18 +104,18 @@ def model_log(
         rows = ROWS if model == "sdbn" else ORDERED_ROWS
         batches = iter(connection.sql(rows).to_arrow_reader(ROWS_PER_GROUP))
         totals: Counter[str] = Counter()
-        _write(_counted(batches, totals), out)
-    return ModelReport(account, totals["pairs"], totals["never_examined"], totals["clicks"], priors)
+        _write_atomically(_accumulate_totals(batches, totals), out)
+    return ModelReport(summary, totals["pairs"], totals["never_examined"], totals["clicks"], priors)
 
 
 def check_model(name: str) -> None:
-    """Raise a UsageError when there is no model of that name."""
-    model_of(name)
+    """Raise a UsageError if no click model has this name."""
+    get_model(name)
 
 
 @contextmanager
-def working(limits: Limits | None) -> Iterator[Limits]:
-    """The limits, or the usual ones with a scratch folder that is removed afterwards."""
+def limits_or_default(limits: Limits | None) -> Iterator[Limits]:
+    """Context manager: the limits, or default ones with a temporary scratch folder."""
     if limits is not None:
         yield limits
         return
@@ -123,11 +123,11 @@ def working(limits: Limits | None) -> Iterator[Limits]:
         yield Limits(Path(scratch))
 
 
-def _with_model(params: ClickParameters, model: str) -> ClickParameters:
-    """The parameters with another model.
+def _set_model(params: ClickParameters, model: str) -> ClickParameters:
+    """Set the model of the parameters.
 
     Raises:
-        UsageError: the model cannot count as the parameters say.
+        UsageError: the model does not support `votes` or `pages` of the parameters.
     """
     try:
         check_counting(model, params.votes, params.pages)
@@ -136,8 +136,10 @@ def _with_model(params: ClickParameters, model: str) -> ClickParameters:
     return params.model_copy(update={"model": model})
 
 
-def _counted(batches: Iterator[pa.RecordBatch], totals: Counter[str]) -> Iterator[pa.RecordBatch]:
-    """The batches; their rows and clicks are added to the totals."""
+def _accumulate_totals(
+    batches: Iterator[pa.RecordBatch], totals: Counter[str]
+) -> Iterator[pa.RecordBatch]:
+    """Pass batches through, adding their rows and clicks to the totals."""
     for batch in batches:
         totals["pairs"] += len(batch)
         totals["never_examined"] += int(np.count_nonzero(batch["examinations"].to_numpy() == 0))
@@ -145,8 +147,8 @@ def _counted(batches: Iterator[pa.RecordBatch], totals: Counter[str]) -> Iterato
         yield batch
 
 
-def _write(batches: Iterator[pa.RecordBatch], out: Path) -> None:
-    """Write all rows to a temporary sibling, then rename it."""
+def _write_atomically(batches: Iterator[pa.RecordBatch], out: Path) -> None:
+    """Write all batches to a temporary file next to `out`, then rename it."""
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part")
     write = _write_parquet if out.suffix == ".parquet" else _write_tsv
@@ -158,12 +160,14 @@ def _write(batches: Iterator[pa.RecordBatch], out: Path) -> None:
 
 
 def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> None:
+    """Write batches as Parquet (contract `PairStatistics`)."""
     with TableWriter(path, PairStatistics) as writer:
         for batch in batches:
             writer.write(batch)
 
 
 def _write_tsv(batches: Iterator[pa.RecordBatch], path: Path) -> None:
+    """Write batches as TSV with a header."""
     with path.open("wb") as file:
         file.write("\t".join(PairStatistics.dtypes()).encode() + b"\n")
         for batch in batches:

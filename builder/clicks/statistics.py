@@ -1,93 +1,27 @@
-"""Sufficient statistics of sDBN: impressions in, integer counts of every query-document pair out.
+"""Sufficient statistics of the sDBN model: integer counts per query-document pair.
 
-Chapelle & Zhang (2009), section 5: with L the deepest clicked rank of a result page, ranks 1..L
-are examined; without a click all ranks are, or the page is no evidence (`no_click`). A rank is
-clicked once however often it was clicked; a document shown twice on a page counts at both ranks.
-Everything is counted in integers, so the order of rows, threads and shards cannot matter, and the
-statistics of two logs add up to those of their union.
+Chapelle & Zhang (2009), section 5: ranks up to the last click of a result page are examined; on a
+page without clicks, all ranks are, unless such pages are skipped (`no_click`). Repeated clicks on a
+rank count once; a document shown twice on a page is counted at both ranks. All counts are integers,
+so they do not depend on the order of rows, threads or shards, and the statistics of two logs add up
+to those of their concatenation.
 
-Relations, each derived from the one before it: `used_impressions`, `read_pages`, `pages` (one row
-per distinct result page and its clicks, with its weight), `shown` (one row per rank), `counted`,
-`pair_counts`. Identical pages are counted together: with ten results a page, that is a tenth of the
-rows to group by pair wherever pages repeat.
+The relations build on each other: `used_impressions`, `read_pages`, `pages` (see `distinct_pages`),
+`shown` (one row per shown result), `counted` and `pair_counts` (one row per pair).
 """
 
 from typing import NamedTuple
 
 import duckdb
 
+from builder.clicks.distinct_pages import create_pages
 from builder.io.engine import set_variables
 from builder.parameters import ClickParameters
 
 ENGINE_SHARE = 0.5
-"""Part of the memory limit for the database engine, which takes some more outside its own count."""
-SHARE_ALONE = 0.7
-"""The same where no model keeps pages in arrays: the less the engine spills, the sooner it ends."""
-
-SINGLE_PAGES = """
-CREATE VIEW read_pages AS
-SELECT impression, "user", query, results, clicks,
-       list_max(clicks)::BIGINT AS deepest,
-       clicks[-1]::BIGINT AS latest
-FROM used_impressions
-"""
-
-JOINED_PAGES = """
-CREATE VIEW read_pages AS
-WITH voters AS (
-    SELECT *, CASE WHEN "user" IS NULL THEN impression END AS anonymous FROM used_impressions
-),
-ordered AS (
-    SELECT *,
-           lag(query) OVER by_user AS query_before,
-           lag(results) OVER by_user AS results_before
-    FROM voters
-    WINDOW by_user AS (PARTITION BY "user", anonymous ORDER BY impression)
-),
-visits AS (
-    SELECT * EXCLUDE (query_before, results_before),
-           sum((query_before IS DISTINCT FROM query
-                OR list_has_any(results_before, results))::INTEGER) OVER (
-               PARTITION BY "user", anonymous ORDER BY impression
-           ) AS visit
-    FROM ordered
-),
-ranked AS (
-    SELECT *,
-           coalesce(sum(len(results)) OVER (
-               pages_of_visit ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS ranks_above
-    FROM visits
-    WINDOW pages_of_visit AS (
-        PARTITION BY "user", anonymous, visit ORDER BY impression)
-)
-SELECT impression, "user", query, results, clicks,
-       (max(ranks_above + list_max(clicks)) OVER whole_visit - ranks_above)::BIGINT AS deepest,
-       (last_value(ranks_above + clicks[-1] IGNORE NULLS) OVER whole_visit
-        - ranks_above)::BIGINT AS latest
-FROM ranked
-WINDOW whole_visit AS (
-    PARTITION BY "user", anonymous, visit ORDER BY impression
-    ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
-"""
-
-DISTINCT_SINGLE_PAGES = """
-CREATE TEMP TABLE pages AS
-WITH collapsed AS (
-    SELECT query, results, clicks, count(*) AS weight
-    FROM used_impressions GROUP BY query, results, clicks
-)
-SELECT query, results, clicks, weight, len(results)::BIGINT AS length,
-       list_max(clicks)::BIGINT AS deepest, clicks[-1]::BIGINT AS latest
-FROM collapsed
-"""
-
-DISTINCT_JOINED_PAGES = """
-CREATE TEMP TABLE pages AS
-SELECT query, results, clicks, deepest, latest, count(*) AS weight,
-       any_value(len(results))::BIGINT AS length
-FROM read_pages
-GROUP BY query, results, clicks, deepest, latest
-"""
+"""Fraction of the memory limit for DuckDB, which also allocates memory outside its own limit."""
+SDBN_ENGINE_SHARE = 0.7
+"""Fraction of the memory limit for DuckDB under sDBN, which keeps no pages in arrays."""
 
 SHOWN = """
 CREATE VIEW shown AS
@@ -119,7 +53,7 @@ WITH sums AS (
 )
 SELECT *, examined_in_clicked + shown_in_all - shown_in_clicked AS examined_in_all FROM sums
 """
-"""Sums of 32-bit weights take half the memory of sums of 64-bit ones."""
+"""Weights are cast to 32 bits because their sums take half the memory of 64-bit weights."""
 
 SHOWN_TO_USER = """
 CREATE VIEW shown AS
@@ -186,7 +120,7 @@ SELECT query, doc,
        coalesce(other_examinations, 0)::UINTEGER AS other_examinations
 FROM totals
 """
-"""Counts are narrowed before they are sorted: the engine sorts 128-bit sums ten times slower."""
+"""Counts are cast before sorting because DuckDB sorts 128-bit sums ten times slower."""
 
 NO_PAIR_COUNTS = "CREATE TEMP TABLE pair_counts AS SELECT * FROM unordered_counts LIMIT 0"
 
@@ -194,7 +128,7 @@ PAIR_COUNTS = """
 INSERT INTO pair_counts SELECT * FROM unordered_counts ORDER BY query, doc;
 DROP TABLE unordered_counts
 """
-"""A statement of its own, so that the engine spills one grouping or one sort at a time."""
+"""Separate from the grouping, so that DuckDB does not spill both at the same time."""
 
 SHOWN_RESULTS = """
 SELECT coalesce(sum(len(results)), 0)::BIGINT, coalesce(bool_and(typeof(query) = 'UBIGINT'), false)
@@ -204,22 +138,22 @@ FROM pages
 IN_RANGE = "WHERE query BETWEEN getvariable('first_query') AND getvariable('last_query')"
 
 BYTES_PER_RESULT = 200
-"""Memory for grouping pairs, per result of the distinct pages. Pairs are grouped in ranges of query
-keys that fit: 20 million impressions under 2 GiB take 27 s of CPU, and 48 s where they spill."""
+"""Memory for grouping by pair, per result of the distinct pages. Query keys are split into ranges
+that fit: 20 million impressions under 2 GiB take 27 s of CPU time, against 48 s with spilling."""
 
-USED = """
+USED_COUNTS = """
 SELECT coalesce(sum(weight), 0)::BIGINT,
        coalesce(sum(weight) FILTER (deepest IS NULL), 0)::BIGINT
 FROM pages
 """
 
 
-class Used(NamedTuple):
-    """Impressions that were counted.
+class UsedImpressions(NamedTuple):
+    """Number of counted impressions.
 
     Args:
-        total: All of them.
-        without_click: Those of visits without any click.
+        total: All counted impressions.
+        without_click: Those that belong to a visit without clicks.
     """
 
     total: int
@@ -228,22 +162,25 @@ class Used(NamedTuple):
 
 def count_pairs(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, memory: int
-) -> Used:
-    """Count every pair of the view `used_impressions` into the table `pair_counts`.
+) -> UsedImpressions:
+    """Create the table `pair_counts` from the view `used_impressions`.
+
+    Under `no_click = "skip"`, pairs shown only on pages without clicks have 0 impressions.
 
     Args:
         connection: Has the view `used_impressions` (impression, user, query, results, clicks);
-            receives the tables `pages` (query, results, clicks, weight, length, deepest,
-            latest) and `pair_counts` (query, doc, impressions, examinations, clicks, last_clicks,
-            other_examinations), whose rows are in the order of query and doc. Under `skip`, pairs
-            that were only shown on pages without a click have 0 impressions.
-        params: The no-click rule, the last click, votes and pages.
-        memory: Bytes that the engine may use.
+            receives the tables `pages` (query, results, clicks, weight, length, deepest, latest)
+            and `pair_counts` (query, doc, impressions, examinations, clicks, last_clicks,
+            other_examinations), the latter sorted by query and doc.
+        params: `no_click`, `last`, `votes` and `pages`.
+        memory: Memory available to DuckDB in bytes.
+
+    Returns:
+        Number of counted impressions.
     """
     set_variables(connection, skip=params.no_click == "skip", last_by_time=params.last == "time")
-    joined, by_user = params.pages == "joined", params.votes == "user"
-    connection.execute(JOINED_PAGES if joined else SINGLE_PAGES)
-    connection.execute(DISTINCT_JOINED_PAGES if joined else DISTINCT_SINGLE_PAGES)
+    by_user = params.votes == "user"
+    create_pages(connection, params)
     ranges = 1 if by_user else _number_of_ranges(connection, memory)
     shown = SHOWN.format(where=IN_RANGE if ranges > 1 else "")
     connection.execute(SHOWN_TO_USER if by_user else shown)
@@ -255,13 +192,13 @@ def count_pairs(
         if not index:
             connection.execute(NO_PAIR_COUNTS)
         connection.execute(PAIR_COUNTS)
-    return Used(*connection.execute(USED).fetchall()[0])
+    return UsedImpressions(*connection.execute(USED_COUNTS).fetchall()[0])
 
 
 def _number_of_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
-    """Ranges of query keys whose pairs are grouped in memory one after the other.
+    """Number of ranges of query keys, each small enough to group its pairs in memory.
 
-    Queries as text, those of a log alone, are one range: they cannot be split evenly in advance.
+    Text queries, as in standalone logs, form a single range because they cannot be split evenly.
     """
     results, are_keys = connection.execute(SHOWN_RESULTS).fetchall()[0]
     return 1 + int(results) * BYTES_PER_RESULT // memory if are_keys else 1

@@ -14,7 +14,7 @@ from builder.errors import UsageError
 from builder.io.disk import told
 from builder.pipeline import PIPELINE
 from builder.reporting.html import html_table
-from builder.runtime.executors import executor_of
+from builder.runtime.executors import get_executor
 from builder.runtime.limits import DEFAULT_MEMORY, parse_memory, usable_cores
 from builder.runtime.progress import Progress, Silent
 from builder.runtime.runner import Runner, Step
@@ -101,7 +101,7 @@ def build(
     root = Path(out) if out is not None else default_root(definition)
     store = Store(root)
     cores = threads or usable_cores()
-    workers = executor_of(executor)
+    workers = get_executor(executor)
     allowed = parse_memory(memory)
     runner = Runner(PIPELINE, definition, store, cores, allowed, progress or Silent(), workers)
     if explain:

@@ -24,7 +24,7 @@ from builder.io.sources import Source
 from builder.io.tables import TableWriter
 from builder.parameters import DocumentParameters
 from builder.queries.verdicts import left_out
-from builder.runtime.executors import in_order, map_partitions
+from builder.runtime.executors import map_partitions, ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -149,13 +149,13 @@ def _written(
 
     No thread waits for the last row group of a part then.
     """
-    if not limits.executor.is_here:
+    if not limits.executor.in_process:
         return map_partitions(partial(_write, pages=pages.spilled(), params=params), parts, limits)
     pages.settle()
     task = partial(_write, pages=pages, params=params)
     threads = limits.threads if len(parts) < limits.threads else 1
     alone = replace(limits, threads=threads)
-    return in_order(lambda part: task(part, alone), parts, limits.threads // threads)
+    return ordered_map(lambda part: task(part, alone), parts, limits.threads // threads)
 
 
 def _write(
@@ -167,7 +167,7 @@ def _write(
         pages = Buckets(limits.scratch, limits.memory // SHARE, spills=pages)
     work = partial(_documents, groups=part.groups, params=params)
     with TableWriter(part.path, Documents) as writer:
-        for documents, left in in_order(work, pages.ranges(part.buckets), limits.threads):
+        for documents, left in ordered_map(work, pages.ranges(part.buckets), limits.threads):
             writer.append(documents)
             counts.update(left)
     return writer.rows, counts

@@ -30,7 +30,7 @@ from builder.io import parquet
 from builder.io.packing import packed
 from builder.io.tables import Table
 from builder.parameters import DocumentParameters
-from builder.runtime.executors import Task, in_processes, map_partitions
+from builder.runtime.executors import Task, map_partitions, process_pool
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.text.keys import key_of_id
@@ -201,8 +201,8 @@ def take_notes(
     row_groups = list(_row_groups(pages))
     note = partial(_note, rules=rules, params=params)
     size = sum(group.size for group in row_groups)
-    with in_processes(limits, size, LARGE, WORKER_BYTES) as readers:
-        if readers.executor.is_here:
+    with process_pool(limits, size, LARGE, WORKER_BYTES) as readers:
+        if readers.executor.in_process:
             for noted in map_partitions(note, row_groups, readers, single_threaded=True):
                 notebook.add(noted)
                 progress.advance(noted.kept.height + noted.left.total())

@@ -25,7 +25,7 @@ from builder.io import parquet
 from builder.io.sources import Interval, Source
 from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, CrawlParameters
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress, Silent
@@ -134,7 +134,7 @@ def _fingerprint(pages: Table, folder: Path, limits: Limits) -> Table:
     """The pages of a crawl in order of id, with what makes two versions the same, or not."""
     folder.mkdir()
     buckets = Buckets(limits.scratch, limits.memory // 8)
-    for rows in in_order(_fingerprints, _row_groups(pages), limits.threads):
+    for rows in ordered_map(_fingerprints, _row_groups(pages), limits.threads):
         buckets.add(rows)
     buckets.settle()
     paths: list[Path] = []

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from builder.documents.tokens import document_chunks, tokens_of_chunk
 from builder.io import parquet
 from builder.io.tables import Table, view_together, write_query
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -219,7 +219,7 @@ def _write_partial(
     folder.mkdir()
     pending: list[pl.DataFrame] = []
     part = 0
-    for counts in in_order(lambda group: word_counts(group, core), rows, threads):
+    for counts in ordered_map(lambda group: word_counts(group, core), rows, threads):
         pending.append(counts)
         if sum(frame.height for frame in pending) >= ROWS_BEFORE_FLUSH:
             _flush(pending, folder / f"{part:05d}.parquet")

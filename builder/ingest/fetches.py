@@ -19,7 +19,7 @@ from builder.ingest.page import RawPage
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
-from builder.runtime.executors import in_processes, map_partitions
+from builder.runtime.executors import map_partitions, process_pool
 from builder.runtime.limits import Limits
 
 LARGE = 32 * 2**20
@@ -96,7 +96,7 @@ def parsing(files: Sequence[Source], limits: Limits) -> AbstractContextManager[L
     One thread of a process alone parses HTML at a time. Where the files are large, processes are
     started with the first of them that has any, and kept until the last is read.
     """
-    return in_processes(limits, sum(map(_size, files)), LARGE, WORKER_BYTES)
+    return process_pool(limits, sum(map(_size, files)), LARGE, WORKER_BYTES)
 
 
 def _size(file: Source) -> int:

@@ -25,11 +25,11 @@ def with_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
     """Addresses, those without a scheme with this one; None: as they are."""
     if scheme is None:
         return urls
-    bare = is_bare(urls)
+    bare = lacks_scheme(urls)
     return replaced(urls, bare, f"{scheme}://" + urls.filter(bare).str.strip_chars())
 
 
-def is_bare(urls: pl.Series) -> pl.Series:
+def lacks_scheme(urls: pl.Series) -> pl.Series:
     """Whether each address is written without a scheme."""
     return urls.str.contains(BARE).fill_null(value=False)
 

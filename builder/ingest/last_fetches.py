@@ -12,7 +12,7 @@ import polars as pl
 from builder.errors import DataError
 from builder.ingest.buckets import Buckets, Load
 from builder.ingest.page_parts import Numbers
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 
 FETCHES = {
@@ -56,7 +56,7 @@ class LastFetches:
             DataError: two URL keys have one document id.
         """
         older, tied = [], []
-        for ours, theirs in in_order(_compared, self._buckets.ranges(), self._threads):
+        for ours, theirs in ordered_map(_compared, self._buckets.ranges(), self._threads):
             older.append(ours)
             tied.append(theirs)
         self._buckets.clear()

@@ -13,7 +13,7 @@ def lengths(lists: pa.Array) -> Rows:
     return np.asarray(lists.value_lengths().fill_null(0), dtype=np.int64)
 
 
-def lists_of(sizes: Rows, items: pa.Array) -> pa.Array:
+def build_list_array(sizes: Rows, items: pa.Array) -> pa.Array:
     """Lists of these sizes, of items that follow each other."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int32)
     np.cumsum(sizes, out=offsets[1:])

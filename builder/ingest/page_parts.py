@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builder.io.tables import TableWriter
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.text.keys import keys64
 from schemas import Pages
 
@@ -107,7 +107,7 @@ class PageParts:
         kept = PageParts(self._folder)
         work = partial(_without, numbers)
         with closing(kept):
-            for pages in in_order(work, self._row_groups(every), threads):
+            for pages in ordered_map(work, self._row_groups(every), threads):
                 kept.write(pages)
         shutil.rmtree(every)
         self._writers, self.count = kept._writers, kept.count

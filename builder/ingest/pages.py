@@ -28,7 +28,7 @@ from builder.ingest.unpacking import check_lines, first_bytes
 from builder.ingest.warc import read_warc
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 
 PARQUET = b"PAR1"
@@ -86,7 +86,7 @@ def read_pages(
         work = partial(_lines, interval=interval, params=params)
         size = min(CHUNK, limits.memory // SHARE)
         chunks = read_chunks(source, params.max_record_bytes, size)
-        yield from in_order(work, chunks, limits.threads)
+        yield from ordered_map(work, chunks, limits.threads)
 
 
 def _lines(chunk: Chunk, interval: Interval, params: CrawlParameters) -> PageBlock:

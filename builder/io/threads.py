@@ -36,7 +36,7 @@ class BackgroundThread:
         self._pool.shutdown()
 
 
-def in_order(
+def ordered_map(
     work: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
     """Map a function over items in parallel threads, with results in the order of the items.

@@ -1,9 +1,9 @@
-"""Judgements by people: pools drawn from runs, sheets to judge, imports, agreement."""
+"""Manual relevance assessment: pools drawn from runs, judging sheets, judgements and agreement."""
 
 from builder.judging.agreement import AgreementReport, agreement_report
 from builder.judging.assessments import ImportReport, import_assessments, read_assessments
-from builder.judging.pooling import LONGEVAL_STRATA, Pool, Stratum, depth, draw_pool
-from builder.judging.pools import PoolReport, pool_runs
+from builder.judging.pool_files import PoolReport, pool_runs
+from builder.judging.pooling import LONGEVAL_STRATA, Pool, Stratum, depth_strata, draw_pool
 from builder.judging.sheets import write_sheet
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "PoolReport",
     "Stratum",
     "agreement_report",
-    "depth",
+    "depth_strata",
     "draw_pool",
     "import_assessments",
     "pool_runs",

@@ -1,9 +1,9 @@
-"""Agreement between assessors, and between assessors and clicks.
+"""Inter-assessor agreement, and agreement between assessors and click grades.
 
-In: judgements (pair, assessor, grade) and click grades. Out: Cohen's kappa for two sources (1960;
-weighted 1968), Krippendorff's alpha for any number of assessors with gaps (2011, "Computing
-Krippendorff's Alpha-Reliability"), and the table of grades behind them. A coefficient is None where
-chance alone explains everything there is: one grade only, or no pair in common.
+Measures: Cohen's kappa for two sources of grades (1960; weighted 1968) and Krippendorff's alpha for
+any number of assessors with missing values (2011, "Computing Krippendorff's Alpha-Reliability").
+A coefficient is None where it is undefined because no disagreement is expected: all grades are
+equal, or no pair was judged twice.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.judging.merging import majority
+from builder.judging.merging import majority_vote
 from schemas import GRADES
 
 Integers = npt.NDArray[np.int64]
@@ -28,17 +28,17 @@ PAIR = ["query_id", "doc_id"]
 
 
 @dataclass(frozen=True)
-class TwoSources:
-    """How two sources of grades agree.
+class PairwiseAgreement:
+    """Agreement between two sources of grades.
 
     Args:
-        first: One source: an assessor, or `manual`.
-        second: The other: an assessor, or `click`.
-        pairs: Pairs that both judged.
-        same: Pairs with the same grade.
+        first: First source: an assessor, or `manual`.
+        second: Second source: an assessor, or `click`.
+        pairs: Number of pairs judged by both.
+        same: Number of pairs with equal grades.
         kappa: Cohen's kappa; None where undefined.
-        quadratic_kappa: The same with squared distances between grades.
-        table: Pairs by grade of the first (rows) and of the second (columns).
+        quadratic_kappa: Cohen's kappa with quadratic weights; None where undefined.
+        table: Confusion matrix: number of pairs by grade of the first (rows) and second (columns).
     """
 
     first: str
@@ -52,55 +52,55 @@ class TwoSources:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """Agreement between assessors.
+    """Agreement between assessors, and with click grades.
 
     Args:
-        assessors: One entry for every two assessors with a pair in common.
-        alpha_nominal: Krippendorff's alpha of all assessors, grades as names.
-        alpha_ordinal: The same, grades as an order.
-        units: Pairs judged by at least two assessors.
-        clicks: Majority of the assessors against clicks; None without pairs graded by both.
+        assessors: One entry for every two assessors with common pairs.
+        alpha_nominal: Krippendorff's alpha over all assessors, nominal metric.
+        alpha_ordinal: Krippendorff's alpha over all assessors, ordinal metric.
+        units: Number of pairs judged by at least two assessors.
+        clicks: Majority vote against click grades; None if no pair has both.
     """
 
-    assessors: tuple[TwoSources, ...]
+    assessors: tuple[PairwiseAgreement, ...]
     alpha_nominal: float | None
     alpha_ordinal: float | None
     units: int
-    clicks: TwoSources | None
+    clicks: PairwiseAgreement | None
 
 
 def agreement_report(
     judgements: pl.LazyFrame, qrels: pl.LazyFrame | None = None
 ) -> AgreementReport:
-    """How far assessors agree with each other and with clicks.
+    """Measure the agreement of assessors with each other and with click grades.
 
     Args:
         judgements: Rows of the contract `Judgements`.
-        qrels: Rows of the contract `Qrels`; `click_grade` is compared.
+        qrels: Rows of the contract `Qrels` with the `click_grade` to compare; None: no comparison.
     """
     rows = judgements.select(*PAIR, "assessor", "grade").collect()
-    ratings = _ratings(rows)
+    ratings = _rating_matrix(rows)
     return AgreementReport(
-        assessors=tuple(_assessors(rows)),
+        assessors=tuple(_between_assessors(rows)),
         alpha_nominal=krippendorff_alpha(ratings, "nominal"),
         alpha_ordinal=krippendorff_alpha(ratings, "ordinal"),
         units=int(((~np.isnan(ratings)).sum(axis=0) >= 2).sum()),
-        clicks=None if qrels is None else _with_clicks(rows, qrels),
+        clicks=None if qrels is None else _against_clicks(rows, qrels),
     )
 
 
 def cohen_kappa(first: Integers, second: Integers, weights: Weights = "none") -> float | None:
-    """Cohen's kappa of two lists of grades of the same pairs.
+    """Cohen's kappa of two aligned lists of grades.
 
     Args:
         first: int64[n], grades from 0.
-        second: int64[n].
-        weights: How much a disagreement counts: all alike, by distance, by squared distance.
+        second: int64[n], grades of the same pairs.
+        weights: Weight of a disagreement: constant, linear or quadratic in the grade difference.
 
     Returns:
-        1 - observed / expected disagreement; None where none is expected.
+        1 - observed / expected disagreement; None if no disagreement is expected.
     """
-    table = _table(first, second).astype(np.float64)
+    table = _confusion_matrix(first, second).astype(np.float64)
     distance = np.abs(np.subtract.outer(np.arange(len(table)), np.arange(len(table))))
     cost = {"none": distance > 0, "linear": distance, "quadratic": distance**2}[weights]
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(table.sum(), 1.0)
@@ -109,14 +109,14 @@ def cohen_kappa(first: Integers, second: Integers, weights: Weights = "none") ->
 
 
 def krippendorff_alpha(ratings: Floats, metric: Metric = "ordinal") -> float | None:
-    """Krippendorff's alpha of any number of assessors, gaps allowed.
+    """Krippendorff's alpha of any number of assessors, with missing values.
 
     Args:
-        ratings: float64[assessors, pairs]; grades, nan where an assessor did not judge.
-        metric: What a difference between grades means.
+        ratings: float64[assessors, pairs]; grades, NaN where an assessor did not judge a pair.
+        metric: Difference function between two grades.
 
     Returns:
-        1 - observed / expected disagreement; None where none is expected.
+        1 - observed / expected disagreement; None if no disagreement is expected.
     """
     values = np.unique(ratings[~np.isnan(ratings)])
     counts = np.stack([(ratings == value).sum(axis=0) for value in values] or [np.zeros(0)])
@@ -124,14 +124,14 @@ def krippendorff_alpha(ratings: Floats, metric: Metric = "ordinal") -> float | N
     judged = counts.sum(axis=0)
     coincidences = (counts / (judged - 1)) @ counts.T - np.diag((counts / (judged - 1)).sum(axis=1))
     totals = coincidences.sum(axis=1)
-    cost = _cost(values, totals, metric)
+    cost = _difference_weights(values, totals, metric)
     expected = (np.outer(totals, totals) - np.diag(totals)) / max(totals.sum() - 1, 1.0)
     denominator = float((cost * expected).sum())
     return 1 - float((cost * coincidences).sum()) / denominator if denominator > 0 else None
 
 
-def _cost(values: Floats, totals: Floats, metric: Metric) -> Floats:
-    """Squared difference of every two values, by metric (section 3 of the paper)."""
+def _difference_weights(values: Floats, totals: Floats, metric: Metric) -> Floats:
+    """Squared difference between every two values under a metric (section 3 of the paper)."""
     if metric == "nominal":
         return np.asarray(np.not_equal.outer(values, values), dtype=np.float64)
     if metric == "interval":
@@ -140,14 +140,15 @@ def _cost(values: Floats, totals: Floats, metric: Metric) -> Floats:
     return np.asarray(np.subtract.outer(middle, middle) ** 2)
 
 
-def _table(first: Integers, second: Integers) -> Integers:
+def _confusion_matrix(first: Integers, second: Integers) -> Integers:
+    """Number of pairs by first grade (rows) and second grade (columns), int64[grades, grades]."""
     size = int(max([*GRADES, *first.tolist(), *second.tolist()])) + 1
     cells = np.bincount(first * size + second, minlength=size * size)
     return cells.reshape(size, size).astype(np.int64)
 
 
-def _ratings(rows: pl.DataFrame) -> Floats:
-    """float64[assessors, pairs], assessors and pairs in order, nan where not judged."""
+def _rating_matrix(rows: pl.DataFrame) -> Floats:
+    """Grades as float64[assessors, pairs], both axes sorted; NaN where a pair was not judged."""
     assessors = rows["assessor"].unique().sort()
     pairs = rows.select(PAIR).unique().sort(PAIR).with_row_index("column")
     placed = rows.join(pairs, on=PAIR)
@@ -157,30 +158,35 @@ def _ratings(rows: pl.DataFrame) -> Floats:
     return ratings
 
 
-def _assessors(rows: pl.DataFrame) -> Iterator[TwoSources]:
+def _between_assessors(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
+    """Agreement of every two assessors with common pairs."""
     for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
         sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")
         if both.height:
-            yield _compared(first, second, both["grade"], both["grade_other"])
+            yield _pairwise_agreement(first, second, both["grade"], both["grade_other"])
 
 
-def _with_clicks(rows: pl.DataFrame, qrels: pl.LazyFrame) -> TwoSources | None:
+def _against_clicks(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
+    """Agreement of the majority vote with click grades; None if no pair has both."""
     by_clicks = qrels.filter(pl.col("click_grade").is_not_null()).select(*PAIR, "click_grade")
-    both = majority(rows.lazy()).join(by_clicks, on=PAIR).collect()
+    both = majority_vote(rows.lazy()).join(by_clicks, on=PAIR).collect()
     if not both.height:
         return None
-    return _compared("manual", "click", both["manual_grade"], both["click_grade"])
+    return _pairwise_agreement("manual", "click", both["manual_grade"], both["click_grade"])
 
 
-def _compared(first: str, second: str, grades: pl.Series, others: pl.Series) -> TwoSources:
+def _pairwise_agreement(
+    first: str, second: str, grades: pl.Series, others: pl.Series
+) -> PairwiseAgreement:
+    """All agreement statistics of two aligned series of grades."""
     one, other = (np.asarray(values.to_numpy(), dtype=np.int64) for values in (grades, others))
-    return TwoSources(
+    return PairwiseAgreement(
         first,
         second,
         pairs=len(one),
         same=int((one == other).sum()),
         kappa=cohen_kappa(one, other),
         quadratic_kappa=cohen_kappa(one, other, "quadratic"),
-        table=tuple(tuple(row) for row in _table(one, other).tolist()),
+        table=tuple(tuple(row) for row in _confusion_matrix(one, other).tolist()),
     )

@@ -1,8 +1,8 @@
-"""Judgements as people hand them in: TSV sheets and Parquet tables in, checked judgements out.
+"""Reads and validates manual judgements from TSV sheets and Parquet tables.
 
-A sheet is a tab-separated file with a header; `query_id`, `doc_id`, `assessor` and `grade` are
-read, other columns are for the eyes. Spreadsheet programs may have added a byte-order mark,
-quotes and CRLF line ends. An empty grade is a pair not judged yet.
+A sheet is a tab-separated file with a header. The columns `query_id`, `doc_id`, `assessor` and
+`grade` are read; all other columns are ignored. A byte-order mark, quotes and CRLF line ends, as
+written by spreadsheet programs, are accepted. An empty grade marks a pair that is not judged yet.
 """
 
 import csv
@@ -22,22 +22,22 @@ from schemas import DOC_ID_PATTERN, GRADES, QUERY_ID_PATTERN, Judgements
 COLUMNS = ("query_id", "doc_id", "assessor", "grade")
 ASSESSOR_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 PATTERNS = {
-    "query_id": (QUERY_ID_PATTERN, "q and 16 hexadecimal digits"),
-    "doc_id": (DOC_ID_PATTERN, "d and 16 hexadecimal digits"),
+    "query_id": (QUERY_ID_PATTERN, "q followed by 16 hexadecimal digits"),
+    "doc_id": (DOC_ID_PATTERN, "d followed by 16 hexadecimal digits"),
     "assessor": (ASSESSOR_PATTERN, "a name of letters, digits, '.', '_' and '-'"),
-    "grade": (rf"^([{''.join(map(str, GRADES))}]|)$", "0, 1, 2, or nothing"),
+    "grade": (rf"^([{''.join(map(str, GRADES))}]|)$", "0, 1, 2 or an empty cell"),
 }
-LARGEST_FIELD = 2**24
+MAX_FIELD_CHARS = 2**24
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import of judgements found.
+    """Counts of an import of judgements.
 
     Args:
         judgements: Judgements written.
-        unjudged: Pairs without a grade, left out.
-        assessors: Judgements by assessor.
+        unjudged: Pairs skipped because they have no grade.
+        assessors: Number of judgements by assessor.
     """
 
     judgements: int
@@ -46,21 +46,21 @@ class ImportReport:
 
 
 def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
-    """Check judging sheets and write their judgements as one table.
+    """Validate judging sheets and write their judgements to one table.
 
     Args:
         files: Sheets (TSV) or tables (Parquet, contract `Judgements`).
-        out: The Parquet file to write (contract `Judgements`).
+        out: Parquet file to write (contract `Judgements`).
 
     Raises:
-        FormatError: a file is not one of judgements, or one assessor judged a pair twice.
-        UsageError: `out` does not end in .parquet.
+        FormatError: a file has invalid judgements, or an assessor judged a pair more than once.
+        UsageError: `out` does not end in .parquet, or a file does not exist.
     """
     if out.suffix != ".parquet":
-        raise UsageError(f"--out: expected a name that ends in .parquet, found {out}")
+        raise UsageError(f"--out: expected a file name ending in .parquet, found {out}")
     sources = [Source(path, str(path)) for path in files]
     judgements = read_assessments(sources)
-    rows = sum(_rows(source) for source in sources)
+    rows = sum(_count_rows(source) for source in sources)
     write_frame(judgements, out, Judgements)
     counts = judgements["assessor"].value_counts(sort=True).sort("assessor")
     return ImportReport(
@@ -71,66 +71,72 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
 
 
 def check_assessor(name: str) -> None:
-    """Raise a UsageError if the text is not a valid assessor name."""
+    """Raise a UsageError if an assessor name is invalid."""
     if re.fullmatch(ASSESSOR_PATTERN, name) is None:
-        raise UsageError(f"expected {PATTERNS['assessor'][1]} as assessor, found {name!r}")
+        raise UsageError(f"assessor: expected {PATTERNS['assessor'][1]}, found {name!r}")
 
 
 def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
-    """The judgements of several files, as rows of the contract `Judgements`.
+    """Read the judgements of several files as rows of the contract `Judgements`.
 
     Raises:
-        UsageError: no such file.
-        FormatError: a file is not one of judgements, or one assessor judged a pair twice.
+        UsageError: a file does not exist.
+        FormatError: a file has invalid judgements, or an assessor judged a pair more than once.
     """
     for source in files:
         if not source.path.is_file():
-            raise UsageError(f"{source.name}: no such file of judgements")
-    frames = [_judgements(source) for source in files]
+            raise UsageError(f"{source.name}: file of judgements not found")
+    frames = [_read_judgements(source) for source in files]
     rows = pl.concat([pl.DataFrame(schema=Judgements.dtypes()), *frames])
     key = Judgements.primary_key()
-    twice = rows.filter(pl.struct(key).is_duplicated()).sort(key)
-    if twice.height:
-        query, doc, assessor = twice.row(0)[:3]
+    repeated = rows.filter(pl.struct(key).is_duplicated()).sort(key)
+    if repeated.height:
+        query, doc, assessor = repeated.row(0)[:3]
         names = ", ".join(source.name for source in files)
         raise FormatError(
             f"expected one judgement per assessor and pair, found several by {assessor} for "
-            f"{query} {doc} ({twice.height} such rows in all); keep the one that counts",
+            f"{query} {doc} ({repeated.height} such rows in total); keep only one of them",
             names,
         )
     return rows
 
 
-def _judgements(source: Source) -> pl.DataFrame:
+def _read_judgements(source: Source) -> pl.DataFrame:
+    """Read the graded rows of one sheet or table."""
     if source.path.suffix == ".parquet":
-        return _of_parquet(source)
-    rows = [
-        tuple(row[name] for name in COLUMNS) for _, row in _checked_rows(source) if row["grade"]
-    ]
+        return _read_parquet(source)
+    rows = [tuple(row[name] for name in COLUMNS) for _, row in _read_sheet(source) if row["grade"]]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
     return frame.cast({"grade": pl.UInt8})
 
 
-def _of_parquet(source: Source) -> pl.DataFrame:
+def _read_parquet(source: Source) -> pl.DataFrame:
+    """Read and validate a Parquet table of judgements."""
     try:
         frame = parquet.read_bounded(source.path).select(COLUMNS).cast(Judgements.dtypes())  # type: ignore[arg-type]
         return Judgements.validate(frame, cast=True).select(COLUMNS)
     except pl.exceptions.PolarsError as error:
-        raise FormatError(f"expected a table of judgements: {error}", source.name) from None
+        raise FormatError(f"not a valid table of judgements: {error}", source.name) from None
     except Exception as error:
         if type(error).__module__.startswith("dataframely"):
-            raise FormatError(f"expected a table of judgements: {error}", source.name) from None
+            raise FormatError(f"not a valid table of judgements: {error}", source.name) from None
         raise
 
 
-def _rows(source: Source) -> int:
+def _count_rows(source: Source) -> int:
+    """Number of rows of a sheet or table, including unjudged ones."""
     if source.path.suffix == ".parquet":
         return int(parquet.scan(source.path).select(pl.len()).collect().item())
-    return sum(1 for _ in _checked_rows(source))
+    return sum(1 for _ in _read_sheet(source))
 
 
-def _checked_rows(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
-    csv.field_size_limit(LARGEST_FIELD)
+def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield the line number and stripped cells of every row of a sheet.
+
+    Raises:
+        FormatError: the sheet is not tab-separated UTF-8, or has a missing or invalid value.
+    """
+    csv.field_size_limit(MAX_FIELD_CHARS)
     with source.path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, delimiter="\t")
         try:
@@ -140,7 +146,7 @@ def _checked_rows(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
                 yield reader.line_num, {name: row[name].strip() for name in COLUMNS}
         except (UnicodeDecodeError, csv.Error) as error:
             raise FormatError(
-                f"expected tab-separated UTF-8 text: {error}", source.name, reader.line_num
+                f"not valid tab-separated UTF-8 text: {error}", source.name, reader.line_num
             ) from None
 
 

@@ -1,7 +1,6 @@
-"""Judgements by people: files in, one grade for every pair out.
+"""Merges the judgements of several assessors into one manual grade per query-document pair.
 
-Where several assessors judged a pair, the grade most of them gave stands, the lower of equally
-frequent ones.
+The merged grade is the majority vote; ties are broken in favour of the lower grade.
 """
 
 from collections.abc import Sequence
@@ -15,8 +14,8 @@ from builder.text.keys import key_of_id
 PAIR = ("query_id", "doc_id")
 
 
-def majority(judgements: pl.LazyFrame) -> pl.LazyFrame:
-    """One grade for every pair: (query_id, doc_id, manual_grade).
+def majority_vote(judgements: pl.LazyFrame) -> pl.LazyFrame:
+    """Majority vote per pair: query_id, doc_id, manual_grade.
 
     Args:
         judgements: Rows of the contract `Judgements`.
@@ -28,12 +27,12 @@ def majority(judgements: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def read_judgements(files: Sequence[Source]) -> pl.DataFrame:
-    """Manual grades of all files, in keys: (query, doc, manual_grade).
+    """Read files of judgements and merge them: query and doc (64-bit keys), manual_grade.
 
     Raises:
-        FormatError: a file is not one of judgements, or one assessor judged a pair twice.
+        FormatError: a file does not contain valid judgements, or an assessor judged a pair twice.
     """
-    grades = majority(read_assessments(files).lazy())
+    grades = majority_vote(read_assessments(files).lazy())
     return grades.select(
         key_of_id("query_id").alias("query"),
         key_of_id("doc_id").alias("doc"),

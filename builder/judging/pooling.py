@@ -1,9 +1,10 @@
-"""Pools for manual judging: runs in, the pairs that people should judge out.
+"""Pooling: selects the query-document pairs to be judged from the top ranks of runs.
 
-A pair enters by its best rank in any run. `DEPTH` pools take the top k of every run (Sparck Jones
-& van Rijsbergen 1975); the stratified pool is LongEval's: ranks 1-5 all, 6-10 half of them, 11-30 a
-quarter. The sample is drawn by keyed hash of query and document: the same seed draws the same
-pairs whatever other queries or runs there are, and a larger share contains the smaller one.
+A pair is assigned to a stratum by its best rank over all runs. A depth-k pool takes the top k of
+every run (Sparck Jones & van Rijsbergen 1975). LongEval's stratified pool takes all of ranks 1-5,
+half of ranks 6-10 and a quarter of ranks 11-30. Pairs are sampled by keyed hash of query and
+document: a seed selects the same pairs whichever other queries and runs are pooled, and the sample
+of a larger share contains the sample of a smaller one.
 """
 
 from collections.abc import Sequence
@@ -21,12 +22,12 @@ from schemas import PooledPairs
 
 @dataclass(frozen=True)
 class Stratum:
-    """Ranks that are sampled alike.
+    """A range of ranks with one sampling rate.
 
     Args:
         first: First rank.
-        last: Last rank.
-        share: Share of pairs that is judged.
+        last: Last rank, inclusive.
+        share: Fraction of the pairs to judge.
     """
 
     first: int
@@ -35,40 +36,40 @@ class Stratum:
 
     @property
     def name(self) -> str:
-        """How the stratum is called in the pool."""
+        """Label in the pool, such as `6-10`."""
         return f"{self.first}-{self.last}"
 
 
-DEEPEST = 1_000_000
-"""Largest rank that may be pooled."""
+MAX_DEPTH = 1_000_000
+"""Maximum rank that may be pooled."""
 LONGEVAL_STRATA = (Stratum(1, 5, 1.0), Stratum(6, 10, 0.5), Stratum(11, 30, 0.25))
 
 
-def depth(k: int) -> tuple[Stratum, ...]:
-    """The strata of a depth-k pool: one, taken whole.
+def depth_strata(k: int) -> tuple[Stratum, ...]:
+    """Strata of a depth-k pool: a single stratum of ranks 1 to k, judged completely.
 
     Raises:
-        UsageError: k is not positive, or over `DEEPEST`.
+        UsageError: k is not between 1 and `MAX_DEPTH`.
     """
-    if not 1 <= k <= DEEPEST:
-        raise UsageError(f"--depth: expected 1 to {DEEPEST}, found {k}")
+    if not 1 <= k <= MAX_DEPTH:
+        raise UsageError(f"--depth: expected a number from 1 to {MAX_DEPTH}, found {k}")
     return (Stratum(1, k, 1.0),)
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool and what it left out.
+    """A pool and the number of pairs excluded from it.
 
     Args:
-        pairs: Rows of the contract `PooledPairs`, in its order.
-        offered: Distinct pairs within the strata, before sampling.
-        unknown_queries: Pairs left out because their query is not in the snapshot.
-        unknown_documents: Pairs left out because their document is not in the snapshot.
-        judged: Pairs left out because people have judged them.
+        pairs: Rows of the contract `PooledPairs`, in its sort order.
+        eligible: Number of distinct pairs within the strata, before sampling.
+        unknown_queries: Pairs excluded because the snapshot lacks their query.
+        unknown_documents: Pairs excluded because the snapshot lacks their document.
+        judged: Pairs excluded because they are already judged.
     """
 
     pairs: pl.DataFrame
-    offered: int
+    eligible: int
     unknown_queries: int
     unknown_documents: int
     judged: int
@@ -84,22 +85,22 @@ def draw_pool(
     judgements: pl.LazyFrame | None = None,
     snapshot: Path | None = None,
 ) -> Pool:
-    """Draw the pairs that people should judge from several runs.
+    """Draw the pairs to judge from runs.
 
     Args:
-        runs: Files in TREC format.
+        runs: Run files in TREC format.
         queries: Queries of the snapshot; only `query_id` is read.
         documents: Documents of the snapshot; only `doc_id` is read.
-        strata: Ranks and their sampling shares; ranks outside all of them are left out.
-        seed: Key of the sample.
-        judgements: What people have judged already (contract `Judgements`).
-        snapshot: Folder of the snapshot: if it was imported, runs may be in the release's ids.
+        strata: Ranges of ranks with their sampling rates; other ranks are not pooled.
+        seed: Key of the hash that samples pairs.
+        judgements: Existing judgements, excluded from the pool (contract `Judgements`).
+        snapshot: Folder of the snapshot, used to resolve the original ids of an imported release.
 
     Raises:
-        UsageError: no run, no such file, or strata that overlap.
+        UsageError: no run, a missing file, or invalid or overlapping strata.
         FormatError: a run is not in TREC format.
     """
-    _check(runs, strata)
+    _check_inputs(runs, strata)
     deepest = max(stratum.last for stratum in strata)
     best = (
         pl.concat([read_run_of(run, deepest, snapshot).ranking for run in runs])
@@ -107,40 +108,47 @@ def draw_pool(
         .agg(pl.col("rank").min(), pl.len().cast(pl.UInt32).alias("runs"))
     )
     known = best.lazy().join(queries.select("query_id"), on="query_id", how="semi").collect()
-    held = known.lazy().join(documents.select("doc_id"), on="doc_id", how="semi").collect()
-    left = held
+    in_snapshot = known.lazy().join(documents.select("doc_id"), on="doc_id", how="semi").collect()
+    unjudged = in_snapshot
     if judgements is not None:
-        left = held.lazy().join(judgements, on=["query_id", "doc_id"], how="anti").collect()
-    offered = [_of(stratum, left) for stratum in strata]
-    taken = [_sample(stratum, rows, seed) for stratum, rows in zip(strata, offered, strict=True)]
-    pairs = pl.concat(taken).select(list(PooledPairs.dtypes())).sort(PooledPairs.sort_key())
+        unjudged = (
+            in_snapshot.lazy().join(judgements, on=["query_id", "doc_id"], how="anti").collect()
+        )
+    eligible = [_in_stratum(stratum, unjudged) for stratum in strata]
+    sampled = [
+        _sample_stratum(stratum, rows, seed) for stratum, rows in zip(strata, eligible, strict=True)
+    ]
+    pairs = pl.concat(sampled).select(list(PooledPairs.dtypes())).sort(PooledPairs.sort_key())
     return Pool(
         pairs=pairs,
-        offered=sum(rows.height for rows in offered),
+        eligible=sum(rows.height for rows in eligible),
         unknown_queries=best.height - known.height,
-        unknown_documents=known.height - held.height,
-        judged=held.height - left.height,
+        unknown_documents=known.height - in_snapshot.height,
+        judged=in_snapshot.height - unjudged.height,
     )
 
 
-def _check(runs: Sequence[Path], strata: Sequence[Stratum]) -> None:
+def _check_inputs(runs: Sequence[Path], strata: Sequence[Stratum]) -> None:
+    """Raise a UsageError without runs, or if strata are invalid or overlap."""
     if not runs:
-        raise UsageError("a pool needs at least one run")
+        raise UsageError("expected at least one run to pool, found none")
     ranks = sorted((s.first, s.last) for s in strata)
     apart = all(before[1] < after[0] for before, after in pairwise(ranks))
-    fits = all(1 <= s.first <= s.last <= DEEPEST and 0 < s.share <= 1 for s in strata)
+    fits = all(1 <= s.first <= s.last <= MAX_DEPTH and 0 < s.share <= 1 for s in strata)
     if not ranks or not fits or not apart:
         raise UsageError(
-            "strata: expected ranks from 1 that do not overlap and shares above 0 up to 1, found "
+            "strata: expected non-overlapping ranges of ranks from 1 and shares in (0, 1], found "
             + ", ".join(f"{s.name} at {s.share:g}" for s in strata)
         )
 
 
-def _of(stratum: Stratum, pairs: pl.DataFrame) -> pl.DataFrame:
+def _in_stratum(stratum: Stratum, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose rank lies in the stratum."""
     return pairs.filter(pl.col("rank").is_between(stratum.first, stratum.last))
 
 
-def _sample(stratum: Stratum, pairs: pl.DataFrame, seed: str) -> pl.DataFrame:
+def _sample_stratum(stratum: Stratum, pairs: pl.DataFrame, seed: str) -> pl.DataFrame:
+    """Sample rows at the rate of the stratum and add the columns `stratum` and `share`."""
     if stratum.share < 1:
         pair = pl.concat_str("query_id", "doc_id", separator=" ")
         pairs = pairs.filter(in_sample(pair, stratum.share, seed))

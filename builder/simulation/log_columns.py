@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.lists import lists_of
+from builder.ingest.lists import build_list_array
 from builder.simulation.draw import mix_arrays
 from builder.simulation.needs import Query
 
@@ -75,8 +75,8 @@ def columns_of(texts: Texts, drawn: Draws) -> pa.Table:
             pa.array(drawn.time),
             _users(drawn),
             texts.forms.take(pa.array(forms)),
-            lists_of(shown.sum(axis=1), texts.urls.take(pa.array(places[shown]))),
-            lists_of(drawn.clicks.sum(axis=1), ranks),
+            build_list_array(shown.sum(axis=1), texts.urls.take(pa.array(places[shown]))),
+            build_list_array(drawn.clicks.sum(axis=1), ranks),
         ],
         schema=COLUMNS,
     )

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from builder.errors import UsageError
-from builder.runtime.executors import executor_of
+from builder.runtime.executors import get_executor
 from builder.runtime.limits import Limits
 from builder.simulation import truth
 from builder.simulation.calendar import months
@@ -51,7 +51,7 @@ def simulate(
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    executor = executor_of("local" if threads == 1 else "processes")
+    executor = get_executor("local" if threads == 1 else "processes")
     try:
         with tempfile.TemporaryDirectory(prefix="longeval-simulate-") as scratch:
             _simulate(out, params, progress, Limits(Path(scratch), threads, executor=executor))

@@ -99,7 +99,7 @@ def translate(
         engine = load_engine(params.model, params, limits.threads)
         folder = memory or limits.scratch
         with TranslationMemory(folder / MEMORY) as kept, TextCache(folder / TEXTS) as texts:
-            decoder = None if limits.executor.is_here else _workers(params, limits)
+            decoder = None if limits.executor.in_process else _workers(params, limits)
             translator = Translator(engine, kept, params, progress.advance, decoder)
             progress.start("translate", _estimate(gathered, engine.size), "source pieces")
             ledger.rows_in = _translate(out, gathered, split_queries, translator, texts)

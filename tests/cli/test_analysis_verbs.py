@@ -69,7 +69,7 @@ def test_a_log_without_a_click_is_told(tmp_path: Path, capsys: Captured) -> None
 
 def test_wrong_uses_of_clicks(tmp_path: Path, capsys: Captured) -> None:
     assert run("clicks", _log(tmp_path), "--out", tmp_path / "p.csv") == 2
-    assert "expected a name that ends in .parquet or .tsv" in capsys.readouterr().err
+    assert "expected a file name ending in .parquet or .tsv" in capsys.readouterr().err
     assert run("clicks", _log(tmp_path), "--out", tmp_path / "p.tsv", "--model", "sbdn") == 2
     assert "unknown click model 'sbdn'" in capsys.readouterr().err
 

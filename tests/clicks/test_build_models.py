@@ -29,7 +29,7 @@ def estimates(out: Path) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("model", OTHERS)
-def test_every_model_publishes_the_evidence_of_sdbn(run_estimate: Any, model: str) -> None:
+def test_all_models_report_sdbn_counts(run_estimate: Any, model: str) -> None:
     by_sdbn, _ = run_estimate(LOG, ClickParameters())
     out, ledger = run_estimate(LOG, ClickParameters(model=model, iterations=5))
     found = estimates(out)
@@ -44,7 +44,7 @@ def test_every_model_publishes_the_evidence_of_sdbn(run_estimate: Any, model: st
     assert named.filter(measure="held_out_perplexity")["model"].unique().to_list() == [model]
 
 
-def test_a_build_and_a_log_alone_estimate_the_same(run_estimate: Any, tmp_path: Path) -> None:
+def test_build_and_standalone_log_give_equal_estimates(run_estimate: Any, tmp_path: Path) -> None:
     records = [
         {"query": f"{q:04}", "results": [f"{d:04}" for d in shown], "clicks": clicked}
         for _, q, shown, clicked in LOG
@@ -82,7 +82,7 @@ def test_point_estimates_are_graded_without_an_interval(
     assert sorted(scenarios) == ["cuts_10_percent_higher", "cuts_10_percent_lower", "published"]
 
 
-def test_a_pair_that_the_model_has_not_seen_is_unjudged(
+def test_pair_without_estimate_is_unjudged(
     run_estimate: Any, run_grade: Any, candidates: Any, documents: Any
 ) -> None:
     """Cascade examines down to the first click; sDBN's evidence goes down to the last one."""
@@ -94,16 +94,16 @@ def test_a_pair_that_the_model_has_not_seen_is_unjudged(
     assert ledger.rejected["never_examined"] == 2
 
 
-def test_stages_refuse_what_a_model_lacks(
+def test_stages_reject_scores_that_the_model_lacks(
     run_estimate: Any, run_grade: Any, candidates: Any, documents: Any
 ) -> None:
     """Of plug-ins, nothing is known before they are trained."""
     tables = {"candidates": candidates(*range(4)), "documents": documents(*range(40))}
     out, _ = run_estimate(LOG, ClickParameters(model="rank-ctr"))
-    with pytest.raises(UsageError, match="the click model has no attractiveness"):
+    with pytest.raises(UsageError, match="the click model does not estimate this score"):
         run_grade(out, params=QrelParameters(), **tables)
     out, _ = run_estimate(LOG, ClickParameters(model="document-ctr"))
-    with pytest.raises(UsageError, match="needs the posterior of a score"):
+    with pytest.raises(UsageError, match="requires a posterior"):
         run_grade(out, params=QrelParameters(policy="credible"), **tables)
 
 
@@ -118,7 +118,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("section", "qrels", "message"), REFUSED)
-def test_definitions_refuse_what_a_model_lacks(
+def test_definitions_reject_unsupported_model_options(
     section: dict[str, str], qrels: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ValidationError, match=message):
@@ -135,7 +135,7 @@ def test_a_definition_says_what_to_change(world: Path, tmp_path: Path) -> None:
     assert len(str(refused.value)) < 400
 
 
-def test_a_log_alone_refuses_votes_that_the_model_cannot_count(tmp_path: Path) -> None:
+def test_standalone_log_rejects_unsupported_votes(tmp_path: Path) -> None:
     log = written(tmp_path, RECORDS)
     with pytest.raises(UsageError, match="counted for sdbn alone"):
         model_log(log, "dbn", tmp_path / "out.tsv", params=ClickParameters(votes="user"))

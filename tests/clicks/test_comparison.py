@@ -56,12 +56,12 @@ def test_comparison_holds_out_the_end_of_the_log(tmp_path: Path) -> None:
     assert (compared.train, compared.test, compared.unseen) == (60, 19, 1)
     assert [scores.model for scores in compared.scores] == ["sdbn", "pbm", "rank-ctr"]
     baseline = compared.scores[-1].per_rank.log_likelihood
-    assert compared.losers() == tuple(
+    assert compared.worse_than_baseline() == tuple(
         s.model for s in compared.scores if s.per_rank.log_likelihood < baseline
     )
 
 
-def test_comparison_needs_something_to_test_on(tmp_path: Path) -> None:
+def test_comparison_without_test_pages_fails(tmp_path: Path) -> None:
     other = [{**record, "query": "other"} for record in RECORDS]
     log, test = written(tmp_path, RECORDS, "a.jsonl"), written(tmp_path, other, "b.jsonl")
     with pytest.raises(DataError, match="test pages whose query occurs in training"):

@@ -51,7 +51,7 @@ def test_hand_computed_estimates(run_estimate: Any) -> None:
     ]
 
 
-def test_skipping_pages_without_a_click_is_accounted_for(run_estimate: Any) -> None:
+def test_skipped_pages_without_clicks_are_rejects(run_estimate: Any) -> None:
     log = [*LOG, (None, 8, [77], [])]
     out, ledger = run_estimate(log, ClickParameters(prior="beta", no_click="skip"), queries=(7, 8))
     assert (ledger.rows_in, ledger.rows_out) == (6, 3)
@@ -128,7 +128,7 @@ def test_clicks_of_variants_are_counted_together(run_estimate: Any, table: Any) 
     assert estimates(apart)["impressions"].sum() == estimates(together)["impressions"].sum()
 
 
-def test_users_that_a_verdict_leaves_out_do_not_count(run_estimate: Any, table: Any) -> None:
+def test_excluded_users_are_not_counted(run_estimate: Any, table: Any) -> None:
     verdicts = table(
         [("user", 1, "bot", "list", "1", 0.9), ("user", 2, "bot", "list", "1", 0.1)], Verdicts
     )
@@ -161,7 +161,7 @@ def test_two_months_add_up_to_their_union(
 def test_votes_by_user_do_not_add_up(run_estimate: Any, tmp_path: Path, limits: Limits) -> None:
     out, _ = run_estimate(LOG)
     tables = [table_at(out, "click_estimates", ClickEstimates)]
-    with pytest.raises(UsageError, match="do not add up"):
+    with pytest.raises(UsageError, match="vote twice"):
         add_estimates(tables, tmp_path / "x", params=ClickParameters(votes="user"), limits=limits)
     with pytest.raises(UsageError, match="pbm cannot be added"):
         add_estimates(tables, tmp_path / "x", params=ClickParameters(model="pbm"), limits=limits)

@@ -54,6 +54,12 @@ def graded(run_grade: Any, table: Any, candidates: Any, documents: Any) -> Any:
     return run
 
 
+def test_pair_with_the_minimum_of_examinations_is_graded(graded: Any) -> None:
+    rows = [row(1, 11, 3, 3, 3), row(1, 12, 3, 0, 0), row(1, 13, 4, 0, 0)]
+    _, _, qrels = graded(rows)
+    assert qrels.select("examinations", "grade").rows() == [(3, 2), (3, 1), (4, 0)]
+
+
 def test_hand_graded_pairs(graded: Any) -> None:
     out, ledger, qrels = graded()
     assert (ledger.unit, ledger.rows_in, ledger.rows_out) == ("pairs", 7, 3)
@@ -124,7 +130,7 @@ def test_sensitivity_counts_flips(graded: Any) -> None:
     assert flips["other_no_click_rule"] == [(0, -1), (1, 1), (2, 2)]
 
 
-def test_a_fitted_prior_is_fitted_again_under_the_other_rule(
+def test_fitted_prior_is_refitted_under_the_other_rule(
     run_estimate: Any, run_grade: Any, candidates: Any, documents: Any
 ) -> None:
     log = []
@@ -195,7 +201,7 @@ def test_an_assessor_may_not_judge_a_pair_twice(graded: Any, tmp_path: Path) -> 
 
 def test_rows_of_several_estimates_are_refused(graded: Any) -> None:
     other = (*ROWS[0][:1], 99, *ROWS[0][2:10], 0.5, 2.0, 1.0, 1.0)
-    with pytest.raises(DataError, match="same four prior columns"):
+    with pytest.raises(DataError, match="same prior in every row"):
         graded(rows=[*ROWS, other])
 
 

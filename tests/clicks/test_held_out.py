@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builder.clicks import held_out
-from builder.clicks.models import Pages, Training, model_of
+from builder.clicks.models import Pages, TrainingOptions, get_model
 from builder.parameters import ClickParameters
 from tests.clicks.conftest import Impression
 
@@ -61,8 +61,8 @@ def test_the_order_of_a_log_does_not_matter(run_estimate: Any) -> None:
 def test_the_sample_is_bounded_and_takes_a_share_of_large_queries(
     run_estimate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_out, "MOST_RESULTS", 300)
-    monkeypatch.setattr(held_out, "MOST_RESULTS_OF_QUERY", 50)
+    monkeypatch.setattr(held_out, "MAX_RESULTS", 300)
+    monkeypatch.setattr(held_out, "MAX_RESULTS_PER_QUERY", 50)
     log = various(2000) + [(None, 99, [1], [1])] * 5000
     found = predictions(run_estimate(log, ClickParameters())[0])
     sampled = found["held_out_log_likelihood", 0][1]
@@ -71,7 +71,7 @@ def test_the_sample_is_bounded_and_takes_a_share_of_large_queries(
     assert 20 < alone["held_out_log_likelihood", 0][1] < 100
 
 
-def test_nothing_is_tested_where_nothing_can_be_trained(run_estimate: Any) -> None:
+def test_no_test_pages_without_training_pages(run_estimate: Any) -> None:
     out, _ = run_estimate([(None, query, [5], [1]) for query in range(40)])
     assert predictions(out) == {}
 
@@ -96,7 +96,7 @@ def walkers(queries: int, pages: int) -> tuple[Pages, np.ndarray]:
 def test_sdbn_overestimates_deep_ranks() -> None:
     """It counts a rank as examined only where that rank, or one below it, is clicked."""
     pages, truth = walkers(20, 1000)
-    model = model_of("sdbn")(pages, Training(ClickParameters(no_click="skip")))
+    model = get_model("sdbn")(pages, TrainingOptions(ClickParameters(no_click="skip")))
     error = (model.attractiveness.reshape(truth.shape) - truth).mean(axis=0)
     assert error[8] > error[4] > error[0]
     assert error[8] > 0.1

@@ -62,7 +62,7 @@ def posterior(of: World) -> Posterior:
         latest=np.zeros(number, dtype=np.int64),
         pairs=QUERIES * DOCS,
     )
-    counts = pages.statistics(pages.pair, pages.pairs)
+    counts = pages.click_counts(pages.pair, pages.pairs)
     ones = np.ones(pages.pairs, dtype=np.int64)
     priors = Priors(fit_beta(counts.clicks, counts.examinations, ones))
     evidence = Evidence(counts.examinations, counts.clicks, counts.last_clicks)
@@ -90,7 +90,7 @@ def test_grades_are_recovered_at_a_hundred_examinations() -> None:
         found = posterior(truth)
         grades = assign_grades(found, cuts, params)
         a = truth.attractiveness.ravel()
-        real = (a >= cuts.relevant).astype(int) + (a >= cuts.highly)
+        real = (a >= cuts.relevant).astype(int) + (a >= cuts.highly_relevant)
         judged = grades >= 0
         assert judged.sum() > 300
         assert cohen_kappa_score(grades[judged], real[judged], weights="quadratic") > 0.8

@@ -149,7 +149,7 @@ def test_bad_lines_are_rejected_by_rule_and_line(tmp_path: Path, record: Any, re
     log = written(tmp_path, [RECORDS[0], record, RECORDS[1], record])
     report = model_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
     assert report.log.rejected == {reason: 2}
-    assert report.log.lines == {reason: [2, 4]}
+    assert report.log.examples == {reason: [2, 4]}
     assert (report.log.impressions, report.log.used) == (4, 2)
 
 
@@ -158,7 +158,7 @@ def test_broken_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
     log.write_bytes(b"\xef\xbb\xbf" + lines(RECORDS[:1]) + b"{\n\n\xff\xfe\n" + lines(RECORDS[1:]))
     report = model_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
     assert report.log.rejected == {"not_json": 1, "not_utf8": 1, "blank_line": 1}
-    assert report.log.lines == {"not_json": [2], "not_utf8": [4], "blank_line": [3]}
+    assert report.log.examples == {"not_json": [2], "not_utf8": [4], "blank_line": [3]}
     assert pl.read_parquet(tmp_path / "out.parquet").rows() == EXPECTED
 
 
@@ -172,7 +172,7 @@ def test_truncated_files_keep_what_came_before(tmp_path: Path) -> None:
 def test_a_log_without_any_impression_is_an_error(tmp_path: Path) -> None:
     log, out = tmp_path / "log.jsonl.gz", tmp_path / "out.parquet"
     log.write_bytes(gzip.compress(lines(RECORDS))[:12])
-    with pytest.raises(DataError, match=r"none that can be used \(file_truncated 1\)"):
+    with pytest.raises(DataError, match=r"found none in .* records \(file_truncated 1\)"):
         model_log(log, "sdbn", out)
     assert not out.exists()
 
@@ -202,7 +202,7 @@ def test_bad_parquet_rows_are_rejected_by_rule(tmp_path: Path, votes: Any, no_cl
 
 @pytest.mark.parametrize("prior", ["beta", "empirical_bayes"])
 @pytest.mark.parametrize("no_click", ["all_examined", "skip"])
-def test_arrays_and_database_agree_on_sdbn(
+def test_array_and_sql_sdbn_agree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prior: Any, no_click: Any
 ) -> None:
     log = written(tmp_path, random_records(300))
@@ -215,7 +215,7 @@ def test_arrays_and_database_agree_on_sdbn(
 
 
 @pytest.mark.parametrize("model", sorted(CLICK_MODELS))
-def test_every_model_writes_every_pair(tmp_path: Path, model: str) -> None:
+def test_all_models_write_all_pairs(tmp_path: Path, model: str) -> None:
     report = model_log(written(tmp_path, RECORDS), model, tmp_path / "out.parquet")
     found = pl.read_parquet(tmp_path / "out.parquet")
     assert found.columns == COLUMNS
@@ -240,25 +240,25 @@ def test_output_does_not_depend_on_threads(tmp_path: Path, threads: int) -> None
         assert outs[0] == outs[1]
 
 
-def test_wrong_use_is_told(tmp_path: Path) -> None:
+def test_invalid_arguments(tmp_path: Path) -> None:
     log, out = written(tmp_path, RECORDS), tmp_path / "out.parquet"
     with pytest.raises(UsageError, match="unknown click model 'sdnb'; did you mean 'sdbn'"):
         model_log(log, "sdnb", out)
     with pytest.raises(UsageError, match=r"\.parquet or \.tsv"):
         model_log(log, "sdbn", tmp_path / "out.csv")
-    with pytest.raises(UsageError, match="no such log"):
+    with pytest.raises(UsageError, match="file not found"):
         model_log(tmp_path / "none.jsonl", "sdbn", out)
     (tmp_path / "log.txt").write_bytes(b"no log")
-    with pytest.raises(DataError, match="expected impressions, found 1 records and none"):
+    with pytest.raises(DataError, match="expected impressions, found none in 1 records"):
         model_log(tmp_path / "log.txt", "sdbn", out)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(FormatError, match="expected a Parquet file"):
+    with pytest.raises(FormatError, match="not a valid Parquet file"):
         model_log(tmp_path / "bad.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "results": ["u"]}).write_parquet(tmp_path / "long.parquet")
-    with pytest.raises(DataError, match=r"none that can be used \(bad_results 1\)"):
+    with pytest.raises(DataError, match=r"found none in .* records \(bad_results 1\)"):
         model_log(tmp_path / "long.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "links": ["u"]}).write_parquet(tmp_path / "other.parquet")
-    with pytest.raises(FormatError, match=r"the columns query, results .* is missing"):
+    with pytest.raises(FormatError, match=r"the columns query, results .*; missing: "):
         model_log(tmp_path / "other.parquet", "sdbn", out)
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(FormatError, match="expected a header with query and results or url"):
@@ -266,12 +266,18 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_arrays_that_do_not_fit_are_refused(
+def test_arrays_beyond_the_memory_limit_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoding, "BYTES_PER_RESULT", 2**30)
-    with pytest.raises(UsageError, match="raise it to"):
-        model_log(written(tmp_path, RECORDS), "dbn", tmp_path / "out.parquet")
+    log = written(tmp_path, [{"query": "eau", "results": ["a", "b"], "clicks": []}])
+    message = (
+        "2 results on distinct pages need about 2048 MiB of memory, but only 512 MiB are "
+        "available; increase --memory to 4097 MiB"
+    )
+    limits = Limits(tmp_path, memory=2**30)
+    with pytest.raises(UsageError, match=message):
+        model_log(log, "dbn", tmp_path / "out.parquet", limits=limits)
 
 
 def test_a_failed_run_leaves_the_old_output(tmp_path: Path) -> None:

@@ -6,11 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builder.clicks.models import Pages, Training, model_of
-from builder.clicks.models.browsing import Browsing
-from builder.clicks.models.ccm import Continuation, expect_satisfaction, walk_of
-from builder.clicks.models.chain import infer
-from builder.clicks.models.probabilities import Grid, Walk
+from builder.clicks.models import Pages, TrainingOptions, get_model
+from builder.clicks.models.browsing import BrowsingPrediction
+from builder.clicks.models.ccm import Continuation, examination_chain, posterior_satisfaction
+from builder.clicks.models.dbn_pyclick import (
+    below_last_click,
+    click_below_probability,
+    no_click_from_top,
+)
+from builder.clicks.models.inference import infer_examination
+from builder.clicks.models.probabilities import ExaminationChain, IndependentClicks
 from builder.parameters import CLICK_MODELS, ClickParameters
 
 Log = list[tuple[list[int], list[int]]]
@@ -77,17 +82,17 @@ def given_clicks(joint: dict[tuple[int, ...], float], clicks: list[int]) -> dict
 
 
 @pytest.mark.parametrize("name", ["dbn", "ccm"])
-def test_what_is_hidden_is_that_of_the_enumerated_chain(name: str) -> None:
+def test_posterior_equals_enumeration(name: str) -> None:
     pages, a = every_page(), np.array(A)
     if name == "dbn":
         s = np.array(S)
-        walk = Walk(a[pages.pair], G * (1 - s)[pages.pair], G)
-        hidden = infer(pages, walk)
+        chain = ExaminationChain(a[pages.pair], G * (1 - s)[pages.pair], G)
+        hidden = infer_examination(pages, chain)
         content = np.where(pages.is_last_click, s[pages.pair] / hidden.evidence, 0.0)
         joint = chains(4, A, S, (G, G, 0.0))
     else:
-        hidden = infer(pages, walk_of(pages, a, GOING_ON))
-        content = expect_satisfaction(pages, a[pages.pair], GOING_ON, hidden)
+        hidden = infer_examination(pages, examination_chain(pages, a, GOING_ON))
+        content = posterior_satisfaction(pages, a[pages.pair], GOING_ON, hidden)
         joint = chains(4, A, A, GOING_ON)
     for page, clicks in enumerate(ALL_CLICKS):
         rows = given_clicks(joint, clicks)
@@ -102,31 +107,31 @@ def test_what_is_hidden_is_that_of_the_enumerated_chain(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dbn", "ccm"])
-def test_walk_probabilities_are_those_of_the_enumerated_chain(name: str) -> None:
+def test_chain_probabilities_equal_enumeration(name: str) -> None:
     pages, a = every_page(), np.array(A)
     if name == "dbn":
-        walk = Walk(a[pages.pair], G * (1 - np.array(S))[pages.pair], G)
+        chain = ExaminationChain(a[pages.pair], G * (1 - np.array(S))[pages.pair], G)
         joint = chains(4, A, S, (G, G, 0.0))
     else:
-        walk = walk_of(pages, a, GOING_ON)
+        chain = examination_chain(pages, a, GOING_ON)
         joint = chains(4, A, A, GOING_ON)
     clicks: dict[tuple[int, ...], float] = {}
     for key, p in joint.items():
         clicks[key[:4]] = clicks.get(key[:4], 0.0) + p
-    found = np.multiply.reduceat(walk.conditional(pages), pages.start[:-1])
+    found = np.multiply.reduceat(chain.conditional(pages), pages.start[:-1])
     expected = [clicks[tuple(int(k + 1 in c) for k in range(4))] for c in ALL_CLICKS]
     assert found == pytest.approx(expected, abs=1e-12)
     marginal = [sum(p for key, p in clicks.items() if key[k]) for k in range(4)]
-    assert walk.marginal(pages)[:4] == pytest.approx(marginal, abs=1e-12)
+    assert chain.marginal(pages)[:4] == pytest.approx(marginal, abs=1e-12)
 
 
-def test_browsing_probabilities_are_those_of_the_enumerated_clicks() -> None:
+def test_browsing_probabilities_equal_enumeration() -> None:
     """P(clicks) = product over ranks, of which the previous click decides the examination."""
     rng = np.random.default_rng(2)
     gamma, pages = rng.random((3, 3)), every_page()
     known = np.full((4, 4), 0.5)
     known[:3, :3] = gamma
-    browsing = Browsing(np.array(A)[pages.pair], gamma, 0.5)
+    browsing = BrowsingPrediction(np.array(A)[pages.pair], gamma, 0.5)
     joint = []
     for clicks in ALL_CLICKS:
         p = 1.0
@@ -205,17 +210,17 @@ def naive_chain(log: Log, name: str, iterations: int) -> list[float]:
 
 
 @pytest.mark.parametrize("name", ["dbn", "ccm"])
-def test_chains_are_trained_as_by_enumeration(name: str) -> None:
+def test_chain_models_equal_training_by_enumeration(name: str) -> None:
     log = [(results[:4], [c for c in clicks if c <= 4]) for results, clicks in random_log(4, 25)]
     params = ClickParameters(prior="beta", iterations=3)
-    model = model_of(name)(encoded(log, 8), Training(params))
+    model = get_model(name)(encoded(log, 8), TrainingOptions(params))
     assert model.attractiveness == pytest.approx(naive_chain(log, name, 3), abs=1e-12)
 
 
 def test_ubm_is_trained_as_one_result_at_a_time() -> None:
     log = random_log(6, 80)
     pages = encoded(log, 8)
-    model = model_of("ubm")(pages, Training(ClickParameters(prior="beta", iterations=7)))
+    model = get_model("ubm")(pages, TrainingOptions(ClickParameters(prior="beta", iterations=7)))
     a, gamma = naive_ubm(log, 7)
     assert model.attractiveness == pytest.approx([a.get(p, 0.5) for p in range(8)], abs=1e-12)
     probabilities = model.predict(pages).conditional(pages)
@@ -227,9 +232,9 @@ def test_ubm_is_trained_as_one_result_at_a_time() -> None:
     assert probabilities == pytest.approx(expected, abs=1e-12)
 
 
-def test_grid_probabilities_are_products() -> None:
+def test_independent_click_probabilities_are_products() -> None:
     pages = encoded([([0, 1], [2])])
-    grid = Grid(np.array([0.5, 0.2]), np.array([1.0, 0.5]))
+    grid = IndependentClicks(np.array([0.5, 0.2]), np.array([1.0, 0.5]))
     assert grid.marginal(pages).tolist() == [0.5, 0.1]
     assert grid.conditional(pages).tolist() == [0.5, 0.1]
 
@@ -242,7 +247,7 @@ TEN_STEPS = ClickParameters(prior="beta", iterations=10)
 def trained(name: str, log: Log, **changes: object) -> object:
     """A model trained with uniform priors."""
     params = UNIFORM.model_copy(update=changes)
-    return model_of(name)(encoded(log), Training(params))
+    return get_model(name)(encoded(log), TrainingOptions(params))
 
 
 def test_sdbn_by_hand() -> None:
@@ -292,6 +297,47 @@ def test_ranks_beyond_training_get_the_prior() -> None:
     assert trained("rank-ctr", HAND).predict(longer).marginal(longer)[3] == 0.5
 
 
+def test_probabilities_of_dbn_pyclick_by_hand() -> None:
+    pages, a = encoded([([0, 1, 2], [])]), np.array([0.3, 0.6, 0.15])
+    here, below = click_below_probability(pages, a, 0.8)
+    second = 0.6 + 0.4 * 0.8 * 0.15
+    assert here == pytest.approx([0.3 + 0.7 * 0.8 * second, second, 0.15])
+    assert below == pytest.approx([second, 0.15, 0])
+    # ranks 1 and 2, rank 1, no rank: as many as there are below the result
+    expected = [0.7 * (0.8 * 0.4 + 0.2), 0.7, 1]
+    assert no_click_from_top(pages, a, 0.8) == pytest.approx(expected)
+    assert below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [
+        *(False, False, True),
+        False,
+    ]
+
+
+def test_one_step_of_dbn_pyclick_by_hand() -> None:
+    """A page of two results, the first one clicked, starting from a = s = g = 1/2.
+
+    The second result is examined with probability g (1 - s) / 2 + g / 2 = 3/8, so the posterior of
+    attraction without examination is 5/8 1/2 / (1 - 3/8 1/2) = 5/13.
+    """
+    model = trained("dbn-pyclick", [([0, 1], [1])], iterations=1)
+    assert model.attractiveness == pytest.approx([(1 + 1) / (1 + 2), (5 / 13 + 1) / (1 + 2)])
+    # satisfied at the last click: s / (1 - (1 - s) g a) = 4/7
+    assert model.satisfaction == pytest.approx([(4 / 7 + 1) / (1 + 2), 1 / 2])
+
+
+def test_one_step_of_ccm_pyclick_by_hand() -> None:
+    """A page of two results, the first one clicked, starting from 1/2 for all parameters."""
+    log = [([0, 1], [1])]
+    model = trained("ccm-pyclick", log, iterations=1)
+    # a / (1 - c d) = 2/3 at the last click; attraction without examination, (1/2)^2 / (3/4) = 1/3
+    assert model.attractiveness == pytest.approx([(1 + 2 / 3 + 1) / (2 + 2), (1 / 3 + 1) / (1 + 2)])
+    assert model.relevance == pytest.approx(np.square(model.attractiveness))
+    chain = model.predict(encoded(log))
+    # after the skip: P(continued) = 1/4, P(could) = 1/2; after the click: 1/6 and 1/2
+    skip, click = (1 / 4 + 1) / (1 / 2 + 2), (1 / 6 + 1) / (1 / 2 + 2)
+    assert chain.after_skip == pytest.approx(skip)
+    assert chain.after_click == pytest.approx([click, click])
+
+
 def random_log(seed: int, pages: int = 60) -> Log:
     """Short lists over few pairs, so that every model has something to learn."""
     rng = np.random.default_rng(seed)
@@ -304,12 +350,14 @@ def random_log(seed: int, pages: int = 60) -> Log:
 
 def likelihood(name: str, pages: Pages, iterations: int) -> float:
     """What expectation-maximisation increases: data and Beta(2, 2) prior, for PBM and DBN."""
-    model = model_of(name)(pages, Training(UNIFORM.model_copy(update={"iterations": iterations})))
+    model = get_model(name)(
+        pages, TrainingOptions(UNIFORM.model_copy(update={"iterations": iterations}))
+    )
     return float(np.log(model.predict(pages).conditional(pages)).sum())
 
 
 @pytest.mark.parametrize("name", ["pbm", "ubm", "dbn", "ccm"])
-def test_expectation_maximisation_climbs(name: str) -> None:
+def test_expectation_maximisation_increases_likelihood(name: str) -> None:
     pages = encoded(random_log(5, 400))
     values = [likelihood(name, pages, iterations) for iterations in (1, 2, 4, 8, 16, 32)]
     assert values == sorted(values)
@@ -321,13 +369,15 @@ def test_identical_pages_weigh_as_much_as_their_copies(name: str) -> None:
     copies = encoded([page for page in log for _ in range(3)], 8)
     pages = encoded(log, 8)
     weighted = Pages(pages.pair, pages.clicked, pages.start, pages.weight * 3, pages.latest, 8)
-    one, other = (model_of(name)(p, Training(TEN_STEPS)).predict(pages) for p in (copies, weighted))
+    one, other = (
+        get_model(name)(p, TrainingOptions(TEN_STEPS)).predict(pages) for p in (copies, weighted)
+    )
     assert one.marginal(pages) == pytest.approx(other.marginal(pages), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(CLICK_MODELS))
 def test_models_accept_an_empty_log(name: str) -> None:
-    model = model_of(name)(encoded([]), Training())
+    model = get_model(name)(encoded([]), TrainingOptions())
     assert len(model.predict(encoded([])).marginal(encoded([]))) == 0
 
 
@@ -335,7 +385,7 @@ def test_models_accept_an_empty_log(name: str) -> None:
 def test_probabilities_are_probabilities(name: str) -> None:
     for prior in ("beta", "empirical_bayes"):
         pages = encoded(random_log(21))
-        model = model_of(name)(pages, Training(ClickParameters(prior=prior, iterations=20)))
+        model = get_model(name)(pages, TrainingOptions(ClickParameters(prior=prior, iterations=20)))
         prediction = model.predict(pages)
         for values in (prediction.marginal(pages), prediction.conditional(pages)):
             assert values.min() >= 0

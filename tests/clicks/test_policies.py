@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builder.clicks.policies import (
     ABOVE_ALL,
-    RELEASES,
+    RELEASE_SHARES,
     Cuts,
     assign_grades,
     fit_cuts,
@@ -25,7 +25,7 @@ def posterior(*counts: tuple[int, int]) -> Posterior:
     return Posterior(Evidence(examinations, clicks, clicks), Priors(), by_relevance=False)
 
 
-def test_fixed_cuts_are_least_scores() -> None:
+def test_fixed_cuts_are_minimum_scores() -> None:
     rows = posterior((8, 0), (8, 1), (8, 4), (2, 2), (0, 0))  # a = .1, .2, .5, .75, none
     params = QrelParameters(cuts=(0.2, 0.5), min_examinations=3)
     assert assign_grades(rows, Cuts(0.2, 0.5), params).tolist() == [0, 1, 2, -1, -1]
@@ -56,13 +56,13 @@ def test_fitted_cuts_lie_between_scores() -> None:
     )
 
 
-def test_fitted_cuts_of_nothing_lie_above_everything() -> None:
+def test_fitted_cuts_without_scores_exceed_all_scores() -> None:
     assert fit_cuts(np.zeros(0), np.zeros(0, dtype=np.int64), (0.5, 0.3, 0.2)) == Cuts(
         ABOVE_ALL, ABOVE_ALL
     )
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASE_SHARES)
 def test_presets_reproduce_the_published_shares(release: str) -> None:
     rng = np.random.default_rng(11)
     rows = posterior(
@@ -74,7 +74,7 @@ def test_presets_reproduce_the_published_shares(release: str) -> None:
     params = QrelParameters(policy="target_shares", shares=release)  # type: ignore[arg-type]
     cuts = fit_cuts(rows.mean(), np.ones(4000, dtype=np.int64), target_shares(params))
     shares = np.bincount(assign_grades(rows, cuts, params), minlength=3) / 4000
-    assert shares == pytest.approx(RELEASES[release], abs=0.005)
+    assert shares == pytest.approx(RELEASE_SHARES[release], abs=0.005)
 
 
 @given(
@@ -82,11 +82,11 @@ def test_presets_reproduce_the_published_shares(release: str) -> None:
     st.floats(0, 1),
     st.floats(0, 1),
 )
-def test_no_other_cuts_come_nearer(rows: list[tuple[float, int]], one: float, two: float) -> None:
+def test_fitted_cuts_are_optimal(rows: list[tuple[float, int]], one: float, two: float) -> None:
     scores, pairs = (np.array(column) for column in zip(*rows, strict=True))
     low, high = sorted((one, two))
     cuts = fit_cuts(scores, pairs, (low, high - low, 1 - high))
-    assert cuts.relevant <= cuts.highly
+    assert cuts.relevant <= cuts.highly_relevant
 
     def miss(cut: float) -> float:
         return abs(float(pairs[scores >= cut].sum() / pairs.sum()) - (1 - low))

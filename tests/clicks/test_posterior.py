@@ -25,13 +25,13 @@ def test_fitted_prior_is_the_maximum_of_the_posterior(truth: tuple[float, float]
     assert loss(np.log([found.alpha, found.beta])) <= best.fun + 1e-6
 
 
-def test_pairs_that_were_examined_once_say_nothing_of_the_strength() -> None:
+def test_pairs_examined_once_leave_strength_to_its_prior() -> None:
     found = fit_beta(np.array([0, 1]), np.array([1, 1]), np.array([30, 10]))
     assert found.alpha + found.beta == pytest.approx(4, rel=1e-4)
     assert found.mean == pytest.approx(0.25, rel=1e-4)
 
 
-def test_few_pairs_that_are_alike_leave_room_for_evidence() -> None:
+def test_prior_of_few_equal_pairs_stays_weak() -> None:
     """The likelihood alone is greatest at the bound of 10,000: nothing could be relevant."""
     found = fit_beta(np.array([0, 1, 0, 1]), np.array([1, 1, 2, 2]), np.array([60, 10, 14, 6]))
     assert 1 < found.alpha + found.beta < 40
@@ -58,7 +58,7 @@ def test_without_evidence_for_a_prior_it_is_uniform(
     assert fit_beta(np.array(successes), np.array(trials), np.array(pairs)) == UNIFORM
 
 
-def test_at_a_bound_of_the_strength_the_mean_is_the_most_likely_one() -> None:
+def test_fit_at_strength_bound_has_most_likely_mean() -> None:
     """Pairs that are more alike than draws are: how strong the prior is, is bounded."""
     trials = np.array([40_000, 90, 700, 3])
     successes = np.array([4_900, 11, 86, 1])

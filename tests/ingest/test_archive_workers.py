@@ -77,9 +77,9 @@ def test_large_archives_are_read_by_processes_in_any_case(
     with parsing([archive], limits) as same:
         assert same is limits
     with parsing([archive, archive], replace(limits, memory=2**28)) as same:
-        assert same.executor.is_here
+        assert same.executor.in_process
     with parsing([archive, archive, Source(tmp_path / "absent", "a")], limits) as others:
-        assert not others.executor.is_here
+        assert not others.executor.in_process
         found = [list(read_warc(archive, params, others)) for _ in range(2)]
     assert found == [here, here]
 

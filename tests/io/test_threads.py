@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from builder.runtime.executors import BackgroundThread, in_order
+from builder.runtime.executors import BackgroundThread, ordered_map
 
 
 def counted(stop: int, made: list[int]) -> Iterator[int]:
@@ -18,14 +18,14 @@ def counted(stop: int, made: list[int]) -> Iterator[int]:
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("pieces", [0, 1, 3, 50])
 def test_results_are_in_the_order_of_the_pieces(threads: int, pieces: int) -> None:
-    found = list(in_order(lambda number: number * number, range(pieces), threads))
+    found = list(ordered_map(lambda number: number * number, range(pieces), threads))
     assert found == [number * number for number in range(pieces)]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_pieces_are_made_as_they_are_needed(threads: int) -> None:
     made: list[int] = []
-    results = in_order(lambda number: number, counted(1000, made), threads)
+    results = ordered_map(lambda number: number, counted(1000, made), threads)
     for expected in range(10):
         assert next(results) == expected
         assert len(made) <= expected + 1 + threads + 2
@@ -39,13 +39,13 @@ def test_what_pieces_raise_is_raised(threads: int) -> None:
         raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="the disk is gone"):
-        list(in_order(lambda number: number, pieces(), threads))
+        list(ordered_map(lambda number: number, pieces(), threads))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_what_work_raises_is_raised(threads: int) -> None:
     with pytest.raises(ZeroDivisionError):
-        list(in_order(lambda number: 1 // (number - 2), range(10), threads))
+        list(ordered_map(lambda number: 1 // (number - 2), range(10), threads))
 
 
 def test_work_beside_is_done_one_piece_at_a_time_and_its_errors_are_raised_once() -> None:

@@ -10,7 +10,7 @@ from builder.errors import FormatError, UsageError
 from builder.judging import (
     LONGEVAL_STRATA,
     Stratum,
-    depth,
+    depth_strata,
     draw_pool,
     import_assessments,
     pool_runs,
@@ -58,7 +58,7 @@ def test_depth_pool_takes_the_top_of_every_run(tmp_path: Path) -> None:
         run_file(tmp_path / "a", {1: [10, 11, 12], 2: [10]}),
         run_file(tmp_path / "b", {1: [12, 10, 13]}, ranks_lie=True),
     ]
-    pool = draw_pool(runs, queries=QUERIES, documents=DOCUMENTS, strata=depth(2))
+    pool = draw_pool(runs, queries=QUERIES, documents=DOCUMENTS, strata=depth_strata(2))
     PooledPairs.validate(pool.pairs)
     assert pool.pairs.select("query_id", "doc_id", "rank", "runs").rows() == [
         (query_id(1), doc_id(10), 1, 2),
@@ -66,7 +66,7 @@ def test_depth_pool_takes_the_top_of_every_run(tmp_path: Path) -> None:
         (query_id(1), doc_id(12), 1, 1),
         (query_id(2), doc_id(10), 1, 1),
     ]
-    assert pool.offered == 4
+    assert pool.eligible == 4
 
 
 def test_equal_scores_rank_the_greater_id_first(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_equal_scores_rank_the_greater_id_first(tmp_path: Path) -> None:
     run.write_text(
         "".join(f"{query_id(1)} Q0 {doc_id(doc)} 1 0.5 t\n" for doc in (3, 5, 4)), "utf-8"
     )
-    pool = draw_pool([run], queries=QUERIES, documents=DOCUMENTS, strata=depth(3))
+    pool = draw_pool([run], queries=QUERIES, documents=DOCUMENTS, strata=depth_strata(3))
     assert dict(pool.pairs.select("doc_id", "rank").rows()) == {
         doc_id(5): 1,
         doc_id(4): 2,
@@ -91,13 +91,13 @@ def big_run(tmp_path: Path) -> Path:
 def test_stratified_pool_takes_its_shares(tmp_path: Path) -> None:
     pool = draw_pool([big_run(tmp_path)], queries=QUERIES, documents=DOCUMENTS)
     counts = dict(pool.pairs.group_by("stratum").len().rows())
-    assert pool.offered == 40 * 30
+    assert pool.eligible == 40 * 30
     assert counts["1-5"] == 200
     assert counts["6-10"] == pytest.approx(100, abs=25)  # 200 tossed at 1/2: 3.5 sigma
     assert counts["11-30"] == pytest.approx(200, abs=45)  # 800 tossed at 1/4: 3.7 sigma
 
 
-def test_a_larger_share_contains_the_smaller_and_another_seed_differs(tmp_path: Path) -> None:
+def test_samples_are_nested_and_depend_on_the_seed(tmp_path: Path) -> None:
     run = big_run(tmp_path)
 
     def drawn(share: float, seed: str = "a") -> set[Any]:
@@ -109,35 +109,35 @@ def test_a_larger_share_contains_the_smaller_and_another_seed_differs(tmp_path: 
     assert drawn(0.3) != drawn(0.3, "b")
 
 
-def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+def test_excluded_pairs_are_counted(tmp_path: Path) -> None:
     run = run_file(tmp_path / "run", {1: [10, 11, 999], 77: [10, 11]})
     judged = pl.LazyFrame(
         [(query_id(1), doc_id(10), "ann", 1)], schema=Judgements.dtypes(), orient="row"
     )
     pool = draw_pool(
-        [run], queries=QUERIES, documents=DOCUMENTS, strata=depth(5), judgements=judged
+        [run], queries=QUERIES, documents=DOCUMENTS, strata=depth_strata(5), judgements=judged
     )
     assert pool.pairs["doc_id"].to_list() == [doc_id(11)]
     assert (pool.unknown_queries, pool.unknown_documents, pool.judged) == (2, 1, 1)
 
 
-def test_broken_runs_are_told_by_line(tmp_path: Path) -> None:
+def test_malformed_run_is_reported_with_line(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.write_text("a Q0 b 1 1 tag\nq Q0 d 1 high tag\n", "utf-8")
     with pytest.raises(FormatError, match="line 2: expected a number as score, found 'high'"):
         draw_pool([run], queries=QUERIES, documents=DOCUMENTS)
 
 
-def test_wrong_pools_are_told(tmp_path: Path) -> None:
+def test_invalid_pool_arguments(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least one run"):
         draw_pool([], queries=QUERIES, documents=DOCUMENTS)
     with pytest.raises(UsageError, match="expected a readable file"):
         draw_pool([tmp_path / "none"], queries=QUERIES, documents=DOCUMENTS)
     overlapping = (*LONGEVAL_STRATA, Stratum(30, 40, 0.1))
-    with pytest.raises(UsageError, match="do not overlap"):
+    with pytest.raises(UsageError, match="non-overlapping"):
         draw_pool([big_run(tmp_path)], queries=QUERIES, documents=DOCUMENTS, strata=overlapping)
-    with pytest.raises(UsageError, match="expected 1 to 1000000"):
-        depth(0)
+    with pytest.raises(UsageError, match="expected a number from 1 to 1000000"):
+        depth_strata(0)
 
 
 PAIRS = pl.DataFrame({"query_id": [query_id(1)] * 3, "doc_id": [doc_id(n) for n in (10, 11, 12)]})
@@ -168,7 +168,7 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path: Path) -> None:
 
 def test_a_pool_becomes_a_sheet_and_a_page_for_each_assessor(tmp_path: Path) -> None:
     out = tmp_path / "judging"
-    texts = {"queries": QUERIES, "documents": DOCUMENTS, "strata": depth(2)}
+    texts = {"queries": QUERIES, "documents": DOCUMENTS, "strata": depth_strata(2)}
     report = pool_runs([big_run(tmp_path)], out, **texts, assessors=("ann", "bob"))  # type: ignore[arg-type]
     assert sorted(path.name for path in out.iterdir()) == [
         "judge-ann.html",
@@ -186,7 +186,7 @@ def test_a_pool_becomes_a_sheet_and_a_page_for_each_assessor(tmp_path: Path) -> 
             pool_runs([big_run(tmp_path)], out, **texts, assessors=wrong)  # type: ignore[arg-type]
 
 
-def test_spreadsheets_may_add_marks_quotes_and_line_ends(tmp_path: Path) -> None:
+def test_spreadsheet_bom_quotes_and_crlf_are_accepted(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.tsv"
     sheet.write_bytes(
         b"\xef\xbb\xbf"
@@ -195,7 +195,7 @@ def test_spreadsheets_may_add_marks_quotes_and_line_ends(tmp_path: Path) -> None
     assert import_assessments([sheet], tmp_path / "out.parquet").judgements == 1
 
 
-def test_sheets_hold_one_line_a_pair_and_no_formula(tmp_path: Path) -> None:
+def test_sheets_have_one_line_per_pair_and_no_formula(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.tsv"
     write_sheet(PAIRS, sheet, queries=QUERIES, documents=DOCUMENTS)
     lines = sheet.read_text("utf-8").split("\n")
@@ -213,7 +213,7 @@ def test_sheets_hold_one_line_a_pair_and_no_formula(tmp_path: Path) -> None:
         ("", "line 1: .*an empty file"),
         (
             "query_id\tdoc_id\tassessor\tgrade\nq1\td\tann\t1\n",
-            "line 2: query_id: expected q and 16",
+            "line 2: query_id: expected q followed by 16",
         ),
         (
             f"query_id\tdoc_id\tassessor\tgrade\n{query_id(1)}\t{doc_id(1)}\tann\t3\n",
@@ -229,14 +229,14 @@ def test_sheets_hold_one_line_a_pair_and_no_formula(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_broken_sheets_are_told_by_line(tmp_path: Path, text: str, message: str) -> None:
+def test_malformed_sheet_is_reported_with_line(tmp_path: Path, text: str, message: str) -> None:
     sheet = tmp_path / "sheet.tsv"
     sheet.write_text(text, "utf-8")
     with pytest.raises(FormatError, match=message):
         import_assessments([sheet], tmp_path / "out.parquet")
 
 
-def test_broken_tables_are_told(tmp_path: Path) -> None:
+def test_malformed_table_is_reported(tmp_path: Path) -> None:
     bad = tmp_path / "bad.parquet"
     bad.write_bytes(b"nothing")
     with pytest.raises(FormatError, match="expected a Parquet table"):
@@ -244,15 +244,15 @@ def test_broken_tables_are_told(tmp_path: Path) -> None:
     pl.DataFrame(
         {"query_id": ["q"], "doc_id": [doc_id(1)], "assessor": ["a"], "grade": [1]}
     ).write_parquet(bad)
-    with pytest.raises(FormatError, match="expected a table of judgements"):
+    with pytest.raises(FormatError, match="not a valid table of judgements"):
         import_assessments([bad], tmp_path / "out.parquet")
 
 
-def test_sheets_need_texts_and_a_known_kind(tmp_path: Path) -> None:
+def test_sheets_need_texts_and_a_known_suffix(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.tsv or \.html"):
         write_sheet(PAIRS, tmp_path / "a.csv", queries=QUERIES, documents=DOCUMENTS)
     few = DOCUMENTS.filter(pl.col("doc_id") != doc_id(10))
-    with pytest.raises(UsageError, match="for all 3 pairs, found one for 2"):
+    with pytest.raises(UsageError, match="for all 3 pairs, found them for 2"):
         write_sheet(PAIRS, tmp_path / "a.tsv", queries=QUERIES, documents=few)
 
 

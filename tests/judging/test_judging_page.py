@@ -129,7 +129,7 @@ def test_thirty_pairs_with_a_break_by_keyboard(opened: Any, tmp_path: Path) -> N
         page.keyboard.press("2")
     assert progress(page) == "Pair 12 of 30, 29 judged, assessor ann"
     page.keyboard.press("1")
-    assert page.inner_text("#notice") == "Everything is judged. Press e to export."
+    assert page.inner_text("#notice") == "All pairs are judged. Press e to export."
     assert page.problems == []
 
     report = import_assessments([exported(page, tmp_path)], tmp_path / "judgements.parquet")
@@ -152,7 +152,7 @@ def test_hostile_text_stays_text(opened: Any) -> None:
     assert page.problems == []
 
 
-def test_assessors_are_kept_apart_and_must_have_a_name(opened: Any) -> None:
+def test_assessor_names_are_valid_and_distinct(opened: Any) -> None:
     page = opened()
     page.keyboard.press("Enter")
     assert page.is_hidden("#work")

@@ -31,13 +31,15 @@ ADDITIONS = {
 import numpy as np
 
 from builder.clicks.models.pages import Pages
-from builder.clicks.models.probabilities import Grid
-from builder.clicks.models.training import Trained, Training
+from builder.clicks.models.probabilities import IndependentClicks
+from builder.clicks.models.training import TrainedModel, TrainingOptions
 
 
-def never(pages: Pages, training: Training) -> Trained:
+def never(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """P(click) is next to nothing."""
-    return Trained(lambda p: Grid(np.full(len(p.rank), 1e-6), np.ones(len(p.rank))))
+    return TrainedModel(
+        lambda p: IndependentClicks(np.full(len(p.rank), 1e-6), np.ones(len(p.rank)))
+    )
 ''',
         "builder/parameters/clicks.py",
         {

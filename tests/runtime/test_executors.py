@@ -20,7 +20,7 @@ from builder.runtime.executors import (
     Executor,
     LocalExecutor,
     ProcessExecutor,
-    executor_of,
+    get_executor,
     map_partitions,
 )
 from builder.runtime.limits import Limits
@@ -33,7 +33,7 @@ def executor(request: pytest.FixtureRequest):
     """Each executor in turn; the one that needs an extra only where it is installed."""
     if request.param == "ray":
         pytest.importorskip("ray")
-    workers = executor_of(request.param)
+    workers = get_executor(request.param)
     yield workers
     workers.close()
 
@@ -77,7 +77,7 @@ limits.executor.close()
 
 
 @pytest.mark.parametrize("is_piped", [True, False])
-def test_scripts_need_no_guard(tmp_path: Path, is_piped: bool) -> None:
+def test_scripts_need_no_main_guard(tmp_path: Path, is_piped: bool) -> None:
     (tmp_path / "scratch").mkdir()
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(home=str(tmp_path)), "utf-8")
@@ -92,7 +92,7 @@ def test_scripts_need_no_guard(tmp_path: Path, is_piped: bool) -> None:
     assert done.stdout == "begun\n[0, 1, 4]\n"
 
 
-def test_the_main_module_stays(tmp_path: Path) -> None:
+def test_main_module_is_unchanged(tmp_path: Path) -> None:
     """Another thread may need it while workers start, to pickle an object of the script."""
     main, seen, is_done = sys.modules["__main__"], set(), threading.Event()
 
@@ -167,7 +167,7 @@ def fails(number: int, limits: Limits) -> int:
     raise FormatError(f"no {number}", "file.txt", number)
 
 
-def test_a_dead_worker_costs_its_item_only(executor: Executor, tmp_path: Path) -> None:
+def test_item_of_a_dead_worker_is_retried(executor: Executor, tmp_path: Path) -> None:
     if isinstance(executor, LocalExecutor):
         pytest.skip("its worker is this process")
     limits = Limits(tmp_path, threads=2, executor=executor)
@@ -177,10 +177,10 @@ def test_a_dead_worker_costs_its_item_only(executor: Executor, tmp_path: Path) -
     assert list(map_partitions(task, range(4), limits)) == [0, 1, 2, 3]
 
 
-def test_an_item_that_kills_every_worker_is_named(tmp_path: Path) -> None:
+def test_item_that_kills_all_workers_is_reported(tmp_path: Path) -> None:
     with closing(ProcessExecutor()) as workers:
         limits = Limits(tmp_path, threads=2, executor=workers)
-        with pytest.raises(DataError, match=f"died {ATTEMPTS} times, the last time with 0"):
+        with pytest.raises(DataError, match=f"died {ATTEMPTS} times while processing 0"):
             list(map_partitions(dies, range(3), limits))
 
 
@@ -196,10 +196,10 @@ def gives_what_cannot_be_sent(_: int, limits: Limits) -> object:
     return lambda: None
 
 
-def test_a_result_that_cannot_be_sent_is_an_error(tmp_path: Path) -> None:
+def test_unpicklable_result_raises(tmp_path: Path) -> None:
     with (
         closing(ProcessExecutor()) as workers,
-        pytest.raises(RuntimeError, match=r"lambda.*cannot be sent"),
+        pytest.raises(RuntimeError, match=r"cannot pickle the result .*lambda"),
     ):
         list(workers.map(gives_what_cannot_be_sent, [1], Limits(tmp_path, threads=2)))
 
@@ -219,7 +219,7 @@ def test_fewer_processes_than_threads(tmp_path: Path) -> None:
 
 def test_unknown_executors_are_refused() -> None:
     with pytest.raises(UsageError, match="did you mean 'processes'"):
-        executor_of("proceses")
+        get_executor("proceses")
 
 
 @pytest.mark.parametrize("name", NAMES[1:])

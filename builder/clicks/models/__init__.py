@@ -1,39 +1,39 @@
-"""Click models, one small file each, over the same statistics; `CLICK_MODELS` names them."""
+"""Click models, each in a module of its own, and their lookup by name."""
 
 from importlib import import_module
 
-from builder.clicks.models.pages import Pages, Statistics
-from builder.clicks.models.probabilities import LEAST, Prediction
-from builder.clicks.models.training import Fit, Trained, Training
+from builder.clicks.models.pages import ClickCounts, Pages
+from builder.clicks.models.probabilities import MIN_PROBABILITY, Prediction
+from builder.clicks.models.training import FitFunction, TrainedModel, TrainingOptions
 from builder.errors import UsageError, meant
 from builder.parameters import CLICK_MODELS
 from builder.plugins import installed, load
 
 
-def model_of(name: str) -> Fit:
-    """The model of a name: one of `CLICK_MODELS`, or a plug-in of the group `click_models`.
+def get_model(name: str) -> FitFunction:
+    """Look up a model in `CLICK_MODELS` or among the plug-ins of the group `click_models`.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no click model has this name.
     """
     if name in CLICK_MODELS:
         module, _, function = CLICK_MODELS[name].partition(":")
-        known: Fit = getattr(import_module(module), function)
+        known: FitFunction = getattr(import_module(module), function)
         return known
     others = installed("click_models")
     if name not in others:
         raise UsageError(f"unknown click model {name!r}; {meant(name, (*CLICK_MODELS, *others))}")
-    found: Fit = load("click_models", name)
+    found: FitFunction = load("click_models", name)
     return found
 
 
 __all__ = [
-    "LEAST",
-    "Fit",
+    "MIN_PROBABILITY",
+    "ClickCounts",
+    "FitFunction",
     "Pages",
     "Prediction",
-    "Statistics",
-    "Trained",
-    "Training",
-    "model_of",
+    "TrainedModel",
+    "TrainingOptions",
+    "get_model",
 ]

@@ -1,7 +1,7 @@
-"""A user who browses: what is examined depends on the rank and on the last click above it.
+"""Prediction of browsing models: examination depends on the rank and on the previous click.
 
-conditional: P(click) = a gamma(rank, previous click). marginal: the sum over every rank at which
-the previous click may have been (Dupret & Piwowarski 2008, equation 9), from the top down.
+Conditional: P(click) = a gamma(rank, previous click). Marginal: the sum over all ranks of the
+previous click (Dupret & Piwowarski 2008, equation 9), computed from the top down.
 """
 
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from builder.clicks.models.pages import Floats, Pages
 
 
 @dataclass(frozen=True)
-class Browsing:
-    """Click probabilities where examination has a parameter for rank and previous click.
+class BrowsingPrediction:
+    """Click probabilities, with one examination parameter per rank and rank of the previous click.
 
     Args:
         attractiveness: float64[m], of each shown result.
-        examination: float64[r, r]; row: rank from 0; column: rank of the previous click from 1, 0
-            where there is none.
-        beyond: Examination of ranks beyond r.
+        examination: float64[r, r]; row: 0-based rank; column: 1-based rank of the previous click, 0
+            if there is none.
+        default_examination: Examination probability at ranks greater than r.
     """
 
     attractiveness: Floats
     examination: Floats
-    beyond: float
+    default_examination: float
 
     def marginal(self, pages: Pages) -> Floats:
         """P(click), float64[m]."""
@@ -42,14 +42,14 @@ class Browsing:
         return result
 
     def conditional(self, pages: Pages) -> Floats:
-        """P(what was observed | the clicks above), float64[m]."""
+        """P(observed click or skip | clicks above), float64[m]."""
         gamma = self._examination(int(pages.lengths.max(initial=0)))
         click = self.attractiveness * gamma[pages.rank - 1, pages.previous_click]
         return np.where(pages.clicked, click, 1 - click)
 
     def _examination(self, ranks: int) -> Floats:
-        """The parameters of the first ranks, float64[ranks, ranks]."""
+        """Examination parameters of the first ranks, float64[ranks, ranks]."""
         known = min(len(self.examination), ranks)
-        gamma = np.full((ranks, ranks), self.beyond)
+        gamma = np.full((ranks, ranks), self.default_examination)
         gamma[:known, :known] = self.examination[:known, :known]
         return gamma

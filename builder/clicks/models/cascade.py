@@ -1,43 +1,43 @@
-"""Cascade model (Craswell, Zoeter, Taylor & Ramsey 2008): down the page to the first click.
+"""Cascade model (Craswell, Zoeter, Taylor & Ramsey 2008): the user stops at the first click.
 
-Ranks up to the first click are examined, nothing after it; every click satisfies. The evidence is
-therefore counted up to the first click, not the last. Below it no click can be: the absence of one
-is certain, a second one impossible. PyClick gives both the smallest probability instead, and the
-marginal probability down to the first click; figures by its convention do the same.
+Ranks up to the first click are examined, and every click satisfies, so examinations are counted up
+to the first click instead of the last. Below the first click, skips have probability 1 and clicks
+probability 0. PyClick instead assigns the minimum probability to both, and the marginal probability
+to the ranks above; scores under its convention follow it.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from builder.clicks.models.pages import Floats, Pages, count
-from builder.clicks.models.probabilities import LEAST, Walk
-from builder.clicks.models.training import Trained, Training
+from builder.clicks.models.pages import Floats, Pages, count_by_group
+from builder.clicks.models.probabilities import MIN_PROBABILITY, ExaminationChain
+from builder.clicks.models.training import TrainedModel, TrainingOptions
 
 
 @dataclass(frozen=True)
-class FirstClick(Walk):
-    """A walk that ends with the first click."""
+class CascadeChain(ExaminationChain):
+    """An examination chain that ends at the first click."""
 
-    def conditional_by_pyclick(self, pages: Pages) -> Floats:
-        """The value that PyClick uses as the conditional click probability, float64[m]."""
+    def pyclick_conditional(self, pages: Pages) -> Floats:
+        """Conditional probability of the observation as computed by PyClick, float64[m]."""
         click = self.marginal(pages)
         observed = np.where(pages.clicked, click, 1 - click)
-        return np.where(pages.rank > pages.first[pages.page], LEAST, observed)
+        return np.where(pages.rank > pages.first_click[pages.page], MIN_PROBABILITY, observed)
 
 
-def cascade(pages: Pages, training: Training) -> Trained:
-    """Attractiveness by pair; a click ends the search."""
+def cascade(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Estimate attractiveness per pair; satisfaction is 1."""
     page = pages.page
-    examined = pages.rank <= pages.first[page]
+    examined = pages.rank <= pages.first_click[page]
     if training.params.no_click == "skip":
         examined &= (pages.deepest > 0)[page]
     weights = pages.weight[page]
-    clicks = count(pages.pair, weights, examined & pages.clicked, pages.pairs)
-    examinations = count(pages.pair, weights, examined, pages.pairs)
-    a = training.of_pairs(clicks, examinations)
-    return Trained(
-        lambda p: FirstClick(a[p.pair], np.zeros(len(p.pair))),
+    clicks = count_by_group(pages.pair, weights, examined & pages.clicked, pages.pairs)
+    examinations = count_by_group(pages.pair, weights, examined, pages.pairs)
+    a = training.estimate_pairs(clicks, examinations)
+    return TrainedModel(
+        lambda p: CascadeChain(a[p.pair], np.zeros(len(p.pair))),
         a,
         np.ones(len(a)),
         a,

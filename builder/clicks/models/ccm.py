@@ -1,27 +1,32 @@
-"""Click chain model (Guo et al. 2009) by exact expectation-maximisation.
+"""Click chain model (Guo et al. 2009), fitted by exact expectation-maximisation.
 
-Parameters: attractiveness a of the pair, which is also the probability that a click satisfies
-(Chuklin, Markov & de Rijke 2015, section 3.9), and three probabilities to go on: after a skip,
-after a click that does not satisfy, and after one that does.
+Parameters: attractiveness a of each pair, which is also the probability that a click satisfies
+(Chuklin, Markov & de Rijke 2015, section 3.9), and three continuation probabilities: after a skip,
+after an unsatisfying click and after a satisfying one.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from builder.clicks.models.chain import Hidden, infer
+from builder.clicks.models.inference import ExaminationPosterior, infer_examination
 from builder.clicks.models.pages import Floats, Pages
-from builder.clicks.models.probabilities import Walk
-from builder.clicks.models.training import CERTAIN, Trained, Training, mean
+from builder.clicks.models.probabilities import ExaminationChain
+from builder.clicks.models.training import (
+    MAX_PROBABILITY,
+    TrainedModel,
+    TrainingOptions,
+    posterior_mean,
+)
 
 
 class Continuation(NamedTuple):
-    """Probabilities to examine the next result.
+    """Probabilities of examining the next result.
 
     Args:
-        skip: After a result that was examined and not clicked (alpha 1 of the paper).
-        unsatisfied: After a click that does not satisfy (alpha 2).
-        satisfied: After a click that satisfies (alpha 3).
+        skip: After an examined result without a click (alpha 1 of the paper).
+        unsatisfied: After an unsatisfying click (alpha 2).
+        satisfied: After a satisfying click (alpha 3).
     """
 
     skip: float = 0.5
@@ -29,49 +34,53 @@ class Continuation(NamedTuple):
     satisfied: float = 0.5
 
 
-def ccm(pages: Pages, training: Training) -> Trained:
-    """Per-pair attractiveness `a`, three global continuation probabilities; relevance is `a**2`."""
+def ccm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Estimate attractiveness `a` per pair and the continuation probabilities; relevance is a²."""
     weights = pages.weight[pages.page].astype(np.float64)
-    clicks = pages.sums(weights * pages.clicked)
-    a, going_on = np.full(pages.pairs, 0.5), Continuation()
+    clicks = pages.sum_by_pair(weights * pages.clicked)
+    a, continuation = np.full(pages.pairs, 0.5), Continuation()
     for _ in range(training.iterations):
-        hidden = infer(pages, walk_of(pages, a, going_on))
-        satisfied = expect_satisfaction(pages, a[pages.pair], going_on, hidden)
-        successes = clicks + pages.sums(weights * satisfied)
-        trials = pages.sums(weights * hidden.examined) + clicks
-        going_on = _continuation(pages, weights, a[pages.pair], going_on, hidden, training)
-        a = np.minimum(mean(successes, trials, training.fixed), CERTAIN)
-    return Trained(lambda p: walk_of(p, a, going_on), a, a, a * a)
+        hidden = infer_examination(pages, examination_chain(pages, a, continuation))
+        satisfied = posterior_satisfaction(pages, a[pages.pair], continuation, hidden)
+        successes = clicks + pages.sum_by_pair(weights * satisfied)
+        trials = pages.sum_by_pair(weights * hidden.examined) + clicks
+        continuation = _update_continuation(
+            pages, weights, a[pages.pair], continuation, hidden, training
+        )
+        a = np.minimum(posterior_mean(successes, trials, training.fixed_prior), MAX_PROBABILITY)
+    return TrainedModel(lambda p: examination_chain(p, a, continuation), a, a, a * a)
 
 
-def walk_of(pages: Pages, a: Floats, going_on: Continuation) -> Walk:
-    """The walk of the model on some pages."""
+def examination_chain(pages: Pages, a: Floats, continuation: Continuation) -> ExaminationChain:
+    """Examination chain of the model, given attractiveness by pair."""
     shown = a[pages.pair]
-    after_click = (1 - shown) * going_on.unsatisfied + shown * going_on.satisfied
-    return Walk(shown, after_click, going_on.skip)
+    after_click = (1 - shown) * continuation.unsatisfied + shown * continuation.satisfied
+    return ExaminationChain(shown, after_click, continuation.skip)
 
 
-def expect_satisfaction(pages: Pages, a: Floats, going_on: Continuation, hidden: Hidden) -> Floats:
-    """P(clicked and satisfied | the clicks), float64[m]."""
-    after_click = (1 - a) * going_on.unsatisfied + a * going_on.satisfied
-    silent = 1 - going_on.satisfied + going_on.satisfied * hidden.silence_below
+def posterior_satisfaction(
+    pages: Pages, a: Floats, continuation: Continuation, hidden: ExaminationPosterior
+) -> Floats:
+    """P(clicked and satisfied | clicks), float64[m]."""
+    after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied
+    silent = 1 - continuation.satisfied + continuation.satisfied * hidden.no_click_below
     at_last = a * silent / hidden.evidence
-    above = a * going_on.satisfied / after_click
+    above = a * continuation.satisfied / after_click
     return np.where(pages.is_last_click, at_last, np.where(pages.clicked, above, 0.0))
 
 
-def _continuation(
+def _update_continuation(
     pages: Pages,
     weights: Floats,
     a: Floats,
-    going_on: Continuation,
-    hidden: Hidden,
-    training: Training,
+    continuation: Continuation,
+    hidden: ExaminationPosterior,
+    training: TrainingOptions,
 ) -> Continuation:
-    """Posterior means of the three, each over the inner ranks where its condition holds."""
-    satisfied = expect_satisfaction(pages, a, going_on, hidden)
-    after_click = (1 - a) * going_on.unsatisfied + a * going_on.satisfied
-    share = a * going_on.satisfied / after_click
+    """Posterior means of the continuation probabilities; the last rank of a page is excluded."""
+    satisfied = posterior_satisfaction(pages, a, continuation, hidden)
+    after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied
+    share = a * continuation.satisfied / after_click
     skipped = ~pages.clicked
     parts = (
         (skipped * hidden.continued, skipped * hidden.examined),
@@ -79,4 +88,6 @@ def _continuation(
         (pages.clicked * share * hidden.continued, satisfied),
     )
     inner = weights * (pages.rank < pages.lengths[pages.page])
-    return Continuation(*(training.of_sums(inner * on, inner * could) for on, could in parts))
+    return Continuation(
+        *(training.estimate_single(inner * on, inner * could) for on, could in parts)
+    )

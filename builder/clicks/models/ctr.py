@@ -6,31 +6,34 @@ Chuklin, Markov & de Rijke (2015), section 3.1: RCM, RCTR and DCTR.
 import numpy as np
 
 from builder.clicks.models.pages import Pages
-from builder.clicks.models.probabilities import Grid
-from builder.clicks.models.training import Trained, Training, at_rank
+from builder.clicks.models.probabilities import IndependentClicks
+from builder.clicks.models.training import TrainedModel, TrainingOptions, values_at_rank
 
 
-def global_ctr(pages: Pages, training: Training) -> Trained:
-    """P(click) is one number."""
-    everything = pages.statistics(np.zeros(len(pages.pair), dtype=np.int64), 1)
-    rate = training.of_few(everything.clicks, everything.impressions)[0]
+def global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Estimate a single click probability."""
+    everything = pages.click_counts(np.zeros(len(pages.pair), dtype=np.int64), 1)
+    rate = training.estimate_groups(everything.clicks, everything.impressions)[0]
     constant = np.full(pages.pairs, rate)
-    return Trained(lambda p: _grid(constant[p.pair]), constant, None, constant)
+    return TrainedModel(lambda p: _independent_clicks(constant[p.pair]), constant, None, constant)
 
 
-def rank_ctr(pages: Pages, training: Training) -> Trained:
-    """P(click) depends on the rank alone."""
-    ranks = pages.statistics(pages.rank - 1, int(pages.lengths.max(initial=0)))
-    rates = training.of_few(ranks.clicks, ranks.impressions)
-    return Trained(lambda p: _grid(at_rank(rates, p, training.fixed.mean)))
+def rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Estimate the click probability per rank."""
+    ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)))
+    rates = training.estimate_groups(ranks.clicks, ranks.impressions)
+    return TrainedModel(
+        lambda p: _independent_clicks(values_at_rank(rates, p, training.fixed_prior.mean))
+    )
 
 
-def document_ctr(pages: Pages, training: Training) -> Trained:
-    """P(click) depends on the query and the document."""
-    pairs = pages.statistics(pages.pair, pages.pairs)
-    rates = training.of_pairs(pairs.clicks, pairs.impressions)
-    return Trained(lambda p: _grid(rates[p.pair]), rates, None, rates)
+def document_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Estimate the click probability per query-document pair."""
+    pairs = pages.click_counts(pages.pair, pages.pairs)
+    rates = training.estimate_pairs(pairs.clicks, pairs.impressions)
+    return TrainedModel(lambda p: _independent_clicks(rates[p.pair]), rates, None, rates)
 
 
-def _grid(rates: np.ndarray) -> Grid:
-    return Grid(rates, np.ones(len(rates)))
+def _independent_clicks(rates: np.ndarray) -> IndependentClicks:
+    """Prediction with the given click probabilities."""
+    return IndependentClicks(rates, np.ones(len(rates)))

@@ -1,35 +1,44 @@
-"""Dynamic Bayesian network (Chapelle & Zhang 2009) by exact expectation-maximisation.
+"""Dynamic Bayesian network (Chapelle & Zhang 2009), fitted by exact expectation-maximisation.
 
-Parameters: attractiveness a and satisfaction s of the pair, one persistence g. A user goes on after
-a click with probability g (1 - s), after a skip with probability g.
+Parameters: attractiveness a and satisfaction s of each pair, and a global persistence g. The user
+continues with probability g (1 - s) after a click, and with probability g after a skip.
 """
 
 import numpy as np
 
-from builder.clicks.models.chain import infer
+from builder.clicks.models.inference import infer_examination
 from builder.clicks.models.pages import Floats, Pages
-from builder.clicks.models.probabilities import Walk
-from builder.clicks.models.training import CERTAIN, Trained, Training, mean
+from builder.clicks.models.probabilities import ExaminationChain
+from builder.clicks.models.training import (
+    MAX_PROBABILITY,
+    TrainedModel,
+    TrainingOptions,
+    posterior_mean,
+)
 
 
-def dbn(pages: Pages, training: Training) -> Trained:
-    """Attractiveness and satisfaction by pair, one persistence for all."""
+def dbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Estimate attractiveness and satisfaction per pair, and a global persistence."""
     weights = pages.weight[pages.page].astype(np.float64)
-    clicks = pages.sums(weights * pages.clicked)
+    clicks = pages.sum_by_pair(weights * pages.clicked)
     inner = weights * (pages.rank < pages.lengths[pages.page])
     a, s, persistence = np.full(pages.pairs, 0.5), np.full(pages.pairs, 0.5), 0.5
     for _ in range(training.iterations):
-        walk = _walk(pages, a, s, persistence)
-        hidden = infer(pages, walk)
+        chain = _examination_chain(pages, a, s, persistence)
+        hidden = infer_examination(pages, chain)
         satisfied = np.where(pages.is_last_click, s[pages.pair] / hidden.evidence, 0.0)
-        examinations = pages.sums(weights * hidden.examined)
-        a = np.minimum(mean(clicks, examinations, training.fixed), CERTAIN)
-        s = np.minimum(mean(pages.sums(weights * satisfied), clicks, training.fixed), CERTAIN)
-        persistence = training.of_sums(
+        examinations = pages.sum_by_pair(weights * hidden.examined)
+        a = np.minimum(posterior_mean(clicks, examinations, training.fixed_prior), MAX_PROBABILITY)
+        s = np.minimum(
+            posterior_mean(pages.sum_by_pair(weights * satisfied), clicks, training.fixed_prior),
+            MAX_PROBABILITY,
+        )
+        persistence = training.estimate_single(
             weights * hidden.continued, inner * (hidden.examined - satisfied)
         )
-    return Trained(lambda p: _walk(p, a, s, persistence), a, s, a * s)
+    return TrainedModel(lambda p: _examination_chain(p, a, s, persistence), a, s, a * s)
 
 
-def _walk(pages: Pages, a: Floats, s: Floats, persistence: float) -> Walk:
-    return Walk(a[pages.pair], persistence * (1 - s[pages.pair]), persistence)
+def _examination_chain(pages: Pages, a: Floats, s: Floats, persistence: float) -> ExaminationChain:
+    """Examination chain of the model, given parameters by pair."""
+    return ExaminationChain(a[pages.pair], persistence * (1 - s[pages.pair]), persistence)

@@ -1,24 +1,26 @@
-"""Dependent click model (Guo, Liu & Wang 2009): after a click, the rank decides who goes on.
+"""Dependent click model (Guo, Liu & Wang 2009): after a click, continuation depends on the rank.
 
-With the assumption of the paper's section 3.2 that the last click ends the search, counting is
-the maximum likelihood: a = clicks / examinations of the pair, continuation = clicks that were not
-the last / clicks, of the rank.
+Assuming that the last click ends the search (section 3.2 of the paper), the maximum-likelihood
+estimates are ratios of counts: a = clicks / examinations per pair, and continuation = clicks other
+than the last / clicks per rank.
 """
 
 from builder.clicks.models.pages import Pages
-from builder.clicks.models.probabilities import Walk
-from builder.clicks.models.training import Trained, Training, at_rank
+from builder.clicks.models.probabilities import ExaminationChain
+from builder.clicks.models.training import TrainedModel, TrainingOptions, values_at_rank
 
 
-def dcm(pages: Pages, training: Training) -> Trained:
-    """Attractiveness by pair, continuation by rank."""
+def dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Estimate attractiveness per pair and continuation per rank."""
     rules = {"no_click": training.params.no_click, "last": training.params.last}
-    pairs = pages.statistics(pages.pair, pages.pairs, **rules)
-    ranks = pages.statistics(pages.rank - 1, int(pages.lengths.max(initial=0)), **rules)
-    a = training.of_pairs(pairs.clicks, pairs.examinations)
-    go_on = training.of_few(ranks.clicks - ranks.last_clicks, ranks.clicks)
-    return Trained(
-        lambda p: Walk(a[p.pair], at_rank(go_on, p, 1 - training.fixed.mean)),
+    pairs = pages.click_counts(pages.pair, pages.pairs, **rules)
+    ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)), **rules)
+    a = training.estimate_pairs(pairs.clicks, pairs.examinations)
+    go_on = training.estimate_groups(ranks.clicks - ranks.last_clicks, ranks.clicks)
+    return TrainedModel(
+        lambda p: ExaminationChain(
+            a[p.pair], values_at_rank(go_on, p, 1 - training.fixed_prior.mean)
+        ),
         attractiveness=a,
         relevance=a,
         has_evidence=pairs.examinations > 0,

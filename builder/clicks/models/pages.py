@@ -1,8 +1,4 @@
-"""Distinct result pages in arrays, and the integer statistics that click models read off them.
-
-In: pages as flat arrays, one element per shown result. Out: impressions, examinations, clicks and
-last clicks, grouped by pair, by rank, by both, or over all.
-"""
+"""Distinct result pages as flat arrays, and the counts that click models derive from them."""
 
 from dataclasses import dataclass
 
@@ -15,13 +11,13 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Statistics:
-    """Integer counts of one group of shown results each, int64[groups].
+class ClickCounts:
+    """Integer counts per group of shown results, int64[groups] each.
 
     Args:
         impressions: Times shown.
-        examinations: Times shown at or above the last click (or on a page without a click).
-        clicks: Times clicked, once per page and rank.
+        examinations: Times shown at or above the last click, or on a page without clicks.
+        clicks: Times clicked, at most once per page and rank.
         last_clicks: Times clicked last.
     """
 
@@ -33,14 +29,14 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Pages:
-    """n distinct result pages with m shown results in all.
+    """n distinct result pages with m shown results in total.
 
     Args:
-        pair: int64[m]; query-document pair at each shown result, page by page in rank order.
+        pair: int64[m]; query-document pair of each shown result, by page and rank.
         clicked: bool[m].
-        start: int64[n + 1]; first shown result of each page, and m.
-        weight: int64[n]; how often the page was shown.
-        latest: int64[n]; rank of the latest click in time, 0 where there is none.
+        start: int64[n + 1]; offset of the first shown result of each page, followed by m.
+        weight: int64[n]; num_groups of impressions of each page.
+        latest: int64[n]; rank of the latest click in time, 0 without clicks.
         pairs: Number of pairs.
     """
 
@@ -56,23 +52,23 @@ class Pages:
 
     @property
     def lengths(self) -> Integers:
-        """Results on each page, int64[n]."""
+        """Number of results per page, int64[n]."""
         return np.diff(self.start)
 
     @property
     def page(self) -> Integers:
-        """Page of each shown result, int64[m]."""
+        """Page index of each shown result, int64[m]."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @property
     def rank(self) -> Integers:
-        """Rank of each shown result, from 1, int64[m]."""
+        """1-based rank of each shown result, int64[m]."""
         return np.arange(len(self.pair)) - self.start[self.page] + 1
 
     @property
     def deepest(self) -> Integers:
-        """Deepest clicked rank of each page, 0 without a click, int64[n]."""
-        return self._extreme(np.where(self.clicked, self.rank, 0), np.maximum)
+        """Rank of the lowest click on each page, 0 without clicks, int64[n]."""
+        return self._reduce_by_page(np.where(self.clicked, self.rank, 0), np.maximum)
 
     @property
     def is_last_click(self) -> Flags:
@@ -81,7 +77,7 @@ class Pages:
 
     @property
     def previous_click(self) -> Integers:
-        """Deepest clicked rank above each shown result, 0 where there is none, int64[m]."""
+        """Rank of the nearest click above each shown result, 0 if there is none, int64[m]."""
         clicked = np.where(self.clicked, self.rank, 0)
         above = np.concatenate([[0], clicked[:-1]])[: len(clicked)]
         above[self.rank == 1] = 0
@@ -89,22 +85,28 @@ class Pages:
         return np.asarray(np.maximum.accumulate(above + offsets) - offsets)
 
     @property
-    def first(self) -> Integers:
-        """Rank of each page's first click; page length + 1 if it has none, int64[n]."""
+    def first_click(self) -> Integers:
+        """Rank of the first click of each page; the maximum int64 without clicks, int64[n]."""
         beyond = np.iinfo(np.int64).max
-        return self._extreme(np.where(self.clicked, self.rank, beyond), np.minimum)
+        return self._reduce_by_page(np.where(self.clicked, self.rank, beyond), np.minimum)
 
-    def _extreme(self, values: Integers, reduce: np.ufunc) -> Integers:
+    def _reduce_by_page(self, values: Integers, reduce: np.ufunc) -> Integers:
+        """Reduce the values of shown results by page, int64[n]."""
         return np.asarray(reduce.reduceat(values, self.start[:-1])) if len(self) else values
 
-    def statistics(
-        self, groups: Integers, number: int, *, no_click: str = "all_examined", last: str = "rank"
-    ) -> Statistics:
+    def click_counts(
+        self,
+        groups: Integers,
+        num_groups: int,
+        *,
+        no_click: str = "all_examined",
+        last: str = "rank",
+    ) -> ClickCounts:
         """Count the shown results by group.
 
         Args:
-            groups: int64[m]; group of each shown result, such as its pair or its rank.
-            number: Number of groups.
+            groups: int64[m]; group of each shown result, such as its pair or rank.
+            num_groups: Number of groups.
             no_click: `all_examined` or `skip`, as in `ClickParameters`.
             last: `rank` or `time`, as in `ClickParameters`.
         """
@@ -114,19 +116,19 @@ class Pages:
         examined = (rank <= deepest) | (deepest == 0)
         final = rank == (deepest if last == "rank" else self.latest[page])
         weights = self.weight[page]
-        return Statistics(
+        return ClickCounts(
             *(
-                count(groups, weights, used & flags, number)
+                count_by_group(groups, weights, used & flags, num_groups)
                 for flags in (used, examined, self.clicked, self.clicked & final)
             )
         )
 
-    def sums(self, values: Floats) -> Floats:
-        """Sums of the values of shown results by pair, float64[pairs]."""
+    def sum_by_pair(self, values: Floats) -> Floats:
+        """Sum values of shown results by pair, float64[pairs]."""
         return np.bincount(self.pair, weights=values, minlength=self.pairs).astype(np.float64)
 
     def select(self, weight: Integers) -> "Pages":
-        """The pages whose new weight is above 0, with that weight."""
+        """Pages with new weights; pages of weight 0 are removed."""
         kept = weight > 0
         shown = np.repeat(kept, self.lengths)
         start = np.concatenate([[0], np.cumsum(self.lengths[kept])]).astype(np.int64)
@@ -140,7 +142,7 @@ class Pages:
         )
 
     def by_rank(self) -> list[tuple[Integers, Integers]]:
-        """For each rank from 1: the pages that are long enough, and their result at that rank."""
+        """For each rank: indices of the pages that have it, and of their results at this rank."""
         lengths = self.lengths
         found = []
         for rank in range(int(lengths.max(initial=0))):
@@ -149,7 +151,7 @@ class Pages:
         return found
 
 
-def count(groups: Integers, weights: Integers, flags: Flags, number: int) -> Integers:
-    """Sum the integer weights of the flagged elements by group, int64[number]."""
-    sums = np.bincount(groups[flags], weights=weights[flags], minlength=number)
-    return np.rint(sums).astype(np.int64)
+def count_by_group(groups: Integers, weights: Integers, flags: Flags, num_groups: int) -> Integers:
+    """Sum integer weights of the flagged elements by group, int64[num_groups]."""
+    sum_by_pair = np.bincount(groups[flags], weights=weights[flags], minlength=num_groups)
+    return np.rint(sum_by_pair).astype(np.int64)

@@ -1,22 +1,27 @@
-"""Position-based model (Craswell et al. 2008): a click needs attraction and examination.
+"""Position-based model (Craswell et al. 2008): P(click) = a(query, document) e(rank).
 
-P(click) = a(query, document) e(rank), fitted by expectation-maximisation (Chuklin, Markov &
-de Rijke 2015, section 4.2.3) over the counts of every pair at every rank, which are sufficient
-statistics.
+Fitted by expectation-maximisation (Chuklin, Markov & de Rijke 2015, section 4.2.3) on the counts
+per pair and rank, which are sufficient statistics.
 """
 
 import numpy as np
 
 from builder.clicks.models.pages import Pages
-from builder.clicks.models.probabilities import Grid
-from builder.clicks.models.training import CERTAIN, Trained, Training, at_rank, mean
+from builder.clicks.models.probabilities import IndependentClicks
+from builder.clicks.models.training import (
+    MAX_PROBABILITY,
+    TrainedModel,
+    TrainingOptions,
+    posterior_mean,
+    values_at_rank,
+)
 
 
-def pbm(pages: Pages, training: Training) -> Trained:
-    """Attractiveness by pair, examination by rank."""
+def pbm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Estimate attractiveness per pair and examination per rank."""
     ranks = int(pages.lengths.max(initial=0))
     cells, where = np.unique(pages.pair * ranks + pages.rank - 1, return_inverse=True)
-    counts = pages.statistics(where, len(cells))
+    counts = pages.click_counts(where, len(cells))
     pair, rank = (cells // ranks, cells % ranks) if ranks else (cells, cells)
     skips = counts.impressions - counts.clicks
     shown_of_pair = np.bincount(pair, weights=counts.impressions, minlength=pages.pairs)
@@ -28,6 +33,15 @@ def pbm(pages: Pages, training: Training) -> Trained:
         examined = counts.clicks + blocked * (1 - a[pair]) * e[rank]
         attracted_pairs = np.bincount(pair, weights=attracted, minlength=pages.pairs)
         examined_ranks = np.bincount(rank, weights=examined, minlength=ranks)
-        a = np.minimum(mean(attracted_pairs, shown_of_pair, training.fixed), CERTAIN)
-        e = np.minimum(mean(examined_ranks, shown_at_rank, training.fixed), CERTAIN)
-    return Trained(lambda p: Grid(a[p.pair], at_rank(e, p, training.fixed.mean)), a, None, a)
+        a = np.minimum(
+            posterior_mean(attracted_pairs, shown_of_pair, training.fixed_prior), MAX_PROBABILITY
+        )
+        e = np.minimum(
+            posterior_mean(examined_ranks, shown_at_rank, training.fixed_prior), MAX_PROBABILITY
+        )
+    return TrainedModel(
+        lambda p: IndependentClicks(a[p.pair], values_at_rank(e, p, training.fixed_prior.mean)),
+        a,
+        None,
+        a,
+    )

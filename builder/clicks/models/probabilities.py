@@ -1,9 +1,9 @@
-"""What a trained click model says about pages: click probabilities, marginal and conditional.
+"""Predictions of click models: marginal and conditional click probabilities.
 
-Two shapes cover all models here. On a `Grid` every result is clicked independently, with
-probability attractiveness x examination. On a `Walk` the user goes down the page, and what was
-examined depends on the clicks above (Chuklin, Markov & de Rijke 2015, chapter 3):
-conditional, with e_1 = 1: p = a e; after a click e = c, after none e = k (1 - a) e / (1 - p);
+`IndependentClicks`: every result is clicked independently with probability a e (attractiveness,
+examination). `ExaminationChain`: the user scans the page from the top, and examination depends on
+the clicks above (Chuklin, Markov & de Rijke 2015, chapter 3). Starting from e = 1,
+conditional: p = a e, then e = c after a click, and e = k (1 - a) e / (1 - p) after a skip;
 marginal: p = a e, then e = e (c a + k (1 - a)).
 """
 
@@ -17,8 +17,8 @@ from builder.clicks.models.pages import Pages
 
 Floats = npt.NDArray[np.float64]
 
-LEAST = 1e-6
-"""Floor applied to probabilities before taking logs, as in the published evaluations."""
+MIN_PROBABILITY = 1e-6
+"""Lower bound of probabilities before taking logarithms, as in published evaluations."""
 
 
 class Prediction(Protocol):
@@ -28,12 +28,12 @@ class Prediction(Protocol):
         """P(click), float64[m]."""
 
     def conditional(self, pages: Pages) -> Floats:
-        """P(click or no click, as it was | the clicks above), float64[m]."""
+        """P(observed click or skip | clicks above), float64[m]."""
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Independent clicks.
+class IndependentClicks:
+    """Prediction with independent clicks.
 
     Args:
         attractiveness: float64[m], of each shown result.
@@ -49,19 +49,19 @@ class Grid:
         return self.attractiveness * self.examination
 
     def conditional(self, pages: Pages) -> Floats:
-        """P(what was observed), float64[m]."""
+        """P(observed click or skip), float64[m]."""
         click = self.marginal(pages)
         return np.where(pages.clicked, click, 1 - click)
 
 
 @dataclass(frozen=True)
-class Walk:
-    """A user who walks down the page.
+class ExaminationChain:
+    """Prediction for a user who scans the page from the top.
 
     Args:
         attractiveness: a, float64[m], of each shown result.
-        after_click: c, float64[m]; probability to go on to the next result after a click.
-        after_skip: k; probability to go on after a result that was examined and not clicked.
+        after_click: c, float64[m]; probability of examining the next result after a click.
+        after_skip: k; probability of examining the next result after a skip.
     """
 
     attractiveness: Floats
@@ -80,11 +80,11 @@ class Walk:
         return result
 
     def conditional(self, pages: Pages) -> Floats:
-        """P(what was observed | the clicks above), float64[m]."""
-        return self.descend(pages)[0]
+        """P(observed click or skip | clicks above), float64[m]."""
+        return self.forward(pages)[0]
 
-    def descend(self, pages: Pages) -> tuple[Floats, Floats]:
-        """`conditional`, and P(examined | the clicks above), float64[m] each."""
+    def forward(self, pages: Pages) -> tuple[Floats, Floats]:
+        """Forward pass: `conditional` and P(examined | clicks above), float64[m] each."""
         result, examinations = np.empty(len(pages.pair)), np.empty(len(pages.pair))
         examined = np.ones(len(pages))
         for page, shown in pages.by_rank():
@@ -92,6 +92,8 @@ class Walk:
             examinations[shown] = examined[page]
             click = a * examined[page]
             result[shown] = np.where(clicked, click, 1 - click)
-            skip = self.after_skip * (1 - a) * examined[page] / np.maximum(1 - click, LEAST)
+            skip = (
+                self.after_skip * (1 - a) * examined[page] / np.maximum(1 - click, MIN_PROBABILITY)
+            )
             examined[page] = np.where(clicked, self.after_click[shown], skip)
         return result, examinations

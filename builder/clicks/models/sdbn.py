@@ -1,18 +1,20 @@
-"""Simplified dynamic Bayesian network (Chapelle & Zhang 2009, section 5): the house model.
+"""Simplified dynamic Bayesian network (Chapelle & Zhang 2009, section 5), the default model.
 
-a = clicks / examinations and s = last clicks / clicks of the pair; nobody gives up.
+a = clicks / examinations and s = last clicks / clicks per pair; the persistence is 1.
 """
 
 from builder.clicks.models.pages import Pages
-from builder.clicks.models.probabilities import Walk
-from builder.clicks.models.training import Trained, Training
+from builder.clicks.models.probabilities import ExaminationChain
+from builder.clicks.models.training import TrainedModel, TrainingOptions
 
 
-def sdbn(pages: Pages, training: Training) -> Trained:
-    """Attractiveness and satisfaction by pair, persistence 1."""
-    counts = pages.statistics(
+def sdbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Estimate attractiveness and satisfaction per pair."""
+    counts = pages.click_counts(
         pages.pair, pages.pairs, no_click=training.params.no_click, last=training.params.last
     )
-    a = training.of_pairs(counts.clicks, counts.examinations)
-    s = training.of_pairs(counts.last_clicks, counts.clicks)
-    return Trained(lambda p: Walk(a[p.pair], 1 - s[p.pair]), a, s, a * s, counts.examinations > 0)
+    a = training.estimate_pairs(counts.clicks, counts.examinations)
+    s = training.estimate_pairs(counts.last_clicks, counts.clicks)
+    return TrainedModel(
+        lambda p: ExaminationChain(a[p.pair], 1 - s[p.pair]), a, s, a * s, counts.examinations > 0
+    )

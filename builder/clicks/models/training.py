@@ -1,4 +1,4 @@
-"""What all click models share: how they are trained, and what a trained one can do."""
+"""Training options and trained models, shared by all click models."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,60 +15,59 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-CERTAIN = 1 - 1e-6
-"""Largest probability that expectation-maximisation keeps, as in the published evaluations."""
+MAX_PROBABILITY = 1 - 1e-6
+"""Upper bound of probabilities in expectation-maximisation, as in published evaluations."""
 
 
 @dataclass(frozen=True)
-class Training:
-    """How a model is trained.
+class TrainingOptions:
+    """Training options of a click model, and the estimators that depend on them.
 
     Args:
-        params: No-click rule, last click, prior, steps of expectation-maximisation.
+        params: `no_click`, `last`, prior and iterations.
     """
 
     params: ClickParameters = field(default_factory=ClickParameters)
 
     @property
     def iterations(self) -> int:
-        """Steps of expectation-maximisation."""
+        """Number of iterations of expectation-maximisation."""
         return self.params.iterations
 
     @property
-    def fixed(self) -> Beta:
-        """The fixed prior: of few parameters, and of those that expectation-maximisation fits."""
+    def fixed_prior(self) -> Beta:
+        """Fixed prior, for global parameters and in expectation-maximisation."""
         return Beta(self.params.prior_alpha, self.params.prior_beta)
 
-    def of_pairs(self, successes: Integers, trials: Integers) -> Floats:
-        """Posterior means of one probability per pair, under the prior that is asked for."""
-        prior = self.fixed
+    def estimate_pairs(self, successes: Integers, trials: Integers) -> Floats:
+        """Posterior means of one probability per pair, under the configured prior."""
+        prior = self.fixed_prior
         if self.params.prior == "empirical_bayes":
             prior = fit_beta(successes, trials, np.ones(len(trials), dtype=np.int64))
-        return mean(successes, trials, prior)
+        return posterior_mean(successes, trials, prior)
 
-    def of_few(self, successes: Integers, trials: Integers) -> Floats:
-        """Posterior means of few probabilities with much evidence each, such as one per rank."""
-        return mean(successes, trials, self.fixed)
+    def estimate_groups(self, successes: Integers, trials: Integers) -> Floats:
+        """Posterior means of probabilities with ample evidence, such as one per rank."""
+        return posterior_mean(successes, trials, self.fixed_prior)
 
-    def of_sums(self, successes: Floats, trials: Floats) -> float:
-        """Posterior mean of one probability from expected counts of each shown result."""
-        prior = self.fixed
+    def estimate_single(self, successes: Floats, trials: Floats) -> float:
+        """Posterior mean of a single probability from expected counts per shown result."""
+        prior = self.fixed_prior
         won, total = float(successes.sum()), float(trials.sum())
-        return min((won + prior.alpha) / (total + prior.alpha + prior.beta), CERTAIN)
+        return min((won + prior.alpha) / (total + prior.alpha + prior.beta), MAX_PROBABILITY)
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedModel:
     """A trained click model.
 
     Args:
-        predict: Click probabilities of the results shown on pages.
-        attractiveness: P(click | examined) of each pair, float64[pairs]; None where the model
-            has none.
-        satisfaction: P(satisfied | clicked) of each pair; None where the model has none.
-        relevance: What the model ranks results by; None where it cannot.
-        has_evidence: Whether anything speaks for the estimates of a pair, bool[pairs]; where
-            nothing does they are the prior's. None: there is something for every pair.
+        predict: Returns the click probabilities of the results on given pages.
+        attractiveness: P(click | examined) per pair, float64[pairs]; None if not modelled.
+        satisfaction: P(satisfied | clicked) per pair, float64[pairs]; None if not modelled.
+        relevance: Ranking score per pair, float64[pairs]; None if not modelled.
+        has_evidence: Whether the estimates of a pair rest on data and not only on the prior,
+            bool[pairs]; None: all do.
     """
 
     predict: Callable[[Pages], Prediction]
@@ -78,14 +77,15 @@ class Trained:
     has_evidence: Flags | None = None
 
 
-Fit = Callable[[Pages, Training], Trained]
+FitFunction = Callable[[Pages, TrainingOptions], TrainedModel]
+"""Trains a click model on pages."""
 
 
-def mean(successes: Integers | Floats, trials: Integers | Floats, prior: Beta) -> Floats:
-    """Posterior mean under a Beta prior, by element."""
+def posterior_mean(successes: Integers | Floats, trials: Integers | Floats, prior: Beta) -> Floats:
+    """Element-wise posterior mean under a Beta prior."""
     return np.asarray((successes + prior.alpha) / (trials + prior.alpha + prior.beta))
 
 
-def at_rank(values: Floats, pages: Pages, beyond: float) -> Floats:
-    """The value of each shown result's rank; `beyond` for ranks that have none."""
-    return np.append(values, beyond)[np.minimum(pages.rank - 1, len(values))]
+def values_at_rank(values: Floats, pages: Pages, default: float) -> Floats:
+    """Value for the rank of each shown result, float64[m]; `default` for ranks without a value."""
+    return np.append(values, default)[np.minimum(pages.rank - 1, len(values))]

@@ -1,23 +1,28 @@
-"""User browsing model (Dupret & Piwowarski 2008): a click needs attraction and examination.
+"""User browsing model (Dupret & Piwowarski 2008): examination depends on rank and previous click.
 
 P(click | previous click at r') = a(query, document) gamma(rank, r'), fitted by
-expectation-maximisation (section 3.2 of the paper) over the counts of every pair at every rank and
-previous click, which are sufficient statistics.
+expectation-maximisation (section 3.2 of the paper) on the counts per pair, rank and previous click,
+which are sufficient statistics.
 """
 
 import numpy as np
 
-from builder.clicks.models.browsing import Browsing
+from builder.clicks.models.browsing import BrowsingPrediction
 from builder.clicks.models.pages import Pages
-from builder.clicks.models.training import CERTAIN, Trained, Training, mean
+from builder.clicks.models.training import (
+    MAX_PROBABILITY,
+    TrainedModel,
+    TrainingOptions,
+    posterior_mean,
+)
 
 
-def ubm(pages: Pages, training: Training) -> Trained:
-    """Attractiveness by pair, examination by rank and rank of the previous click."""
+def ubm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Estimate attractiveness per pair, and examination per rank and rank of the previous click."""
     ranks = int(pages.lengths.max(initial=0))
     context = (pages.rank - 1) * ranks + pages.previous_click
     cells, inverse = np.unique(pages.pair * ranks**2 + context, return_inverse=True)
-    counts = pages.statistics(inverse, len(cells))
+    counts = pages.click_counts(inverse, len(cells))
     pair, at = (cells // ranks**2, cells % ranks**2) if ranks else (cells, cells)
     skips = counts.impressions - counts.clicks
     shown_of_pair = np.bincount(pair, weights=counts.impressions, minlength=pages.pairs)
@@ -29,7 +34,12 @@ def ubm(pages: Pages, training: Training) -> Trained:
         examined = counts.clicks + skipped * (1 - a[pair]) * gamma[at]
         attracted_pairs = np.bincount(pair, weights=attracted, minlength=pages.pairs)
         examined_contexts = np.bincount(at, weights=examined, minlength=ranks**2)
-        a = np.minimum(mean(attracted_pairs, shown_of_pair, training.fixed), CERTAIN)
-        gamma = np.minimum(mean(examined_contexts, shown_in_context, training.fixed), CERTAIN)
-    table, beyond = gamma.reshape(ranks, ranks), training.fixed.mean
-    return Trained(lambda p: Browsing(a[p.pair], table, beyond), a, None, a)
+        a = np.minimum(
+            posterior_mean(attracted_pairs, shown_of_pair, training.fixed_prior), MAX_PROBABILITY
+        )
+        gamma = np.minimum(
+            posterior_mean(examined_contexts, shown_in_context, training.fixed_prior),
+            MAX_PROBABILITY,
+        )
+    table, beyond = gamma.reshape(ranks, ranks), training.fixed_prior.mean
+    return TrainedModel(lambda p: BrowsingPrediction(a[p.pair], table, beyond), a, None, a)

@@ -21,7 +21,7 @@ from builder.collection.checks.texts import LOOKED_AT, TEXT_FAULTS, Faults
 from builder.collection.read import Collection
 from builder.io import parquet
 from builder.io.tables import Table, arrow_schema, table_at
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.limits import usable_cores
 from builder.runtime.stage import CONTRACTS
 from schemas import Contract
@@ -174,7 +174,7 @@ def _pass(facts: Facts, text_faults: dict[str, pl.Expr]) -> None:
         return _Group(path.name, rows.height, rules, rows.select(key), faults)
 
     before: pl.DataFrame | None = None
-    for group in in_order(look, _places(facts.paths), usable_cores()):
+    for group in ordered_map(look, _places(facts.paths), usable_cores()):
         facts.rows += group.rows
         for rule, count in group.rules.items():
             facts.rules[group.part, rule] += count

@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.collection.export.markup import bodies, escape_all, escaped, one_line
 from builder.io.tables import Table
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.progress import Progress
 
 ROWS = 4096
@@ -126,7 +126,7 @@ def trec_texts(
         body = escape_all(bodies(frame["title"], frame["text"]))
         return frame.with_columns(body=body).select(text)["literal"]
 
-    return in_order(render, _frames(documents, suffix, progress), THREADS)
+    return ordered_map(render, _frames(documents, suffix, progress), THREADS)
 
 
 def json_texts(
@@ -140,7 +140,7 @@ def json_texts(
         objects = named.select(pl.struct("contents", id=number).struct.field("id", "contents"))
         return objects.select(pl.struct("id", "contents").struct.json_encode()).to_series()
 
-    return in_order(render, _frames(documents, suffix, progress), THREADS)
+    return ordered_map(render, _frames(documents, suffix, progress), THREADS)
 
 
 def _frames(documents: Table, suffix: str, progress: Progress) -> Iterator[pl.DataFrame]:

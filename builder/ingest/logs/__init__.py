@@ -1,4 +1,4 @@
-"""Query logs of any supported format to impressions, with a reason for every record rejected."""
+"""Readers for query logs: converts every supported format to impressions and rejects."""
 
 from builder.ingest.logs.detection import detect_format, inspect_log
 from builder.ingest.logs.formats import read_impressions

@@ -1,8 +1,8 @@
-"""Lists in a cell of CSV or TSV, in any of the usual notations.
+"""Parses lists in CSV or TSV cells.
 
-JSON (`["a", "b"]`), the output of Python and NumPy (`['a', 'b']`, `['a' 'b']`, `[('a', 1)]`),
-arrays of PostgreSQL (`{a,b}`), or items between separators. Nothing is evaluated: a list is parsed
-item by item.
+Supported notations: JSON (`["a", "b"]`), Python and NumPy output (`['a', 'b']`, `['a' 'b']`,
+`[('a', 1)]`), PostgreSQL arrays (`{a,b}`) and items joined by a separator. Cells are parsed, never
+evaluated.
 """
 
 import re
@@ -14,74 +14,74 @@ import orjson
 from builder.ingest.rejects import RejectError
 
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-WORDS = {"True": True, "False": False}
-PLAIN = rf"{QUOTED}|(?:\d{{1,18}}|True|False|None)(?=[\s,\])])"
-TUPLE = rf"\(\s*(?:{PLAIN})(?:\s*,\s*(?:{PLAIN}))*(?:\s*,)?\s*\)"
-PRINTED = re.compile(rf"{PLAIN}|{TUPLE}", re.DOTALL)
-WITHIN = re.compile(PLAIN, re.DOTALL)
-ARRAY = re.compile(rf"{QUOTED}|[^\s,{{}}\"\\][^,{{}}\"\\]*", re.DOTALL)
+BOOLEANS = {"True": True, "False": False}
+SCALAR = rf"{QUOTED}|(?:\d{{1,18}}|True|False|None)(?=[\s,\])])"
+TUPLE = rf"\(\s*(?:{SCALAR})(?:\s*,\s*(?:{SCALAR}))*(?:\s*,)?\s*\)"
+PYTHON_ITEM = re.compile(rf"{SCALAR}|{TUPLE}", re.DOTALL)
+TUPLE_ITEM = re.compile(SCALAR, re.DOTALL)
+POSTGRES_ITEM = re.compile(rf"{QUOTED}|[^\s,{{}}\"\\][^,{{}}\"\\]*", re.DOTALL)
 SPACE = re.compile(r"\s*")
-BETWEEN = re.compile(r"\s*,?\s*")
+ITEM_SEPARATOR = re.compile(r"\s*,?\s*")
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-KINDS = {"[": ("]", PRINTED), "{": ("}", ARRAY)}
-"""Opening bracket of a list: its closing bracket, and the pattern of its items."""
-ABSENT = frozenset({"NULL", "null", "\\N", "None", "NaN", "nan", "NA"})
-"""How databases and programs write a missing value; none of these is an address or a rank."""
+BRACKETS = {"[": ("]", PYTHON_ITEM), "{": ("}", POSTGRES_ITEM)}
+"""Opening bracket: closing bracket and item pattern."""
+NULLS = frozenset({"NULL", "null", "\\N", "None", "NaN", "nan", "NA"})
+"""Spellings of a missing value; none of them can be a URL or a rank."""
 
 
 def split_list(cell: str, separator: str) -> list[Any]:
-    """The items of a cell.
+    """Parse the items of a cell.
 
     Args:
-        cell: Its text.
-        separator: Between items, where the cell is not in another notation.
+        cell: Text of the cell.
+        separator: Item separator for cells without brackets.
 
     Raises:
-        RejectError: it begins as a list and cannot be parsed.
+        RejectError: the cell starts with a bracket but is malformed.
     """
     text = cell.strip()
-    if text in ABSENT:
+    if text in NULLS:
         return []
-    if text[:1] not in KINDS:
+    if text[:1] not in BRACKETS:
         return [item for item in text.split(separator) if item]
     if text.startswith("["):
         with suppress(orjson.JSONDecodeError):
             return list(orjson.loads(text))
-    return _bracketed(text)
+    return _parse_bracketed(text)
 
 
-def _bracketed(text: str) -> list[Any]:
-    """The items of a bracketed list that is not JSON.
+def _parse_bracketed(text: str) -> list[Any]:
+    """Parse a bracketed list that is not valid JSON.
 
     Raises:
-        RejectError: it is malformed, or has escapes of unknown meaning.
+        RejectError: the list is malformed or contains an unknown escape sequence.
     """
-    end, form = KINDS[text[0]]
+    end, form = BRACKETS[text[0]]
     items: list[Any] = []
     at, is_apart = SPACE.match(text, 1).end(), True  # type: ignore[union-attr]
     while not text.startswith(end, at):
         found = form.match(text, at) if is_apart else None
         if found is None:
             raise RejectError("bad_list")
-        items.append(_item(found[0]))
-        at = BETWEEN.match(text, found.end()).end()  # type: ignore[union-attr]
+        items.append(_parse_item(found[0]))
+        at = ITEM_SEPARATOR.match(text, found.end()).end()  # type: ignore[union-attr]
         is_apart = at > found.end()
     if at != len(text) - 1:
         raise RejectError("bad_list")
     return items
 
 
-def _item(written: str) -> object:
-    """An item as text without quotes, number, boolean or None; a tuple as a list."""
-    if written[0] == "(":
-        return [_item(item[0]) for item in WITHIN.finditer(written)]
-    if written[0] in "'\"":
-        inner = written[1:-1]
+def _parse_item(token: str) -> object:
+    """Convert a token to text without quotes, a number, a boolean or None; a tuple to a list."""
+    if token[0] == "(":
+        return [_parse_item(item[0]) for item in TUPLE_ITEM.finditer(token)]
+    if token[0] in "'\"":
+        inner = token[1:-1]
         if any(escaped not in "\\'\"" for escaped in ESCAPE.findall(inner)):
             raise RejectError("bad_list")
         return ESCAPE.sub(r"\1", inner)
-    if written.isascii() and written.isdigit():
-        return int(written)
-    if written in WORDS:
-        return WORDS[written]
-    return None if written in ABSENT else written.strip()
+    if token.isascii() and token.isdigit():
+        return int(token)
+    if token in BOOLEANS:
+        return BOOLEANS[token]
+    return None if token in NULLS else token.strip()

@@ -1,8 +1,8 @@
-"""Raw records to impressions and rejects: one expression for the reason of a reject.
+"""Checks raw records: converts each one to an impression or a reject.
 
-In: a batch of raw records. Out: the result of `impression.make_impression`, the one-record
-specification, for each of them. Records in columns are checked in SQL; unclear ones (a text that is
-not clean, an unusual time) are passed to the specification one by one.
+Columnar records are checked in SQL. Records that the SQL cannot decide, such as those with unusual
+times or queries that need cleaning, are passed one by one to the reference implementation,
+`impression.make_impression`. Both give the same result.
 """
 
 from collections.abc import Iterable
@@ -13,9 +13,21 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.lists import lengths, lists_of
+from builder.ingest.lists import build_list_array, lengths
 from builder.ingest.logs.impression import Impression, clean_query, make_impression
-from builder.ingest.logs.records import IMPRESSIONS, Numbered, RawRecords, Records, as_table
+from builder.ingest.logs.records import (
+    IMPRESSIONS,
+    CheckedRecords,
+    NumberedRecord,
+    RawRecords,
+    impressions_to_table,
+)
+from builder.ingest.logs.rules import (
+    HAS_BAD_RANKS,
+    HAS_BAD_RESULTS,
+    RANK_REASONS,
+    RESULT_COUNT_REASONS,
+)
 from builder.ingest.rejects import RejectError
 from builder.ingest.times import unix_seconds
 from builder.io.sources import Interval
@@ -25,19 +37,22 @@ from builder.text.replacement import replaced
 UNCLEAR = "unclear"
 
 CLEAN_LINE = r"^[!-~\u{a1}-\u{2ff}]+( [!-~\u{a1}-\u{2ff}]+)*$"
-"""Words between single spaces, in characters that NFC leaves as they are."""
+"""Words separated by single spaces, in characters that NFC does not change."""
 
 REASONS = """
-SELECT CASE WHEN seconds IS NULL OR query IS NULL OR results IS NULL OR ranks IS NULL
-                 OR list_count(results) < len(results) OR list_contains(results, '')
-                 OR list_count(ranks) < len(ranks) THEN 'unclear'
+SELECT CASE WHEN seconds IS NULL OR query IS NULL OR {bad_results} OR {bad_ranks}
+            THEN 'unclear'
             WHEN seconds < $start OR seconds >= $stop THEN 'outside_interval'
-            WHEN len(results) > $max_results THEN 'too_many_results'
-            WHEN len(results) = 0 THEN 'no_results'
-            WHEN list_min(ranks) < 1 OR list_max(ranks) > len(results) THEN 'click_not_shown'
+            {result_count_reasons}
+            {rank_reasons}
        END AS reason
 FROM records
-"""
+""".format(
+    bad_results=HAS_BAD_RESULTS,
+    bad_ranks=HAS_BAD_RANKS,
+    result_count_reasons=RESULT_COUNT_REASONS.format(max_results="$max_results"),
+    rank_reasons=RANK_REASONS,
+)
 
 RANKS_OF_FLAGS = """
 SELECT CASE WHEN len(clicks) >= len(results) AND list_count(clicks) = len(clicks)
@@ -45,7 +60,7 @@ SELECT CASE WHEN len(clicks) >= len(results) AND list_count(clicks) = len(clicks
             THEN list_filter(range(1, len(clicks) + 1), lambda rank: clicks[rank] > 0) END AS ranks
 FROM records
 """
-"""Ranks of the results whose flag is above 0; null where the record is unclear."""
+"""Clicked ranks from flags; null if undecided."""
 
 ANY_TIME = Interval(-(2**62), 2**62)
 
@@ -55,20 +70,20 @@ def check_records(
     interval: Interval | None,
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
-) -> Records:
-    """Every record of a batch as an impression or a reject.
+) -> CheckedRecords:
+    """Convert all records of a batch to impressions or rejects.
 
     Args:
         raw: The batch.
-        interval: Allowed time range; None: times are ignored and set to 0.
+        interval: Accepted time interval; None: times are ignored and set to 0.
         params: `[log]`.
-        connection: DuckDB connection; a separate cursor is opened on it.
+        connection: DuckDB connection, used through cursors.
     """
     kept, rejects, unclear = [], list[tuple[int, str]](), list[int]()
-    params = params.model_copy(update={"click_form": "ranks"}) if raw.are_ranks else params
+    params = params.model_copy(update={"click_form": "ranks"}) if raw.clicks_are_ranks else params
     for table in raw.tables:
         cleaned = _cleaned_columns(table, interval, params, connection)
-        reasons = pl.Series(_reasons(cleaned, interval, params, connection))
+        reasons = pl.Series(_reject_reasons(cleaned, interval, params, connection))
         if reasons.null_count() < len(reasons):
             failed = pl.DataFrame({"record": pl.Series(cleaned["record"]), "reason": reasons})
             is_unclear = pl.col("reason") == UNCLEAR
@@ -78,14 +93,14 @@ def check_records(
         names = ["ranks" if name == "clicks" else name for name in IMPRESSIONS.names]
         columns = cleaned.rename_columns({"seconds": "time"}).select(names)
         kept.append(columns.rename_columns(IMPRESSIONS.names).cast(IMPRESSIONS))
-    for numbered in (raw.others, raw.original(sorted(unclear))):
+    for numbered in (raw.rows, raw.get_rows(sorted(unclear))):
         impressions, more = _check_individually(numbered, interval, params)
-        kept.append(as_table(impressions))
+        kept.append(impressions_to_table(impressions))
         rejects += more
     filled = [table for table in kept if len(table)]
     impressions = pa.concat_tables(filled or [IMPRESSIONS.empty_table()])
     impressions = impressions.sort_by("record") if len(filled) > 1 else impressions
-    return Records(impressions, sorted(rejects))
+    return CheckedRecords(impressions, sorted(rejects))
 
 
 def _cleaned_columns(
@@ -94,15 +109,15 @@ def _cleaned_columns(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """`record`, `seconds`, `user`, `query`, `results`, `ranks`; null where a value is unclear."""
-    ranks = _without_nulls(table["clicks"].combine_chunks())
+    """Columns `record`, `seconds`, `user`, `query`, `results`, `ranks`; null where undecided."""
+    ranks = _nulls_to_empty(table["clicks"].combine_chunks())
     if params.click_form == "flags":
         with connection.cursor() as cursor:
             cursor.register("records", table.select(["results", "clicks"]))
             ranks = cursor.sql(RANKS_OF_FLAGS).to_arrow_table()["ranks"]
     columns = {
         "record": table["record"],
-        "seconds": _seconds(table["time"], interval, params),
+        "seconds": _unix_seconds(table["time"], interval, params),
         "user": table["user"],
         "query": _clean_queries(table["query"], params),
         "results": table["results"],
@@ -111,18 +126,18 @@ def _cleaned_columns(
     return pa.table(columns)
 
 
-def _without_nulls(lists: pa.Array) -> pa.Array:
-    """Lists, empty where one is null."""
-    return lists_of(lengths(lists), pc.list_flatten(lists)) if lists.null_count else lists
+def _nulls_to_empty(lists: pa.Array) -> pa.Array:
+    """Replace null lists with empty ones."""
+    return build_list_array(lengths(lists), pc.list_flatten(lists)) if lists.null_count else lists
 
 
-def _reasons(
+def _reject_reasons(
     records: pa.Table,
     interval: Interval | None,
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.ChunkedArray:
-    """Each record's reject reason, `unclear`, or null if accepted."""
+    """Reject reason per record: null if accepted, `unclear` if undecided."""
     wanted = interval or ANY_TIME
     values = {"start": wanted.start, "stop": wanted.stop, "max_results": params.max_results}
     with connection.cursor() as cursor:
@@ -130,28 +145,29 @@ def _reasons(
         return cursor.sql(REASONS, params=values).to_arrow_table()["reason"]
 
 
-def _seconds(
+def _unix_seconds(
     times: pa.ChunkedArray, interval: Interval | None, params: LogParameters
 ) -> pa.Array | pa.ChunkedArray:
-    """Unix seconds, null where a time is unclear; 0 where times are not read."""
+    """Unix seconds, null where undecided; all 0 if times are ignored."""
     if interval is None:
         return pa.array(np.zeros(len(times), dtype=np.int64))
     return unix_seconds(times.combine_chunks(), params)
 
 
 def _clean_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
-    """Cleaned queries, each distinct text once; null where one is to be rejected."""
+    """Clean the queries, each distinct text once; null where rejected."""
     encoded = texts.combine_chunks().dictionary_encode()
     distinct = pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String)
     is_clean = distinct.str.contains(CLEAN_LINE) & (
         distinct.str.len_chars() <= params.max_query_chars
     )
-    others = [_cleaned(text, params) for text in distinct.filter(~is_clean).to_list()]
-    cleaned = replaced(distinct, ~is_clean, pl.Series(others, dtype=pl.String))
+    cleaned_others = [_clean_or_none(text, params) for text in distinct.filter(~is_clean).to_list()]
+    cleaned = replaced(distinct, ~is_clean, pl.Series(cleaned_others, dtype=pl.String))
     return cleaned.to_arrow().cast(pa.string()).take(encoded.indices)
 
 
-def _cleaned(text: str, params: LogParameters) -> str | None:
+def _clean_or_none(text: str, params: LogParameters) -> str | None:
+    """Clean a query; None if rejected."""
     try:
         return clean_query(text, params)
     except RejectError:
@@ -159,9 +175,9 @@ def _cleaned(text: str, params: LogParameters) -> str | None:
 
 
 def _check_individually(
-    numbered: Iterable[Numbered], interval: Interval | None, params: LogParameters
+    numbered: Iterable[NumberedRecord], interval: Interval | None, params: LogParameters
 ) -> tuple[list[tuple[int, Impression]], list[tuple[int, str]]]:
-    """Impressions and rejects of records, by the one-record specification."""
+    """Check records with the reference implementation; returns numbered impressions and rejects."""
     impressions, rejects = [], []
     for number, record in numbered:
         try:

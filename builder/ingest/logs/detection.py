@@ -1,7 +1,4 @@
-"""What a log file is: its format and its text encoding, as defined or as detected.
-
-In: a file, and `[log]`. Out: a `LogFile`, with a note for the user on what was detected.
-"""
+"""Detects the format and text encoding of a log file, unless `[log]` sets them."""
 
 import re
 from typing import NamedTuple
@@ -14,21 +11,21 @@ from builder.ingest.logs.encoding import UTF8, resolve_encoding
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 
-ANY = LogParameters()
+DEFAULT = LogParameters()
 PARQUET = b"PAR1"
 JSON_START = re.compile(rb"\s*[\[{]")
 TEXT_FORMATS = ("jsonl", *DELIMITERS)
-"""Formats whose text encoding is `log.encoding`, or detected."""
+"""Formats to which `log.encoding` applies."""
 
 
 class LogFile(NamedTuple):
-    """A log file and how it is read.
+    """A log file with its resolved format and encoding.
 
     Args:
         source: The file.
-        kind: Its format.
-        encoding: Its text encoding.
-        note: What the user should know about it, such as a detected encoding; empty if nothing.
+        kind: Log format.
+        encoding: Python codec name of its text.
+        note: Message to the user about a detected encoding; may be empty.
     """
 
     source: Source
@@ -38,7 +35,7 @@ class LogFile(NamedTuple):
 
 
 def inspect_log(source: Source, params: LogParameters) -> LogFile:
-    """The format and the encoding of a file.
+    """Resolve the format and encoding of a file.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -50,12 +47,12 @@ def inspect_log(source: Source, params: LogParameters) -> LogFile:
     return LogFile(source, kind, encoding, f"{source.name}: {note}" if note else "")
 
 
-def detect_format(source: Source, params: LogParameters = ANY) -> str:
-    """The format of a file, by its first bytes.
+def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
+    """Detect the format of a file from its first bytes.
 
     Args:
         source: The file.
-        params: `[log]`; with `log.columns`, a file that is not Parquet is a table.
+        params: `[log]`; if `log.columns` is set, any file other than Parquet is CSV or TSV.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -71,7 +68,7 @@ def detect_format(source: Source, params: LogParameters = ANY) -> str:
         return "tsv" if b"\t" in first[0] else "csv"
     if JSON_START.match(first[0]):
         return "jsonl"
-    if (name := yandex.challenge_of(first)) is not None:
+    if (name := yandex.detect_challenge(first)) is not None:
         return name
     for kind in ("tsv", "csv"):
         if any(delimiter.encode() in first[0] for delimiter in DELIMITERS[kind]):
@@ -80,7 +77,7 @@ def detect_format(source: Source, params: LogParameters = ANY) -> str:
 
 
 def _first_lines(source: Source, count: int) -> list[bytes]:
-    """The first lines that are not blank, padded with empty ones."""
+    """Return the first `count` non-blank lines, padded with empty ones."""
     lines: list[bytes] = []
     for block in read_blocks(source, 2**20):
         lines += [line for line in block.lines if line and line.strip()]

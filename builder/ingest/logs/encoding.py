@@ -1,4 +1,4 @@
-"""Text encoding of a log file: as defined, or detected from its first bytes."""
+"""Determines the text encoding of a log file, from `log.encoding` or from its first bytes."""
 
 import codecs
 
@@ -14,17 +14,17 @@ SAMPLE_BYTES = 2**20
 
 
 def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
-    """The file's Python codec name, and a note that asks to confirm a detected one.
+    """Resolve the codec name of a file, with a note if it was detected.
 
-    `log.encoding = "auto"` is UTF-8, unless more than half of the lines with non-ASCII bytes at the
-    start of the file are not valid UTF-8; then it is detected from those.
+    With `log.encoding = "auto"`, UTF-8 is used unless more than half of the sampled lines with
+    non-ASCII bytes are invalid UTF-8; the encoding is then detected from those lines.
 
     Args:
         source: The file.
         params: `[log]`.
 
     Returns:
-        Encoding and note; the note is empty where nothing was detected.
+        Python codec name, and a note to the user, empty unless an encoding was detected.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -38,12 +38,13 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
         return UTF8, ""
     found = str(detect_encoding(b"\n".join(invalid))).lower()
     if found == UTF8 or not extends_ascii(found):
-        return UTF8, "not valid UTF-8, and no other encoding could be detected; set log.encoding"
+        return UTF8, "not valid UTF-8, and encoding detection failed; set log.encoding"
     name = found.replace("cp125", "windows-125")
-    return name, f"read as {name}, detected; set log.encoding to be sure"
+    return name, f"detected encoding {name}; set log.encoding to confirm"
 
 
 def _is_utf8(line: bytes) -> bool:
+    """Whether a line is valid UTF-8."""
     try:
         line.decode(UTF8)
     except UnicodeDecodeError:

@@ -1,7 +1,8 @@
-"""A log file of any format to checked records.
+"""Dispatches a log file of any format to its reader and checks the records.
 
-JSON lines, Parquet, CSV or TSV with one record per impression or one per result, and the readers of
-`LOG_READERS` and of plug-ins. Without `log.format` the format is detected from the first bytes.
+Built-in formats are JSON lines, Parquet, CSV and TSV, each with one record per impression or per
+result, and those of `LOG_READERS`; plug-ins add others. The format is detected from the first bytes
+unless `log.format` is set.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,16 +17,16 @@ from builder.ingest.fields import OWN, rename
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.logs import json_lines, parquet
 from builder.ingest.logs.checks import check_records
-from builder.ingest.logs.delimited import read_header, read_rows, wide_records
+from builder.ingest.logs.delimited import detect_layout, parse_wide_rows, read_rows
 from builder.ingest.logs.detection import TEXT_FORMATS, LogFile, detect_format, inspect_log
-from builder.ingest.logs.json_rows import read_objects
-from builder.ingest.logs.long_form import as_rows, group_rows, is_long
+from builder.ingest.logs.json_rows import read_result_objects
+from builder.ingest.logs.long_form import group_rows, is_long_form, rows_to_table
 from builder.ingest.logs.records import (
     RECORDS_PER_BATCH,
-    Numbered,
+    CheckedRecords,
+    NumberedRecord,
     RawRecords,
-    Records,
-    batched,
+    batch_records,
 )
 from builder.ingest.moments import LATEST
 from builder.ingest.parquet_rows import NumberedBatch, readable
@@ -33,80 +34,83 @@ from builder.ingest.unpacking import check_lines
 from builder.io.sources import Interval, Source
 from builder.parameters import LOG_READERS, LogParameters
 from builder.plugins import load
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 
-Reader = Callable[[Source, Interval, LogParameters], Iterator[Numbered]]
-"""A reader of a log format: records under the project's field names (see
-`impression.make_impression`) with their numbers, or the reasons for rejecting them."""
+LogReader = Callable[[Source, Interval, LogParameters], Iterator[NumberedRecord]]
+"""Reader of a log format: yields numbered records under the project's field names (see
+`impression.make_impression`), or numbered reject reasons."""
 
 Batch = Callable[[duckdb.DuckDBPyConnection], RawRecords]
-"""A batch of raw records that any thread may parse."""
+"""Deferred parsing of a batch of raw records; may be called from any thread."""
 
 ALL_TIME = Interval(0, LATEST)
-"""Interval given to readers where times are not read."""
+"""Interval passed to readers if times are ignored."""
 
 ENGINE_SHARE = 0.3
-"""Fraction of the memory limit for parsing and checking."""
+"""Fraction of the memory limit for DuckDB during parsing and checking."""
 
 
 def read_impressions(
     source: Source, interval: Interval | None, params: LogParameters, limits: Limits
-) -> Iterator[Records]:
-    """Every record of a log file, checked, batch by batch in file order.
+) -> Iterator[CheckedRecords]:
+    """Read and check all records of a log file.
 
     Args:
         source: The file.
-        interval: Where times must lie; None: times are not read, may be missing, and are 0.
+        interval: Accepted time interval; None: times are ignored, may be missing, and are set to 0.
         params: `[log]`.
         limits: Threads, memory and scratch space.
 
+    Yields:
+        Batches of checked records in file order.
+
     Raises:
-        FormatError: the file cannot be opened, or lacks needed columns.
+        FormatError: the file cannot be opened, or required columns are missing.
     """
     with limits.connect(ENGINE_SHARE) as connection:
 
-        def checked(batch: Batch) -> Records:
+        def checked(batch: Batch) -> CheckedRecords:
             return check_records(batch(connection), interval, params, connection)
 
         batches = raw_batches(inspect_log(source, params), interval, params, limits)
-        yield from in_order(checked, batches, limits.threads)
+        yield from ordered_map(checked, batches, limits.threads)
 
 
 def raw_batches(
     file: LogFile, interval: Interval | None, params: LogParameters, limits: Limits
 ) -> Iterator[Batch]:
-    """The batches of a log file in file order; see `read_impressions`."""
-    source, kind, timed = file.source, file.kind, interval is not None
+    """Yield the batches of a log file in file order; see `read_impressions`."""
+    source, kind, needs_time = file.source, file.kind, interval is not None
     if kind == "parquet":
-        yield from _parquet(source, params, limits, timed=timed)
+        yield from _parquet_batches(source, params, limits, needs_time=needs_time)
         return
     if kind not in TEXT_FORMATS:
-        records = reader_of(kind)(source, interval or ALL_TIME, params)
-        yield from _parsed(batched(records, are_ranks=kind in LOG_READERS))
+        records = get_reader(kind)(source, interval or ALL_TIME, params)
+        yield from _already_parsed(batch_records(records, clicks_are_ranks=kind in LOG_READERS))
         return
     if kind == "jsonl":
-        yield from _json(source, params, file.encoding, limits)
+        yield from _json_batches(source, params, file.encoding, limits)
     else:
-        yield from _delimited(file, params, limits, timed=timed)
+        yield from _delimited_batches(file, params, limits, needs_time=needs_time)
 
 
-def reader_of(name: str) -> Reader:
-    """The reader of a log format: one of `LOG_READERS`, or a plug-in of the group `log_readers`.
+def get_reader(name: str) -> LogReader:
+    """Look up a reader in `LOG_READERS` or among the plug-ins of the group `log_readers`.
 
     Raises:
-        UsageError: no such reader exists.
+        UsageError: no reader has this name.
     """
     if name not in LOG_READERS:
-        found: Reader = load("log_readers", name)
+        found: LogReader = load("log_readers", name)
         return found
     module, _, function = LOG_READERS[name].partition(":")
-    reader: Reader = getattr(import_module(module), function)
+    reader: LogReader = getattr(import_module(module), function)
     return reader
 
 
-def _parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
-    """Batches that are parsed already."""
+def _already_parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
+    """Wrap parsed batches as `Batch` callables."""
     for batch in batches:
 
         def parsed(_: duckdb.DuckDBPyConnection, batch: RawRecords = batch) -> RawRecords:
@@ -115,12 +119,15 @@ def _parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
         yield parsed
 
 
-def _json(source: Source, params: LogParameters, encoding: str, limits: Limits) -> Iterator[Batch]:
+def _json_batches(
+    source: Source, params: LogParameters, encoding: str, limits: Limits
+) -> Iterator[Batch]:
+    """Batches of a JSON lines file, in either form."""
     check_lines(source)
-    objects = partial(read_objects, source, params, encoding)
+    objects = partial(read_result_objects, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
-    if is_long(first, params.fields):
-        yield from _long(objects(), params, limits)
+    if is_long_form(first, params.fields):
+        yield from _long_form_batches(objects(), params, limits)
         return
     size = json_lines.chunk_bytes(limits.memory)
     for chunk in read_chunks(source, params.max_line_bytes, size, encoding):
@@ -131,56 +138,59 @@ def _json(source: Source, params: LogParameters, encoding: str, limits: Limits) 
         yield parse
 
 
-def _delimited(
-    file: LogFile, params: LogParameters, limits: Limits, *, timed: bool
+def _delimited_batches(
+    file: LogFile, params: LogParameters, limits: Limits, *, needs_time: bool
 ) -> Iterator[Batch]:
+    """Batches of a CSV or TSV file, in either form."""
     source, encoding = file.source, file.encoding
-    header = read_header(source, file.kind, params, encoding, timed=timed)
-    rows = read_rows(source, header, params, encoding)
-    if is_long(header.names, params.fields):
-        yield from _long(rows, params, limits)
+    layout = detect_layout(source, file.kind, params, encoding, needs_time=needs_time)
+    rows = read_rows(source, layout, params, encoding)
+    if is_long_form(layout.names, params.fields):
+        yield from _long_form_batches(rows, params, limits)
     else:
-        records = wide_records(rows, params)
+        records = parse_wide_rows(rows, params)
         renamed = (
             (n, row if isinstance(row, str) else rename(row, params.fields)) for n, row in records
         )
-        yield from _parsed(batched(renamed))
+        yield from _already_parsed(batch_records(renamed))
 
 
-def _long(
-    rows: Iterator[Numbered] | Iterator[tuple[int, dict[str, str] | str]],
+def _long_form_batches(
+    rows: Iterator[NumberedRecord] | Iterator[tuple[int, dict[str, str] | str]],
     params: LogParameters,
     limits: Limits,
 ) -> Iterator[Batch]:
-    """Long-form rows, and the rejected ones."""
+    """Group long-form rows into impressions; rows rejected by the reader are passed through."""
 
     def batches() -> Iterator[RawRecords]:
         while batch := list(islice(rows, RECORDS_PER_BATCH)):
             kept = [(number, row) for number, row in batch if not isinstance(row, str)]
             faults = [(number, row) for number, row in batch if isinstance(row, str)]
-            yield RawRecords([as_rows(kept, params.fields)], others=faults)
+            yield RawRecords([rows_to_table(kept, params.fields)], rows=faults)
 
-    yield from _grouped(batches(), params, limits)
+    yield from _group_batches(batches(), params, limits)
 
 
-def _grouped(
+def _group_batches(
     batches: Iterator[RawRecords], params: LogParameters, limits: Limits
 ) -> Iterator[Batch]:
+    """Group batches of long-form rows into impressions, on a connection of their own."""
     with limits.connect(ENGINE_SHARE) as connection:
         is_click = params.click_form == "rows"
-        yield from _parsed(group_rows(batches, connection, row_is_click=is_click))
+        yield from _already_parsed(group_rows(batches, connection, row_is_click=is_click))
 
 
-def _parquet(
-    source: Source, params: LogParameters, limits: Limits, *, timed: bool
+def _parquet_batches(
+    source: Source, params: LogParameters, limits: Limits, *, needs_time: bool
 ) -> Iterator[Batch]:
+    """Batches of a Parquet file, in either form."""
     with readable(source), pq.ParquetFile(source.path) as file:
-        names = parquet.known_columns(file.schema_arrow, source, params, timed=timed)
+        names = parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
     faults: list[str] = []
-    batches = parquet.batches(source, names, faults)
-    if is_long(names, params.fields):
-        tables = parquet.result_rows(batches, params.fields)
-        yield from _grouped((RawRecords([table]) for table in tables), params, limits)
+    batches = parquet.read_batches(source, names, faults)
+    if is_long_form(names, params.fields):
+        tables = parquet.long_form_tables(batches, params.fields)
+        yield from _group_batches((RawRecords([table]) for table in tables), params, limits)
     seen = 0
     for number, batch in batches:
         seen = number + len(batch) - 1
@@ -192,7 +202,7 @@ def _parquet(
                 return parquet.parse_batch(numbered, params)
 
         yield parse
-    yield from _parsed(batched((seen + 1, fault) for fault in faults))
+    yield from _already_parsed(batch_records((seen + 1, fault) for fault in faults))
 
 
-__all__ = ["OWN", "Reader", "detect_format", "read_impressions", "reader_of"]
+__all__ = ["OWN", "LogReader", "detect_format", "get_reader", "read_impressions"]

@@ -1,10 +1,10 @@
-"""One record of a query log to an impression, or the reason for rejecting it.
+"""Parses a single record into an impression: the reference implementation for all log formats.
 
-Our format, one JSON object a line: `{"time": unix seconds or ISO 8601, "user": opaque or null,
-"query": text, "results": [url in rank order], "clicks": [1-based ranks in click order]}`. A click
-may also be an object `{"rank" or "url", "time"}`, a result one `{"url", "rank", "clicked"}`. Clicks
-that all have a time are in the order of their times, others in that of the log. Of a key that
-occurs twice the last one counts; null is the same as no key.
+In the native format, each line is a JSON object: `{"time": Unix seconds or ISO 8601, "user": opaque
+id or null, "query": text, "results": [URL in rank order], "clicks": [1-based rank in click
+order]}`. A click may also be an object `{"rank" or "url", "time"}`, and a result an object `{"url",
+"rank", "clicked"}`. Clicks are ordered by time if all of them have one, otherwise in log order. The
+last of duplicate keys wins, and null is equivalent to a missing key.
 """
 
 import unicodedata
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from builder.ingest.fields import name_of, rename
 from builder.ingest.json_object import parse_object
-from builder.ingest.logs.results import read_results
+from builder.ingest.logs.results import parse_results
 from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Interval
@@ -20,7 +20,15 @@ from builder.parameters import LogParameters
 
 
 class Impression(NamedTuple):
-    """An impression as logged: unix seconds, text trimmed, clicks as ranks."""
+    """A checked impression.
+
+    Args:
+        time: Unix time in seconds.
+        user: User identifier as logged; None if anonymous.
+        query: Query text, NFC with single spaces.
+        results: URLs or document ids in rank order.
+        clicks: 1-based clicked ranks in click order.
+    """
 
     time: int
     user: str | None
@@ -30,10 +38,10 @@ class Impression(NamedTuple):
 
 
 def parse_impression(line: bytes, interval: Interval | None, params: LogParameters) -> Impression:
-    """Parse and check one line; see `make_impression`.
+    """Parse and check a JSON line; see `make_impression`.
 
     Raises:
-        RejectError: the line is not an impression of the interval; the message is the reason.
+        RejectError: the line is not an impression within the interval; the message is the reason.
     """
     return make_impression(rename(parse_object(line), params.fields), interval, params)
 
@@ -41,27 +49,28 @@ def parse_impression(line: bytes, interval: Interval | None, params: LogParamete
 def make_impression(
     record: dict[str, Any], interval: Interval | None, params: LogParameters
 ) -> Impression:
-    """Check the fields of one impression, under their own names (see `fields.rename`).
+    """Check the fields of a record and convert it to an impression.
 
     Args:
-        record: The fields.
-        interval: Where its time must lie; None: times are not read, and are 0.
+        record: Field values under the project's names (see `fields.rename`).
+        interval: Accepted time interval; None: the time is ignored and set to 0.
         params: `[log]`.
 
     Raises:
-        RejectError: a field is missing or wrong, or the time is outside the interval.
+        RejectError: a field is missing or invalid, or the time is outside the interval.
     """
     time = 0
     if interval is not None:
         time = parse_time(record.get("time"), params)
         if time not in interval:
             raise RejectError("outside_interval")
-    results, clicks = read_results(record.get("results"), record.get("clicks"), params)
-    user, query = _user(record.get("user")), clean_query(record.get("query"), params)
+    results, clicks = parse_results(record.get("results"), record.get("clicks"), params)
+    user, query = _parse_user(record.get("user")), clean_query(record.get("query"), params)
     return Impression(time, user, query, results, clicks)
 
 
-def _user(value: object) -> str | None:
+def _parse_user(value: object) -> str | None:
+    """Convert a user identifier to text; None if missing."""
     if value is None:
         return None
     if isinstance(value, str | int) and not isinstance(value, bool):
@@ -70,10 +79,10 @@ def _user(value: object) -> str | None:
 
 
 def clean_query(value: object, params: LogParameters) -> str:
-    """The text of a query, or the digits of its id: NFC, single spaces.
+    """Normalise the text or numeric id of a query to NFC with single spaces.
 
     Raises:
-        RejectError: neither text nor id, empty, or too long.
+        RejectError: the value is neither text nor an id, or the text is empty or too long.
     """
     given = name_of(value)
     if given is None:

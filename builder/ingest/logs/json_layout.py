@@ -1,7 +1,7 @@
-"""The Arrow schema under which most lines of a JSON log can be parsed together.
+"""Infers the Arrow schema for parsing JSON lines in bulk from a sample of records.
 
-In: the first records of a chunk, and `[log]`. Out: a schema by majority. Lines of other types are
-parsed one by one, so that a wrong guess costs time and nothing else.
+Each field gets its most common type. Lines that do not match the schema are later parsed one by
+one, so a wrong inference costs time but not correctness.
 """
 
 from collections import Counter
@@ -15,21 +15,21 @@ from builder.ingest.line_columns import Layout
 from builder.parameters import LogFields, LogParameters
 
 NUMBER, TEXT = pa.int64(), pa.string()
-NAMES = {str: TEXT, int: NUMBER}
-TIMES = {int: NUMBER, float: pa.float64(), str: TEXT}
-CLICK_TIMES = {int: NUMBER, float: pa.float64()}
-FLAGS = {bool: pa.bool_(), int: NUMBER}
+NAME_TYPES = {str: TEXT, int: NUMBER}
+TIME_TYPES = {int: NUMBER, float: pa.float64(), str: TEXT}
+CLICK_TIME_TYPES = {int: NUMBER, float: pa.float64()}
+FLAG_TYPES = {bool: pa.bool_(), int: NUMBER}
 
-Types = dict[type, pa.DataType]
+ArrowTypes = dict[type, pa.DataType]
 
 
-class LogLayout(NamedTuple):
-    """How the lines of a log are parsed.
+class JsonLayout(NamedTuple):
+    """Layout of the lines of a JSON log.
 
     Args:
-        columns: Schema of the lines.
-        has_result_objects: Whether results are objects instead of URLs or ids.
-        has_click_objects: Whether clicks are objects instead of numbers.
+        columns: Arrow schema of the lines.
+        has_result_objects: Results are objects instead of URLs or ids.
+        has_click_objects: Clicks are objects instead of numbers.
     """
 
     columns: Layout
@@ -37,82 +37,92 @@ class LogLayout(NamedTuple):
     has_click_objects: bool
 
 
-def layout_of(records: Sequence[dict[str, Any]], params: LogParameters) -> LogLayout | None:
-    """The layout of most records; None if it cannot be read as columns."""
+def infer_layout(records: Sequence[dict[str, Any]], params: LogParameters) -> JsonLayout | None:
+    """Infer the layout of a sample of records; None if they need row-wise parsing."""
     fields = params.fields
     values = {name: [pick(record, getattr(fields, name)) for record in records] for name in OWN}
-    results, clicks = (_items(values[name]) for name in ("results", "clicks"))
-    result = _item_type(results, NAMES, _result_type(results, fields), TEXT)
-    click = _item_type(clicks, {int: NUMBER}, _click_type(clicks, fields), NUMBER)
+    results, clicks = (_flatten(values[name]) for name in ("results", "clicks"))
+    result = _infer_item_type(results, NAME_TYPES, _infer_result_type(results, fields), TEXT)
+    click = _infer_item_type(clicks, {int: NUMBER}, _infer_click_type(clicks, fields), NUMBER)
     if params.click_form == "ids" or result is None or click is None:
         return None
     objects = pa.types.is_struct(result), pa.types.is_struct(click)
     if params.click_form == "flags" and any(objects):
         return None
     types = {
-        "time": _common(values["time"], TIMES, NUMBER),
-        "user": _common(values["user"], NAMES, TEXT),
-        "query": _common(values["query"], NAMES, TEXT),
+        "time": _most_common_type(values["time"], TIME_TYPES, NUMBER),
+        "user": _most_common_type(values["user"], NAME_TYPES, TEXT),
+        "query": _most_common_type(values["query"], NAME_TYPES, TEXT),
         "results": pa.list_(result),
         "clicks": pa.list_(click),
     }
-    schema = _schema({getattr(fields, name): kind for name, kind in types.items()})
+    schema = _nested_schema({getattr(fields, name): kind for name, kind in types.items()})
     if schema is None:
         return None
     known = {*schema.names}
     has_others = any(objects) or any("." in name for name in (getattr(fields, n) for n in OWN))
     has_others = has_others or any(record.keys() - known for record in records)
-    return LogLayout(Layout(schema, has_others), *objects)
+    return JsonLayout(Layout(schema, has_others), *objects)
 
 
-def _items(lists: Iterable[Any]) -> list[Any]:
+def _flatten(lists: Iterable[Any]) -> list[Any]:
+    """Concatenate all values that are lists."""
     return [item for items in lists if isinstance(items, list) for item in items]
 
 
-def _common(values: Iterable[Any], known: Types, default: pa.DataType) -> pa.DataType:
-    """The column type of most values."""
-    counts = Counter(type(value) for value in values if type(value) in known)
+def _most_common_type(
+    values: Iterable[Any], types: ArrowTypes, default: pa.DataType
+) -> pa.DataType:
+    """Arrow type of the most common Python type; float if integers and floats are mixed."""
+    counts = Counter(type(value) for value in values if type(value) in types)
     if not counts:
         return default
     if {int, float} <= counts.keys():
-        return known[float]
-    return known[counts.most_common(1)[0][0]]
+        return types[float]
+    return types[counts.most_common(1)[0][0]]
 
 
-def _item_type(
-    items: Sequence[Any], known: Types, of_objects: pa.DataType | None, default: pa.DataType
+def _infer_item_type(
+    items: Sequence[Any], types: ArrowTypes, object_type: pa.DataType | None, default: pa.DataType
 ) -> pa.DataType | None:
-    """The type of most items of a column of lists: a scalar, or an object; None: no such type."""
+    """Item type of a list column: `object_type` if most items are objects, otherwise a scalar."""
     objects = sum(isinstance(item, dict) for item in items)
-    return of_objects if objects * 2 > len(items) else _common(items, known, default)
+    return object_type if objects * 2 > len(items) else _most_common_type(items, types, default)
 
 
-def _result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
+def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
+    """Struct type of result objects; None if a field name is nested."""
     names, objects = fields.of_results, [item for item in results if isinstance(item, dict)]
     types = {
-        names["url"]: _common((item.get(names["url"]) for item in objects), NAMES, TEXT),
+        names["url"]: _most_common_type(
+            (item.get(names["url"]) for item in objects), NAME_TYPES, TEXT
+        ),
         names["rank"]: NUMBER,
-        names["clicked"]: _common(
-            (item.get(names["clicked"]) for item in objects), FLAGS, pa.bool_()
+        names["clicked"]: _most_common_type(
+            (item.get(names["clicked"]) for item in objects), FLAG_TYPES, pa.bool_()
         ),
     }
     return _flat_struct(types)
 
 
-def _click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
+def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
+    """Struct type of click objects; None if a rank is missing or a field name is nested."""
     names, objects = fields.of_clicks, [item for item in clicks if isinstance(item, dict)]
     if any(item.get(names["rank"]) is None for item in objects):
         return None
-    time = _common((item.get(names["time"]) for item in objects), CLICK_TIMES, NUMBER)
+    time = _most_common_type(
+        (item.get(names["time"]) for item in objects), CLICK_TIME_TYPES, NUMBER
+    )
     return _flat_struct({names["rank"]: NUMBER, names["time"]: time})
 
 
 def _flat_struct(types: dict[str, pa.DataType]) -> pa.DataType | None:
+    """Struct type of the fields; None if a name contains a dot."""
     return None if "." in "".join(types) else pa.struct(list(types.items()))
 
 
-def _schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
-    """Schema of nested structs for dotted column names; None if a name is ambiguous."""
+def _nested_schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
+    """Schema in which dotted names become nested structs; None if names conflict."""
     if len(types) < len(OWN):
         return None
     tree: dict[str, Any] = {}
@@ -126,13 +136,14 @@ def _schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
         if last in branch:
             return None
         branch[last] = kind
-    return pa.schema(_struct(tree))
+    return pa.schema(_struct_type(tree))
 
 
-def _struct(tree: dict[str, Any]) -> pa.StructType:
+def _struct_type(tree: dict[str, Any]) -> pa.StructType:
+    """Convert nested dictionaries of types to a struct type."""
     return pa.struct(
         [
-            pa.field(name, _struct(kind) if isinstance(kind, dict) else kind)
+            pa.field(name, _struct_type(kind) if isinstance(kind, dict) else kind)
             for name, kind in tree.items()
         ]
     )

@@ -1,9 +1,9 @@
-"""JSON lines to raw records: most lines together as columns, all others one by one.
+"""Reader for JSON lines in bulk.
 
-In: chunks of lines, and `[log]`. Out: raw records. Arrow parses the lines of a chunk under the
-schema that most of them have (`json_layout`); the one-record specification parses the others.
-Arrow's parser takes 2.4 us per line of ten results; DuckDB's `json_structure`, `json_keys` and
-`json_transform`, which check the same, take 6: the stage would take 1.4 times as long.
+Arrow parses the lines of a chunk under their most common schema (see `json_layout`); the remaining
+lines are parsed one by one. Arrow takes 2.4 us per line of ten results; DuckDB's `json_structure`,
+`json_keys` and `json_transform`, which make the same checks, take 6 us and would make the stage 1.4
+times as slow.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,19 +18,19 @@ from builder.ingest.fields import rename
 from builder.ingest.json_object import parse_object
 from builder.ingest.line_columns import parse_lines
 from builder.ingest.lines import Chunk
-from builder.ingest.logs.json_layout import LogLayout, layout_of
-from builder.ingest.logs.records import Numbered, RawRecords, Record
+from builder.ingest.logs.json_layout import JsonLayout, infer_layout
+from builder.ingest.logs.records import NumberedRecord, RawRecords, Record
 from builder.ingest.moments import LATEST
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 
 CHUNK_BYTES = (4 * 2**20, 64 * 2**20)
-"""Least and most bytes of lines parsed together; the more, the fewer repeats of a text."""
+"""Minimum and maximum chunk size in bytes; larger chunks contain fewer repeated strings."""
 CHUNK_SHARE = 1 / 32
-"""Fraction of the memory limit for the lines parsed together."""
+"""Fraction of the memory limit per chunk."""
 
 SAMPLE_LINES = 64
-"""Lines of a chunk that its schema is inferred from."""
+"""Number of lines of a chunk from which its schema is inferred."""
 
 COLUMNS = """
 SELECT record, {time} AS time, {user}::VARCHAR AS "user", {query}::VARCHAR AS query,
@@ -46,7 +46,7 @@ CASE WHEN list_count(list_transform({list}, lambda result: result.{rank})) = 0
                                                  coalesce(result.{clicked}::BIGINT, 0) IN (0, 1)))
                THEN list_transform({list}, lambda result: result.{url}::VARCHAR) END END
 """
-"""Null where ranks are not 1, 2, 3, or `clicked` is more than a flag: such records are unclear."""
+"""Null if ranks are not 1, 2, 3, ... or `clicked` is more than a flag: the record is ambiguous."""
 
 CLICKED_RESULTS = """
 coalesce({clicks}, list_filter(range(1, len({list}) + 1), lambda rank:
@@ -63,11 +63,11 @@ CASE WHEN list_max(list_transform({list}, lambda click: abs(click.{time}::DOUBLE
                          lambda click: click[3])
      ELSE list_transform({list}, lambda click: click.{rank}) END
 """
-"""In the order of their times, where all have one; a null rank where a time is unclear."""
+"""Sorted by time if all clicks have one; a null rank if a time is ambiguous."""
 
 
 def chunk_bytes(memory: int) -> int:
-    """Chunk size in bytes for parsing lines within a memory limit."""
+    """Chunk size in bytes under a memory limit in bytes."""
     least, most = CHUNK_BYTES
     return max(least, min(int(memory * CHUNK_SHARE), most))
 
@@ -75,77 +75,82 @@ def chunk_bytes(memory: int) -> int:
 def parse_chunk(
     chunk: Chunk, params: LogParameters, connection: duckdb.DuckDBPyConnection
 ) -> RawRecords:
-    """The records of a chunk of lines.
+    """Parse a chunk of lines to raw records.
 
     Args:
         chunk: The lines.
         params: `[log]`.
-        connection: DuckDB connection; a separate cursor is opened on it.
+        connection: DuckDB connection, used through a cursor.
     """
-    layout = layout_of(_sample(chunk), params)
+    layout = infer_layout(_sample_records(chunk), params)
     table, rows = (None, np.zeros(0, dtype=np.int64))
     if layout is not None:
         batch, rows = parse_lines(chunk, layout.columns)
-        table = None if batch is None else _columns(batch, chunk, rows, layout, params, connection)
-    original = partial(_parse_individually, chunk, params.fields)
-    others = [*original(np.delete(np.arange(len(chunk)), rows) + chunk.first)]
+        table = (
+            None
+            if batch is None
+            else _canonical_columns(batch, chunk, rows, layout, params, connection)
+        )
+    get_rows = partial(_parse_individually, chunk, params.fields)
+    others = [*get_rows(np.delete(np.arange(len(chunk)), rows) + chunk.first)]
     if chunk.fault is not None:
         others.append((chunk.first + len(chunk), chunk.fault))
-    return RawRecords([] if table is None else [table], original, others)
+    return RawRecords([] if table is None else [table], get_rows, others)
 
 
-def _sample(chunk: Chunk) -> list[Record]:
-    """The objects among the first lines of a chunk."""
+def _sample_records(chunk: Chunk) -> list[Record]:
+    """Parse the first lines of a chunk and return those that are objects."""
     lines = bytes((chunk.data or b"")[: SAMPLE_LINES * 4096]).split(b"\n")[:SAMPLE_LINES]
-    return [record for line in lines if isinstance(record := _loaded(line), dict)]
+    return [record for line in lines if isinstance(record := _load_json(line), dict)]
 
 
-def _loaded(line: bytes) -> object:
+def _load_json(line: bytes) -> object:
+    """Parse a JSON line; None if invalid."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
         return None
 
 
-def _columns(
+def _canonical_columns(
     batch: pa.RecordBatch,
     chunk: Chunk,
     rows: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-    layout: LogLayout,
+    layout: JsonLayout,
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """The columns of `records.RawRecords`."""
+    """Convert parsed lines to the columns of `RawRecords.tables`."""
     numbers = pa.array((chunk.first + rows).astype(np.uint64))
     parsed = pa.Table.from_batches([batch]).append_column("record", numbers)
     own = {name: getattr(params.fields, name) for name in ("time", "user", "query")}
     names = [*own.values(), params.fields.results, params.fields.clicks]
-    if list(own) == [*own.values()] and _is_plain(layout, names):
+    if list(own) == [*own.values()] and _is_flat(layout, names):
         texts = [parsed[name].cast(pa.string()) for name in ("user", "query")]
         results, clicks = parsed[names[3]].cast(pa.list_(pa.string())), parsed[names[4]]
         columns = [parsed["record"], parsed["time"], *texts, results, clicks]
         return pa.table(columns, names=["record", "time", "user", "query", "results", "clicks"])
     with connection.cursor() as cursor:
         cursor.register("parsed", parsed)
-        return cursor.sql(_statement(layout, params)).to_arrow_table()
+        return cursor.sql(_build_query(layout, params)).to_arrow_table()
 
 
-def _is_plain(layout: LogLayout, names: Sequence[str]) -> bool:
-    """Whether no field is nested and no list has objects."""
+def _is_flat(layout: JsonLayout, names: Sequence[str]) -> bool:
+    """Whether no field is nested and no list contains objects."""
     has_objects = layout.has_result_objects or layout.has_click_objects
     return not has_objects and all("." not in name for name in names)
 
 
-def _statement(layout: LogLayout, params: LogParameters) -> str:
-    """The statement that reads the columns of a layout."""
+def _build_query(layout: JsonLayout, params: LogParameters) -> str:
+    """SQL query that converts parsed lines to the columns of `RawRecords.tables`."""
     fields, latest = params.fields, LATEST * (1000 if params.time_unit == "ms" else 1)
     results, clicks = _field_expression(fields.results), _field_expression(fields.clicks)
     found = {"results": f"{results}::VARCHAR[]", "clicks": clicks}
     if layout.has_click_objects:
-        names = {own: _quoted(name) for own, name in fields.of_clicks.items()}
+        names = {own: _quote_identifier(name) for own, name in fields.of_clicks.items()}
         found["clicks"] = CLICK_RANKS.format(list=clicks, latest=latest, **names)
     if layout.has_result_objects:
-        names = {own: _quoted(name) for own, name in fields.of_results.items()}
+        names = {own: _quote_identifier(name) for own, name in fields.of_results.items()}
         found["results"] = RESULT_URLS.format(list=results, clicks=clicks, **names)
         found["clicks"] = CLICKED_RESULTS.format(list=results, clicks=found["clicks"], **names)
     scalars = {own: _field_expression(getattr(fields, own)) for own in ("time", "user", "query")}
@@ -153,18 +158,19 @@ def _statement(layout: LogLayout, params: LogParameters) -> str:
 
 
 def _field_expression(name: str) -> str:
-    """The SQL expression of a field of the parsed lines; dots lead into structs."""
-    return ".".join(["parsed", *map(_quoted, name.split("."))])
+    """SQL expression for a field of the parsed lines; dots access struct fields."""
+    return ".".join(["parsed", *map(_quote_identifier, name.split("."))])
 
 
-def _quoted(name: str) -> str:
+def _quote_identifier(name: str) -> str:
+    """Quote an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _parse_individually(
     chunk: Chunk, fields: LogFields, numbers: Iterable[int]
-) -> Iterator[Numbered]:
-    """The records of some lines, given their numbers."""
+) -> Iterator[NumberedRecord]:
+    """Yield the records of the lines with the given numbers, or their reject reasons."""
     for number in map(int, numbers):
         line = chunk.line(number - chunk.first)
         try:

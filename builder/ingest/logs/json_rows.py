@@ -1,51 +1,50 @@
-"""JSON lines in the long form: one object per result.
-
-In: a file. Out: rows with the named fields, or the reason why a line is not a row.
-"""
+"""Reader for JSON lines in the long form, with one object per result."""
 
 from collections.abc import Iterator
 
 from builder.ingest.fields import pick
 from builder.ingest.json_object import parse_object
 from builder.ingest.lines import read_blocks
-from builder.ingest.logs.records import Numbered, Record
+from builder.ingest.logs.records import NumberedRecord, Record
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Source
 from builder.parameters import LogFields, LogParameters
 
-WRONG = {
+FORBIDDEN_TYPES = {
     "time": (dict, list, bool),
     "user": (dict, list, bool, float),
     "query": (dict, list, bool, float),
     "url": (dict, list, bool, float),
 }
-"""Types that a field must not have; the same as in an impression."""
+"""Types that a field must not have, as in `impression`."""
 
 
-def read_objects(source: Source, params: LogParameters, encoding: str) -> Iterator[Numbered]:
-    """Each line of a JSON Lines file as a row with the configured fields."""
+def read_result_objects(
+    source: Source, params: LogParameters, encoding: str
+) -> Iterator[NumberedRecord]:
+    """Yield the numbered lines as rows with the configured fields, or with their reject reason."""
     names = dict.fromkeys(params.fields.model_dump().values())
     for block in read_blocks(source, params.max_line_bytes, encoding):
         for number, line in enumerate(block.lines, block.first):
             try:
-                yield number, _scalars(line, names, params.fields)
+                yield number, _parse_row(line, names, params.fields)
             except RejectError as reject:
                 yield number, str(reject)
         if block.fault is not None:
             yield block.first + len(block.lines), block.fault
 
 
-def _scalars(line: bytes | None, names: dict[str, None], fields: LogFields) -> Record:
-    """The named fields of a line that are not null.
+def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) -> Record:
+    """Parse a line and select the configured fields that are not null.
 
     Raises:
-        RejectError: the line is not an object, or time, user, query or URL is of a wrong type.
+        RejectError: the line is not an object, or a time, user, query or URL has a wrong type.
     """
     if line is None:
         raise RejectError("line_too_long")
     record = parse_object(line)
     found = {name: value for name in names if (value := pick(record, name)) is not None}
-    for own, wrong in WRONG.items():
+    for own, wrong in FORBIDDEN_TYPES.items():
         if isinstance(found.get(getattr(fields, own)), wrong):
             raise RejectError("bad_results" if own == "url" else f"bad_{own}")
     return found

@@ -1,8 +1,7 @@
-"""Replace the strings in impressions with 64-bit keys.
+"""Replaces the strings of impressions with 64-bit keys.
 
-In: checked impressions of one batch. Out: the same impressions with keys in place of texts, and
-what the tables `log_queries` and `log_urls` need of every distinct text of the batch. Each distinct
-text of a batch is folded, canonicalised and hashed once.
+Each distinct string of a batch is folded or canonicalised and then hashed once; the distinct
+strings are returned with their keys, for the tables `log_queries` and `log_urls`.
 """
 
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.ids import addresses_of, is_bare
-from builder.ingest.lists import lists_of
-from builder.ingest.logs.records import Records
+from builder.ingest.ids import addresses_of, lacks_scheme
+from builder.ingest.lists import build_list_array
+from builder.ingest.logs.records import CheckedRecords
 from builder.ingest.texts import url_keys, without_credentials
 from builder.text.keys import folded
 
@@ -27,7 +26,7 @@ MD5 = "SELECT unhex(md5(text)) AS digest FROM texts"
 PSEUDONYM = "SELECT unhex(substr(sha256($secret || text), 1, 32)) AS digest FROM texts"
 DIGEST_BYTES = 16
 
-KEYED = pa.schema(
+KEYED_COLUMNS = pa.schema(
     {
         "record": pa.uint64(),
         "seconds": pa.int64(),
@@ -38,35 +37,36 @@ KEYED = pa.schema(
         "clicks": pa.list_(pa.uint16()),
     }
 )
+"""Schema of impressions in which strings are replaced with keys."""
 
 
 class KeyedRecords(NamedTuple):
-    """A batch of impressions in keys.
+    """Impressions of a batch in keys, its rejects and its distinct strings.
 
     Args:
-        impressions: Table with the columns of `KEYED`, in record order.
-        rejects: Record number and reason of every other record.
+        impressions: Table with the schema `KEYED_COLUMNS`, in record order.
+        rejects: Record number and reject reason of all other records.
         queries: `surface`, `query`, `text`, `folded` of the distinct queries.
         urls: `key`, `url_key`, `url` of the distinct URLs.
-        completed: Results whose URL was written without a scheme and was given `log.scheme`.
+        schemes_added: Number of results whose URL lacked a scheme and got `log.scheme`.
     """
 
     impressions: pa.Table
     rejects: list[tuple[int, str]]
     queries: pl.DataFrame
     urls: pl.DataFrame
-    completed: int = 0
+    schemes_added: int = 0
 
 
 @dataclass(frozen=True)
-class Keyer:
-    """Makes keys of texts.
+class KeyEncoder:
+    """Hashes queries, URLs and users to 64-bit keys.
 
     Args:
-        secret: Hexadecimal key of the pseudonyms, known only to holders of the raw log.
-        address: URL template of results that are ids; None: results are URLs.
-        scheme: Scheme of URLs written without one; None: they are rejected.
-        connection: An engine; used through cursors, so that threads may share it.
+        secret: Hexadecimal secret of the user pseudonyms; derivable only from the raw log.
+        address: URL template for results given as ids; None: results are URLs.
+        scheme: Scheme added to URLs without one; None: such URLs are rejected.
+        connection: DuckDB connection, used through cursors so that threads can share it.
     """
 
     secret: str
@@ -74,78 +74,83 @@ class Keyer:
     scheme: str | None
     connection: duckdb.DuckDBPyConnection
 
-    def key(self, records: Records, time: int | None = None) -> KeyedRecords:
-        """Replace the texts of a batch by keys.
+    def encode(self, records: CheckedRecords, time: int | None = None) -> KeyedRecords:
+        """Replace the strings of a batch with keys.
+
+        Rejects queries that fold to nothing (`query_without_letters`) and results that are not web
+        addresses (`bad_url`).
 
         Args:
             records: The batch.
-            time: Time of all impressions where the log has none, in unix seconds.
-
-        Rejects queries that fold to nothing (`query_without_letters`) and results that are not
-        web addresses (`bad_url`).
+            time: Time assigned to all impressions of a log without times, in Unix seconds.
         """
         batch = records.impressions
         users = batch["user"].combine_chunks().dictionary_encode()
         queries = batch["query"].combine_chunks().dictionary_encode()
         results = batch["results"].combine_chunks()
         urls = pc.list_flatten(results).dictionary_encode()
-        query_rows, url_rows = self._queries(queries.dictionary), self._urls(urls.dictionary)
+        query_rows, url_rows = (
+            self._encode_queries(queries.dictionary),
+            self._encode_urls(urls.dictionary),
+        )
         query_of = queries.indices.to_numpy()
         docs = url_rows["key"].to_numpy()[urls.indices.to_numpy()]
         columns = {
             "record": batch["record"],
             "seconds": batch["time"] if time is None else pa.array(np.full(len(batch), time)),
-            "user": pa.array(self._pseudonyms(users.dictionary)).take(users.indices),
+            "user": pa.array(self._pseudonym_keys(users.dictionary)).take(users.indices),
             "query": pa.array(query_rows["query"].to_numpy()[query_of]),
             "surface": pa.array(query_rows["surface"].to_numpy()[query_of]),
-            "results": lists_of(pc.list_value_length(results).to_numpy(), pa.array(docs)),
+            "results": build_list_array(pc.list_value_length(results).to_numpy(), pa.array(docs)),
             "clicks": batch["clicks"],
         }
-        keyed, rejects = _with_keys(pa.table(columns, schema=KEYED), docs)
+        keyed, rejects = _reject_missing_keys(pa.table(columns, schema=KEYED_COLUMNS), docs)
         return KeyedRecords(
             keyed,
             [*records.rejects, *rejects],
             query_rows.filter(pl.col("query") != 0),
             url_rows.filter(pl.col("key") != 0),
-            self._completed(urls, url_rows["url"]),
+            self._count_added_schemes(urls, url_rows["url"]),
         )
 
-    def _completed(self, urls: pa.DictionaryArray, written: pl.Series) -> int:
-        """How many of these URLs had no scheme and got one; `written`: distinct URLs as kept."""
+    def _count_added_schemes(self, urls: pa.DictionaryArray, written: pl.Series) -> int:
+        """Number of results to whose URL a scheme was added, given the resulting distinct URLs."""
         given = pl.Series(pl.from_arrow(urls.dictionary), dtype=pl.String)
         if self.address is not None or self.scheme is None or given.equals(written):
             return 0
-        bare = is_bare(given)
+        bare = lacks_scheme(given)
         return int(bare.to_numpy()[urls.indices.to_numpy()].sum()) if bare.any() else 0
 
-    def _queries(self, texts: pa.Array) -> pl.DataFrame:
+    def _encode_queries(self, texts: pa.Array) -> pl.DataFrame:
+        """Fold and hash distinct queries: `surface`, `query`, `text`, `folded`."""
         text = pl.Series("text", pl.from_arrow(texts), dtype=pl.String)
         fold = folded(text)
-        keys = {"surface": self._md5(text), "query": self._md5(fold)}
+        keys = {"surface": self._md5_keys(text), "query": self._md5_keys(fold)}
         return pl.DataFrame({**keys, "text": text, "folded": fold})
 
-    def _urls(self, texts: pa.Array) -> pl.DataFrame:
+    def _encode_urls(self, texts: pa.Array) -> pl.DataFrame:
+        """Canonicalise and hash distinct URLs: `key`, `url_key`, `url`."""
         urls = addresses_of(
             pl.Series(pl.from_arrow(texts), dtype=pl.String), self.address, self.scheme
         )
         canonical = url_keys(urls)
         if not canonical.equals(urls):
             urls = without_credentials(urls.str.strip_chars())
-        return pl.DataFrame({"key": self._md5(canonical), "url_key": canonical, "url": urls})
+        return pl.DataFrame({"key": self._md5_keys(canonical), "url_key": canonical, "url": urls})
 
-    def _md5(self, texts: pl.Series) -> Keys:
-        """First 64 bits of the md5 of each text, big-endian; 0 for null and empty ones."""
+    def _md5_keys(self, texts: pl.Series) -> Keys:
+        """First 64 bits of the MD5 digest of each text, big-endian; 0 for null or empty texts."""
         present = (texts != "").fill_null(value=False)
         keys = np.zeros(len(texts), dtype=np.uint64)
-        keys[present.to_numpy()] = self._hashed(MD5, texts.filter(present).to_arrow(), {})
+        keys[present.to_numpy()] = self._digest_keys(MD5, texts.filter(present).to_arrow(), {})
         return keys
 
-    def _pseudonyms(self, texts: pa.Array) -> Keys:
-        """First 64 bits of the SHA-256 of the secret and each text, big-endian."""
-        return self._hashed(PSEUDONYM, texts, {"secret": self.secret})
+    def _pseudonym_keys(self, texts: pa.Array) -> Keys:
+        """First 64 bits of the SHA-256 digest of the secret and each text, big-endian."""
+        return self._digest_keys(PSEUDONYM, texts, {"secret": self.secret})
 
-    def _hashed(self, sql: str, texts: pa.Array, values: dict[str, str]) -> Keys:
-        """The first eight bytes of the digests of texts, as big-endian numbers."""
+    def _digest_keys(self, sql: str, texts: pa.Array, values: dict[str, str]) -> Keys:
+        """First 64 bits of the digest that an SQL query computes per text, as big-endian uint64."""
         with self.connection.cursor() as cursor:
             cursor.register("texts", pa.table({"text": texts}))
             found = cursor.sql(sql, params=values).to_arrow_table()["digest"].combine_chunks()
@@ -154,17 +159,17 @@ class Keyer:
         return numbers.reshape(-1, width)[: len(found), 0].astype(np.uint64)
 
 
-def _with_keys(keyed: pa.Table, docs: Keys) -> tuple[pa.Table, list[tuple[int, str]]]:
-    """The impressions that have all their keys, and a reason for every other one."""
-    wordless = keyed["query"].to_numpy() == 0
-    misled = np.zeros(len(keyed), dtype=np.bool_)
+def _reject_missing_keys(keyed: pa.Table, docs: Keys) -> tuple[pa.Table, list[tuple[int, str]]]:
+    """Split impressions into those with all keys and the rejects."""
+    lacks_query = keyed["query"].to_numpy() == 0
+    has_bad_url = np.zeros(len(keyed), dtype=np.bool_)
     if not docs.all():
         parents = pc.list_parent_indices(keyed["results"].combine_chunks()).to_numpy()
-        misled[parents[docs == 0]] = True
-    misled &= ~wordless
+        has_bad_url[parents[docs == 0]] = True
+    has_bad_url &= ~lacks_query
     rejects = [
         (number, reason)
-        for mask, reason in ((wordless, "query_without_letters"), (misled, "bad_url"))
+        for mask, reason in ((lacks_query, "query_without_letters"), (has_bad_url, "bad_url"))
         for number in keyed["record"].filter(pa.array(mask)).to_pylist()
     ]
-    return (keyed.filter(pa.array(~(wordless | misled))) if rejects else keyed), rejects
+    return (keyed.filter(pa.array(~(lacks_query | has_bad_url))) if rejects else keyed), rejects

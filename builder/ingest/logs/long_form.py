@@ -1,8 +1,9 @@
-"""Logs with one row per result: rows in any order, grouped into impressions.
+"""Groups logs with one row per result into impressions.
 
-In: rows of one file as strings. Out: raw records, in the order of their first rows. Rows with the
-same time, user and query form one impression; a repeated rank starts a second one. Without a rank
-column, rows are in rank order. DuckDB groups and sorts, spilling to scratch space.
+Rows may be in any order. Rows with equal time, user and query form one impression, except that a
+repeated rank starts another one. Without a rank column, row order is rank order. Impressions are
+returned as raw records in the order of their first rows. DuckDB groups and sorts the rows, spilling
+to scratch space.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from builder.ingest.fields import DEFAULT
-from builder.ingest.lists import lists_of
-from builder.ingest.logs.delimited import NO_USER
-from builder.ingest.logs.records import Numbered, RawRecords
-from builder.ingest.logs.spellings import CLICKED, NOT_CLICKED
+from builder.ingest.lists import build_list_array
+from builder.ingest.logs.delimited import MISSING_USERS
+from builder.ingest.logs.records import NumberedRecord, RawRecords
+from builder.ingest.logs.scalars import CLICKED, NOT_CLICKED
 from builder.io.engine import set_variables
 from builder.parameters import LogFields
 
@@ -24,10 +25,10 @@ ROWS = pa.schema(
     {"record": pa.uint64(), **dict.fromkeys(("time", "user", "query"), pa.string())}
     | dict.fromkeys(("url", "rank", "clicked"), pa.string())
 )
-"""Rows of results: number of the row, and its fields as texts."""
+"""Schema of result rows: row number, and all fields as text."""
 
 MAX_RESULTS = 2**16
-"""Results of one impression; further ones begin another, so that memory is bounded."""
+"""Maximum number of results per impression, to bound memory; further results start another one."""
 
 CREATE = "CREATE TABLE rows AS SELECT * FROM batch LIMIT 0"
 INSERT = "INSERT INTO rows FROM batch"
@@ -70,35 +71,39 @@ FROM occurring ORDER BY first, rank, record
 """
 
 
-def is_long(names: Iterable[str], fields: LogFields = DEFAULT) -> bool:
-    """Whether columns of these names are those of one row per result."""
+def is_long_form(names: Iterable[str], fields: LogFields = DEFAULT) -> bool:
+    """Whether the column names are those of a log with one row per result."""
     return fields.results not in names and fields.url in names
 
 
-def as_rows(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFields) -> pa.Table:
-    """Rename the file's columns to those of `ROWS` and return the rows as a table."""
+def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFields) -> pa.Table:
+    """Convert numbered rows to a table with the schema `ROWS`, renaming the columns of the file."""
     names = {own: getattr(fields, own) for own in ROWS.names[1:]}
     columns: dict[str, list[Any]] = {
-        own: [_text(row.get(name)) for _, row in records] for own, name in names.items()
+        own: [_to_text(row.get(name)) for _, row in records] for own, name in names.items()
     }
-    columns["user"] = [None if user in NO_USER else user for user in columns["user"]]
+    columns["user"] = [None if user in MISSING_USERS else user for user in columns["user"]]
     return pa.table({"record": [number for number, _ in records], **columns}, schema=ROWS)
 
 
-def _text(value: Any) -> str | None:
+def _to_text(value: Any) -> str | None:
+    """Convert a cell value to text, preserving None."""
     return value if value is None or isinstance(value, str) else str(value)
 
 
 def group_rows(
     batches: Iterable[RawRecords], connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
 ) -> Iterator[RawRecords]:
-    """Group result rows into impressions; also yield the rejected rows, as soon as they are read.
+    """Group result rows into impressions; rejected rows are yielded as soon as they are found.
 
     Args:
-        batches: The rows of one file in tables with the columns of `ROWS`, and rejected rows.
+        batches: Tables with the schema `ROWS` and rejected rows of a single file.
         connection: DuckDB connection used for this file only.
-        row_is_click: Every row with a URL is a clicked result, as in logs of clicks; a row without
-            one is an impression whose results are unknown.
+        row_is_click: Every row with a URL is a clicked result, as in click logs; a row without a
+            URL is an impression with unknown results.
+
+    Yields:
+        Impressions in the order of their first rows, and rejected rows.
     """
     set_variables(
         connection,
@@ -112,35 +117,34 @@ def group_rows(
         for table in batch.tables:
             connection.register("batch", table)
             connection.execute(INSERT)
-        if batch.others:
-            yield RawRecords(others=batch.others)
+        if batch.rows:
+            yield RawRecords(rows=batch.rows)
     connection.unregister("batch")
     connection.execute(TYPED)
     for rejected in connection.sql(REJECTED).to_arrow_reader(2**16):
-        rows: list[Numbered] = list(zip(*rejected.to_pydict().values(), strict=True))
+        rows: list[NumberedRecord] = list(zip(*rejected.to_pydict().values(), strict=True))
         if rows:
-            yield RawRecords(others=rows)
+            yield RawRecords(rows=rows)
     reader = connection.sql(GROUPED).to_arrow_reader(2**17)
     rest = reader.schema.empty_table()
     for batch in reader:
         rest = pa.concat_tables([rest, pa.Table.from_batches([batch])])
         whole = _count_complete_rows(rest["first"].to_numpy())
-        yield from _impressions(rest.slice(0, whole), row_is_click=row_is_click)
+        yield from _build_impressions(rest.slice(0, whole), row_is_click=row_is_click)
         rest = rest.slice(whole)
-    yield from _impressions(rest, row_is_click=row_is_click)
+    yield from _build_impressions(rest, row_is_click=row_is_click)
 
 
 def _count_complete_rows(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> int:
-    """How many sorted rows belong to impressions that are complete, or too large to wait for."""
+    """Number of leading rows whose impressions are complete or have reached `MAX_RESULTS`."""
     start = int(np.searchsorted(first, first[-1]))
     return start if len(first) - start < MAX_RESULTS else len(first)
 
 
-def _impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
-    """The impressions of sorted rows, all of which are complete.
+def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
+    """Convert sorted rows to impressions.
 
-    An unknown spelling of `clicked` becomes a null rank, for which the impression is rejected:
-    whether the result was clicked cannot be guessed.
+    A `clicked` value that cannot be interpreted becomes a null rank, which rejects the impression.
     """
     if not len(rows):
         return
@@ -163,17 +167,17 @@ def _impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
             "time": heads["time"],
             "user": heads["user"],
             "query": heads["query"],
-            "results": lists_of(sizes, rows["url"].combine_chunks()),
-            "clicks": lists_of(
+            "results": build_list_array(sizes, rows["url"].combine_chunks()),
+            "clicks": build_list_array(
                 counts, pa.array(position[sequence], mask=np.isnan(order[sequence]))
             ),
         }
     )
-    yield RawRecords([table], lambda numbers: _as_records(table, numbers), are_ranks=True)
+    yield RawRecords([table], lambda numbers: _read_records(table, numbers), clicks_are_ranks=True)
 
 
-def _as_records(table: pa.Table, numbers: Sequence[int]) -> Iterator[Numbered]:
-    """Impressions of a table as records, given their numbers in ascending order."""
+def _read_records(table: pa.Table, numbers: Sequence[int]) -> Iterator[NumberedRecord]:
+    """Yield impressions of a table as records, given their numbers in ascending order."""
     indices = np.searchsorted(table["record"].to_numpy(), np.asarray(numbers, dtype=np.uint64))
     for row in table.take(pa.array(indices)).to_pylist():
         yield row.pop("record"), {name: v for name, v in row.items() if v is not None}

@@ -1,6 +1,6 @@
-"""Parquet logs to raw records: columns of the usual types as they are, all others row by row.
+"""Reader for Parquet logs, with one row per impression, or per result in the long form.
 
-One row is an impression, or a result in the long form (see `long_form`).
+Columns of common types are processed as Arrow arrays; batches with other types are read row by row.
 """
 
 import math
@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from builder.errors import FormatError
 from builder.ingest import parquet_rows
 from builder.ingest.fields import OWN, rename
-from builder.ingest.lists import is_text, lengths, lists_of
-from builder.ingest.logs.long_form import ROWS, is_long
-from builder.ingest.logs.records import Numbered, RawRecords
+from builder.ingest.lists import build_list_array, is_text, lengths
+from builder.ingest.logs.long_form import ROWS, is_long_form
+from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.nested import column_of, leads_to, named
 from builder.ingest.parquet_bounds import BOMB, BombError, is_list
 from builder.ingest.parquet_rows import NumberedBatch, readable, rows_of
@@ -26,34 +26,36 @@ from builder.io.sources import Source
 from builder.parameters import LogFields, LogParameters
 
 
-def known_columns(
-    schema: pa.Schema, source: Source, params: LogParameters, *, timed: bool = True
+def resolve_columns(
+    schema: pa.Schema, source: Source, params: LogParameters, *, needs_time: bool = True
 ) -> list[str]:
-    """The names of `[log.fields]` that lead to columns of a file.
+    """Return the names in `[log.fields]` that exist in the schema.
 
     Raises:
-        FormatError: a needed column is missing.
+        FormatError: a required column is missing.
     """
     fields, names = params.fields, schema.names
     found = named(schema, fields.model_dump().values())
-    shown = fields.url if is_long(found, fields) else fields.results
-    needed = [*([fields.time] if timed else []), fields.query]
+    shown = fields.url if is_long_form(found, fields) else fields.results
+    needed = [*([fields.time] if needs_time else []), fields.query]
     missing = sorted({*needed, shown} - set(found))
     if missing:
         raise FormatError(
             f"expected the columns {', '.join(needed)}, {fields.results} (or "
-            f"{fields.url}), {fields.user}, {fields.clicks}; {', '.join(missing)} is missing, "
+            f"{fields.url}), {fields.user}, {fields.clicks}; missing: {', '.join(missing)}; "
             f"found {', '.join(names)}",
             source.name,
         )
     return found
 
 
-def batches(source: Source, columns: Sequence[str], faults: list[str]) -> Iterator[NumberedBatch]:
-    """Some columns of a file; why reading stopped early is appended to `faults`.
+def read_batches(
+    source: Source, columns: Sequence[str], faults: list[str]
+) -> Iterator[NumberedBatch]:
+    """Yield numbered batches of the columns; the reason for stopping early is appended to `faults`.
 
     Raises:
-        FormatError: it is not a readable Parquet file.
+        FormatError: the file is not readable as Parquet.
     """
     with readable(source), pq.ParquetFile(source.path) as file:
         try:
@@ -63,29 +65,29 @@ def batches(source: Source, columns: Sequence[str], faults: list[str]) -> Iterat
 
 
 def parse_batch(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
-    """The rows of a batch as raw records."""
+    """Convert a batch to raw records, columnar if all column types are supported."""
     first, batch = numbered
-    original = partial(_rows, numbered, params.fields)
+    get_rows = partial(_read_rows, numbered, params.fields)
     try:
         batch.validate(full=True)
         table = _canonical_columns(numbered, params)
     except (pa.ArrowException, TypeError, KeyError):
-        return RawRecords(others=list(original(range(first, first + len(batch)))))
-    return RawRecords([table], original)
+        return RawRecords(rows=list(get_rows(range(first, first + len(batch)))))
+    return RawRecords([table], get_rows)
 
 
 def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Table:
-    """Columns renamed to the canonical field names.
+    """Convert a batch to the columns of `RawRecords.tables`.
 
     Raises:
         TypeError: a column has an unsupported type.
-        KeyError: a name matches two columns.
+        KeyError: a field name is ambiguous.
     """
     first, batch = numbered
     if params.click_form == "ids":
-        raise TypeError("ids are looked up among the results, row by row")
+        raise TypeError("click ids require row-wise parsing")
     time, user, query, results, clicks = (
-        _column(batch, getattr(params.fields, name)) for name in OWN
+        _get_column(batch, getattr(params.fields, name)) for name in OWN
     )
     if not is_list(results.type):
         raise TypeError(results.type)
@@ -95,13 +97,18 @@ def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Tab
             "time": _time_column(time),
             "user": _text_column(user),
             "query": _text_column(query),
-            "results": _lists(results, _text_column(pc.list_flatten(results))),
+            "results": _replace_items(results, _text_column(pc.list_flatten(results))),
             "clicks": _click_lists(clicks),
         }
     )
 
 
-def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """Column of a possibly nested field; nulls if missing.
+
+    Raises:
+        KeyError: the name is both a column and a path into a struct.
+    """
     root, dot, _ = name.partition(".")
     if dot and {name, root} <= {*batch.schema.names}:
         raise KeyError(name)
@@ -109,6 +116,7 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def _time_column(times: pa.Array) -> pa.Array:
+    """Times as int64, float, timestamp or text."""
     kind = times.type
     if pa.types.is_integer(kind):
         return times.cast(pa.int64())
@@ -118,6 +126,7 @@ def _time_column(times: pa.Array) -> pa.Array:
 
 
 def _text_column(values: pa.Array, *, integers: bool = True) -> pa.Array:
+    """Convert text, null and (if allowed) integer columns to text."""
     kind = values.type
     if not (is_text(kind) or pa.types.is_null(kind) or (integers and pa.types.is_integer(kind))):
         raise TypeError(kind)
@@ -125,6 +134,7 @@ def _text_column(values: pa.Array, *, integers: bool = True) -> pa.Array:
 
 
 def _click_lists(clicks: pa.Array) -> pa.Array:
+    """Convert clicks to lists of int64; fails on fractional values."""
     if pa.types.is_null(clicks.type):
         return pa.nulls(len(clicks), pa.list_(pa.int64()))
     if not is_list(clicks.type):
@@ -132,29 +142,31 @@ def _click_lists(clicks: pa.Array) -> pa.Array:
     kind = clicks.type.value_type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise TypeError(kind)
-    return _lists(clicks, pc.list_flatten(clicks).cast(pa.int64()))  # fails unless all are whole
+    return _replace_items(clicks, pc.list_flatten(clicks).cast(pa.int64()))  # fails on fractions
 
 
-def _lists(lists: pa.Array, items: pa.Array) -> pa.Array:
-    """A list array with the same offsets and validity but new values."""
-    found = lists_of(lengths(lists), items)
+def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
+    """Replace the flattened items of a list array, keeping offsets and validity."""
+    found = build_list_array(lengths(lists), items)
     return pc.if_else(lists.is_valid(), found, None) if lists.null_count else found
 
 
-def _rows(numbered: NumberedBatch, fields: LogFields, numbers: Sequence[int]) -> Iterator[Numbered]:
-    """Rows as records under the project's names, given their numbers."""
+def _read_rows(
+    numbered: NumberedBatch, fields: LogFields, numbers: Sequence[int]
+) -> Iterator[NumberedRecord]:
+    """Yield the rows with the given numbers as records under the project's field names."""
     first, batch = numbered
     chosen = batch.take(pa.array([number - first for number in numbers], pa.int64()))
     for number, row in zip(numbers, rows_of(chosen), strict=True):
         yield number, row if isinstance(row, str) else rename(row, fields)
 
 
-def result_rows(batches: Iterable[NumberedBatch], fields: LogFields) -> Iterator[pa.Table]:
-    """Batches of the long form with the columns of `long_form.ROWS`."""
+def long_form_tables(batches: Iterable[NumberedBatch], fields: LogFields) -> Iterator[pa.Table]:
+    """Convert long-form batches to tables with the schema `long_form.ROWS`."""
     for first, batch in batches:
         numbers = np.arange(first, first + len(batch), dtype=np.uint64)
         columns = {
-            own: _as_text(column_of(batch, name))
+            own: _to_text_column(column_of(batch, name))
             for own in ROWS.names[1:]
             if leads_to(batch.schema, name := getattr(fields, own))
         }
@@ -162,16 +174,18 @@ def result_rows(batches: Iterable[NumberedBatch], fields: LogFields) -> Iterator
         yield pa.table({"record": numbers, **absent, **columns}, schema=ROWS)
 
 
-def _as_text(column: pa.Array) -> pa.Array:
-    """A column as text: timestamps in ISO 8601, whole floats without a fraction, NaN as null."""
+def _to_text_column(column: pa.Array) -> pa.Array:
+    """Convert a column to text: ISO 8601 timestamps, whole floats as integers, NaN as null."""
     if is_text(column.type) or pa.types.is_null(column.type) or pa.types.is_integer(column.type):
         return column.cast(pa.string())
     return pa.array(
-        [None if value is None else _written(value) for value in column.to_pylist()], pa.string()
+        [None if value is None else _format_value(value) for value in column.to_pylist()],
+        pa.string(),
     )
 
 
-def _written(value: Any) -> str | None:
+def _format_value(value: Any) -> str | None:
+    """Convert a cell value to text; None for NaN."""
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, float) and value.is_integer():

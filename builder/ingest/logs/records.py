@@ -1,4 +1,4 @@
-"""The two relations of a log: raw records as a reader yields them, and checked impressions."""
+"""Data structures of the log readers: raw records of a file, and checked impressions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ import pyarrow as pa
 from builder.ingest.logs.impression import Impression
 
 Record = dict[str, Any]
-"""One record under the project's field names; missing and null fields are absent."""
+"""A record keyed by the project's field names; missing and null fields are absent."""
 
-Numbered = tuple[int, Record | str]
-"""A record with its 1-based number in the file, or the reason for rejecting it."""
+NumberedRecord = tuple[int, Record | str]
+"""The 1-based number of a record in its file, and the record or its reject reason."""
 
 RECORDS_PER_BATCH = 8192
-"""Records checked together where a reader yields them one by one."""
+"""Batch size for readers that yield individual records."""
 
 IMPRESSIONS = pa.schema(
     {
@@ -28,34 +28,34 @@ IMPRESSIONS = pa.schema(
         "clicks": pa.list_(pa.uint16()),
     }
 )
-"""Checked impressions: record number, unix seconds, cleaned query, 1-based ranks in click order."""
+"""Schema of checked impressions: record number, Unix time, clean query, clicked ranks in order."""
 
 
 class RawRecords(NamedTuple):
-    """A batch of consecutive raw records of one file.
+    """A batch of raw records with consecutive numbers.
 
     Args:
-        tables: Records whose fields have the usual types: `record` (uint64), `time` (number,
-            timestamp or string), `user`, `query` (string), `results` (list of strings; null where
-            the record is unclear), `clicks` (list of int64: ranks, or flags).
-        original: The same records, given their numbers, one by one.
-        others: All other records of the batch, one by one.
-        are_ranks: Whether clicks are ranks whatever `log.click_form` says.
+        tables: Records in columnar form: `record` (uint64), `time` (number, timestamp or string),
+            `user`, `query` (string), `results` (list of strings; null if ambiguous), `clicks` (list
+            of int64: ranks or flags).
+        get_rows: Returns records of `tables` in row form, given their numbers.
+        rows: All remaining records of the batch, in row form.
+        clicks_are_ranks: Clicks are ranks, regardless of `log.click_form`.
     """
 
     tables: Sequence[pa.Table] = ()
-    original: Callable[[Sequence[int]], Iterable[Numbered]] = lambda _: ()
-    others: Sequence[Numbered] = ()
-    are_ranks: bool = False
+    get_rows: Callable[[Sequence[int]], Iterable[NumberedRecord]] = lambda _: ()
+    rows: Sequence[NumberedRecord] = ()
+    clicks_are_ranks: bool = False
 
 
 @dataclass
-class Records:
-    """Checked records of a batch.
+class CheckedRecords:
+    """The impressions and rejects of a batch.
 
     Args:
-        impressions: Table with the columns of `IMPRESSIONS`, in record order.
-        rejects: Record number and reason of every record that is not an impression.
+        impressions: Table with the schema `IMPRESSIONS`, in record order.
+        rejects: Record number and reject reason of all other records.
     """
 
     impressions: pa.Table = field(default_factory=IMPRESSIONS.empty_table)
@@ -65,8 +65,8 @@ class Records:
         return len(self.impressions) + len(self.rejects)
 
 
-def as_table(impressions: Sequence[tuple[int, Impression]]) -> pa.Table:
-    """Numbered impressions as a table with the columns of `IMPRESSIONS`."""
+def impressions_to_table(impressions: Sequence[tuple[int, Impression]]) -> pa.Table:
+    """Convert numbered impressions to a table with the schema `IMPRESSIONS`."""
     rows = [(number, *impression) for number, impression in impressions]
     columns = zip(*rows, strict=True) if rows else ((),) * len(IMPRESSIONS)
     arrays = [
@@ -75,8 +75,10 @@ def as_table(impressions: Sequence[tuple[int, Impression]]) -> pa.Table:
     return pa.table(arrays, schema=IMPRESSIONS)
 
 
-def batched(records: Iterable[Numbered], *, are_ranks: bool = False) -> Iterator[RawRecords]:
-    """Batches of records that a reader yields one by one; see `RawRecords`."""
+def batch_records(
+    records: Iterable[NumberedRecord], *, clicks_are_ranks: bool = False
+) -> Iterator[RawRecords]:
+    """Group individual records into batches of `RECORDS_PER_BATCH`."""
     iterator = iter(records)
     while batch := list(islice(iterator, RECORDS_PER_BATCH)):
-        yield RawRecords(others=batch, are_ranks=are_ranks)
+        yield RawRecords(rows=batch, clicks_are_ranks=clicks_are_ranks)

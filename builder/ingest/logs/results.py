@@ -1,8 +1,7 @@
-"""Results and clicks of one record.
+"""Parses the results and clicks of a record.
 
-In: results as URLs or ids in rank order, or as objects; clicks as ranks, URLs, ids, flags or
-objects. Out: URLs or ids in rank order and 1-based ranks in click order, or the reason for
-rejecting the record. If every click has a time, clicks are ordered by time.
+Results are URLs or ids in rank order, or objects; clicks are ranks, URLs, ids, flags or objects.
+Clicks are sorted by time if all of them have one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,47 +9,50 @@ from operator import itemgetter
 from typing import Any, TypeGuard
 
 from builder.ingest.fields import name_of
-from builder.ingest.logs.spellings import click_order, parse_integer
+from builder.ingest.logs.scalars import parse_click_order, parse_integer
 from builder.ingest.moments import parse_moment
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogParameters
 
 
-def read_results(
+def parse_results(
     results: object, clicks: object, params: LogParameters
 ) -> tuple[list[str], list[int]]:
-    """URLs or ids in rank order, and 1-based ranks of the clicks in click order.
+    """Parse results and clicks.
 
     Args:
         results: URLs or ids, or objects with `url` and optional `rank` and `clicked`.
-        clicks: Ranks or URLs, objects with `rank` or `url`, or flags (`click_form`); a single URL
-            or id need not be a list; None: the `clicked` fields of the results.
+        clicks: Ranks or URLs, objects with `rank` or `url`, or flags (see `log.click_form`); a
+            single URL or id need not be in a list; None: use the `clicked` fields of the results.
         params: `[log]`.
 
+    Returns:
+        URLs or ids in rank order, and 1-based ranks in click order.
+
     Raises:
-        RejectError: unknown form, too many results, or a click on a result that was not shown.
+        RejectError: unsupported type, too many results, or a click on a result that was not shown.
     """
     if not isinstance(results, list):
         raise RejectError("bad_results")
     if len(results) > params.max_results:
         raise RejectError("too_many_results")
     if any(isinstance(result, dict) for result in results):
-        return _read_objects(results, clicks, params)
+        return _parse_result_objects(results, clicks, params)
     if not results:
         raise RejectError("no_results")
-    urls = _names(results)
+    urls = _urls_or_ids(results)
     if params.click_form == "flags":
-        clicks = _flagged(clicks, range(1, len(urls) + 1))
-    return urls, _clicks(clicks, urls, params)
+        clicks = _ranks_of_flags(clicks, range(1, len(urls) + 1))
+    return urls, _click_positions(clicks, urls, params)
 
 
-def _read_objects(
+def _parse_result_objects(
     results: list[Any], clicks: object, params: LogParameters
 ) -> tuple[list[str], list[int]]:
-    """As `read_results` for result objects; clicks refer to the ranks in the objects."""
+    """Parse result objects; clicks refer to the ranks given in the objects."""
     if not all(isinstance(result, dict) for result in results):
         raise RejectError("bad_results")
-    names = _names([result.get("url") for result in results])
+    names = _urls_or_ids([result.get("url") for result in results])
     ranks = [result.get("rank") for result in results]
     if all(rank is None for rank in ranks):
         ranks = list(range(1, len(results) + 1))
@@ -60,17 +62,17 @@ def _read_objects(
     by_rank = sorted(zip(ranks, names, results, strict=True), key=itemgetter(0))
     urls = [name for _, name, _ in by_rank]
     if params.click_form == "flags":
-        clicks = _flagged(clicks, ranks)
+        clicks = _ranks_of_flags(clicks, ranks)
     if clicks is None:
-        orders = [click_order(result.get("clicked")) for _, _, result in by_rank]
+        orders = [parse_click_order(result.get("clicked")) for _, _, result in by_rank]
         clicked = [position for position, order in enumerate(orders, 1) if order]
         return urls, sorted(clicked, key=lambda position: orders[position - 1])
     positions = {rank: position for position, (rank, _, _) in enumerate(by_rank, 1)}
-    return urls, _clicks(clicks, urls, params, positions)
+    return urls, _click_positions(clicks, urls, params, positions)
 
 
-def _names(values: list[Any]) -> list[str]:
-    """URLs or ids as text."""
+def _urls_or_ids(values: list[Any]) -> list[str]:
+    """Convert URLs or numeric ids to text; a missing one rejects the record."""
     names = [name for value in values if (name := name_of(value))]
     if len(names) < len(values):
         raise RejectError("bad_results")
@@ -81,10 +83,10 @@ def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _flagged(flags: object, ranks: Sequence[int]) -> list[int] | None:
-    """Ranks of the clicked results by one flag a result; None without flags.
+def _ranks_of_flags(flags: object, ranks: Sequence[int]) -> list[int] | None:
+    """Convert one click flag per result to clicked ranks; None if flags are missing.
 
-    There may be more flags than results if all of those are 0: lists padded to one length.
+    Surplus flags, as in lists padded to a fixed length, are ignored if they are all 0.
     """
     if flags is None:
         return None
@@ -92,19 +94,19 @@ def _flagged(flags: object, ranks: Sequence[int]) -> list[int] | None:
         raise RejectError("bad_clicks")
     if any(flag is None for flag in flags):
         raise RejectError("bad_clicks")
-    clicked = [click_order(flag) > 0 for flag in flags]
+    clicked = [parse_click_order(flag) > 0 for flag in flags]
     if any(clicked[len(ranks) :]):
         raise RejectError("click_not_shown")
     return sorted(rank for rank, is_clicked in zip(ranks, clicked, strict=False) if is_clicked)
 
 
-def _clicks(
+def _click_positions(
     value: object,
     urls: list[str],
     params: LogParameters,
     positions: Mapping[int, int] | None = None,
 ) -> list[int]:
-    """Positions of clicks; `positions` maps the ranks of result objects to them."""
+    """Parse clicks to 1-based positions; `positions` maps the ranks of result objects to them."""
     if value is None:
         return []
     are_ids = params.click_form == "ids"
@@ -112,7 +114,7 @@ def _clicks(
         value = [value]
     if not isinstance(value, list):
         raise RejectError("bad_clicks")
-    found = [_position(click, urls, positions, are_ids=are_ids) for click in value]
+    found = [_click_position(click, urls, positions, are_ids=are_ids) for click in value]
     if 0 in found:
         raise RejectError("click_not_shown")
     times = [click.get("time") if isinstance(click, dict) else None for click in value]
@@ -122,10 +124,10 @@ def _clicks(
     return [position for _, position in sorted(zip(moments, found, strict=True), key=itemgetter(0))]
 
 
-def _position(
+def _click_position(
     click: object, urls: list[str], positions: Mapping[int, int] | None, *, are_ids: bool
 ) -> int:
-    """Position of a click given as a rank, a URL, or an object or list with one; 0 if not shown."""
+    """Position of a click given as a rank, URL, object or list with one of them; 0 if not shown."""
     if isinstance(click, list):
         click = click[0] if click else None
     if isinstance(click, dict):
@@ -136,7 +138,7 @@ def _position(
     if isinstance(click, str) and (are_ids or click in urls or "://" in click):
         return urls.index(click) + 1 if click in urls else 0
     rank = None if isinstance(click, str) else parse_integer(click)
-    if rank is None:  # a text that is not shown may be an id: never take it for a rank
+    if rank is None:  # text that matches no result may be an id, never a rank
         raise RejectError("bad_clicks")
     if positions is not None:
         return positions.get(rank, 0)

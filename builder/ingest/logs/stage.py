@@ -1,7 +1,7 @@
-"""The stage `log`: query logs to impressions in keys.
+"""The stage `log`: converts the query logs of a snapshot to impressions in keys.
 
-In: log files of a snapshot. Out: `impressions` (no text, no time, no user identifier),
-`log_queries`, `log_urls`, and a reject with file and line for every record that is no impression.
+Writes `impressions` (without texts, times or user identifiers), `log_queries`, `log_urls`, and a
+reject with file and line for every other record.
 """
 
 import hashlib
@@ -15,14 +15,14 @@ from builder.errors import DataError
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.detection import LogFile, inspect_log
 from builder.ingest.logs.formats import ENGINE_SHARE, Batch, raw_batches
-from builder.ingest.logs.keys import KeyedRecords, Keyer
-from builder.ingest.logs.staging import Staging
-from builder.ingest.logs.strings import StringTables
-from builder.ingest.logs.user_rules import dropped_impressions
+from builder.ingest.logs.keys import KeyedRecords, KeyEncoder
+from builder.ingest.logs.staging import StagedLog
+from builder.ingest.logs.strings import StringTableWriter
+from builder.ingest.logs.user_rules import find_dropped_impressions
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.plugins import described
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -31,9 +31,9 @@ from builder.runtime.stage import stage
 from schemas import Impressions, LogQueries, LogUrls
 
 SECRET_BYTES = 2**20
-"""Bytes of each log file that the key of the pseudonyms is derived from."""
-RULES_SHARE = 0.6
-"""Fraction of the memory limit for the engine that applies the user rules."""
+"""Number of leading bytes of each log file from which the pseudonym secret is derived."""
+USER_RULES_SHARE = 0.6
+"""Fraction of the memory limit for DuckDB when it applies the user rules."""
 
 
 @stage(
@@ -54,76 +54,76 @@ def ingest_log(
     """Read the query logs of a snapshot.
 
     Args:
-        out: Folder that receives `impressions`, `log_queries`, `log_urls` and `rejects`.
-        files: Log files in the order in which they are read.
-        interval: Impressions outside it are rejected.
+        out: Output folder for `impressions`, `log_queries`, `log_urls` and `rejects`.
+        files: Log files in reading order.
+        interval: Time interval of the snapshot; impressions outside it are rejected.
         params: `[log]`.
         limits: Threads, memory and scratch space.
-        progress: Counts the records read.
+        progress: Receives the number of records read.
 
     Returns:
-        The ledger, with counts in records.
+        The ledger, in records.
 
     Raises:
-        FormatError: a file cannot be opened, or lacks needed columns.
-        DataError: two strings have one key; or, unless allowed, no record is an impression, or no
-            impression has a click.
+        FormatError: a file cannot be opened, or required columns are missing.
+        DataError: two strings have the same key; or no record is an impression, or no impression
+            has a click, unless `[log]` allows it.
     """
     logs = [inspect_log(file, params) for file in files]
     ledger = Ledger("records", notes=[log.note for log in logs if log.note])
-    completed = 0
+    added = 0
     with RejectWriter(out, "log", ledger) as rejects:
-        with Staging(limits.scratch) as staging, StringTables(limits) as strings:
-            for index, keyed in _keyed(logs, interval, params, limits):
+        with StagedLog(limits.scratch) as staging, StringTableWriter(limits) as strings:
+            for index, keyed in _encode_batches(logs, interval, params, limits):
                 staging.add(keyed.impressions, index)
                 strings.add(keyed.queries, keyed.urls)
                 for record, reason in keyed.rejects:
                     rejects.add(reason, file=files[index].name, line=record)
                 records = len(keyed.impressions) + len(keyed.rejects)
-                completed += keyed.completed
+                added += keyed.schemes_added
                 ledger.rows_in += records
                 progress.advance(records)
             strings.write(out)
-        dropped = _dropped(staging, params, limits)
+        dropped = _find_dropped(staging, params, limits)
         for file, record, reason in dropped.select("file", "record", "reason").iter_rows():
             rejects.add(reason, file=files[file].name, line=record)
         numbers = dropped["impression"].to_numpy()
         ledger.rows_out = staging.write(out / "impressions", numbers, limits.threads)
-    if completed:
+    if added:
         ledger.notes.append(
-            f"{completed:,} results without a scheme were read as {params.scheme}:// (log.scheme)"
+            f"{added:,} results without a URL scheme were read as {params.scheme}:// (log.scheme)"
         )
     _check_not_empty(ledger, staging, params)
     return ledger
 
 
-def _keyed(
+def _encode_batches(
     logs: Sequence[LogFile], interval: Interval, params: LogParameters, limits: Limits
 ) -> Iterator[tuple[int, KeyedRecords]]:
-    """Yield each keyed batch with its file index, in log order."""
+    """Yield the file index and keyed records of each batch, in log order."""
     with limits.connect(ENGINE_SHARE) as connection:
-        secret = _secret([log.source for log in logs])
-        keyer = Keyer(secret, params.address, params.scheme, connection)
+        secret = _derive_secret([log.source for log in logs])
+        encoder = KeyEncoder(secret, params.address, params.scheme, connection)
         wanted = interval if params.undated == "reject" else None
 
         def key(batch: Batch) -> KeyedRecords:
             records = check_records(batch(connection), wanted, params, connection)
-            return keyer.key(records, None if wanted else interval.start)
+            return encoder.encode(records, None if wanted else interval.start)
 
         for index, log in enumerate(logs):
             batches = raw_batches(log, wanted, params, limits)
-            for keyed in in_order(key, batches, limits.threads):
+            for keyed in ordered_map(key, batches, limits.threads):
                 yield index, keyed
 
 
-def _dropped(staging: Staging, params: LogParameters, limits: Limits) -> pl.DataFrame:
-    """The impressions that a user rule drops; see `user_rules.dropped_impressions`."""
-    with limits.connect(RULES_SHARE) as connection:
-        return pl.DataFrame(dropped_impressions(connection, staging.log, params).read_all())
+def _find_dropped(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:
+    """Impressions that the user rules drop; see `user_rules.find_dropped_impressions`."""
+    with limits.connect(USER_RULES_SHARE) as connection:
+        return pl.DataFrame(find_dropped_impressions(connection, staging.log, params).read_all())
 
 
-def _secret(files: Sequence[Source]) -> str:
-    """Hexadecimal key that can be derived again from the raw logs alone."""
+def _derive_secret(files: Sequence[Source]) -> str:
+    """Derive the pseudonym secret, a hexadecimal digest, from the raw logs."""
     digest = hashlib.sha256()
     for file in files:
         with file.path.open("rb") as raw:
@@ -131,18 +131,18 @@ def _secret(files: Sequence[Source]) -> str:
     return digest.hexdigest()
 
 
-def _check_not_empty(ledger: Ledger, staging: Staging, params: LogParameters) -> None:
-    """Raise a DataError for a log without impressions or without clicks, unless it is allowed."""
+def _check_not_empty(ledger: Ledger, staging: StagedLog, params: LogParameters) -> None:
+    """Raise a DataError for a log without impressions or clicks, unless `[log]` allows it."""
     counts = ", ".join(f"{rows:,} {reason}" for reason, rows in ledger.rejected.most_common(5))
     if not ledger.rows_out and params.empty == "refuse":
         raise DataError(
-            f"expected impressions, found none among {ledger.rows_in:,} records"
+            f"expected impressions, found none in {ledger.rows_in:,} records"
             f"{f' ({counts})' if counts else ''}; check [log.fields], log.format and the interval "
             'of the snapshot, or set log.empty = "allow"'
         )
     if ledger.rows_out and not staging.clicked and params.clickless == "refuse":
         raise DataError(
-            f"expected clicks, found none on {ledger.rows_out:,} impressions; check "
+            f"expected clicks, found none in {ledger.rows_out:,} impressions; check "
             f"log.fields.clicks (now {params.fields.clicks!r}), log.fields.clicked and "
             'log.click_form, or set log.clickless = "allow"'
         )

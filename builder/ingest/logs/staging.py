@@ -1,7 +1,7 @@
-"""A log in scratch space, while it is read and before the rules on whole logs are applied.
+"""Stores the impressions of a log in scratch space until the user rules are applied.
 
-In: impressions in keys, batch by batch, in log order. Out: `log.parquet`, what the user rules need
-of every impression; and the table `impressions`, without the impressions that the rules drop.
+Impressions are appended batch by batch. `log.parquet` receives the columns that the user rules
+need; the remaining columns are copied to the table `impressions` once the rules have run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builder.io.tables import ROWS_PER_GROUP, TableWriter, arrow_schema
-from builder.runtime.executors import in_order
+from builder.runtime.executors import ordered_map
 from schemas import Impressions
 
 PART_ROWS = 8 * ROWS_PER_GROUP
-"""Impressions of one part of the table; parts are written in parallel."""
+"""Number of impressions per part of the output table; parts are written in parallel."""
 
-RULED = pa.schema(
+USER_RULE_COLUMNS = pa.schema(
     {
         "impression": pa.uint64(),
         "file": pa.uint32(),
@@ -33,94 +33,102 @@ RULED = pa.schema(
         "clicks": pa.list_(pa.uint16()),
     }
 )
-"""Columns of `log.parquet`: an impression, where it was logged, and what the user rules look at."""
+"""Schema of `log.parquet`: key and location of each impression, and inputs of the user rules."""
 
 Numbers = npt.NDArray[np.uint64]
 
 
-class Staging:
-    """A log in scratch space.
+class StagedLog:
+    """Impressions of a log in scratch space.
 
     Args:
-        scratch: Existing folder for it.
+        scratch: Existing folder for temporary files.
 
     Attributes:
-        rows: Impressions added so far.
-        clicked: How many of them have a click.
-        log: `log.parquet`; complete when the staging is closed.
+        rows: Number of impressions added.
+        clicked: Number of impressions added that have a click.
+        log: Path of `log.parquet`, complete once the context manager has exited.
     """
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
         self._parts: list[Path] = []
         self._part: pa.ipc.RecordBatchFileWriter | None = None
-        self._left = 0
+        self._room = 0
         self.rows = self.clicked = 0
         self.log = scratch / "log.parquet"
-        self._log = pq.ParquetWriter(self.log, RULED, compression="lz4", use_dictionary=False)
+        self._log = pq.ParquetWriter(
+            self.log, USER_RULE_COLUMNS, compression="lz4", use_dictionary=False
+        )
 
     def add(self, keyed: pa.Table, file: int) -> None:
-        """Append impressions (columns of `keys.KEYED`) of the file with this index."""
+        """Append impressions with the schema `keys.KEYED_COLUMNS`.
+
+        Args:
+            keyed: The impressions.
+            file: Index of their log file.
+        """
         numbers = pa.array(np.arange(self.rows, self.rows + len(keyed), dtype=np.uint64))
         files = pa.array(np.full(len(keyed), file, dtype=np.uint32))
         whole = keyed.append_column("impression", numbers).append_column("file", files)
-        self._log.write_table(whole.select(RULED.names))
+        self._log.write_table(whole.select(USER_RULE_COLUMNS.names))
         impressions = whole.select(arrow_schema(Impressions).names)
         while len(impressions):
-            head = impressions.slice(0, self._left or PART_ROWS)
-            self._writer().write_table(head.cast(arrow_schema(Impressions)))
-            self._left -= len(head)
+            head = impressions.slice(0, self._room or PART_ROWS)
+            self._current_writer().write_table(head.cast(arrow_schema(Impressions)))
+            self._room -= len(head)
             impressions = impressions.slice(len(head))
         self.rows += len(keyed)
         sizes = pc.list_value_length(keyed["clicks"])
         self.clicked += pc.sum(pc.greater(sizes, 0), min_count=0).as_py()
 
-    def _writer(self) -> pa.ipc.RecordBatchFileWriter:
-        """The writer of the current part; a new part when that is full."""
-        if self._part is None or not self._left:
-            self.close_part()
+    def _current_writer(self) -> pa.ipc.RecordBatchFileWriter:
+        """Writer of the current part; starts a new part if the current one is full."""
+        if self._part is None or not self._room:
+            self._close_part()
             self._parts.append(self._scratch / f"part-{len(self._parts):05d}.arrow")
             self._part = pa.ipc.new_file(str(self._parts[-1]), arrow_schema(Impressions))
-            self._left = PART_ROWS
+            self._room = PART_ROWS
         return self._part
 
-    def close_part(self) -> None:
-        """Finish the current part."""
+    def _close_part(self) -> None:
+        """Close the current part, if any."""
         if self._part is not None:
             self._part.close()
             self._part = None
 
     def write(self, folder: Path, dropped: Numbers, threads: int) -> int:
-        """Write the table `impressions` in parts; returns its rows.
+        """Write the table `impressions` and return its number of rows.
 
         Args:
-            folder: Receives the parts, at least one.
-            dropped: Numbers of the impressions that are not written, in ascending order.
-            threads: Parts written in parallel.
+            folder: Output folder; receives at least one part.
+            dropped: Numbers of the impressions to exclude, in ascending order.
+            threads: Number of parts written in parallel.
         """
         parts: Sequence[Path | None] = self._parts or [None]
         targets = [folder / f"part-{number:05d}.parquet" for number in range(len(parts))]
         work = partial(_write_part, dropped)
-        return sum(in_order(work, zip(parts, targets, strict=True), threads))
+        return sum(ordered_map(work, zip(parts, targets, strict=True), threads))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close_part()
+        self._close_part()
         self._log.close()
 
 
 def _write_part(dropped: Numbers, files: tuple[Path | None, Path]) -> int:
+    """Copy a part to its Parquet file without the dropped impressions; returns the rows written."""
     source, target = files
     with TableWriter(target, Impressions, compression="lz4", has_dictionaries=False) as table:
-        for batch in _batches(source) if source is not None else ():
-            table.write(_without(batch, dropped))
+        for batch in _read_batches(source) if source is not None else ():
+            table.write(_drop_impressions(batch, dropped))
     return table.rows
 
 
-def _without(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch:
-    """The batch with the given impressions removed; their numbers must be ascending."""
+def _drop_impressions(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch:
+    """Remove the impressions with the given ascending numbers from a batch."""
     numbers = batch["impression"].to_numpy()
     first, last = (
         np.searchsorted(dropped, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
@@ -129,7 +137,8 @@ def _without(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch:
     return batch if kept.all() else batch.filter(pa.array(kept))
 
 
-def _batches(path: Path) -> Iterator[pa.RecordBatch]:
+def _read_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """Yield the record batches of a part."""
     with pa.OSFile(str(path)) as file:
         part = pa.ipc.open_file(file)
         for index in range(part.num_record_batches):

@@ -1,8 +1,7 @@
-"""The distinct queries and URLs of a log: the tables `log_queries` and `log_urls`.
+"""Collects the distinct queries and URLs of a log in the tables `log_queries` and `log_urls`.
 
-In: the distinct strings of every batch. Out: each string once, in key order. Batches are appended
-to Parquet files in scratch space; DuckDB removes the duplicates at the end. Strings written a short
-while ago are not written again.
+Batches are appended to Parquet files in scratch space, and DuckDB removes duplicates and sorts by
+key at the end. A cache of recent keys avoids appending most duplicates.
 """
 
 from contextlib import ExitStack
@@ -22,13 +21,13 @@ from builder.runtime.limits import Limits
 from schemas import LogQueries, LogUrls
 
 ENGINE_SHARE = 0.6
-"""Fraction of the memory limit for the engine that removes duplicates."""
+"""Fraction of the memory limit for DuckDB when it removes duplicates."""
 
 BYTES_PER_KEY = 64
-MERGED_FROM = 2**15
-"""Newest keys from which they are merged with the others."""
+MERGE_THRESHOLD = 2**15
+"""Minimum number of recent keys before they are merged into the large array."""
 CACHE_SHARE = 0.05
-"""Fraction of the memory limit for the keys of the strings written last."""
+"""Fraction of the memory limit for the caches of recent keys."""
 
 DISTINCT = """
 CREATE TEMP TABLE distinct_queries AS SELECT DISTINCT surface, query, text, folded FROM queries;
@@ -36,7 +35,7 @@ CREATE TEMP TABLE distinct_urls AS
 SELECT key, min(url_key) AS url_key, max(url_key) AS other_key, min(url) AS url
 FROM urls GROUP BY key;
 """
-CLASHES = """
+COLLISIONS = """
 SELECT min(text), max(text) FROM distinct_queries GROUP BY surface HAVING count(*) > 1
 UNION ALL
 SELECT min(folded), max(folded) FROM distinct_queries
@@ -57,50 +56,50 @@ Keys = npt.NDArray[np.uint64]
 
 
 class RecentKeys:
-    """A bounded set of keys seen lately: a large sorted array, and a small one for the newest.
+    """Bounded set of recently inserted keys: a large sorted array, and a small one for new keys.
 
     Args:
-        size: Maximum number of keys; with more, all are forgotten.
+        capacity: Maximum number of keys; the set is cleared when it is exceeded.
     """
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self, capacity: int) -> None:
+        self._size = capacity
         self._old = self._new = np.zeros(0, dtype=np.uint64)
 
-    def unseen(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """Which of some distinct keys were not seen lately; all of them are seen from now on."""
+    def insert(self, keys: Keys) -> npt.NDArray[np.bool_]:
+        """Insert distinct keys and return a mask of those that were not in the set."""
         order = np.argsort(keys)  # keys are looked up in order, which the processor's cache rewards
         ordered = keys[order]
-        unseen = ~(_contains(self._new, ordered) | _contains(self._old, ordered))
-        self._new = np.sort(np.concatenate([self._new, ordered[unseen]]))
-        if len(self._new) > max(MERGED_FROM, len(self._old) // 4):
+        insert = ~(_is_in_sorted(self._new, ordered) | _is_in_sorted(self._old, ordered))
+        self._new = np.sort(np.concatenate([self._new, ordered[insert]]))
+        if len(self._new) > max(MERGE_THRESHOLD, len(self._old) // 4):
             merged = np.sort(np.concatenate([self._old, self._new]))
             self._old = merged if len(merged) <= self._size else merged[:0]
             self._new = self._new[:0]
-        found = np.empty_like(unseen)
-        found[order] = unseen
+        found = np.empty_like(insert)
+        found[order] = insert
         return found
 
 
-def _contains(known: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
-    """Which keys are among known ones; both are sorted."""
+def _is_in_sorted(known: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
+    """Mask of the keys found in `known`; both arrays are sorted."""
     if not len(known):
         return np.zeros(len(keys), dtype=np.bool_)
     index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
     return np.asarray(known[index] == keys)
 
 
-class StringTables:
-    """Collects the strings of a log.
+class StringTableWriter:
+    """Collects and writes the distinct queries and URLs of a log.
 
     Args:
-        limits: Memory and scratch space.
+        limits: Memory limit and scratch space.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        size = int(limits.memory * CACHE_SHARE / BYTES_PER_KEY)
-        self._surfaces, self._docs = RecentKeys(size), RecentKeys(size)
+        capacity = int(limits.memory * CACHE_SHARE / BYTES_PER_KEY)
+        self._surfaces, self._docs = RecentKeys(capacity), RecentKeys(capacity)
         self._opened = ExitStack()
         self._paths = [limits.scratch / "queries.parquet", limits.scratch / "urls.parquet"]
         self._queries, self._urls = (
@@ -115,32 +114,32 @@ class StringTables:
 
         Args:
             queries: `surface`, `query`, `text`, `folded`.
-            urls: `key`, `url_key`, `url`; URLs that are not in canonical form are always appended,
-                since the smallest one of a document is kept.
+            urls: `key`, `url_key`, `url`; non-canonical URLs are always appended, because the table
+                has the lexicographically smallest URL of each document.
         """
-        queries = queries.filter(self._surfaces.unseen(queries["surface"].to_numpy()))
+        queries = queries.filter(self._surfaces.insert(queries["surface"].to_numpy()))
         is_raw = urls["url"] != urls["url_key"]
         canonical = urls.filter(~is_raw)
-        canonical = canonical.filter(self._docs.unseen(canonical["key"].to_numpy()))
+        canonical = canonical.filter(self._docs.insert(canonical["key"].to_numpy()))
         self._queries.write_table(queries.to_arrow().cast(QUERY_COLUMNS))
         for rows in (canonical, urls.filter(is_raw)):
             if rows.height:
                 self._urls.write_table(rows.to_arrow().cast(URL_COLUMNS))
 
     def write(self, out: Path) -> None:
-        """Write `log_queries` and `log_urls`.
+        """Remove duplicates and write `log_queries` and `log_urls`.
 
         Raises:
-            DataError: two different strings have one key.
+            DataError: two distinct strings have the same key.
         """
         self._opened.close()
         with self._limits.connect(ENGINE_SHARE) as connection:
             for path in self._paths:
                 parquet.rows(connection, path).create_view(path.stem)
             connection.execute(DISTINCT)
-            if found := connection.execute(CLASHES).fetchall():
+            if found := connection.execute(COLLISIONS).fetchall():
                 raise DataError(
-                    f"hash collision: two different strings of a log have one key: {found[0]}"
+                    f"hash collision: two distinct strings of a log have the same key: {found[0]}"
                 )
             write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)
             write_query(connection, URLS, out / "log_urls.parquet", LogUrls, "lz4")

@@ -1,13 +1,13 @@
-"""Rules that need the whole log: duplicate impressions and bots.
+"""User-level filters that need the whole log: duplicate impressions and bots.
 
-In: `log.parquet` (see `staging.RULED`). Out: the impressions to drop, each with the first rule that
-it falls under:
+The filters, in order of precedence:
 
-    bot_rate             its user has at least `bot_rate` impressions within one clock hour
-    bot_no_variation     its user has at least `bot_alike`, all with the same two or more clicks
+    bot_rate             the user has at least `bot_rate` impressions within one clock hour
+    bot_no_variation     the user has at least `bot_alike` impressions, all with the same two or
+                         more clicks
     repeated_impression  same user, query and second as an earlier impression
 
-The rules do not apply to impressions without a user; the first and the last need times.
+Anonymous impressions are exempt. `bot_rate` and `repeated_impression` need times.
 """
 
 from pathlib import Path
@@ -55,15 +55,18 @@ FROM first_rule JOIN logged USING (impression) ORDER BY impression
 """
 
 
-def dropped_impressions(
+def find_dropped_impressions(
     connection: duckdb.DuckDBPyConnection, log: Path, params: LogParameters
 ) -> pa.RecordBatchReader:
-    """The impressions that a rule drops, in order: `impression`, `file`, `record`, `reason`.
+    """Find the impressions to drop, with the filter that applies first.
 
     Args:
-        connection: An engine.
-        log: `log.parquet` of the staging.
+        connection: DuckDB connection.
+        log: Path of `log.parquet` (schema `staging.USER_RULE_COLUMNS`).
         params: `[log]`.
+
+    Returns:
+        Reader of `impression`, `file`, `record`, `reason`, sorted by impression.
     """
     is_dated = params.undated == "reject"
     parquet.rows(connection, log).create_view("logged")

@@ -1,16 +1,16 @@
-"""The logs of Yandex's challenges (relevance prediction 2011, personalised search 2014) to records.
+"""Readers for logs of the Yandex relevance prediction (2011) and personalised search (2014) tasks.
 
 2011, tab-separated: `SessionID TimePassed Q QueryID RegionID URL1 URL2 ...` and
-`SessionID TimePassed C URLID`. A session is a user; a click belongs to the latest result page of
-its session that shows the URL.
+`SessionID TimePassed C URLID`. The session is used as the user. A click is attributed to the latest
+result page of its session that shows the URL.
 
 2014, tab-separated: `SessionID M Day UserID`, `SessionID TimePassed Q|T SERPID QueryID Terms
-URLID1,DomainID1 ...` and `SessionID TimePassed C SERPID URLID`, terms separated by commas. Days
-count from the start of the log; the unit of the time passed was never published and is taken for
-seconds. The clicks of test queries (`T`) were withheld, so they are rejected.
+URLID1,DomainID1 ...` and `SessionID TimePassed C SERPID URLID`, with comma-separated terms. Days
+are counted from the start of the log. The unit of TimePassed is undocumented; seconds are assumed.
+Test queries (`T`) are rejected because their clicks were withheld.
 
-Queries and URLs are numbers. A URL gets the address of `log.address`, or one on a host that cannot
-exist.
+Queries and URLs are numeric ids. URLs are built from `log.address` or, by default, on the
+unresolvable host yandex.invalid.
 """
 
 import re
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from builder.ingest.lines import read_blocks
-from builder.ingest.logs.records import Numbered
+from builder.ingest.logs.records import NumberedRecord
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.parameters.raw import PLACE
@@ -32,15 +32,15 @@ QUERY_2014 = re.compile(
 CLICK_2014 = re.compile(r"\d{1,19}\t\d{1,12}\tC\t\d{1,12}\t\d{1,19}")
 ACTIONS_2011 = (QUERY_2011, CLICK_2011)
 ACTIONS_2014 = (SESSION_2014, QUERY_2014, CLICK_2014)
-ADDRESS = "https://yandex.invalid/{id}"
+URL_TEMPLATE = "https://yandex.invalid/{id}"
 DAY = 86_400
 
 Action = list[str]
 Page = tuple[int, dict[str, Any]]
 
 
-def challenge_of(first: Sequence[bytes]) -> str | None:
-    """The format that the first lines of a file are in: `yandex`, `yandex-2014` or neither."""
+def detect_challenge(first: Sequence[bytes]) -> str | None:
+    """Detect `yandex` or `yandex-2014` from the first lines of a file; None if neither matches."""
     lines = [line.decode("ascii", "replace").rstrip() for line in first]
     if any(SESSION_2014.fullmatch(line) for line in lines):
         return "yandex-2014"
@@ -50,11 +50,13 @@ def challenge_of(first: Sequence[bytes]) -> str | None:
     return None
 
 
-def read_2011(source: Source, interval: Interval, params: LogParameters) -> Iterator[Numbered]:
-    """Every result page of a log of 2011, numbered by the line of its query."""
-    start, address = _start(interval, params), params.address or ADDRESS
+def read_2011(
+    source: Source, interval: Interval, params: LogParameters
+) -> Iterator[NumberedRecord]:
+    """Yield the result pages of a 2011 log, numbered by the line of their query."""
+    start, address = _log_start(interval, params), params.address or URL_TEMPLATE
     session, pages = "", list[Page]()
-    for number, action in _actions(source, params, ACTIONS_2011):
+    for number, action in _read_actions(source, params, ACTIONS_2011):
         if isinstance(action, str):
             yield number, action
             continue
@@ -63,22 +65,24 @@ def read_2011(source: Source, interval: Interval, params: LogParameters) -> Iter
             session, pages = action[0], []
         if action[2] == "Q":
             shown = [address.replace(PLACE, url) for url in action[5:]]
-            pages.append((number, _page(start + int(action[1]), session, action[3], shown)))
-        elif not _click(pages, address.replace(PLACE, action[3])):
+            pages.append((number, _result_page(start + int(action[1]), session, action[3], shown)))
+        elif not _record_click(pages, address.replace(PLACE, action[3])):
             yield number, "click_not_shown"
     yield from pages
 
 
-def read_2014(source: Source, interval: Interval, params: LogParameters) -> Iterator[Numbered]:
-    """Every result page of a log of 2014, numbered by the line of its query."""
-    address = params.address or ADDRESS
+def read_2014(
+    source: Source, interval: Interval, params: LogParameters
+) -> Iterator[NumberedRecord]:
+    """Yield the result pages of a 2014 log, numbered by the line of their query."""
+    address = params.address or URL_TEMPLATE
     session = _Session("", "", 0)
-    for number, action in _actions(source, params, ACTIONS_2014):
+    for number, action in _read_actions(source, params, ACTIONS_2014):
         if isinstance(action, str):
             yield number, action
         elif action[1] == "M":
             yield from session.pages.values()
-            day = _start(interval, params) + DAY * int(action[2])
+            day = _log_start(interval, params) + DAY * int(action[2])
             session = _Session(action[0], action[3], day)
         elif action[0] != session.name:
             yield number, "no_session"
@@ -88,54 +92,55 @@ def read_2014(source: Source, interval: Interval, params: LogParameters) -> Iter
 
 
 class _Session:
-    """A session of 2014.
+    """A session of a 2014 log.
 
     Args:
-        name: Its number.
-        user: Who searched.
-        start: When it began, in unix seconds.
+        name: Session id.
+        user: User id.
+        start: Unix time of its day.
 
     Attributes:
-        pages: Its result pages by their numbers.
+        pages: Result pages by SERP id.
     """
 
     def __init__(self, name: str, user: str, start: int) -> None:
-        self.name, self._user, self._start = name, user, start
+        self.name, self._user, self._log_start = name, user, start
         self.pages: dict[str, Page] = {}
 
     def add(self, number: int, action: Action, address: str) -> str | None:
-        """Add a query or a click; the reason if it cannot be added."""
+        """Add a query or click action; returns the reject reason if invalid, else None."""
         kind, page = action[2], self.pages.get(action[3])
         if kind == "C":
-            is_shown = page and _click([page], address.replace(PLACE, action[4]))
+            is_shown = page and _record_click([page], address.replace(PLACE, action[4]))
             return None if is_shown else "click_not_shown"
         if kind == "T":
             return "clicks_withheld"
         if page is not None:
             return "bad_action"
         shown = [address.replace(PLACE, pair.partition(",")[0]) for pair in action[6:]]
-        time = self._start + int(action[1])
-        self.pages[action[3]] = (number, _page(time, self._user, action[4], shown))
+        time = self._log_start + int(action[1])
+        self.pages[action[3]] = (number, _result_page(time, self._user, action[4], shown))
         return None
 
 
-def _start(interval: Interval, params: LogParameters) -> int:
-    """The moment from which the log counts time, in unix seconds."""
+def _log_start(interval: Interval, params: LogParameters) -> int:
+    """Start of the log as Unix time in seconds."""
     return interval.start if params.session_start is None else int(params.session_start.timestamp())
 
 
-def _actions(
-    source: Source, params: LogParameters, known: Sequence[re.Pattern[str]]
+def _read_actions(
+    source: Source, params: LogParameters, patterns: Sequence[re.Pattern[str]]
 ) -> Iterator[tuple[int, Action | str]]:
-    """The fields of every line, or the reason why it is not an action."""
+    """Yield the numbered lines as fields, or with their reject reason."""
     for block in read_blocks(source, params.max_line_bytes):
         for number, line in enumerate(block.lines, block.first):
-            yield number, _fields(line, known)
+            yield number, _split_action(line, patterns)
         if block.fault is not None:
             yield block.first + len(block.lines), block.fault
 
 
-def _fields(line: bytes | None, known: Sequence[re.Pattern[str]]) -> Action | str:
+def _split_action(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
+    """Split a line into fields if it matches a pattern; otherwise return the reject reason."""
     if line is None:
         return "line_too_long"
     if not line.strip():
@@ -143,15 +148,16 @@ def _fields(line: bytes | None, known: Sequence[re.Pattern[str]]) -> Action | st
     if not line.isascii():
         return "not_ascii"
     text = line.decode().rstrip()
-    return text.split("\t") if any(form.fullmatch(text) for form in known) else "bad_action"
+    return text.split("\t") if any(form.fullmatch(text) for form in patterns) else "bad_action"
 
 
-def _page(time: int, user: str, query: str, results: list[str]) -> dict[str, Any]:
+def _result_page(time: int, user: str, query: str, results: list[str]) -> dict[str, Any]:
+    """Create the record of a result page without clicks."""
     return {"time": time, "user": user, "query": query, "results": results, "clicks": []}
 
 
-def _click(pages: Sequence[Page], address: str) -> bool:
-    """Add a click to the latest page that shows the URL; return whether there was such a page."""
+def _record_click(pages: Sequence[Page], address: str) -> bool:
+    """Add a click to the latest page showing the URL; returns whether such a page exists."""
     for _, page in reversed(pages):
         if address in page["results"]:
             page["clicks"].append(page["results"].index(address) + 1)

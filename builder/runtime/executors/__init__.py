@@ -1,8 +1,8 @@
-"""Executors: run a task for every partition in this process, in other processes or on Ray.
+"""Executors that run a task for every partition: in this process, in worker processes, or on Ray.
 
-In: a function and its items, such as the partitions of a table. Out: its results in the order of
-the items. When a worker dies, its item is retried on another one, up to `ATTEMPTS` times in all.
-Tasks are idempotent: they write whole files, named by the item, into folders that all workers see.
+Results are returned in the order of the items. If a worker dies, its item is retried in another
+worker, up to `ATTEMPTS` times in all. Tasks must therefore be idempotent: they write whole files,
+named after the item, into folders that every worker can see.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,7 @@ from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
 from builder.errors import UsageError, meant
-from builder.io.threads import BackgroundThread, in_order
+from builder.io.threads import BackgroundThread, ordered_map
 from builder.runtime.executors.base import (
     ATTEMPTS,
     Executor,
@@ -20,7 +20,7 @@ from builder.runtime.executors.base import (
     LocalExecutor,
     Result,
     Task,
-    alone,
+    run_in_scratch,
 )
 from builder.runtime.executors.cluster import RayExecutor
 from builder.runtime.executors.processes import ProcessExecutor
@@ -35,12 +35,11 @@ __all__ = [
     "LocalExecutor",
     "ProcessExecutor",
     "Task",
-    "alone",
-    "executor_of",
-    "in_order",
-    "in_processes",
+    "get_executor",
     "map_partitions",
-    "map_pieces",
+    "ordered_map",
+    "process_pool",
+    "run_in_scratch",
 ]
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
@@ -48,18 +47,18 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {
     "processes": ProcessExecutor,
     "ray": RayExecutor,
 }
-"""Executors by their name on the command line."""
+"""Executor classes by command-line name."""
 
 
-def executor_of(name: str) -> Executor:
-    """A new executor.
+def get_executor(name: str) -> Executor:
+    """Create the executor registered under a name.
 
     Raises:
-        UsageError: there is none of that name.
-        MissingExtraError: it needs a package that is not installed.
+        UsageError: no executor has this name.
+        MissingExtraError: the executor needs a package that is not installed.
     """
     if name not in EXECUTORS:
-        raise UsageError(f"--executor: no executor {name!r}; {meant(name, EXECUTORS)}")
+        raise UsageError(f"--executor: unknown executor {name!r}; {meant(name, EXECUTORS)}")
     return EXECUTORS[name]()
 
 
@@ -70,43 +69,45 @@ def map_partitions(
     *,
     single_threaded: bool = False,
 ) -> Iterator[Result]:
-    """Call a task for every item, with the executor of the limits.
+    """Call a task for every item, using the executor of the limits.
 
     Args:
-        task: Called with an item and the limits of its worker; importable by name.
+        task: Called with an item and the limits of its worker; must be importable by name.
         items: Small descriptions of the work, such as paths.
-        limits: Threads, memory and scratch space of all workers together.
-        single_threaded: Whether a task uses one thread, so that several run in parallel when the
-            executor is this process.
+        limits: Threads, memory and scratch space shared by all workers.
+        single_threaded: The task uses a single thread, so the in-process executor may run several
+            tasks in parallel threads.
 
     Returns:
-        The results in the order of the items; only a few are buffered.
+        Results in the order of the items, computed lazily with bounded read-ahead.
 
     Raises:
-        DataError: workers died `ATTEMPTS` times on one item.
+        DataError: workers died `ATTEMPTS` times on the same item.
     """
-    if single_threaded and limits.executor.is_here:
-        return in_order(lambda item: task(item, limits), items, limits.threads)
+    if single_threaded and limits.executor.in_process:
+        return ordered_map(lambda item: task(item, limits), items, limits.threads)
     return limits.executor.map(task, items, limits)
 
 
 @contextmanager
-def in_processes(limits: "Limits", size: int, large: int, worker_bytes: int) -> "Iterator[Limits]":
-    """Limits whose executor is a pool of processes, for large work that holds Python's lock.
+def process_pool(
+    limits: "Limits", size: int, min_size: int, worker_bytes: int
+) -> "Iterator[Limits]":
+    """Context manager: limits with a process pool as executor, for large work that holds the GIL.
 
-    Processes start with the first task and end with the context. The limits are returned unchanged
-    for small work, under another executor, and in daemon processes, which cannot have children.
+    The pool is shut down on exit. The limits are returned unchanged if the work is small, if they
+    already have another executor, or in a daemon process, which cannot have children.
 
     Args:
-        limits: Threads, memory and scratch space of all workers together.
-        size: Bytes of the work.
-        large: Bytes from which starting processes pays off.
-        worker_bytes: Memory of one process; without room for two, none is started.
+        limits: Threads, memory and scratch space shared by all workers.
+        size: Size of the work in bytes.
+        min_size: Size in bytes from which the start-up cost of processes pays off.
+        worker_bytes: Memory per process; no pool is created unless two processes fit.
     """
     count = min(limits.threads, limits.memory // worker_bytes)
-    is_alone = not limits.executor.is_here or current_process().daemon
-    if is_alone or count < 2 or size < large:
+    is_unsupported = not limits.executor.in_process or current_process().daemon
+    if is_unsupported or count < 2 or size < min_size:
         yield limits
         return
-    with closing(ProcessExecutor(count)) as workers:
-        yield replace(limits, executor=workers)
+    with closing(ProcessExecutor(count)) as executor:
+        yield replace(limits, executor=executor)

@@ -1,4 +1,4 @@
-"""The executor protocol, and the executor that runs tasks in this process."""
+"""The `Executor` protocol and its in-process implementation."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Task = Callable[[Item, "Limits"], Result]
-"""A module-level function, or a `functools.partial` of one, that workers can import."""
+"""A module-level function, or a `functools.partial` of one, so that workers can import it."""
 
 ATTEMPTS = 3
-"""Attempts for an item before it is considered the cause of the dying workers."""
+"""Maximum number of attempts per item; after that, the item is blamed for the dying workers."""
 
 
 class Executor(Protocol):
     """Runs a task for every item.
 
     Attributes:
-        is_here: Whether tasks run sequentially in this process, each with all threads.
+        in_process: Tasks run sequentially in this process, each with all threads.
     """
 
-    is_here: bool
+    in_process: bool
 
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """Results in the order of the items."""
+        """Yield the results in the order of the items."""
 
     def close(self) -> None:
         """Stop the workers."""
@@ -39,27 +39,27 @@ class Executor(Protocol):
 class LocalExecutor:
     """Runs tasks sequentially in this process, each with all threads."""
 
-    is_here = True
+    in_process = True
 
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """See `map_partitions`."""
+        """Yield the results in the order of the items; see `map_partitions`."""
         for item in items:
             yield task(item, limits)
 
     def close(self) -> None:
-        """Do nothing: there are no workers."""
+        """Do nothing: this executor has no workers."""
 
 
-def alone(task: Task[Item, Result], limits: "Limits", item: Item) -> Result:
-    """Run a task with a temporary scratch folder of its own."""
+def run_in_scratch(task: Task[Item, Result], limits: "Limits", item: Item) -> Result:
+    """Run a task in a temporary scratch folder, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="worker-", dir=limits.scratch) as scratch:
         return task(item, replace(limits, scratch=Path(scratch)))
 
 
 def worker_limits(limits: "Limits", workers: int) -> "Limits":
-    """Limits of one of several workers: one thread, its share of the memory, no workers."""
+    """Limits of one worker: one thread, an equal share of the memory, the local executor."""
     return replace(
         limits, threads=1, memory=max(1, limits.memory // workers), executor=LocalExecutor()
     )

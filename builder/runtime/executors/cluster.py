@@ -1,4 +1,4 @@
-"""Runs tasks on Ray, on this machine or a cluster (extra `cluster`)."""
+"""Executor for Ray, on this machine or on a cluster (extra `cluster`)."""
 
 import os
 from collections import deque
@@ -7,19 +7,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from builder.errors import DataError, MissingExtraError
-from builder.runtime.executors.base import ATTEMPTS, Item, Result, Task, alone, worker_limits
+from builder.runtime.executors.base import (
+    ATTEMPTS,
+    Item,
+    Result,
+    Task,
+    run_in_scratch,
+    worker_limits,
+)
 
 if TYPE_CHECKING:
     from builder.runtime.limits import Limits
 
 
 class RayExecutor:
-    """Ray core tasks, on this machine or on the cluster at `RAY_ADDRESS`.
+    """Runs tasks on the Ray cluster at `RAY_ADDRESS`, or on a local one if it is not set.
 
-    Workers need this package, and the collection's folder at the same path.
+    All workers need this package, and must see the collection at the same path.
     """
 
-    is_here = False
+    in_process = False
 
     def __init__(self) -> None:
         try:
@@ -32,29 +39,29 @@ class RayExecutor:
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """See `map_partitions`."""
+        """Yield the results in the order of the items; see `map_partitions`."""
         workers = self._start(limits.threads)
         share = worker_limits(limits, limits.threads)
-        call = self._ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(_given)
-        given = self._ray.put((task, share))
-        waiting: deque[tuple[Item, Any]] = deque()
+        call = self._ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(_run)
+        shared = self._ray.put((task, share))
+        pending: deque[tuple[Item, Any]] = deque()
         for item in items:
-            waiting.append((item, call.remote(given, item)))
-            if len(waiting) > workers:
-                yield self._result(*waiting.popleft())
-        while waiting:
-            yield self._result(*waiting.popleft())
+            pending.append((item, call.remote(shared, item)))
+            if len(pending) > workers:
+                yield self._get_result(*pending.popleft())
+        while pending:
+            yield self._get_result(*pending.popleft())
 
-    def _result(self, item: Any, reference: Any) -> Any:
+    def _get_result(self, item: Any, reference: Any) -> Any:
         try:
             return self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from error
         except self._ray.exceptions.RayError as error:
-            raise DataError(f"Ray could not run the task for {item}: {error}") from None
+            raise DataError(f"Ray failed to run the task for {item}: {error}") from None
 
     def _start(self, threads: int) -> int:
-        """Join the cluster or start a local one; returns its number of CPUs."""
+        """Connect to the cluster, or start a local one, and return its number of CPUs."""
         if not self._started and not self._ray.is_initialized():
             here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
             self._ray.init(
@@ -64,11 +71,11 @@ class RayExecutor:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def close(self) -> None:
-        """Disconnect from the cluster; a local one is shut down."""
+        """Disconnect from the cluster; a local cluster is shut down."""
         if self._started:
             self._ray.shutdown()
             self._started = False
 
 
-def _given(given: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
-    return alone(*given, item)
+def _run(shared: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
+    return run_in_scratch(*shared, item)

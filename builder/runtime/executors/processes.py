@@ -1,8 +1,8 @@
-"""Runs tasks in other processes of this machine.
+"""Executor that runs tasks in worker processes on this machine.
 
-The item of a worker that dies is retried on another one. Workers are new interpreters that import
-this package and never the calling script, as `multiprocessing` would: a script needs no `__main__`
-guard, and a notebook or a pipe works as well.
+If a worker dies, its item is retried in another worker. Workers are new interpreters that import
+this package but not the calling script, as `multiprocessing` would: scripts need no `__main__`
+guard, and the executor also works in notebooks and in code piped to the interpreter.
 """
 
 import subprocess
@@ -15,8 +15,15 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from builder.errors import DataError
-from builder.io.threads import in_order
-from builder.runtime.executors.base import ATTEMPTS, Item, Result, Task, alone, worker_limits
+from builder.io.threads import ordered_map
+from builder.runtime.executors.base import (
+    ATTEMPTS,
+    Item,
+    Result,
+    Task,
+    run_in_scratch,
+    worker_limits,
+)
 
 if TYPE_CHECKING:
     from builder.runtime.limits import Limits
@@ -28,15 +35,15 @@ PROGRAM = (
 
 
 class ProcessExecutor:
-    """A pool of processes, one per allowed thread, started on first use.
+    """A pool of at most one process per thread of the limits, started on demand.
 
-    They are not forked, because engines with threads do not survive a fork.
+    Processes are spawned, not forked: multi-threaded engines do not survive a fork.
 
     Args:
-        max_workers: Upper bound on the number of processes, where memory allows no more.
+        max_workers: Maximum number of processes; None: the thread count of the limits.
     """
 
-    is_here = False
+    in_process = False
 
     def __init__(self, max_workers: int | None = None) -> None:
         self._max_workers = max_workers
@@ -46,35 +53,37 @@ class ProcessExecutor:
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """See `map_partitions`."""
+        """Yield the results in the order of the items; see `map_partitions`."""
         self._is_closed = False
         workers = min(limits.threads, self._max_workers or limits.threads)
-        call: Callable[[Item], Result] = partial(alone, task, worker_limits(limits, workers))
-        return in_order(partial(self._ask, call), items, workers)
+        call: Callable[[Item], Result] = partial(
+            run_in_scratch, task, worker_limits(limits, workers)
+        )
+        return ordered_map(partial(self._call, call), items, workers)
 
-    def _ask(self, call: Callable[[Item], Result], item: Item) -> Result:
-        """The result of a call in a worker; called from one thread per worker."""
+    def _call(self, call: Callable[[Item], Result], item: Item) -> Result:
+        """Run a call in a worker and return its result; called from one thread per worker."""
         for _ in range(ATTEMPTS):
-            worker = self._take()
+            worker = self._acquire()
             try:
-                is_result, answer = worker.ask(call, item)
+                is_result, reply = worker.call(call, item)
             except BaseException as error:
                 worker.close()
                 if isinstance(error, (EOFError, ConnectionError)):
-                    continue  # it died
+                    continue  # the worker died
                 raise
-            self._give_back(worker)
+            self._release(worker)
             if not is_result:
-                raise answer
-            result: Result = answer
+                raise reply
+            result: Result = reply
             return result
         raise DataError(
-            f"workers died {ATTEMPTS} times, the last time with {item}; the usual reason is "
-            "memory: lower --threads, or raise what the machine allows"
+            f"workers died {ATTEMPTS} times while processing {item}; the usual cause is lack of "
+            "memory: lower --threads, or raise the memory limit of the machine"
         )
 
-    def _take(self) -> "_Worker":
-        """An idle worker, or a new one."""
+    def _acquire(self) -> "_Worker":
+        """Return an idle worker, or start a new one."""
         if self._is_closed:
             raise CancelledError
         try:
@@ -82,43 +91,44 @@ class ProcessExecutor:
         except Empty:
             return _Worker()
 
-    def _give_back(self, worker: "_Worker") -> None:
+    def _release(self, worker: "_Worker") -> None:
+        """Return a worker to the pool, or stop it if the executor is closed."""
         if self._is_closed:
             worker.close()
         else:
             self._idle.put(worker)
 
     def close(self) -> None:
-        """Stop the processes; busy ones stop when they are done."""
+        """Stop the worker processes; busy ones stop after their current task."""
         self._is_closed = True
         while not self._idle.empty():
             self._idle.get().close()
 
 
 class _Worker:
-    """A process that runs `builder.runtime.executors.worker`, and the socket to it."""
+    """A process that runs `builder.runtime.executors.worker`, and its end of the connection."""
 
     def __init__(self) -> None:
-        self._connection, theirs = Pipe()
-        descriptor = theirs.fileno()
-        with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+        self._connection, child_end = Pipe()
+        descriptor = child_end.fileno()
+        with child_end:
+            self._process = subprocess.Popen(  # noqa: S603 - runs sys.executable
                 [sys.executable, "-c", PROGRAM, str(descriptor), *sys.path],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[descriptor],
             )
 
-    def ask(self, call: Callable[[Item], Result], item: Item) -> tuple[bool, Any]:
-        """Whether the call has a result, and the result or the exception.
+    def call(self, function: Callable[[Item], Result], item: Item) -> tuple[bool, Any]:
+        """Run a function in the process and return (True, result) or (False, exception).
 
         Raises:
             EOFError, ConnectionError: the process died.
         """
-        self._connection.send((call, item))
-        found: tuple[bool, Any] = self._connection.recv()
-        return found
+        self._connection.send((function, item))
+        reply: tuple[bool, Any] = self._connection.recv()
+        return reply
 
     def close(self) -> None:
-        """Close the socket, which makes the process exit, and wait for it."""
+        """Close the connection, which makes the process exit, and wait for it."""
         self._connection.close()
         self._process.wait()

@@ -1,8 +1,8 @@
-"""The program of a worker process: takes calls from its parent, and answers each.
+"""Main loop of a worker process: receives calls from its parent and sends back the results.
 
-In: the file descriptor of a socket. A message is a pair of a function and its argument; the answer
-is `(True, result)` or `(False, exception)`. The process ends when its parent closes the socket or
-dies, whatever it is doing.
+The parent passes a connection as a file descriptor. Each message is a pair of a function and its
+argument; the reply is `(True, result)` or `(False, exception)`. The process exits as soon as the
+parent closes the connection or dies, even during a call.
 """
 
 import os
@@ -15,31 +15,31 @@ from typing import Any
 
 
 def serve(descriptor: int) -> None:
-    """Answer calls until the parent closes the socket; Ctrl-C is left to the parent."""
+    """Run calls until the parent closes the connection; SIGINT is left to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, args=(descriptor,), daemon=True).start()
+    Thread(target=_exit_with_parent, args=(descriptor,), daemon=True).start()
     connection: Connection[Any, Any] = Connection(descriptor)
     while True:
-        answer = _answer(connection)
+        reply = _run_next(connection)
         try:
-            connection.send(answer)
+            connection.send(reply)
         except OSError:
             os._exit(1)
         except Exception as error:
-            what = f"{answer[1]!r:.200} cannot be sent: {error}"
-            connection.send((False, RuntimeError(what)))
+            message = f"cannot pickle the result {reply[1]!r:.200}: {error}"
+            connection.send((False, RuntimeError(message)))
 
 
-def _end_with_parent(descriptor: int) -> None:
-    """End the process when the other end of the socket is closed."""
-    closed = select.poll()
-    closed.register(descriptor, 0)
-    closed.poll()
+def _exit_with_parent(descriptor: int) -> None:
+    """Exit the process once the parent has closed the connection."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    poll.poll()
     os._exit(1)
 
 
-def _answer(connection: "Connection[Any, Any]") -> tuple[bool, Any]:
-    """The next call's result, or its exception with the traceback as a note."""
+def _run_next(connection: "Connection[Any, Any]") -> tuple[bool, Any]:
+    """Receive and run the next call; returns (True, result) or (False, exception)."""
     try:
         call, item = connection.recv()
         return True, call(item)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from builder.clicks.models import Pages, Trained, Training
-from builder.clicks.models.probabilities import Grid
+from builder.clicks.models import Pages, TrainedModel, TrainingOptions
+from builder.clicks.models.probabilities import IndependentClicks
 from builder.collection.checks import Check, Reading
 from builder.evaluation.family import Family
 from builder.io.sources import Interval, Source
@@ -35,11 +35,13 @@ QUESTIONS = Check(
 )
 
 
-def top_only(pages: Pages, training: Training) -> Trained:
+def top_only(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """The first result is clicked as often as it is, the others hardly ever."""
-    tops = pages.statistics((pages.rank != 1).astype(np.int64), 2)
-    rates = training.of_few(tops.clicks, tops.impressions)
-    return Trained(lambda p: Grid(np.where(p.rank == 1, rates[0], 0.05), np.ones(len(p.rank))))
+    tops = pages.click_counts((pages.rank != 1).astype(np.int64), 2)
+    rates = training.estimate_groups(tops.clicks, tops.impressions)
+    return TrainedModel(
+        lambda p: IndependentClicks(np.where(p.rank == 1, rates[0], 0.05), np.ones(len(p.rank)))
+    )
 
 
 def read_pages(

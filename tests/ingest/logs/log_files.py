@@ -10,7 +10,7 @@ import polars as pl
 
 from builder.ingest import ingest_log
 from builder.ingest.logs import formats
-from builder.ingest.logs.records import Records
+from builder.ingest.logs.records import CheckedRecords
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.ledger import Ledger
@@ -48,7 +48,7 @@ def ingest(folder: Path, files: dict[str, bytes], **params: Any) -> tuple[Ledger
 
 def read_impressions(
     source: Source, interval: Interval | None, params: LogParameters, threads: int = 1
-) -> Iterator[Records]:
+) -> Iterator[CheckedRecords]:
     """`formats.read_impressions` with scratch space of its own."""
     with tempfile.TemporaryDirectory() as name:
         yield from formats.read_impressions(source, interval, params, Limits(Path(name), threads))

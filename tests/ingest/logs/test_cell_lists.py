@@ -66,13 +66,13 @@ def test_lists(cell: str, items: list[object]) -> None:
         "[Truer]",
     ],
 )
-def test_what_is_no_list(cell: str) -> None:
+def test_malformed_lists(cell: str) -> None:
     with pytest.raises(RejectError, match="bad_list"):
         split_list(cell, " ")
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"])) | st.integers(0)))
-def test_what_python_prints_comes_back(items: list[object]) -> None:
+def test_python_repr_round_trip(items: list[object]) -> None:
     printed = repr(items)
     if "\\" in printed or any(isinstance(item, int) and item >= 10**18 for item in items):
         return  # escapes and numbers that no list of pages has
@@ -107,7 +107,7 @@ def test_a_table_written_by_pandas(tmp_path: Path) -> None:
     assert [page["clicks"] for page in pages] == [[1], [1, 2], [2], [2]]
 
 
-def test_a_tuple_without_an_end_takes_no_longer_than_one_with_it() -> None:
+def test_unterminated_tuple_parses_in_linear_time() -> None:
     """A million spaces: a pattern that tries them twice over would take hours."""
     for cell in ("[('a'" + " " * 10**6, "[('a'," + "'b', " * 10**5, "[(" + "1," * 10**5 + ";"):
         with pytest.raises(RejectError, match="bad_list"):

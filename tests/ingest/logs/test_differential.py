@@ -19,7 +19,7 @@ from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.impression import make_impression, parse_impression
 from builder.ingest.logs.json_lines import parse_chunk
 from builder.ingest.logs.parquet import parse_batch
-from builder.ingest.logs.records import Records
+from builder.ingest.logs.records import CheckedRecords
 from builder.ingest.parquet_rows import NumberedBatch, rows_of
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Interval
@@ -208,18 +208,18 @@ def damaged(lines: list[bytes], seed: int) -> list[bytes]:
 LINES = st.lists(st.one_of(PLAIN.map(line_of), PLAIN.map(line_of), RECORD.map(line_of), BROKEN))
 
 
-def read_lines(chunk: Chunk, interval: Interval, params: LogParameters) -> Records:
+def read_lines(chunk: Chunk, interval: Interval, params: LogParameters) -> CheckedRecords:
     """The checked records of a chunk of JSON lines."""
     raw = parse_chunk(chunk, params, CONNECTION)
     return check_records(raw, interval, params, CONNECTION)
 
 
-def read_batch(batch: NumberedBatch, interval: Interval, params: LogParameters) -> Records:
+def read_batch(batch: NumberedBatch, interval: Interval, params: LogParameters) -> CheckedRecords:
     """The checked records of a batch of Parquet rows."""
     return check_records(parse_batch(batch, params), interval, params, CONNECTION)
 
 
-def as_rows(records: Records) -> Found:
+def as_rows(records: CheckedRecords) -> Found:
     """Impression or reason of each record, in record order."""
     found: Found = list(records.rejects)
     for row in records.impressions.to_pylist():
@@ -245,7 +245,7 @@ def line_by_line(lines: list[bytes], params: LogParameters) -> Found:
 @settings(max_examples=examples(400), deadline=None)
 @given(LINES, PARAMS, st.none() | st.integers(0, 2**20))
 @example([b'{"time":0,"query":"eau","results":["x"],"clicks":[65537]}'] * 2, LogParameters(), None)
-def test_lines_by_columns_are_lines_one_by_one(
+def test_bulk_parsing_equals_reference_on_lines(
     lines: list[bytes], params: LogParameters, seed: int | None
 ) -> None:
     if seed is not None:
@@ -259,7 +259,7 @@ def test_lines_by_columns_are_lines_one_by_one(
     st.lists(st.one_of(*[SHOWN.map(line_of)] * 3, RECORD.map(line_of), BROKEN)),
     st.none() | st.integers(0, 2**20),
 )
-def test_results_that_are_objects_by_columns(lines: list[bytes], seed: int | None) -> None:
+def test_result_objects_in_bulk(lines: list[bytes], seed: int | None) -> None:
     params = LogParameters()
     if seed is not None:
         lines = damaged(lines, seed)
@@ -280,7 +280,7 @@ def test_results_that_are_objects_by_columns(lines: list[bytes], seed: int | Non
     ],
     LogParameters(),
 )
-def test_clicks_with_times_by_columns(records: list[dict[str, Any]], params: LogParameters) -> None:
+def test_click_times_in_bulk(records: list[dict[str, Any]], params: LogParameters) -> None:
     lines = list(map(line_of, records))
     chunk = Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
     assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
@@ -288,7 +288,7 @@ def test_clicks_with_times_by_columns(records: list[dict[str, Any]], params: Log
 
 @settings(max_examples=examples(400), deadline=None)
 @given(FLAGGED, st.sampled_from(["flags", "ids", "ranks"]), st.booleans())
-def test_flags_and_ids_by_columns(records: list[Any], click_form: Any, are_booleans: bool) -> None:
+def test_flags_and_ids_in_bulk(records: list[Any], click_form: Any, are_booleans: bool) -> None:
     if are_booleans:
         for record in records:
             clicks = record["clicks"]
@@ -299,7 +299,7 @@ def test_flags_and_ids_by_columns(records: list[Any], click_form: Any, are_boole
     assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
 
 
-def test_most_lines_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_most_lines_are_parsed_in_bulk(monkeypatch: pytest.MonkeyPatch) -> None:
     good = {"time": 5, "user": "u", "query": "eau", "results": ["x"], "clicks": [1]}
     lines = [line_of(good)] * 5000
     lines[17], lines[3000], lines[4999] = b"{", b'{"time": "x"}', line_of(good | {"clicks": [2]})
@@ -383,7 +383,9 @@ def batches(draw: st.DrawFn) -> pa.RecordBatch:
 
 @settings(max_examples=examples(400), deadline=None)
 @given(batches(), PARAMS.filter(lambda params: params.fields == LogFields()))
-def test_rows_by_columns_are_rows_one_by_one(batch: pa.RecordBatch, params: LogParameters) -> None:
+def test_bulk_parsing_equals_reference_on_rows(
+    batch: pa.RecordBatch, params: LogParameters
+) -> None:
     found: Found = []
     for number, row in enumerate(rows_of(batch), 3):
         try:

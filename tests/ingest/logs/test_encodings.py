@@ -18,6 +18,6 @@ def test_other_encodings_are_refused_with_advice(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "none", "base64", "rot13"])
-def test_what_is_not_a_text_encoding(name: str) -> None:
+def test_non_text_codecs_are_rejected(name: str) -> None:
     with pytest.raises(ValidationError, match="no such text encoding; expected auto, utf-8"):
         LogParameters(encoding=name)

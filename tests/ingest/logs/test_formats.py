@@ -345,5 +345,5 @@ def test_rows_of_parquet_logs_are_checked(tmp_path: Path) -> None:
     assert [batch["record"].to_pylist() for batch in [records.impressions]] == [[1]]
     assert records.rejects == [(2, "bad_time"), (3, "no_results")]
     pl.DataFrame(rows).drop("results").write_parquet(tmp_path / "l.parquet")
-    with pytest.raises(FormatError, match="results is missing, found time, query"):
+    with pytest.raises(FormatError, match="missing: results; found time, query"):
         list(read_impressions(source, INTERVAL, LogParameters()))

@@ -49,9 +49,7 @@ def test_an_id_becomes_an_address_and_an_address_stays_one() -> None:
 @given(st.sampled_from(TEMPLATES), st.lists(st.text(), unique_by=str.strip))
 @example(WORKS, ["a/../b", "b", "../b", "./b", "a%2F..%2Fb", "%2E", "a/b", "a%2Fb", "a//b", "/b"])
 @example(TEMPLATES[1], ["a&b=c", "a", "a=b", "a+b", "a b", "a%20b", "a;b"])
-def test_different_ids_have_different_addresses_within_their_place(
-    template: str, names: list[str]
-) -> None:
+def test_distinct_ids_have_distinct_urls(template: str, names: list[str]) -> None:
     ids = [n for n in names if n.strip() not in {"", ".", ".."} and "://" not in n]
     keys = url_keys(addresses_of(pl.Series(ids, dtype=pl.String), template)).to_list()
     assert len(set(keys)) == len(ids)
@@ -141,7 +139,7 @@ def test_queries_may_be_ids(tmp_path: Path, data: bytes) -> None:
     assert texts["text"].to_list() == ["31"]
 
 
-def test_ids_without_an_address_are_told(tmp_path: Path) -> None:
+def test_ids_without_address_are_reported(tmp_path: Path) -> None:
     ledger, found = ingest(tmp_path, {"log": _as_lines(PAGE)})
     assert (ledger.rejected, found.height) == ({"bad_url": 1}, 0)
 
@@ -169,7 +167,7 @@ def test_crawls_of_every_form(tmp_path: Path, write: Any, text_format: str) -> N
     assert not any(block.rejects for block in blocks)
 
 
-def test_numbers_are_read_by_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_are_parsed_in_bulk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(checks, "make_impression")
     monkeypatch.delattr(page_lines, "parse_page")
     objects = [{"url": 12, "rank": 1}, {"url": 7, "rank": 2}]
@@ -181,7 +179,7 @@ def test_numbers_are_read_by_columns(tmp_path: Path, monkeypatch: pytest.MonkeyP
     test_crawls_of_every_form(tmp_path, _as_lines, "plain")
 
 
-def test_the_field_is_named_where_it_is_no_name(tmp_path: Path) -> None:
+def test_invalid_field_name_is_reported(tmp_path: Path) -> None:
     crawl = [CRAWL[0] | {"id": value} for value in (True, 1.5, None, [1])]
     (tmp_path / "crawl").write_bytes(_as_lines(crawl))
     params = CrawlParameters.model_validate({"fields": FIELDS, "address": WORKS})

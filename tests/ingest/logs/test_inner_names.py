@@ -66,7 +66,7 @@ def test_names_change_nothing_else(records: list[dict[str, Any]]) -> None:
     assert found == line_by_line([line_of(record) for record in theirs], THEIRS)
 
 
-def test_they_are_read_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_renamed_objects_are_parsed_in_bulk(monkeypatch: pytest.MonkeyPatch) -> None:
     record = {
         "time": 5,
         "query": "eau",
@@ -78,7 +78,7 @@ def test_they_are_read_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert as_rows(records) == [(n, (5, None, "eau", ["x", "y"], [2, 1])) for n in (7, 8, 9)]
 
 
-def test_names_lead_into_objects() -> None:
+def test_field_paths_access_nested_objects() -> None:
     hits = [
         {"page": {"link": "y", "pos": 2}, "hit": 1},
         {"page": {"link": "x", "pos": 1}, "hit": 0},
@@ -106,7 +106,7 @@ def test_structs_of_parquet(tmp_path: Path) -> None:
     assert found == [(1, (5, None, "eau", ["x"], [1])), (2, (6, None, "loi", ["y"], []))]
 
 
-def test_a_definition_names_them() -> None:
+def test_definition_sets_field_names() -> None:
     fields = json.loads('{"fields": {"url": "link", "click_time": "at"}}')
     assert LogParameters.model_validate(fields).fields.of_clicks == {
         "rank": "rank",

@@ -12,7 +12,7 @@ import pytest
 from builder.errors import DataError
 from builder.ingest import ingest_log
 from builder.ingest.logs import strings
-from builder.ingest.logs.keys import Keyer
+from builder.ingest.logs.keys import KeyEncoder
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.ledger import Ledger
@@ -130,12 +130,12 @@ def test_rules_by_name(tmp_path: Path, changed: dict[str, Any], reason: str) -> 
         (b" \t\r", "blank_line"),
     ],
 )
-def test_lines_that_are_no_record(tmp_path: Path, line: bytes, reason: str) -> None:
+def test_lines_that_are_not_records(tmp_path: Path, line: bytes, reason: str) -> None:
     ledger, _ = ingest(tmp_path, line, GOOD)
     assert dict(ledger.rejected) == {reason: 1}
 
 
-def test_what_is_accepted(tmp_path: Path) -> None:
+def test_accepted_lists(tmp_path: Path) -> None:
     by_url = [{"url": "https://a.example/2", "time": 1}, {"rank": 1}]
     ledger, out = ingest(
         tmp_path,
@@ -167,7 +167,9 @@ def test_forms_of_one_query_and_addresses_of_one_page(tmp_path: Path) -> None:
     assert "https://A.example:443/1?utm_source=x#top" in urls["url"].to_list()
 
 
-def test_forgetting_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clearing_the_cache_does_not_change_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = [{**GOOD, "query": f"q{i % 7}", "user": f"u{i % 5}"} for i in range(40)]
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -185,13 +187,13 @@ def test_forgetting_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         [GOOD, {**GOOD, "query": "ail"}],
     ],
 )
-def test_two_texts_with_one_key_are_an_error(
+def test_hash_collision_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, object]]
 ) -> None:
     monkeypatch.setattr(
-        Keyer, "_hashed", lambda _, __, texts, ___: np.full(len(texts), 5, np.uint64)
+        KeyEncoder, "_digest_keys", lambda _, __, texts, ___: np.full(len(texts), 5, np.uint64)
     )
-    with pytest.raises(DataError, match="two different strings of a log have one key"):
+    with pytest.raises(DataError, match="two distinct strings of a log have the same key"):
         ingest(tmp_path, *lines)
 
 

@@ -76,14 +76,14 @@ LONG = """time\tuser\tquery\turl\trank\tclicked
 """
 
 
-def test_one_row_a_result(tmp_path: Path) -> None:
+def test_one_row_per_result(tmp_path: Path) -> None:
     ledger, found = ingest(tmp_path, {"long.tsv": LONG.encode()})
     assert seen(found) == [("eau", [2]), ("loi", [2]), ("eau", [])]
     assert found["results"].list.len().to_list() == [2, 2, 1]
     assert dict(ledger.rejected) == {"bad_rank": 1}
 
 
-def test_one_row_a_result_in_parquet(tmp_path: Path) -> None:
+def test_one_row_per_result_in_parquet(tmp_path: Path) -> None:
     frame = pl.read_csv(LONG.encode(), separator="\t").filter(pl.col("rank") != "x")
     typed = frame.with_columns(
         pl.col("rank").cast(pl.Int32), pl.col("clicked").is_in(["1", "true"]).alias("clicked")
@@ -94,7 +94,7 @@ def test_one_row_a_result_in_parquet(tmp_path: Path) -> None:
     assert seen(found) == [("eau", [2]), ("loi", [2]), ("eau", [])]
 
 
-def test_one_object_a_result(tmp_path: Path) -> None:
+def test_one_object_per_result(tmp_path: Path) -> None:
     names = ("time", "user", "query", "url", "rank", "clicked")
     rows = [line.split("\t") for line in LONG.splitlines()[1:]]
     typed = [
@@ -160,7 +160,7 @@ def test_actions_of_sessions(tmp_path: Path) -> None:
         (b"nothing", "jsonl"),
     ],
 )
-def test_formats_are_told_by_their_first_bytes(tmp_path: Path, data: bytes, kind: str) -> None:
+def test_formats_are_detected_by_first_bytes(tmp_path: Path, data: bytes, kind: str) -> None:
     (tmp_path / "f").write_bytes(data)
     assert detect_format(Source(tmp_path / "f", "f")) == kind
 
@@ -169,13 +169,13 @@ def test_formats_are_told_by_their_first_bytes(tmp_path: Path, data: bytes, kind
     ("name", "data"),
     [("a.csv", b"time,results\n1,x\n"), ("a.tsv", b"query\ttime\tclicks\n"), ("b.csv", b"\n\n")],
 )
-def test_a_header_without_what_is_needed(tmp_path: Path, name: str, data: bytes) -> None:
+def test_header_without_required_columns(tmp_path: Path, name: str, data: bytes) -> None:
     with pytest.raises(FormatError, match="expected a header with time, query and results"):
         ingest(tmp_path, {name: data}, format=name[-3:])
 
 
 @pytest.mark.parametrize("start", [b"[{", b"\xef\xbb\xbf [\n  {"])
-def test_an_array_of_records_is_told(tmp_path: Path, start: bytes) -> None:
+def test_json_array_of_records_is_reported(tmp_path: Path, start: bytes) -> None:
     (tmp_path / "log.json").write_bytes(start + b'"query": "eau"}]')
     source = Source(tmp_path / "log.json", "log.json")
     with pytest.raises(FormatError, match=r"an array of them; convert it with jq -c '\.\[\]'"):

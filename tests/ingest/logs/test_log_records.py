@@ -83,7 +83,7 @@ def test_forms_of_times_that_are_none(time_format: str) -> None:
         ([{"url": ONE, "rank": 5}], [1], "click_not_shown"),
     ],
 )
-def test_results_that_are_objects(
+def test_result_objects(
     tmp_path: Path, form: str, results: Any, clicks: Any, expected: Any
 ) -> None:
     record = {"time": 5, "user": "ada", "query": "eau", "results": results, "clicks": clicks}
@@ -191,7 +191,7 @@ RANKED = [{"url": TWO, "rank": 2}, {"url": ONE, "rank": 1}]
         ("ranks", [ONE, TWO], [[]], "bad_clicks"),
     ],
 )
-def test_what_numbers_in_clicks_are(
+def test_numbers_in_clicks_are_ranks_or_ids(
     tmp_path: Path, form: str, click_form: str, results: Any, clicks: Any, expected: Any
 ) -> None:
     record = {"time": 5, "user": "ada", "query": "eau", "results": results, "clicks": clicks}
@@ -206,7 +206,7 @@ def test_what_numbers_in_clicks_are(
         assert seen(found) == [("eau", expected)]
 
 
-def test_rows_of_results_tell_clicks_themselves(tmp_path: Path) -> None:
+def test_click_log_rows_are_clicked_results(tmp_path: Path) -> None:
     rows = "time\tuser\tquery\turl\tclicked\n5\tada\teau\thttps://a.example/1\t0\n"
     rows += "5\tada\teau\thttps://a.example/2\t1\n"
     for click_form in ("ranks", "ids", "flags"):
@@ -216,7 +216,7 @@ def test_rows_of_results_tell_clicks_themselves(tmp_path: Path) -> None:
         assert seen(found) == [("eau", [2])]
 
 
-def test_many_flags_are_read_by_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_padded_flags_are_parsed_in_bulk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from builder.ingest.logs import checks
 
     monkeypatch.delattr(checks, "make_impression")

@@ -74,7 +74,7 @@ def test_rules_against_plain_python(
     assert ledger.rows_out == len(kept)
 
 
-def test_damage_keeps_what_was_before_it(tmp_path: Path) -> None:
+def test_rows_before_damage_are_read(tmp_path: Path) -> None:
     whole = zstandard.compress(b"".join(shown(f"u{n}", f"eau {n}", n, []) for n in range(3000)))
     ledger, found = ingest(tmp_path, {"a.jsonl.zst": whole[: len(whole) // 2]})
     assert ledger.rejected["file_truncated"] == 1

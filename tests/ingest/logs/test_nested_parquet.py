@@ -93,13 +93,13 @@ def test_rows_of_results_within_structs(tmp_path: Path) -> None:
     assert not any(records.rejects for records in batches)
 
 
-def test_a_name_that_leads_nowhere_is_missing(tmp_path: Path) -> None:
+def test_unresolvable_field_path_is_missing(tmp_path: Path) -> None:
     columns = {"request": [{"time": MIDNIGHT}], "result": [{"url": URLS[0]}]}
-    with pytest.raises(FormatError, match=r"request.text is missing, found request, result"):
+    with pytest.raises(FormatError, match=r"missing: request.text; found request, result"):
         list(read_impressions(written(tmp_path, columns), EVER, LONG, 1))
 
 
-def test_a_column_of_the_very_name_comes_first() -> None:
+def test_exact_column_name_takes_precedence_over_a_path() -> None:
     batch = pa.record_batch({"a": [{"b": {"c": 1}}], "a.b": [2]})
     assert named(batch.schema, ["a.b", "a.b.c", "a.c", "a", "b", "a"]) == ["a.b", "a.b.c", "a"]
     assert column_of(batch, "a.b").to_pylist() == [2]

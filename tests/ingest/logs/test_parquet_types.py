@@ -87,7 +87,7 @@ def test_texts(tmp_path: Path, kind: pa.DataType) -> None:
     assert rejects == []
 
 
-def test_bytes_that_are_no_text_cost_their_row_alone(tmp_path: Path) -> None:
+def test_invalid_utf8_rejects_only_its_row(tmp_path: Path) -> None:
     times = TIMES["seconds"]
     crawl = {"url": URLS, "timestamp": times, "text": [TEXTS[0].encode(), b"\xff"]}
     rows, rejects = pages(written(tmp_path, crawl))

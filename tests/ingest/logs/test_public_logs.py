@@ -153,7 +153,7 @@ def test_a_real_file_of_thuir(
     assert 0.6 < sum(not clicks for _, _, clicks in found) / pages < 0.8
 
 
-def test_pyclick_pages_that_cannot_be_read(tmp_path: Path) -> None:
+def test_malformed_pyclick_pages(tmp_path: Path) -> None:
     good = "1\t5,6 : 6"
     lines = [f"{good}; ; no tab; 1\t5,6; 1\t5,,6 : 5;1\t5:6:7", good, "1\t : ", f"{good}\xff"]
     (tmp_path / "log").write_bytes("\n".join(lines).encode("latin-1"))

@@ -56,16 +56,14 @@ def test_clicks_are_read_in_any_spelling(
 
 
 @pytest.mark.parametrize("spelling", ["maybe", "-1", "1e999", "1,0", "clicked"])
-def test_an_unknown_spelling_of_a_click_is_rejected_not_guessed(
-    tmp_path: Path, spelling: str
-) -> None:
+def test_unknown_click_flag_is_rejected(tmp_path: Path, spelling: str) -> None:
     data = _long("0", f'"{spelling}"') + b"\n6,u,loi,https://a.example/1,1,1"
     ledger, found = ingest(tmp_path, {"log.csv": data})
     assert seen(found) == [("loi", [1])]
     assert dict(ledger.rejected) == {"bad_clicks": 1}
 
 
-def test_a_spelling_means_the_same_in_every_format(tmp_path: Path) -> None:
+def test_click_flags_are_equal_across_formats(tmp_path: Path) -> None:
     for spelling, clicks in ((2, [1]), (1.0, [1]), (True, [1]), (0, []), (0.0, []), (None, [])):
         row = {"time": 5, "query": "eau", "url": URL.format(1), "rank": 1, "clicked": spelling}
         wide = {"time": 5, "query": "eau", "results": [{"url": row["url"], "clicked": spelling}]}
@@ -85,7 +83,7 @@ def test_a_spelling_means_the_same_in_every_format(tmp_path: Path) -> None:
         assert not ledger.rejected
 
 
-def test_a_column_with_the_order_of_clicking_loses_no_click(tmp_path: Path) -> None:
+def test_click_order_column_preserves_all_clicks(tmp_path: Path) -> None:
     draw = random.Random(1)
     lines, clicks = [HEADER], 0
     for number in range(300):
@@ -161,7 +159,7 @@ def test_a_misnamed_field_of_clicks_is_refused_by_name(tmp_path: Path) -> None:
     for line in lines:
         line.pop("clicks")
     data = "\n".join(map(json.dumps, lines)).encode()
-    expected = r"found none on 1 impressions; check log\.fields\.clicks \(now 'clicks'\).*clickless"
+    expected = r"found none in 1 impressions; check log\.fields\.clicks \(now 'clicks'\).*clickless"
     with pytest.raises(DataError, match=expected):
         ingest(tmp_path, {"log.jsonl": data}, clickless="refuse")
     for name, params, clicks in (
@@ -201,13 +199,13 @@ def _build(definition: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_build_ends_at_a_log_without_clicks_and_says_what_to_check(tmp_path: Path) -> None:
+def test_log_without_clicks_fails_with_advice(tmp_path: Path) -> None:
     line = {**LINE, "time": 1_654_300_000}
     line["clicked"] = line.pop("clicks")
     data = json.dumps(line).encode()
     done = _build(_definition(tmp_path, data))
     assert done.returncode != 0
-    assert "expected clicks, found none on 1 impressions" in done.stderr
+    assert "expected clicks, found none in 1 impressions" in done.stderr
     assert not list((tmp_path / "out").rglob("impressions"))
     assert _build(_definition(tmp_path, data, '[log]\nclickless = "allow"')).returncode == 0
 
@@ -244,7 +242,9 @@ def test_addresses_without_a_scheme_get_that_of_the_definition(tmp_path: Path) -
         wanted = given if scheme else [results[1]]
         assert [keys[0] for keys in found["results"]] == [key64(url) for url in wanted]
         assert ledger.notes == (
-            [f"2 results without a scheme were read as {scheme}:// (log.scheme)"] if scheme else []
+            [f"2 results without a URL scheme were read as {scheme}:// (log.scheme)"]
+            if scheme
+            else []
         )
 
 
@@ -279,7 +279,7 @@ def test_a_detected_encoding_is_reported(tmp_path: Path) -> None:
         tmp_path, {"log.csv": ACCENTED.encode("latin-1"), "b.csv": ACCENTED.encode()}
     )
     (note,) = ledger.notes
-    assert note.startswith("log.csv: read as windows-1252, detected; set log.encoding to be sure")
+    assert note.startswith("log.csv: detected encoding windows-1252; set log.encoding to confirm")
 
 
 def test_an_encoding_that_cannot_be_detected_is_reported(tmp_path: Path) -> None:
@@ -287,11 +287,11 @@ def test_an_encoding_that_cannot_be_detected_is_reported(tmp_path: Path) -> None
     ledger, _ = ingest(tmp_path, {"log.csv": text.encode("gb18030")})
     assert dict(ledger.rejected) == {"not_utf8": 1}
     assert ledger.notes == [
-        "log.csv: not valid UTF-8, and no other encoding could be detected; set log.encoding"
+        "log.csv: not valid UTF-8, and encoding detection failed; set log.encoding"
     ]
 
 
-def test_a_build_prints_what_was_detected(tmp_path: Path) -> None:
+def test_build_prints_detected_encoding(tmp_path: Path) -> None:
     rows = [f"{1_654_300_000 + n},u,forêt brûlée,a.example/1,1" for n in range(3)]
     data = "\n".join(["time,user,query,results,clicks", *rows]).encode("latin-1")
     definition = _definition(tmp_path, data)
@@ -299,20 +299,20 @@ def test_a_build_prints_what_was_detected(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     notes = [line.strip() for line in done.stdout.splitlines() if "note:" in line]
     assert notes == [
-        "note: log: read as windows-1252, detected; set log.encoding to be sure",
-        "note: 3 results without a scheme were read as https:// (log.scheme)",
+        "note: log: detected encoding windows-1252; set log.encoding to confirm",
+        "note: 3 results without a URL scheme were read as https:// (log.scheme)",
     ]
     assert "note:" not in _build(definition).stdout
 
 
-def test_clicks_on_a_log_alone_prints_what_was_detected(tmp_path: Path) -> None:
+def test_clicks_command_prints_detected_encoding(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_bytes(ACCENTED.encode("latin-1"))
     command = [sys.executable, "-m", "builder", "clicks", "log.csv", "--out", "pairs.tsv"]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    assert "note: log.csv: read as windows-1252, detected; set log.encoding" in done.stdout
+    assert "note: log.csv: detected encoding windows-1252; set log.encoding" in done.stdout
     assert "pâte à crêpes" in (tmp_path / "pairs.tsv").read_text("utf-8")
 
 
@@ -331,7 +331,7 @@ def test_logs_in_gb18030(tmp_path: Path, encoding: str, form: str) -> None:
     assert found["surface"].to_list() == [key64(text) for text in texts]
 
 
-def test_a_few_damaged_lines_of_utf_8_stay_rejects(tmp_path: Path) -> None:
+def test_few_invalid_utf8_lines_are_rejected(tmp_path: Path) -> None:
     data = ACCENTED.encode() + b"9,u,\xe9t\xe9,https://a.example/1,1\n"
     ledger, _ = ingest(tmp_path, {"log.csv": data})
     assert dict(ledger.rejected) == {"not_utf8": 1}

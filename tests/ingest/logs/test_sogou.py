@@ -48,7 +48,7 @@ def test_lines_sorted_by_user_give_the_same(tmp_path: Path) -> None:
     assert _records(tmp_path, by_user.encode("gb18030")) == expected
 
 
-def test_few_open_impressions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_impressions_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sogou, "MAX_OPEN", 1)
     assert len(_records(tmp_path, OF_DAY.encode("gb18030"))) == 5
     monkeypatch.undo()
@@ -62,7 +62,7 @@ def test_editions_with_dates_and_tabs(tmp_path: Path) -> None:
     assert found == [(1_325_174_405, "ab", "奇艺高清", ["http://www.qiyi.com/"], [1])]
 
 
-def test_a_day_counts_from_a_given_moment(tmp_path: Path) -> None:
+def test_times_of_day_are_relative_to_session_start(tmp_path: Path) -> None:
     data = OF_DAY.encode("gb18030")
     found = _records(tmp_path, data, session_start="2006-08-01T00:00:00+08:00")
     assert found[0][0] == 1_154_361_600
@@ -76,7 +76,7 @@ def test_another_encoding(tmp_path: Path) -> None:
 def test_addresses_get_a_scheme_and_the_ledger_says_so(tmp_path: Path) -> None:
     ledger, _ = ingest(tmp_path, {"log": OF_DAY.encode("gb18030")}, format="sogou")
     assert (ledger.rows_in, ledger.rows_out) == (4, 4)
-    assert ledger.notes == ["5 results without a scheme were read as https:// (log.scheme)"]
+    assert ledger.notes == ["5 results without a URL scheme were read as https:// (log.scheme)"]
 
 
 @pytest.mark.parametrize(

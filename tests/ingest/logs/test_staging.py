@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.ingest.logs import staging as module
-from builder.ingest.logs.keys import KEYED
-from builder.ingest.logs.staging import Staging
+from builder.ingest.logs.keys import KEYED_COLUMNS
+from builder.ingest.logs.staging import StagedLog
 
 PART_ROWS = 5
 
@@ -31,14 +31,14 @@ def keyed(start: int, stop: int) -> pa.Table:
         "seconds": pa.array([0] * count, pa.int64()),
         "record": numbers,
     }
-    return pa.table(values, schema=KEYED)
+    return pa.table(values, schema=KEYED_COLUMNS)
 
 
 def written(count: int, cuts: list[int], dropped: list[int], threads: int) -> list[bytes]:
     """The parts of a table of impressions that came in pieces."""
     with tempfile.TemporaryDirectory() as name, patch.object(module, "PART_ROWS", PART_ROWS):
         folder = Path(name)
-        with Staging(folder) as staging:
+        with StagedLog(folder) as staging:
             for start, stop in pairwise([0, *sorted(min(cut, count) for cut in cuts), count]):
                 staging.add(keyed(start, stop), 0)
         kept = staging.write(folder / "out", np.array(dropped, np.uint64), threads)

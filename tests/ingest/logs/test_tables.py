@@ -52,7 +52,7 @@ def test_rows_that_do_not_fit_are_rejects(tmp_path: Path) -> None:
     assert _read(path, COLUMNS) == (PAGES[1:], [(1, "wrong_number_of_cells")])
 
 
-def test_columns_must_name_what_is_needed(tmp_path: Path) -> None:
+def test_log_columns_must_include_required_fields(tmp_path: Path) -> None:
     path = _write(tmp_path / "log", ROWS, "\t")
     lacking = COLUMNS.model_copy(update={"fields": LogFields(query="words")})
     with pytest.raises(FormatError, match=r"expected log\.columns with words and results or url"):
@@ -80,7 +80,7 @@ def test_absent_values(tmp_path: Path) -> None:
     assert [batch["user"].to_pylist() for batch in [records.impressions]] == [[None, None]]
 
 
-def test_texts_of_json_are_no_table(tmp_path: Path) -> None:
+def test_json_is_not_detected_as_table(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text('"just a text"\n')
     assert detect_format(Source(path, "log")) == "jsonl"

@@ -77,10 +77,10 @@ def test_addresses_are_those_of_the_definition(tmp_path: Path, form: str, text: 
 
 
 def test_2014_read_as_2011_is_refused_instead_of_misread(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"none among 11 records \(11 bad_action\).*log\.format"):
+    with pytest.raises(DataError, match=r"none in 11 records \(11 bad_action\).*log\.format"):
         ingest(tmp_path, {"train": OF_2014.encode()}, format="yandex", empty="refuse")
     (tmp_path / "other").mkdir()
-    with pytest.raises(DataError, match=r"none among 2 records \(2 bad_action\)"):
+    with pytest.raises(DataError, match=r"none in 2 records \(2 bad_action\)"):
         ingest(tmp_path / "other", {"t": OF_2011.encode()}, format="yandex-2014", empty="refuse")
 
 

@@ -1,15 +1,15 @@
-"""Estimates of any click model but sDBN: distinct pages in, a value for every pair out.
+"""Estimates of all click models other than sDBN, trained on the distinct result pages.
 
-The pages are kept in arrays while the model is trained, within the memory that `encode` checks. The
-evidence columns are those of sDBN, so that a minimum of examinations means the same for all models.
+Pages are kept in arrays during training; `encode_pages` checks that they fit in memory. Counts are
+those of sDBN, so that the minimum number of examinations has the same meaning for all models.
 """
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
-from builder.clicks.encoding import ALL_PAGES, encode
-from builder.clicks.models import Trained, Training, model_of
+from builder.clicks.encoding import ALL_PAGES, encode_pages
+from builder.clicks.models import TrainedModel, TrainingOptions, get_model
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
 
@@ -27,25 +27,25 @@ ESTIMATED = ("attractiveness", "satisfaction", "relevance")
 def create_model_estimates(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, limits: Limits
 ) -> None:
-    """Train a model and create the view `estimates` of what it says, in no order.
+    """Train a model and create the unsorted view `estimates` of its estimates per pair.
 
     Args:
         connection: Has the tables `pages` and `pair_counts`; see `count_pairs`.
-        params: The model and its options.
-        limits: The memory that its arrays may take.
+        params: Click model and its options.
+        limits: Memory limit for arrays.
 
     Raises:
-        UsageError: no such model, or a log too large for the memory.
+        UsageError: unknown model, or the log does not fit in memory.
     """
-    pages = encode(connection, ALL_PAGES, limits).train
-    trained = model_of(params.model)(pages, Training(params))
-    columns = {name: _column(trained, name, pages.pairs) for name in ESTIMATED}
+    pages = encode_pages(connection, ALL_PAGES, limits).train
+    trained = get_model(params.model)(pages, TrainingOptions(params))
+    columns = {name: _estimates_column(trained, name, pages.pairs) for name in ESTIMATED}
     connection.register("model_estimates", pa.table({"pair": np.arange(pages.pairs), **columns}))
     connection.execute(ESTIMATES)
 
 
-def _column(trained: Trained, name: str, pairs: int) -> pa.Array:
-    """Estimates by pair; null where the model has none, or no evidence of the pair."""
+def _estimates_column(trained: TrainedModel, name: str, pairs: int) -> pa.Array:
+    """Estimates by pair; null if the model does not estimate them or the pair has no evidence."""
     values = getattr(trained, name)
     if values is None:
         return pa.nulls(pairs, pa.float64())

@@ -1,8 +1,4 @@
-"""From runs to what assessors receive: the command `longeval pool`.
-
-In: runs and the texts of a snapshot. Out: a folder with the pool (`pool.parquet`) and, for each
-assessor, a sheet and a page to judge on.
-"""
+"""Implementation of `longeval pool`: writes a pool and the judging sheets for its assessors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,11 +16,11 @@ from schemas import PooledPairs
 
 @dataclass(frozen=True)
 class PoolReport:
-    """What was pooled and written.
+    """A pool and the files written for it.
 
     Args:
-        pool: The pairs, and what was left out.
-        files: The files, the pool first.
+        pool: The pooled pairs and the counts of excluded ones.
+        files: Paths of the files written, the pool first.
     """
 
     pool: Pool
@@ -43,27 +39,30 @@ def pool_runs(
     judgements: pl.LazyFrame | None = None,
     snapshot: Path | None = None,
 ) -> PoolReport:
-    """Draw a pool and write what assessors need to judge it.
+    """Draw a pool and write it together with one judging sheet and page per assessor.
 
     Args:
-        runs: Files in TREC format.
-        out: Folder for `pool.parquet`, `sheet[-NAME].tsv` and `judge[-NAME].html`; made if absent.
+        runs: Run files in TREC format.
+        out: Output folder for `pool.parquet`, `sheet[-NAME].tsv` and `judge[-NAME].html`; created
+            if missing.
         queries: Queries of the snapshot: `query_id`, `text`.
         documents: Documents of the snapshot: `doc_id`, `url`, `title`, `text`.
-        strata: Ranks and their sampling shares.
-        seed: Key of the sample.
-        assessors: Who judges the pool, each the whole of it; none: one sheet without a name.
-        judgements: What people have judged already (contract `Judgements`); it is left out.
-        snapshot: Folder of the snapshot: if it was imported, runs may be in the release's ids.
+        strata: Ranges of ranks with their sampling rates.
+        seed: Key of the hash that samples pairs.
+        assessors: Names of the assessors, each of whom judges the whole pool; if empty, a single
+            unnamed sheet is written.
+        judgements: Existing judgements, excluded from the pool (contract `Judgements`).
+        snapshot: Folder of the snapshot, used to resolve the original ids of an imported release.
 
     Raises:
-        UsageError: no run, no such file, strata that overlap, or a name that is none.
+        UsageError: no run, a missing file, invalid or overlapping strata, or an invalid or repeated
+            assessor name.
         FormatError: a run is not in TREC format.
     """
     for name in assessors:
         check_assessor(name)
     if len(set(assessors)) < len(assessors):
-        raise UsageError(f"expected different assessors, found {', '.join(assessors)}")
+        raise UsageError(f"expected distinct assessor names, found {', '.join(assessors)}")
     pool = draw_pool(
         runs,
         queries=queries,

@@ -1,7 +1,6 @@
-"""The impressions that count: those of candidate queries, except those of excluded users.
+"""Selects the impressions to count: those of candidate queries, without excluded users.
 
-In: the tables of a snapshot. Out: the view `used_impressions` of a connection, in which each query
-is replaced by the representative of its variant set.
+In the view `used_impressions`, each query is replaced by the representative of its variant set.
 """
 
 from dataclasses import dataclass
@@ -34,13 +33,13 @@ SEMI JOIN excluded_users USING ("user")
 
 @dataclass(frozen=True)
 class Selection:
-    """The impressions that count.
+    """Inputs of the selection of impressions.
 
     Args:
         impressions: Result pages shown (contract `Impressions`).
-        candidates: Queries whose impressions count (contract `Candidates`).
-        variants: The representative of each query (contract `Variants`), or None.
-        excluded_users: Users whose impressions do not count.
+        candidates: Queries whose impressions are counted (contract `Candidates`).
+        variants: Representative of each query (contract `Variants`), or None.
+        excluded_users: Users whose impressions are not counted.
     """
 
     impressions: Table
@@ -63,8 +62,8 @@ class Selection:
         )
         connection.execute(sql)
 
-    def count(self, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-        """Count all impressions, and the impressions by excluded users for candidate queries."""
+    def count_impressions(self, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+        """Count all impressions, and those excluded by user among the candidate queries."""
         total = connection.execute(NUMBER_OF_IMPRESSIONS).fetchall()[0][0]
         if not len(self.excluded_users):
             return int(total), 0

@@ -1,4 +1,4 @@
-"""How logs spell numbers and flags: `1`, `1.0`, `"1"`, `true`, or the order of the click."""
+"""Parses numbers and click flags as written in logs: `1`, `1.0`, `"1"`, `true`."""
 
 import math
 from typing import Any
@@ -13,35 +13,36 @@ MAX_DIGITS = 18
 
 
 def parse_integer(value: Any) -> int | None:
-    """The whole number that a value stands for, such as 3, 3.0, "3" or "3.0"; None if it does not.
+    """Convert a value such as 3, 3.0, "3" or "3.0" to an integer; None if not integral.
 
-    Booleans are not numbers.
+    Booleans are not accepted.
     """
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
         return value
     if isinstance(value, str):
-        return _parsed(value.strip())
+        return _parse_digits(value.strip())
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return None
 
 
-def _parsed(text: str) -> int | None:
+def _parse_digits(text: str) -> int | None:
+    """Parse an integer with an optional zero fraction; None if the text is not one."""
     digits, _, fraction = text.partition(".")
     if len(digits) > MAX_DIGITS or not (digits.isascii() and digits.isdigit()):
         return None
     return int(digits) if not fraction.strip("0") else None
 
 
-def click_order(value: Any) -> float:
-    """Order of a click as a result states it: 0 where it was not clicked, 1 for a plain flag.
+def parse_click_order(value: Any) -> float:
+    """Parse the `clicked` value of a result: 0 if not clicked, otherwise its click order.
 
-    A number above 0 is the order (or count) of the click: any result that has one was clicked.
+    Plain flags give 1. Positive numbers are positions or click counts; both mean clicked.
 
     Raises:
-        RejectError: the value is neither a number from 0 on nor a known spelling of yes and no.
+        RejectError: the value is neither a non-negative number nor a known flag.
     """
     if value is None or isinstance(value, bool):
         return float(bool(value))

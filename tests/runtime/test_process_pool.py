@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.runtime.executors import ProcessExecutor, in_processes, map_partitions
+from builder.runtime.executors import ProcessExecutor, map_partitions, process_pool
 from builder.runtime.limits import Limits
 
 LIMITS = Limits(Path(), threads=2, memory=2**30)
@@ -18,12 +18,12 @@ def double(number: int, limits: Limits) -> int:
 
 
 def stays_as_it_is() -> bool:
-    with in_processes(LIMITS, 10, 10, 2**29) as some:
+    with process_pool(LIMITS, 10, 10, 2**29) as some:
         return some is LIMITS
 
 
-def test_much_work_is_done_by_processes() -> None:
-    with in_processes(LIMITS, 10, 10, 2**29) as some:
+def test_large_work_uses_processes() -> None:
+    with process_pool(LIMITS, 10, 10, 2**29) as some:
         assert isinstance(some.executor, ProcessExecutor)
         assert list(map_partitions(double, range(5), some, single_threaded=True)) == [0, 2, 4, 6, 8]
 
@@ -38,12 +38,12 @@ def test_much_work_is_done_by_processes() -> None:
         (replace(LIMITS, executor=ProcessExecutor()), 10),
     ],
 )
-def test_all_else_stays_as_it_is(limits: Limits, size: int) -> None:
-    with in_processes(limits, size, 10, 2**29) as some:
+def test_other_fields_are_unchanged(limits: Limits, size: int) -> None:
+    with process_pool(limits, size, 10, 2**29) as some:
         assert some is limits
 
 
-def test_a_daemon_starts_none() -> None:
+def test_no_pool_in_a_daemon_process() -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(stays_as_it_is)
     assert not stays_as_it_is()

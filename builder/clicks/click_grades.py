@@ -1,0 +1,136 @@
+"""Grades pairs by their click estimates.
+
+The table `click_grades` has one row per distinct combination of counts and score.
+"""
+
+from collections.abc import Sequence
+
+import duckdb
+import numpy as np
+import polars as pl
+
+from builder.clicks.point_scores import PointScores
+from builder.clicks.policies import (
+    Cuts,
+    assign_grades,
+    fit_cuts,
+    score_distribution,
+    stability,
+    target_shares,
+)
+from builder.clicks.posterior import Evidence, Posterior
+from builder.clicks.priors import Beta, Priors
+from builder.errors import DataError, UsageError
+from builder.io.tables import Table
+from builder.parameters import QrelParameters
+
+PRIORS = """
+SELECT DISTINCT attractiveness_alpha, attractiveness_beta, satisfaction_alpha, satisfaction_beta
+FROM click_estimates LIMIT 2
+"""
+
+EVIDENCE = """
+SELECT examinations, clicks, last_clicks, score, count(*) AS pairs
+FROM pairs
+WHERE reason IS NULL AND examinations >= getvariable('min_examinations') AND score IS NOT NULL
+GROUP BY ALL ORDER BY ALL
+"""
+
+HAS_SCORES = """
+SELECT count(*) FILTER (examinations > 0) = 0
+    OR count(CASE WHEN getvariable('by_relevance') THEN relevance ELSE attractiveness END) > 0
+FROM click_estimates
+"""
+
+
+def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
+    """Read the priors from the view `click_estimates`; uniform if it is empty.
+
+    Returns:
+        The priors; None if the click model has no posterior.
+
+    Raises:
+        DataError: the rows have different priors.
+    """
+    found = connection.execute(PRIORS).fetchall()
+    if not found:
+        return Priors()
+    if len(found) == 1 and set(found[0]) == {None}:
+        return None
+    if len(found) > 1 or None in found[0]:
+        raise DataError(
+            f"click estimates: expected the same prior in every row, found {found}; to merge the "
+            "estimates of several logs, add their counts instead of concatenating the tables"
+        )
+    return Priors(Beta(*found[0][:2]), Beta(*found[0][2:]))
+
+
+def check_scores(
+    connection: duckdb.DuckDBPyConnection, priors: Priors | None, params: QrelParameters
+) -> None:
+    """Raise a UsageError if the estimates lack the score, or the posterior that the policy needs.
+
+    This cannot be checked earlier: the estimates of a plug-in are unknown until it has run.
+    """
+    if not connection.execute(HAS_SCORES).fetchall()[0][0]:
+        raise UsageError(
+            f'qrels.score = "{params.score}": the click model does not estimate this score; set '
+            "qrels.score to a score that it estimates, or use another clicks.model such as sdbn"
+        )
+    if priors is None and params.policy == "credible":
+        raise UsageError(
+            'qrels.policy = "credible" requires a posterior, but the click model gives only point '
+            'estimates; set qrels.policy = "fixed" or "target_shares", or clicks.model = "sdbn"'
+        )
+
+
+def grade_by_clicks(
+    connection: duckdb.DuckDBPyConnection,
+    priors: Priors | None,
+    params: QrelParameters,
+    cuts: Sequence[Table],
+) -> Cuts:
+    """Create the table `click_grades` and return the cuts used.
+
+    Args:
+        connection: Has the table `pairs`.
+        priors: Priors of sDBN; None for any other model.
+        params: Score, policy, minimum evidence, credibility.
+        cuts: At most one table `grade_cuts`, of the first snapshot.
+    """
+    counts = connection.execute(EVIDENCE).fetchnumpy()
+    columns = ("examinations", "clicks", "last_clicks")
+    evidence = Evidence(*(np.asarray(counts[name], dtype=np.int64) for name in columns))
+    score = np.asarray(counts["score"], dtype=np.float64)
+    posterior = score_distribution(evidence, priors, score, params)
+    pairs = np.asarray(counts["pairs"], dtype=np.int64)
+    used = _read_cuts(cuts) if cuts else _choose_cuts(posterior, pairs, params)
+    grades = assign_grades(posterior, used, params)
+    low, high = posterior.interval(params.credibility)
+    frame = pl.DataFrame(
+        {
+            **{name: getattr(evidence, name) for name in columns},
+            "score": score,
+            "click_grade": grades,
+            "score_low": low,
+            "score_high": high,
+            "stability": stability(posterior, grades, used),
+        }
+    )
+    connection.register("click_grades", frame.fill_nan(None).to_arrow())
+    return used
+
+
+def _choose_cuts(
+    posterior: Posterior | PointScores, pairs: np.ndarray, params: QrelParameters
+) -> Cuts:
+    """Cuts of the parameters, or fitted to the target proportions."""
+    if params.policy == "target_shares":
+        return fit_cuts(posterior.mean(), pairs, target_shares(params))
+    return Cuts(*params.cuts)
+
+
+def _read_cuts(cuts: Sequence[Table]) -> Cuts:
+    """Read the table `grade_cuts`."""
+    values = cuts[0].scan().sort("grade").collect()["cut"].to_list()
+    return Cuts(*values)
