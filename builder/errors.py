@@ -1,15 +1,15 @@
-"""Every error a person can meet, as one tree.
+"""All exceptions for users, as one tree.
 
 ```
-LongEvalError                 anything expected; the command prints it without a traceback
-|-- UsageError                wrong use or wrong definition file          exit 2
-|   |-- DefinitionError       a workflow file that cannot be built
-|   `-- MissingExtraError     a feature whose optional dependency is absent
-`-- DataError                 the data is invalid, or a stage failed      exit 1
-    |-- FormatError           a file is not what its format says
-    |-- DiskError             a disk is full, or may not be written to
-    |-- ContractError         a table does not keep its contract in `schemas/`
-    `-- LedgerError           rows went missing: rows in != rows out + rejects
+LongEvalError                 any expected error; printed without a traceback
+|-- UsageError                wrong usage or wrong definition             exit 2
+|   |-- DefinitionError       a definition that cannot be built
+|   `-- MissingExtraError     a feature whose extra is not installed
+`-- DataError                 invalid data, or a failed stage             exit 1
+    |-- FormatError           a file violates its format
+    |-- DiskError             a disk is full or read-only
+    |-- ContractError         a table violates its contract in `schemas/`
+    `-- LedgerError           rows in != rows out + rejects
 ```
 """
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """The known word that a misspelt one is near to, as a question; else all known ones."""
+    """Suggestion for a misspelt word: the nearest known word, else all known words."""
     words = list(known)
     near = get_close_matches(word, words, n=1)
     return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(words)}"
@@ -45,7 +45,7 @@ class LongEvalError(Exception):
     exit_code = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The same message on the other side, when an error of a worker crosses to its caller."""
+        """Keep the message when a worker's exception is pickled."""
         return _again, (type(self), self.args, vars(self))
 
 
@@ -59,7 +59,7 @@ def _again(
 
 
 class UsageError(LongEvalError):
-    """The command or function was used in a way that cannot work."""
+    """Wrong usage of a command or function."""
 
     exit_code = 2
 
@@ -84,8 +84,8 @@ class MissingExtraError(UsageError):
     """An optional dependency is needed.
 
     Args:
-        feature: What the user asked for.
-        extra: The extra of this distribution that brings it.
+        feature: The feature that was asked for.
+        extra: The extra of this distribution that provides it.
     """
 
     def __init__(self, feature: str, extra: str) -> None:
@@ -100,11 +100,11 @@ class DataError(LongEvalError):
 
 
 class DiskError(DataError):
-    """A disk is full, or may not be written to."""
+    """A disk is full or read-only."""
 
 
 class FormatError(DataError):
-    """A file is not what its format says.
+    """A file violates its format.
 
     Args:
         message: What was expected and what was found.
@@ -120,8 +120,8 @@ class FormatError(DataError):
 
 
 class ContractError(DataError):
-    """A table does not keep the contract that `schemas/` states for it."""
+    """A table violates its contract in `schemas/`."""
 
 
 class LedgerError(DataError):
-    """The rows of a stage do not add up: rows in != rows out + rejects."""
+    """Rows in != rows out + rejects."""

@@ -1,6 +1,6 @@
-"""Plug-ins: objects of other installed packages, found by their entry points.
+"""Plug-ins: objects of other installed packages, found by entry points and loaded on use.
 
-A package names them in its `pyproject.toml`, and nothing of it is loaded before it is asked for:
+A package declares them in its `pyproject.toml`:
 
     [project.entry-points."longeval_builder.checks"]
     my_check = "my_package:CHECK"
@@ -23,10 +23,10 @@ GROUPS = ("log_readers", "verdicts", "click_models", "translators", "checks", "m
 
 
 def installed(group: str) -> Mapping[str, EntryPoint]:
-    """The plug-ins of a group by name, in order; none of them is loaded.
+    """Entry points of a group, sorted by name; none is loaded.
 
     Raises:
-        UsageError: two packages bring a plug-in of one name.
+        UsageError: two packages declare a plug-in with the same name.
     """
     found: dict[str, EntryPoint] = {}
     for point in sorted(_points(entry_points, group, tuple(map(_dated, sys.path)))):
@@ -40,7 +40,7 @@ def installed(group: str) -> Mapping[str, EntryPoint]:
 
 
 def _dated(folder: str) -> tuple[str, int]:
-    """A folder and when something in it was last installed."""
+    """A folder of installed packages with its modification time."""
     try:
         return folder, Path(folder or ".").stat().st_mtime_ns
     except OSError:
@@ -53,26 +53,26 @@ def _points(
     group: str,
     folders: tuple[tuple[str, int], ...],  # noqa: ARG001 - they date what is kept
 ) -> EntryPoints:
-    """The entry points of a group; looking through the installed packages takes a while."""
+    """Entry points of a group, cached because scanning the installed packages is slow."""
     return find(group=PREFIX + group)
 
 
 def package(point: EntryPoint) -> str:
-    """Name and version of the package that a plug-in comes with."""
+    """Name and version of the package that declares a plug-in."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
 
 
 def described(group: str, names: Iterable[str]) -> dict[str, str]:
-    """Package and version of some plug-ins, by name; those that are not installed are left out."""
+    """Package and version of the given plug-ins, by name; built-ins are omitted."""
     known = installed(group)
     return {name: package(known[name]) for name in names if name in known}
 
 
 def load(group: str, name: str) -> Any:
-    """A plug-in.
+    """Load a plug-in.
 
     Raises:
-        UsageError: it is not installed, or its package cannot be imported, whatever that raises.
+        UsageError: it is not installed, or importing it raised an exception.
     """
     known = installed(group)
     if name not in known:

@@ -102,12 +102,12 @@ def stages() -> str:
     text = f"{_NOTE}# Stages\n\nIn the order in which data flows through them.\n\n"
     text += _row("stage", "once for each", "reads", "writes", "section") + "|---|---|---|---|---|\n"
     for stage in STAGES:
-        names = dict.fromkeys(getattr(read, "table", "raw files") for read in stage.reads)
-        section = f"`[{stage.section}]`" if stage.section else ""
+        reads = [read.table for read in stage.signature.tables] + ["raw files"] * bool(stage.files)
+        section = f"`[{stage.signature.section}]`" if stage.signature.section else ""
         row = (
             stage.name,
             stage.scope.value,
-            ", ".join(names),
+            ", ".join(dict.fromkeys(reads)),
             ", ".join(stage.writes) or "files",
             section,
         )

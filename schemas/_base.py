@@ -1,5 +1,6 @@
 """What every table contract has: columns with a description, a primary key and a total order."""
 
+import re
 from typing import ClassVar
 
 import dataframely as dy
@@ -23,6 +24,11 @@ class Contract(dy.Schema):
 
     revision: ClassVar[str] = "1"
     """Raised when the meaning of a column changes; a part of every fingerprint."""
+
+    @classmethod
+    def table_name(cls) -> str:
+        """Name under which the table is stored and printed: `ClickEstimates`: `click_estimates`."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     @classmethod
     def sort_key(cls) -> tuple[str, ...]:

@@ -18,7 +18,10 @@ from builder.parameters import ChangeParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import QrelChanges, QueryChanges
+from builder.runtime.references import Before, From, FromName, To, ToName
+from builder.runtime.scope import Scope
+from builder.runtime.stage import stage
+from schemas import DocumentChanges, Documents, QrelChanges, Qrels, Queries, QueryChanges
 
 QUERY_CHANGES = """
 SELECT
@@ -50,18 +53,21 @@ ORDER BY 1, 2
 """
 
 
+@stage(
+    "changes", version="3", scope=Scope.PAIR, writes=(DocumentChanges, QueryChanges, QrelChanges)
+)
 def changes(
     out: Path,
     *,
-    documents_from: Table,
-    documents_to: Table,
-    queries_from: Table,
-    queries_to: Table,
-    qrels_from: Table,
-    qrels_to: Table,
-    earlier: tuple[Table, ...],
-    from_snapshot: str,
-    to_snapshot: str,
+    documents_from: From[Documents],
+    documents_to: To[Documents],
+    queries_from: From[Queries],
+    queries_to: To[Queries],
+    qrels_from: From[Qrels],
+    qrels_to: To[Qrels],
+    earlier: Before[Documents],
+    from_snapshot: FromName,
+    to_snapshot: ToName,
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,

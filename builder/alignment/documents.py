@@ -5,6 +5,7 @@ either, sorted. See `builder.alignment.pairing` for who is whose counterpart, an
 `builder.alignment.degree` for how much an updated document changed.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -60,7 +61,7 @@ def align_documents(
     target: Path,
     documents_from: Table,
     documents_to: Table,
-    earlier: tuple[Table, ...],
+    earlier: Sequence[Table],
     pair: tuple[str, str],
     params: ChangeParameters,
     limits: Limits,
@@ -102,7 +103,7 @@ def align_documents(
     return ids, write_query(connection, DOCUMENT_CHANGES, target, DocumentChanges)
 
 
-def _earlier(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...]) -> None:
+def _earlier(connection: duckdb.DuckDBPyConnection, tables: Sequence[Table]) -> None:
     paths = [path for table in tables for path in table.paths]
     if paths:
         parquet.rows(connection, *paths).select("doc_id").create_view("documents_earlier")

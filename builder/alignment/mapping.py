@@ -20,7 +20,10 @@ from builder.queries import query_aliases
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import Contract, DocumentsMap, QueriesMap
+from builder.runtime.references import All
+from builder.runtime.scope import Scope
+from builder.runtime.stage import stage
+from schemas import Contract, Documents, DocumentsMap, Queries, QueriesMap, Variants
 
 ROWS_PER_RANGE = 500_000
 
@@ -47,14 +50,15 @@ ORDER BY query_id
 """
 
 
+@stage("maps", version="1", scope=Scope.COLLECTION, writes=(DocumentsMap, QueriesMap))
 def maps(
     out: Path,
     *,
-    documents: Mapping[str, Table],
-    queries: Mapping[str, Table],
+    documents: All[Documents],
+    queries: All[Queries],
     limits: Limits,
     progress: Progress,
-    variants: Mapping[str, Table] | None = None,
+    variants: All[Variants] | None = None,
 ) -> Ledger:
     """Write `documents_map` and `queries_map`.
 

@@ -11,13 +11,14 @@ import typer
 from builder.cli.options import Definition, Format, Memory, PlainFormat, working_limits
 from builder.cli.output import table
 from builder.errors import FormatError, UsageError
+from builder.runtime.limits import DEFAULT_MEMORY
 
 
 def changes(
     old: Annotated[Path, typer.Argument(help="Earlier crawl: JSON lines, Parquet or WARC.")],
     new: Annotated[Path, typer.Argument(help="Later crawl.")],
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
-    memory: Memory = "4GiB",
+    memory: Memory = DEFAULT_MEMORY,
     definition: Definition = None,
 ) -> None:
     """Compare the pages of two crawls; `[crawl]` of --definition says how they are read.

@@ -19,6 +19,7 @@ from builder.cli.options import (
     working_limits,
 )
 from builder.cli.output import printable, table
+from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from builder.clicks import Comparison
@@ -96,7 +97,7 @@ def run_model(
         PagesRule, typer.Option(help="Join a user's next pages of the same query.")
     ] = PagesRule.SEPARATE,
     iterations: Iterations = 50,
-    memory: Memory = "4GiB",
+    memory: Memory = DEFAULT_MEMORY,
     definition: Definition = None,
     quiet: Quiet = False,
 ) -> None:
@@ -165,7 +166,7 @@ def compare(
     prior_beta: PriorBeta = 1.0,
     last: LastRule = Last.RANK,
     iterations: Iterations = 50,
-    memory: Memory = "4GiB",
+    memory: Memory = DEFAULT_MEMORY,
     definition: Definition = None,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:

@@ -10,6 +10,7 @@ import typer
 from builder.cli.options import Format, Memory, PlainFormat, working_limits
 from builder.cli.output import printable, table
 from builder.cli.shapes import import_shape, say_json
+from builder.runtime.limits import DEFAULT_MEMORY
 
 MOST_UNREAD = 10
 """Files and folders that are named where they were not read."""
@@ -73,7 +74,7 @@ def import_(
         str | None,
         typer.Option(help="Of several editions of judgements, such as raw and dctr, this one."),
     ] = None,
-    memory: Memory = "4GiB",
+    memory: Memory = DEFAULT_MEMORY,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Make a collection of a published LongEval release.

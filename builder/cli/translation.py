@@ -13,6 +13,7 @@ from builder.cli.arguments import DefaultGroup
 from builder.cli.options import Format, PlainFormat, Quiet, from_options, working_limits
 from builder.cli.output import table
 from builder.cli.shapes import say_json
+from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from builder.parameters import TranslateParameters
@@ -73,7 +74,7 @@ def run(
     params = from_options(
         TranslateParameters, model=model, compute_type=compute_type, beam_size=beam_size
     )
-    with working_limits("4GiB") as limits:
+    with working_limits(DEFAULT_MEMORY) as limits:
         if file == STANDARD_INPUT:
             found = _filter(out, params, limits, kind)
         else:
@@ -123,7 +124,7 @@ def check(
     from builder.parameters import TranslateParameters
     from builder.translation import check_model
 
-    with working_limits("4GiB") as limits:
+    with working_limits(DEFAULT_MEMORY) as limits:
         found = check_model(TranslateParameters(model=folder, compute_type=compute_type), limits)
     _report(found, format)
 
@@ -145,7 +146,7 @@ def add(
     """
     from builder.translation import add_model
 
-    with working_limits("4GiB") as limits:
+    with working_limits(DEFAULT_MEMORY) as limits:
         found = add_model(folder, limits, out=out, compute_type=compute_type)
     _report(found, format)
 

@@ -7,7 +7,6 @@ A pair that was never examined has no estimate. All other models are trained on 
 (see `model_estimates`).
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -20,13 +19,16 @@ from builder.clicks.priors import Beta, Priors, fit_beta
 from builder.clicks.selection import Selection
 from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, UsedImpressions, count_pairs
 from builder.io.engine import set_variables
-from builder.io.tables import Table, write_query
-from builder.parameters import ClickParameters, VerdictFilter
+from builder.io.tables import write_query
+from builder.parameters import ClickParameters
+from builder.plugins import described
 from builder.queries import left_out
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import ClickEstimates
+from builder.runtime.references import Filters, Same
+from builder.runtime.stage import stage
+from schemas import Candidates, ClickDiagnostics, ClickEstimates, Impressions, Variants, Verdicts
 
 ATTRACTIVENESS_HISTOGRAM = """
 SELECT clicks AS successes, examinations AS trials, count(*) AS pairs
@@ -63,17 +65,23 @@ SDBN_ESTIMATES = "SELECT * FROM estimates"
 MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
 
 
+@stage(
+    "clicks",
+    version="4",
+    writes=(ClickEstimates, ClickDiagnostics),
+    plugins=lambda w: described("click_models", (w.clicks.model,)),
+)
 def estimate(
     out: Path,
     *,
-    impressions: Table,
-    candidates: Table,
+    impressions: Same[Impressions],
+    candidates: Same[Candidates],
     params: ClickParameters,
     limits: Limits,
     progress: Progress,
-    variants: Table | None = None,
-    verdicts: Table | None = None,
-    filters: Sequence[VerdictFilter] = (),
+    variants: Same[Variants] | None = None,
+    verdicts: Same[Verdicts] | None = None,
+    filters: Filters = (),
 ) -> Ledger:
     """Estimate attractiveness and satisfaction of every pair shown for a candidate query.
 

@@ -6,6 +6,7 @@ the crawl and its query has enough judged documents.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import duckdb
 import polars as pl
@@ -14,6 +15,7 @@ from builder.clicks.click_grades import check_scores, grade_by_clicks, read_prio
 from builder.clicks.policies import Cuts
 from builder.clicks.sensitivity import write_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
+from builder.definition.model import Workflow
 from builder.io.engine import set_variables
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame, write_query
@@ -22,7 +24,19 @@ from builder.parameters import QrelParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import GradeCuts, JudgedQueries, Qrels
+from builder.runtime.references import Files, Located, Same
+from builder.runtime.stage import stage
+from schemas import (
+    ClickEstimates,
+    Gathered,
+    GradeCuts,
+    GradedPairs,
+    GradedQueries,
+    GradeSensitivity,
+    JudgedQueries,
+    KeptCandidates,
+    Qrels,
+)
 
 REASONS = (
     "query_not_candidate",
@@ -100,17 +114,27 @@ ORDER BY query
 """
 
 
+def _first_snapshot(workflow: Workflow, key: str) -> tuple[str, ...]:
+    """The first snapshot, if its fitted grade cuts also apply to this one."""
+    first = workflow.names[0]
+    return (first,) if workflow.qrels.policy == "target_shares" and key != first else ()
+
+
+FittedCuts = Annotated[Sequence[Table[GradeCuts]], Located(_first_snapshot)]
+
+
+@stage("grades", version="2", writes=(GradedPairs, GradedQueries, GradeCuts, GradeSensitivity))
 def grade(
     out: Path,
     *,
-    click_estimates: Table,
-    candidates: Table,
-    documents: Table,
+    click_estimates: Same[ClickEstimates],
+    candidates: Same[KeptCandidates],
+    documents: Same[Gathered],
     params: QrelParameters,
     limits: Limits,
     progress: Progress,
-    cuts: Sequence[Table] = (),
-    judgements: Sequence[Source] = (),
+    cuts: FittedCuts = (),
+    judgements: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).judgements)] = (),
 ) -> Ledger:
     """Grade pairs by click estimates and, if available, manual judgements.
 

@@ -23,7 +23,8 @@ from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.io.tables import Table, TableWriter, table_at, write_frame
 from builder.queries import funnel, parse_topics, require_same_topics
-from builder.runtime.stage import CONTRACTS, Scope, Stage
+from builder.runtime.scope import Scope
+from builder.runtime.stage import CONTRACTS, Stage
 from builder.runtime.store import PARTIAL, Store, canonical_json
 from schemas import Rejects
 

@@ -1,1 +1,1 @@
-"""The functions behind the verbs of the command line that belong to no single package."""
+"""Implementations of the subcommands that span several packages."""

@@ -27,9 +27,9 @@ class BuildReport:
 
     Args:
         root: The collection's folder.
-        steps: One for each unit, in order.
-        version: The published version folder; None when nothing was to be published.
-        published: Whether that version is new or a draft that was replaced.
+        steps: Outcome of each unit, in the order of the plan.
+        version: The published version folder; None if nothing was to be published.
+        published: Whether this build wrote that version.
     """
 
     root: Path
@@ -39,11 +39,11 @@ class BuildReport:
 
     @property
     def ran(self) -> int:
-        """How many units ran, or would run."""
+        """Number of units that ran or would run."""
         return sum(step.ran for step in self.steps)
 
     def _repr_html_(self) -> str:
-        """The report in a notebook: the account of each unit."""
+        """HTML table of the units for notebooks."""
         rows = [
             (
                 str(step.unit),
@@ -59,7 +59,7 @@ class BuildReport:
 
 
 def default_root(definition: Definition) -> Path:
-    """Where a collection goes when nothing is said: `collections/<name>` beside its definition."""
+    """Default output folder: `collections/<name>` next to the definition."""
     return definition.resolve("collections") / definition.workflow.collection.name
 
 
@@ -76,19 +76,19 @@ def build(
     progress: Progress | None = None,
     say: Callable[[Step], None] = lambda _: None,
 ) -> BuildReport:
-    """Build a collection, or the part of it that is asked for.
+    """Build a collection, or part of it.
 
     Args:
         workflow: The definition file.
         out: The collection's folder; its versions are published in it.
-        snapshots: Only these and what they need; nothing is published then.
-        until: Last stage; nothing is published then.
-        explain: Only find out what would run, and why.
+        snapshots: Build only these and their dependencies, without publishing; empty: all.
+        until: Name of the last stage to run, without publishing; None: all.
+        explain: Report which units would run and why, without running them.
         threads: Worker threads; None: all cores.
-        memory: What a stage may hold, such as `4GiB`.
-        executor: Where its parts are worked on: `local`, `processes` (as many as threads) or `ray`.
-        progress: Where progress goes.
-        say: Called after each unit.
+        memory: Memory limit of a stage, such as `4GiB`.
+        executor: Executor of partitions: `local`, `processes` (one per thread) or `ray`.
+        progress: Receives the progress.
+        say: Callback after each unit.
 
     Raises:
         UsageError: a wrong definition, an unknown stage or snapshot, or a released version that
@@ -131,22 +131,22 @@ def verify(
     progress: Progress | None = None,
     say: Callable[[Step], None] = lambda _: None,
 ) -> tuple[str, ...]:
-    """Build a version again, from the raw files, and compare every file.
+    """Rebuild a published version from the raw files and compare every file.
 
     Args:
         workflow: The definition that the version was built from.
         version: The published version folder.
         threads: Worker threads; None: all cores.
-        memory: What a stage may hold.
-        executor: Where its parts are worked on.
-        progress: Where progress goes.
-        say: Called after each unit.
+        memory: Memory limit of a stage.
+        executor: Executor of partitions.
+        progress: Receives the progress.
+        say: Callback after each unit.
 
     Returns:
-        Files that differ, or that one of both lacks, by path; none when it is the same.
+        Sorted paths of files that differ or exist on one side only; empty if all are equal.
 
     Raises:
-        UsageError: the version is none, or the definition makes another one.
+        UsageError: no such version exists, or the definition builds a different one.
         DataError: a stage failed.
     """
     published = open_collection(version)
@@ -173,6 +173,6 @@ def verify(
 
 
 def _sums(folder: Path) -> Iterator[tuple[str, str]]:
-    """Path and sha256 of every file of a version; of its sums only what they say."""
+    """SHA-256 of every file of a version by path, as recorded in its SHA256SUMS."""
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != SUMS):
         yield path.relative_to(folder).as_posix(), sha256(path)

@@ -1,4 +1,4 @@
-"""A small world from nothing: simulate it, build its collection, check it."""
+"""The demo: simulate a small search engine, build its collection, validate it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ WORLD = Simulation(
 
 @dataclass(frozen=True)
 class DemoReport:
-    """What a demo made.
+    """Result of the demo.
 
     Args:
-        world: The simulated raw data and its truth.
-        build: The build of its collection.
-        findings: What `validate` found; nothing, if all is well.
-        sanity: BM25 on the collection, in both languages; None without the extras for it.
+        world: Folder of the simulated raw data and its ground truth.
+        build: Report of the build.
+        findings: Findings of `validate`; empty if the collection is valid.
+        sanity: BM25 scores in both languages; None if the extras for it are not installed.
     """
 
     world: Path
@@ -51,10 +51,10 @@ def demo(
     """Simulate three snapshots of a small search engine and build a collection from them.
 
     Args:
-        folder: Where to; `world/` and `collection/` are written in it.
+        folder: Output folder, which receives `world/` and `collection/`.
         threads: Worker threads; None: all cores.
-        progress: Where progress goes.
-        say: Called after each unit of the build.
+        progress: Receives the progress.
+        say: Callback after each unit of the build.
     """
     world = Path(folder) / "world"
     definition = world / "workflow.toml"

@@ -1,4 +1,4 @@
-"""Is everything here that the program needs? `longeval doctor`."""
+"""Check the installation and the machine: `longeval doctor`."""
 
 import os
 import platform
@@ -26,12 +26,12 @@ LEAST_DISK = 10 * 2**30
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was looked at.
+    """Result of one check.
 
     Args:
-        name: What.
-        status: `good`, `note` (works, with less) or `bad` (does not work).
-        detail: What was found, and what to do.
+        name: What was checked.
+        status: `good`, `note` (works with limitations) or `bad` (does not work).
+        detail: What was found, and how to fix it.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Diagnosis:
 
 
 def doctor(folder: Path | str = ".") -> list[Diagnosis]:
-    """Look at Python, packages, machine, model and extras.
+    """Check Python, packages, machine, translation model and extras.
 
     Args:
-        folder: Where collections are to be built.
+        folder: Folder in which collections will be built.
     """
     found = [_python(), _machine(), *_disks(Path(folder)), *_packages(), _model()]
     return [*found, *_extras(), *_plugins()]
@@ -85,7 +85,7 @@ def _disks(folder: Path) -> Iterator[Diagnosis]:
 
 
 def _requirements(extra: str | None) -> list[str]:
-    """Names of required packages: of the core, or of an extra."""
+    """Names of the packages that the core or an extra requires."""
     names = []
     for line in requires(PACKAGE) or ():
         requirement, _, condition = line.partition(";")
@@ -139,7 +139,7 @@ def _extras() -> Iterator[Diagnosis]:
 
 
 def _plugins() -> Iterator[Diagnosis]:
-    """Every plug-in that is installed; each is loaded once."""
+    """Load every installed plug-in and report the result."""
     for group in GROUPS:
         try:
             points = installed(group)

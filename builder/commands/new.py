@@ -1,4 +1,4 @@
-"""A new definition with every parameter in it, commented, to begin with: `longeval new`."""
+"""Write a commented definition with every parameter: `longeval new`."""
 
 import re
 import unicodedata
@@ -46,16 +46,16 @@ def new(
     """Write a definition, a topic table and empty folders for logs and crawls.
 
     Args:
-        folder: Where to; made if need be.
-        name: Of the collection.
-        snapshots: Months such as `2022-06`, in order of time.
-        translate: Whether the embedded model translates.
+        folder: Output folder; created if needed.
+        name: Name of the collection.
+        snapshots: Months such as `2022-06`, in chronological order.
+        translate: Whether to translate with the embedded model.
 
     Returns:
         The files that were written.
 
     Raises:
-        UsageError: one of the files exists, or a name is none.
+        UsageError: a file already exists, or a name is invalid.
     """
     home = Path(folder)
     if not re.fullmatch(NAME_PATTERN, name):
@@ -86,7 +86,7 @@ def new(
 
 
 def name_for(folder: Path) -> str:
-    """A valid name of a collection, after its folder: `My Data` gives `my-data`."""
+    """Collection name derived from a folder name: `My Data` gives `my-data`."""
     plain = unicodedata.normalize("NFKD", folder.resolve().name.lower())
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     return re.sub(r"[^a-z0-9._-]+", "-", plain).strip("-._")[:64] or "collection"
@@ -123,7 +123,7 @@ def _definition(
 
 
 def _keys(section: type[Section], prefix: str, given: dict[str, Any]) -> Iterator[str]:
-    """One line for each key: its description, then the key with its default, commented out."""
+    """The keys of a section as TOML comments: description, then key and default."""
     for name, field in section.model_fields.items():
         if isinstance(field.default, Section):
             yield from _keys(type(field.default), f"{prefix}{name}.", {})
@@ -136,7 +136,7 @@ def _keys(section: type[Section], prefix: str, given: dict[str, Any]) -> Iterato
 
 
 def as_toml(value: Any) -> str:
-    """A value as TOML writes it."""
+    """A value in TOML syntax."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple | list):

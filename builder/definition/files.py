@@ -1,4 +1,4 @@
-"""TOML files of definitions: read, checked against a model, faults told by file and key."""
+"""Read and validate TOML definition files; errors name the file and the key."""
 
 import difflib
 import tomllib
@@ -15,19 +15,19 @@ ABSENT = "no such definition file"
 
 
 def read_definition(path: Path, model: type[M], absent: str = ABSENT) -> M:
-    """A whole file; `absent` is what is said where there is none.
+    """Read a whole definition file; `absent` is the error message if it does not exist.
 
     Raises:
-        DefinitionError: it is missing, is not TOML, or has an unknown or wrong key.
+        DefinitionError: the file is missing or not TOML, or has an unknown or invalid key.
     """
     return _checked(_read(path, absent), path, model, ())
 
 
 def read_section(path: Path, model: type[M], name: str) -> M:
-    """One section of a file, whatever else is there.
+    """Read one section of a file, ignoring all others.
 
     Raises:
-        DefinitionError: it is missing, is not TOML, lacks the section, or that has a wrong key.
+        DefinitionError: the file is missing or not TOML, or the section is missing or invalid.
     """
     data = _read(path)
     if name not in data:
@@ -67,7 +67,7 @@ def _dotted(location: tuple[int | str, ...]) -> str:
 
 
 def _explain(error: Any, model: type[BaseModel]) -> str:
-    """What is wrong with one key, with the nearest known key where it is misspelt."""
+    """Message for one invalid key, with the nearest known key if it is misspelt."""
     if error["type"] == "missing":
         return "this key is required"
     if error["type"] != "extra_forbidden":
@@ -79,7 +79,7 @@ def _explain(error: Any, model: type[BaseModel]) -> str:
 
 
 def _known_keys(location: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
-    """The keys of the section at a place, or of each section of a list there."""
+    """Known keys of the section at a location; for a list, of its sections."""
     for part in location:
         if isinstance(part, str):
             annotation = model.model_fields[part].annotation

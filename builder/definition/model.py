@@ -1,6 +1,6 @@
 """A collection definition: a TOML file in, a frozen typed model out.
 
-Everything wrong with a definition is found here, before any work, and named by file and key.
+All errors in a definition are found here, before any stage runs, and named by file and key.
 """
 
 import re
@@ -23,7 +23,7 @@ ABSENT = "no such definition file; `longeval new DIR` writes one to begin with"
 
 
 class CollectionDefinition(Section):
-    """`[collection]`: what is being made."""
+    """`[collection]`: name, version and metadata of the collection."""
 
     name: str = Field(pattern=NAME_PATTERN, description="Short name, also a folder name")
     version: str = Field(
@@ -55,7 +55,7 @@ class CollectionDefinition(Section):
 
 
 def is_draft(version: str) -> bool:
-    """Whether a version is one that may be replaced: 0.x or a pre-release."""
+    """Whether a version is a draft, which a build may replace: 0.x or a pre-release."""
     return version.startswith("0.") or not re.fullmatch(r"\d+\.\d+\.\d+", version)
 
 
@@ -68,12 +68,12 @@ class SnapshotOverrides(Section):
     @field_validator("log", "crawl")
     @classmethod
     def _rules_are_the_same(cls, value: Section, info: ValidationInfo) -> Section:
-        """Which records are kept must not depend on the snapshot."""
+        """Refuse overrides of rules: which records are kept must not depend on the snapshot."""
         rules = sorted(value.model_fields_set - value.overridable)
         if rules:
             raise ValueError(
-                f"{', '.join(rules)} would keep other records in this snapshot than in the others; "
-                f"set it in [{info.field_name}]. A snapshot may override "
+                f"{', '.join(rules)} decides which records are kept and must be the same for all "
+                f"snapshots; set it in [{info.field_name}]. A snapshot may override "
                 f"{', '.join(sorted(value.overridable))}"
             )
         return value
@@ -83,8 +83,8 @@ class SnapshotDefinition(Section):
     """`[[snapshots]]`: one point in time."""
 
     name: str = Field(pattern=SNAPSHOT_PATTERN, description="Name such as 2022-06")
-    start: datetime | date = Field(description="First day (UTC), or a moment")
-    end: datetime | date = Field(description="Day after the last one (UTC), or a moment")
+    start: datetime | date = Field(description="First day (UTC), or a timestamp")
+    end: datetime | date = Field(description="Day after the last one (UTC), or a timestamp")
     log: tuple[str, ...] = Field(min_length=1, description="Query logs: files, folders, globs")
     crawl: tuple[str, ...] = Field(min_length=1, description="Crawls: files, folders, globs")
     judgements: tuple[str, ...] = Field(
@@ -101,7 +101,7 @@ class SnapshotDefinition(Section):
 
     @field_validator("start", "end", mode="before")
     @classmethod
-    def _keep_moments(cls, value: object) -> object:
+    def _keep_timestamps(cls, value: object) -> object:
         if not isinstance(value, date):
             raise ValueError("expected a TOML date such as 2022-06-01, without quotes")
         return value
@@ -118,17 +118,17 @@ def _unix(day: date) -> int:
 
 
 class Workflow(Parameters):
-    """A whole definition: the collection, its snapshots, and one section of parameters a stage."""
+    """A whole definition: the collection, its snapshots, and the parameters of the stages."""
 
     collection: CollectionDefinition
     snapshots: tuple[SnapshotDefinition, ...] = Field(min_length=1)
 
     def snapshot(self, name: str) -> SnapshotDefinition:
-        """The snapshot of that name; it exists."""
+        """The snapshot with this name, which must exist."""
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """A section of parameters, with the overrides of a snapshot where there are any."""
+        """A section of parameters with the overrides of a snapshot applied."""
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]
@@ -136,23 +136,23 @@ class Workflow(Parameters):
 
     @property
     def log_formats(self) -> tuple[str, ...]:
-        """The log formats of all snapshots."""
+        """The distinct log formats of all snapshots."""
         formats = (self.section("log", name).format for name in self.names)  # type: ignore[attr-defined]
         return tuple(dict.fromkeys(formats))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Snapshot names in order of time."""
+        """Snapshot names in chronological order."""
         return tuple(s.name for s in self.snapshots)
 
     @property
     def training(self) -> tuple[str, ...]:
-        """Names of the training snapshots, in order of time."""
+        """Names of the training snapshots in chronological order."""
         return tuple(n for n in self.names if n in self.collection.train) or self.names[:1]
 
 
 class Definition(BaseModel):
-    """A workflow and the file it came from."""
+    """A validated definition and the file that it was read from."""
 
     model_config = {"frozen": True}
 
@@ -161,7 +161,7 @@ class Definition(BaseModel):
 
     @classmethod
     def load(cls, file: Path | str) -> Self:
-        """Read and check a definition.
+        """Read and validate a definition.
 
         Raises:
             DefinitionError: the file is missing, is not TOML, has an unknown or wrong key, names
@@ -176,10 +176,10 @@ class Definition(BaseModel):
         return definition
 
     def sources(self, patterns: Sequence[str]) -> tuple[Source, ...]:
-        """The files that paths, folders and globs of the definition name, in order.
+        """Expand paths, folders and globs of the definition to files, in order.
 
-        Files of a folder are taken by name; those that start with `_` or `.` are not data. The
-        word `embedded` is the translation model that is shipped.
+        Files of a folder are sorted by name; names that start with `_` or `.` are skipped. The word
+        `embedded` stands for the embedded translation model.
         """
         return tuple(source for pattern in patterns for source in self._expand(pattern))
 
@@ -199,7 +199,7 @@ class Definition(BaseModel):
         return section.model_copy(update=paths)
 
     def resolve(self, path: str | Path) -> Path:
-        """A path of the definition, relative to the definition's folder."""
+        """Resolve a path against the definition's folder."""
         return self.file.parent / path
 
     def _expand(self, pattern: str) -> list[Source]:
@@ -237,7 +237,7 @@ class Definition(BaseModel):
         self.check_names(self.workflow.collection.train, "collection.train")
 
     def check_names(self, names: Iterable[str], key: str) -> None:
-        """Raise a DefinitionError when a name is no snapshot of the definition."""
+        """Raise a DefinitionError if a name is not a snapshot of the definition."""
         for name in names:
             if name not in self.workflow.names:
                 known = ", ".join(self.workflow.names)
@@ -289,7 +289,7 @@ def _glob(folder: Path, pattern: str) -> Iterable[Path]:
 
 
 def _settled(workflow: Workflow, file: Path) -> Workflow:
-    """The definition with what its languages and its translation leave open.
+    """Fill in the defaults of languages and translation model, which depend on each other.
 
     Raises:
         DefinitionError: they contradict each other.

@@ -1,4 +1,4 @@
-"""What a validation library says of a wrong value, in the words of this program."""
+"""Rephrase validation errors of pydantic in the words of this program."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ EXPECTED = {
 
 
 def explained(error: Mapping[str, Any]) -> str:
-    """One error of `ValidationError.errors()`: what was expected, and what was found."""
+    """Rephrase one error of `ValidationError.errors()`: expected value and found value."""
     wording = EXPECTED.get(error["type"])
     if wording is None:
         said = str(error["msg"]).removeprefix("Value error, ")

@@ -11,11 +11,13 @@ from pathlib import Path
 import duckdb
 
 from builder.errors import DataError
-from builder.io.tables import Table, write_query
+from builder.io.tables import write_query
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import Coverage
+from builder.runtime.references import Same
+from builder.runtime.stage import stage
+from schemas import Coverage, Gathered, Impressions, LogUrls, Pages, ShownDocuments
 
 NOT_IN_CRAWL = "not_in_crawl"
 LEFT_OUT = "left_out_of_collection"
@@ -68,14 +70,15 @@ LIMIT 1
 """
 
 
+@stage("coverage", version="1", writes=(Coverage,))
 def measure_coverage(
     out: Path,
     *,
-    impressions: Table,
-    log_urls: Table,
-    shown_documents: Table,
-    pages: Table,
-    documents: Table,
+    impressions: Same[Impressions],
+    log_urls: Same[LogUrls],
+    shown_documents: Same[ShownDocuments],
+    pages: Same[Pages],
+    documents: Same[Gathered],
     limits: Limits,
     progress: Progress,
 ) -> Ledger:

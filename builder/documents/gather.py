@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import polars as pl
 
@@ -21,14 +21,16 @@ from builder.documents.notes import SHARE, Notebook, take_notes
 from builder.documents.rules import PageRules
 from builder.ingest.buckets import BUCKETS, TOP, Buckets, Load, Spill
 from builder.io.sources import Source
-from builder.io.tables import Table, TableWriter
-from builder.parameters import DocumentParameters, VerdictFilter
+from builder.io.tables import TableWriter
+from builder.parameters import DocumentParameters
 from builder.queries.verdicts import left_out
 from builder.runtime.executors import map_partitions, ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import Documents
+from builder.runtime.references import DocumentFilters, Files, Same
+from builder.runtime.stage import stage
+from schemas import Documents, Gathered, Pages, PageVerdicts, ShownDocuments
 
 DUPLICATE = "duplicate"
 NEAR_DUPLICATE = "near_duplicate"
@@ -37,18 +39,19 @@ PART_BYTES = 64 * 2**20
 """Text of a part, at most, but for what the last of its buckets of keys has more."""
 
 
+@stage("documents", version="5", writes=(Gathered,))
 def gather(
     out: Path,
     *,
-    pages: Table,
-    shown_documents: Table,
+    pages: Same[Pages],
+    shown_documents: Same[ShownDocuments],
     params: DocumentParameters,
     limits: Limits,
     progress: Progress,
-    deny: Sequence[Source] = (),
-    allow: Sequence[Source] = (),
-    verdicts: Table | None = None,
-    filters: Sequence[VerdictFilter] = (),
+    deny: Annotated[Sequence[Source], Files(lambda w, _: w.documents.deny)] = (),
+    allow: Annotated[Sequence[Source], Files(lambda w, _: w.documents.allow)] = (),
+    verdicts: Same[PageVerdicts] | None = None,
+    filters: DocumentFilters = (),
 ) -> Ledger:
     """Stage: take the pages that were shown or fall into the sample.
 

@@ -7,11 +7,13 @@ model never changes which documents a collection has.
 
 from pathlib import Path
 
-from builder.io.tables import Table, write_query
+from builder.io.tables import write_query
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import ShownDocuments
+from builder.runtime.references import Same
+from builder.runtime.stage import stage
+from schemas import Candidates, Impressions, ShownDocuments
 
 SHOWN = """
 SELECT unnest(results) AS doc, count(*) AS impressions
@@ -25,8 +27,14 @@ SELECT count(*), count(*) FILTER (query IN (SELECT query FROM candidates)) FROM 
 """
 
 
+@stage("shown", version="1", writes=(ShownDocuments,))
 def collect_shown(
-    out: Path, *, impressions: Table, candidates: Table, limits: Limits, progress: Progress
+    out: Path,
+    *,
+    impressions: Same[Impressions],
+    candidates: Same[Candidates],
+    limits: Limits,
+    progress: Progress,
 ) -> Ledger:
     """Stage: collect the documents that candidate queries showed.
 

@@ -7,18 +7,22 @@ of the index holds pages that no log shows, and they are held to the same lists 
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import VerdictParameters
+from builder.plugins import described
 from builder.queries.plugins import ask, load_plugins
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import Verdicts
+from builder.runtime.references import Files, Same
+from builder.runtime.stage import stage
+from schemas import Pages, PageVerdicts, Verdicts
 
 ON_PAGES = """
 SELECT given.* FROM given
@@ -29,14 +33,20 @@ SUBJECTS = "SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS key, url FROM pages O
 SUBJECTS_PER_CALL = 100_000
 
 
+@stage(
+    "page_verdicts",
+    version="1",
+    writes=(PageVerdicts,),
+    plugins=lambda w: described("verdicts", w.verdicts.plugins),
+)
 def judge_pages(
     out: Path,
     *,
-    pages: Table,
+    pages: Same[Pages],
     params: VerdictParameters,
     limits: Limits,
     progress: Progress,
-    files: Sequence[Source] = (),
+    files: Annotated[Sequence[Source], Files(lambda w, _: w.verdicts.files)] = (),
 ) -> Ledger:
     """Stage: what lists and plug-ins say about the pages of an index.
 

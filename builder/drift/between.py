@@ -20,25 +20,29 @@ from builder.io.tables import Table, write_frame
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import PairDrift
+from builder.runtime.references import From, FromName, Same, To, ToName
+from builder.runtime.scope import Scope
+from builder.runtime.stage import stage
+from schemas import DocumentChanges, Documents, PairDrift, QrelChanges, Qrels, Queries, QueryChanges
 
 CHECKS = "checks"
 
 
+@stage("pair_drift", version="3", scope=Scope.PAIR, writes=(PairDrift,))
 def measure_pair(
     out: Path,
     *,
-    documents_from: Table,
-    documents_to: Table,
-    queries_from: Table,
-    queries_to: Table,
-    qrels_from: Table,
-    qrels_to: Table,
-    document_changes: Table,
-    query_changes: Table,
-    qrel_changes: Table,
-    from_snapshot: str,
-    to_snapshot: str,
+    documents_from: From[Documents],
+    documents_to: To[Documents],
+    queries_from: From[Queries],
+    queries_to: To[Queries],
+    qrels_from: From[Qrels],
+    qrels_to: To[Qrels],
+    document_changes: Same[DocumentChanges],
+    query_changes: Same[QueryChanges],
+    qrel_changes: Same[QrelChanges],
+    from_snapshot: FromName,
+    to_snapshot: ToName,
     limits: Limits,
     progress: Progress,  # noqa: ARG001 - every stage is given one
 ) -> Ledger:

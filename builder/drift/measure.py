@@ -9,10 +9,11 @@ import json
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import duckdb
 
+from builder.definition.model import Workflow
 from builder.drift import clicks as click_drift
 from builder.drift import documents as document_drift
 from builder.drift import judgements
@@ -21,35 +22,66 @@ from builder.drift.between import CHECKS, read_pair
 from builder.drift.checks import check_parameters, check_snapshot
 from builder.drift.checks.parameters import Recorded
 from builder.drift.report import render_report
-from builder.drift.series import PairTables, Series, Tables
+from builder.drift.series import Series, Tables
 from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, put_beside
-from builder.io.tables import Table, view_together
-from builder.parameters import ChangeParameters
+from builder.io.tables import view_together
+from builder.parameters import ChangeParameters, Parameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import All, Collection, Pairs, Setting
+from builder.runtime.scope import Scope
+from builder.runtime.stage import stage
+from schemas import (
+    ClickDiagnostics,
+    Documents,
+    DocumentsMap,
+    LostWords,
+    PairDrift,
+    Qrels,
+    Queries,
+    QueriesMap,
+    WordCounts,
+)
 
 FORMAT = "longeval-drift/1"
 
 SIZES = "SELECT count(*), coalesce(sum(tokens), 0)::BIGINT FROM documents"
 
 
+def _recorded(workflow: Workflow, _: str) -> dict[str, Any]:
+    """The parameters that decide what every snapshot holds, by snapshot and dotted key."""
+    return {
+        name: {
+            f"{section}.{key}": value
+            for section in Parameters.model_fields
+            for key, value in workflow.section(section, name).model_dump(mode="json").items()
+            if key not in getattr(workflow, section).describes_input
+        }
+        for name in workflow.names
+    }
+
+
+RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded)]
+
+
+@stage("drift", version="4", scope=Scope.COLLECTION)
 def measure(
     out: Path,
     *,
-    documents: Tables,
-    queries: Tables,
-    qrels: Tables,
-    word_counts: Tables,
-    lost_words: PairTables,
-    pair_drift: PairTables,
-    documents_map: Table,
-    queries_map: Table,
+    documents: All[Documents],
+    queries: All[Queries],
+    qrels: All[Qrels],
+    word_counts: All[WordCounts],
+    lost_words: Pairs[LostWords],
+    pair_drift: Pairs[PairDrift],
+    documents_map: Collection[DocumentsMap],
+    queries_map: Collection[QueriesMap],
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
-    recorded: Mapping[str, Recorded] | None = None,
-    click_diagnostics: Tables | None = None,
+    recorded: RecordedParameters | None = None,
+    click_diagnostics: All[ClickDiagnostics] | None = None,
 ) -> Ledger:
     """Write `drift.json` and `report.html`.
 

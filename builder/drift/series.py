@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 
@@ -15,7 +15,7 @@ from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import TABLES
+from schemas import TABLES, Documents, Queries
 
 CHANGES = ("document_changes", "query_changes", "qrel_changes")
 
@@ -79,8 +79,8 @@ def compare_snapshots(
     pairs = {pair: steps.compare(place, pair) for place, pair in enumerate(pairwise(names))}
     maps(
         out,
-        documents=main["documents"],
-        queries=main["queries"],
+        documents=cast("Mapping[str, Table[Documents]]", main["documents"]),
+        queries=cast("Mapping[str, Table[Queries]]", main["queries"]),
         limits=limits.within("maps"),
         progress=progress,
     )
@@ -110,12 +110,16 @@ class _Steps:
     limits: Limits
     progress: Progress
 
+    @property
+    def _documents(self) -> Mapping[str, Table[Documents]]:
+        return cast("Mapping[str, Table[Documents]]", self.main["documents"])
+
     def count(self, place: int) -> Table:
         """Word counts of a snapshot."""
         limits = self.limits.within(f"words-{place}")
         home = limits.scratch / "out"
         home.mkdir()
-        documents = list(self.main["documents"].values())
+        documents = list(self._documents.values())
         count_snapshot(
             home,
             documents=documents[place],
@@ -135,7 +139,7 @@ class _Steps:
             for side, name in zip(("from", "to"), pair, strict=True)
         }
         shared |= {"from_snapshot": pair[0], "to_snapshot": pair[1], "progress": self.progress}
-        documents = list(self.main["documents"].items())
+        documents = list(self._documents.items())
         changes(
             home,
             **shared,

@@ -8,7 +8,7 @@ brings, and those of the documents that it lacks. Tokens are `\w+`, lower-cased,
 """
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -22,7 +22,10 @@ from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import LostWords, WordCounts
+from builder.runtime.references import Before, Same, To, Until
+from builder.runtime.scope import Scope
+from builder.runtime.stage import stage
+from schemas import Documents, LostWords, WordCounts
 
 ROWS_BEFORE_FLUSH = 1_000_000
 
@@ -37,11 +40,12 @@ FROM partial GROUP BY ALL ORDER BY ALL
 """
 
 
+@stage("words", version="1", writes=(WordCounts,))
 def count_snapshot(
     out: Path,
     *,
-    documents: Table,
-    earlier: tuple[Table, ...],
+    documents: Same[Documents],
+    earlier: Before[Documents],
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
@@ -68,11 +72,12 @@ def count_snapshot(
         return ledger
 
 
+@stage("lost_words", version="1", scope=Scope.PAIR, writes=(LostWords,))
 def count_lost(
     out: Path,
     *,
-    earlier: Mapping[str, Table],
-    documents_to: Table,
+    earlier: Until[Documents],
+    documents_to: To[Documents],
     limits: Limits,
     progress: Progress,
 ) -> Ledger:

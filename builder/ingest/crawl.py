@@ -9,6 +9,7 @@ written anew without those that do not count.
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 
@@ -16,19 +17,23 @@ from builder.ingest.fetches import parsing
 from builder.ingest.last_fetches import LastFetches
 from builder.ingest.page_parts import PageParts
 from builder.ingest.pages import read_pages
-from builder.io.sources import Interval, Source
+from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import Files, SnapshotInterval
+from builder.runtime.stage import stage
 from builder.text.keys import id_of_key, keys64
+from schemas import Pages
 
 
+@stage("crawl", version="10", writes=(Pages,))
 def ingest_crawl(
     out: Path,
     *,
-    files: Sequence[Source],
-    interval: Interval,
+    files: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).crawl)],
+    interval: SnapshotInterval,
     params: CrawlParameters,
     limits: Limits,
     progress: Progress,

@@ -1,7 +1,7 @@
-"""Disks that are full, memory that is too small, tables that are damaged, told as such.
+"""Translate errors about full disks, exhausted memory and damaged tables.
 
-Engines report them as errors of their own, often without the path; here they become one error that
-says where, how much was written and how much was left, or what to raise.
+Engines raise errors of their own, often without the path. Here they become one error that names the
+path, the bytes written and the bytes left, or the setting to raise.
 """
 
 import errno
@@ -43,16 +43,16 @@ reports a footer that it could not write as an invalid one."""
 
 @contextmanager
 def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
-    """Turn errors of the disk into `DiskError`.
+    """Translate errors raised inside the `with` block; see Raises.
 
     Args:
-        work: What is being done, for the message.
-        folder: Where it is written to.
-        others: Further folders, such as that of temporary files.
+        work: The operation, for the message.
+        folder: Folder that is written to.
+        others: Further folders that are written to, such as the scratch folder.
 
     Raises:
-        DiskError: the disk is full, or may not be written to.
-        DataError: an engine needs more memory than it was given.
+        DiskError: the disk is full or read-only.
+        DataError: an engine exceeded its memory limit.
     """
     try:
         yield
@@ -71,8 +71,8 @@ def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
         home = _existing(folder)
         if not is_full:
             raise DiskError(
-                f"{_named(error) or home}: may not be written to; {work} needs that. Give another "
-                "--out, or permission"
+                f"{_path_in(error) or home}: may not be written to; {work} needs that. Give "
+                "another --out, or permission"
             ) from error
         written = sum(_size(path) for path in (folder, *others))
         free = shutil.disk_usage(home).free
@@ -84,19 +84,19 @@ def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
 
 
 def keep_apart(out: Path, *inputs: Path) -> None:
-    """Raise a `UsageError` where a result would be written over what it is made of."""
+    """Raise a `UsageError` if an output path is also an input path."""
     for given in inputs:
         if out.exists() and given.exists() and out.samefile(given):
             raise UsageError(f"{out}: a result cannot replace what it is made of; name another")
 
 
 def about(error: BaseException) -> LongEvalError | None:
-    """What a person is told of an error that is not ours; None where it is a fault of ours."""
+    """User message for an exception of a library or the OS; None if it indicates a bug here."""
     return about_a_path(error) or about_a_table(error)
 
 
 def about_a_path(error: BaseException) -> LongEvalError | None:
-    """What a person is told of an error of the file system that names a path; None of others."""
+    """User message for a file system error with a path; None for any other error."""
     if not isinstance(error, OSError) or error.filename is None or error.errno is None:
         return None
     path, wrong = error.filename2 or error.filename, MISPLACED.get(error.errno)
@@ -106,10 +106,10 @@ def about_a_path(error: BaseException) -> LongEvalError | None:
 
 
 def about_a_table(error: BaseException) -> LongEvalError | None:
-    """What a person is told of an engine that refuses a table; None of other errors.
+    """User message for an engine error about a table; None for any other error.
 
-    It is the last resort: who reads a table says which one it is. Of data that do not unpack
-    Arrow tells by an error of the system without a number.
+    This is a fallback: readers of tables normally name the file themselves. Arrow reports data that
+    cannot be decompressed as an OSError without errno.
     """
     engines = _engines_of(error)
     if not engines or isinstance(error, MemoryError):
@@ -122,14 +122,14 @@ def about_a_table(error: BaseException) -> LongEvalError | None:
 
 
 def _engines_of(error: BaseException) -> set[str]:
-    """The engines that an error may come from."""
+    """Names of the engines that may have raised the error."""
     if isinstance(error, OSError) and error.errno is None:
         return {"pyarrow"}
     return {kind.__module__.partition(".")[0] for kind in type(error).__mro__} & ENGINES
 
 
 def _is_full(error: BaseException) -> bool | None:
-    """Whether an error says that a disk is full; None where it is about something else."""
+    """Whether an error reports a full disk (True) or a read-only one (False); None if neither."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, OSError) and seen.errno in FULL | CLOSED:
@@ -141,12 +141,12 @@ def _is_full(error: BaseException) -> bool | None:
     return None
 
 
-def _named(error: BaseException) -> str | None:
+def _path_in(error: BaseException) -> str | None:
     return str(error.filename) if isinstance(error, OSError) and error.filename else None
 
 
 def _existing(path: Path) -> Path:
-    """The path, or the nearest folder above it that exists."""
+    """The path itself if it exists, else its nearest existing parent."""
     return next((p for p in (path, *path.absolute().parents) if p.is_dir()), Path("/"))
 
 

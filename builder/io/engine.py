@@ -1,7 +1,7 @@
-"""Database engines that are used again: opening one takes longer than most questions to it.
+"""A pool of in-memory DuckDB instances: opening one takes longer than most queries.
 
-In: what an engine may use. Out: a connection with a catalog of its own, which is gone with all its
-tables when the work is done. An engine that failed, or that wrote to disk, is not used again.
+A caller gets a connection with an empty catalog, which is dropped afterwards. An instance that
+raised an error or spilled to disk is closed instead of reused.
 """
 
 import atexit
@@ -31,11 +31,11 @@ _numbers = count()
 
 @contextmanager
 def engine(settings: Mapping[str, str], spills: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to an empty database in memory.
+    """Yield a connection to an empty in-memory database.
 
     Args:
-        settings: Threads, memory and whatever else may change from one use to the next.
-        spills: Folder for what does not fit into memory; made when it is needed.
+        settings: DuckDB settings, such as `threads` and `memory_limit`.
+        spills: Folder for spilled data; created on first use.
     """
     base = _open({**settings, "temp_directory": str(spills)})
     name = f"work_{next(_numbers)}"
@@ -54,7 +54,7 @@ def engine(settings: Mapping[str, str], spills: Path) -> Iterator[duckdb.DuckDBP
 
 
 def append_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
-    """Add rows to a table, whose name is ours, column by column in order."""
+    """Append Arrow rows to a table by column position; the table name must be trusted."""
     connection.register("appended", rows.to_arrow())
     connection.execute(f"INSERT INTO {table} FROM appended")
     connection.unregister("appended")
@@ -63,13 +63,13 @@ def append_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.Data
 def set_variables(
     connection: duckdb.DuckDBPyConnection, **values: bool | int | float | str | list[str]
 ) -> None:
-    """Set variables that statements read with `getvariable`."""
+    """Set SQL variables, which statements read with `getvariable`."""
     for name, value in values.items():
         connection.execute(f"SET VARIABLE {name} = ?", [value])
 
 
 def _open(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
-    """An idle engine with other settings, or a new one."""
+    """An idle instance with these settings applied, or a new one."""
     with _lock:
         base = _idle.pop() if _idle else None
     if base is None:
@@ -85,7 +85,7 @@ def _open(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
 
 @atexit.register
 def _close() -> None:
-    """Close idle engines before the interpreter is taken down."""
+    """Close idle instances at interpreter exit."""
     with _lock:
         while _idle:
             _idle.pop().close()

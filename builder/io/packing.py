@@ -1,4 +1,4 @@
-"""Things that follow each other, put together up to a size."""
+"""Group consecutive items into batches of bounded size."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -7,12 +7,12 @@ Item = TypeVar("Item")
 
 
 def packed(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
-    """Consecutive items in lists whose sizes add up to at most `most`; larger ones stand alone.
+    """Batches of consecutive items with a total size of at most `most`, or of one larger item.
 
     Args:
         items: The items.
-        size: What an item takes; after items that take nothing there is room for any.
-        most: The bound.
+        size: Size of an item.
+        most: Maximum total size of a batch.
     """
     held: list[Item] = []
     total = 0

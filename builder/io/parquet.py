@@ -1,8 +1,7 @@
-"""Parquet files by their names, as they are.
+"""Read Parquet files by literal path.
 
-Both engines take the name of a file for a pattern, and with it a folder that is called `notes [2]`;
-here a name is a name. A file that cannot be read is told by its name, which engines keep to
-themselves.
+Polars and DuckDB interpret paths as glob patterns and do not find a folder called `notes [2]`; here
+globbing is off. Errors name the file, which those of the engines often do not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,34 +20,34 @@ PATTERN = str.maketrans({sign: f"[{sign}]" for sign in "[*?"})
 
 
 def scan(*paths: Path) -> pl.LazyFrame:
-    """Files as one lazy frame."""
+    """Scan files as one lazy frame."""
     return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
 
 
 def checked(*paths: Path) -> pl.LazyFrame:
-    """As `scan`, of files that may be missing or damaged.
+    """Like `scan`, but check first that the files exist and have a Parquet footer.
 
     Raises:
-        UsageError: one is not there.
-        FormatError: one is no Parquet file.
+        UsageError: a file does not exist.
+        FormatError: a file is not Parquet.
     """
     check(*paths)
     return scan(*paths)
 
 
 def check(*paths: Path) -> None:
-    """Raise what `checked` raises."""
+    """Check that a file exists and has a Parquet footer; raises as `checked` does."""
     for path in paths:
         with _told(path, "a Parquet table"):
             pl.read_parquet_schema(path)
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """A file as a frame, or some of its columns.
+    """Read a file, or the given columns of it, into a frame.
 
     Raises:
-        UsageError: it is not there.
-        FormatError: it is no Parquet file, or lacks a column.
+        UsageError: the file does not exist.
+        FormatError: it is not Parquet, or a column is missing.
     """
     chosen = None if columns is None else list(columns)
     with _told(path, "a Parquet table" + (f" with {', '.join(chosen)}" if chosen else "")):
@@ -56,11 +55,11 @@ def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
 
 
 def read_bounded(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """As `read`, of a file that somebody hands in.
+    """Like `read`, for an untrusted file.
 
     Raises:
-        FormatError: also where it says that it has more rows than `MOST_ROWS` and than bytes: rows
-            have names or ids, of which few take less.
+        FormatError: also if its footer claims more rows than `MOST_ROWS` and more rows than bytes,
+            since a row with an id or a name takes at least a byte.
     """
     rows = int(checked(path).select(pl.len()).collect().item())
     if rows > max(MOST_ROWS, path.stat().st_size):
@@ -71,16 +70,16 @@ def read_bounded(path: Path, columns: Sequence[str] | None = None) -> pl.DataFra
 def taken(
     path: Path, wanted: Mapping[str, pl.DataType | type[pl.DataType]], what: str
 ) -> pl.DataFrame:
-    """Some columns of a file that somebody hands in, in our types.
+    """Read columns of an untrusted file and cast them.
 
     Args:
         path: The file.
-        wanted: Names and types.
-        what: What the file is, for the message.
+        wanted: Polars type of each column, by name.
+        what: What the file contains, for error messages.
 
     Raises:
-        UsageError: it is not there.
-        FormatError: it is no Parquet file, lacks a column, or has values of other types.
+        UsageError: the file does not exist.
+        FormatError: it is not Parquet, a column is missing, or values cannot be cast.
     """
     with _told(path, f"{what} with {', '.join(wanted)}"):
         found = read_bounded(path, list(wanted))
@@ -90,19 +89,19 @@ def taken(
 def rows(
     connection: duckdb.DuckDBPyConnection, *paths: Path, **options: Any
 ) -> duckdb.DuckDBPyRelation:
-    """Files as one relation of a connection.
+    """Files as one DuckDB relation.
 
     Args:
-        connection: Of the engine.
-        paths: The files, at least one.
-        options: Of `read_parquet`.
+        connection: DuckDB connection.
+        paths: At least one file.
+        options: Options of `read_parquet`.
     """
     names = [str(path).translate(PATTERN) for path in paths]
     return connection.read_parquet(names, hive_partitioning=False, **options)
 
 
 def inside(folder: Path) -> list[Path]:
-    """The files of a folder, by name."""
+    """Parquet files of a folder, sorted by name."""
     return sorted(folder.glob("*.parquet"))
 
 

@@ -1,4 +1,4 @@
-"""Raw inputs as a definition names them: files, and the interval they belong to."""
+"""Raw input files as named in a definition, and the time interval of a snapshot."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +11,9 @@ class Source:
     """A raw input file or folder.
 
     Args:
-        path: Where it lies.
-        name: How rejects and messages call it: the path as the definition writes it, with bytes
-            that are no UTF-8 by their numbers.
+        path: Location on disk.
+        name: Name in rejects and messages: the path as written in the definition, with bytes that
+            are not UTF-8 escaped.
     """
 
     path: Path

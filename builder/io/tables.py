@@ -1,6 +1,6 @@
-"""Tables on disk: how every Parquet file of ours is written and read.
+"""Parquet tables: the only writer of published files, and their readers.
 
-One writer with fixed row groups and compression, so that the same rows are the same bytes for any
+Row groups and compression depend on the rows alone, so that equal rows give equal bytes for any
 number of threads.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial, reduce
 from pathlib import Path
-from typing import Self
+from typing import Generic, Self
 
 import duckdb
 import numpy as np
@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from typing_extensions import TypeVar
 
 from builder.io import parquet
 from builder.io.threads import BackgroundThread
@@ -25,15 +26,18 @@ ROWS_PER_GROUP = 122_880
 TEXT_BYTES_PER_GROUP = 16 * 2**20
 ROWS_AT_ONCE = 4096
 COMPRESSION = {"zstd": 3, "lz4": None}
-"""Levels of compression: lz4 for text that the next stage alone reads, three times as quick."""
+"""Compression levels; lz4, three times as fast, for text that only the next stage reads."""
+
+
+TableContract = TypeVar("TableContract", bound=Contract, default=Contract, covariant=True)
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Generic[TableContract]):
     """A table on disk: Parquet parts in the order of the primary key, and their contract."""
 
     paths: tuple[Path, ...]
-    contract: type[Contract]
+    contract: type[TableContract]
 
     def scan(self) -> pl.LazyFrame:
         """The table as a lazy frame."""
@@ -56,7 +60,7 @@ class Table:
                 yield from file.iter_batches(rows, columns=columns, use_threads=False)
 
 
-def table_at(folder: Path, name: str, contract: type[Contract]) -> Table:
+def table_at(folder: Path, name: str, contract: type[TableContract]) -> Table[TableContract]:
     """The table `name` in a folder: one file `name.parquet` or parts `name/part-*.parquet`."""
     single = folder / f"{name}.parquet"
     paths = (single,) if single.exists() else tuple(sorted((folder / name).glob("part-*.parquet")))
@@ -64,7 +68,7 @@ def table_at(folder: Path, name: str, contract: type[Contract]) -> Table:
 
 
 def view_together(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -> None:
-    """Make one view of the rows of some relations, which have the same columns; none without any.
+    """Create a view of the union of relations with equal columns; no view if there are none.
 
     Args:
         relations: Relations of one connection.
@@ -76,35 +80,35 @@ def view_together(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -> No
 
 @cache
 def arrow_schema(contract: type[Contract]) -> pa.Schema:
-    """The Arrow schema of a contract: plain strings, no dictionaries."""
+    """Arrow schema of a contract, with plain strings instead of views and dictionaries."""
     empty = pl.DataFrame(schema=contract.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
-    return pa.schema([pa.field(f.name, _plain(f.type)) for f in empty.schema])
+    return pa.schema([pa.field(f.name, _plain_type(f.type)) for f in empty.schema])
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _plain_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_large_list(kind) or pa.types.is_list(kind):
-        return pa.list_(_plain(kind.value_type))
+        return pa.list_(_plain_type(kind.value_type))
     return kind
 
 
 class TableWriter:
     """Write record batches to one Parquet file with row groups that depend on the rows alone.
 
-    A row group is compressed beside the work that makes the next one.
+    Row groups are compressed in a background thread.
 
     Args:
         path: The file to write.
         contract: Columns and types; batches are cast to them.
-        rows_per_group: Most rows in a row group.
-        bytes_per_group: Most bytes in a row group, for tables that hold text.
-        compression: One of `COMPRESSION`.
-        has_dictionaries: Whether values that repeat are written once; hashes hardly do.
+        rows_per_group: Maximum rows per row group.
+        bytes_per_group: Maximum bytes of text per row group.
+        compression: A key of `COMPRESSION`.
+        has_dictionaries: Use dictionary encoding; disable for hash columns.
 
     Attributes:
-        rows: How many were written.
-        group_rows: How many of them each row group has.
+        rows: Rows written.
+        group_rows: Rows of each row group.
     """
 
     def __init__(
@@ -134,12 +138,12 @@ class TableWriter:
         )
 
     def append(self, rows: pl.DataFrame) -> None:
-        """Append the rows of a frame, of which few are Arrow's at a time; see `write`."""
+        """Append a frame in slices, to bound the memory of its conversion to Arrow; see `write`."""
         for some in rows.iter_slices(ROWS_AT_ONCE):
             self.write(some.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:
-        """Append rows; extra columns are left out, types are cast."""
+        """Append rows, selecting and casting the columns of the contract."""
         table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
         table = table.select(self._schema.names).cast(self._schema)
         ends = np.cumsum(_row_bytes(table))
@@ -157,13 +161,13 @@ class TableWriter:
                 self._flush()
 
     def _flush(self) -> None:
-        """Write what is pending as a row group, beside what comes next."""
+        """Write the pending rows as a row group, in the background."""
         rows = self._taken()
         if rows:
             self._background.start(partial(self._write_group, rows))
 
     def _taken(self) -> list[pa.Table]:
-        """What is pending, once the row group before it is written; then nothing is."""
+        """Take the pending rows, after waiting for the previous row group."""
         self._background.wait()
         rows, (count, _) = self._pending, self._pending_size
         self.rows += count
@@ -177,10 +181,10 @@ class TableWriter:
         self._writer.write_table(group, row_group_size=self._group[0])
 
     def close(self) -> None:
-        """Write what is pending and the footer.
+        """Write the pending rows and the footer.
 
         Raises:
-            OSError: there is no room.
+            OSError: the disk is full.
         """
         try:
             if rows := self._taken():
@@ -197,7 +201,7 @@ class TableWriter:
 
 
 def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Bytes of text in each row."""
+    """Bytes of text per row, int64[n]."""
     sizes = np.zeros(len(table), dtype=np.int64)
     for column in table.columns:
         if pa.types.is_string(column.type):
@@ -207,7 +211,7 @@ def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
 
 
 def write_frame(rows: pl.DataFrame, path: Path, contract: type[Contract]) -> int:
-    """Write a frame that fits in memory, sorted by the contract's key; returns its rows."""
+    """Write a frame sorted by the contract's key; returns the number of rows."""
     ordered = rows.select(list(contract.dtypes())).cast(contract.dtypes())  # type: ignore[arg-type]
     ordered = ordered.sort(contract.sort_key(), nulls_last=False)
     with TableWriter(path, contract) as writer:
@@ -222,14 +226,14 @@ def write_query(
     contract: type[Contract],
     compression: str = "zstd",
 ) -> int:
-    """Stream an ordered DuckDB query into a table; returns its rows.
+    """Stream an ordered DuckDB query into a table; returns the number of rows.
 
     Args:
-        connection: Where the views of the query live.
-        sql: A constant statement of ours that ends in a total ORDER BY.
+        connection: Connection with the views that the query reads.
+        sql: Constant statement that ends in a total ORDER BY.
         path: The file to write.
-        contract: Columns and types of the result; it may have others, which are left out.
-        compression: One of `COMPRESSION`.
+        contract: Columns and types; further columns of the result are dropped.
+        compression: A key of `COMPRESSION`.
     """
     with TableWriter(path, contract, compression=compression) as writer:
         for batch in connection.sql(sql).to_arrow_reader(ROWS_PER_GROUP):

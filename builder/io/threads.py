@@ -62,7 +62,7 @@ def ordered_map(
 
 
 def prefetch(items: Iterable[Item]) -> Iterator[Item]:
-    """Items of an iterable; the next one is computed in a thread of its own."""
+    """Yield the items of an iterable, computing the next one in a background thread."""
     iterator = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
         coming = pool.submit(_next_of, iterator)

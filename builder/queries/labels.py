@@ -14,13 +14,15 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.io.tables import Table, write_frame
+from builder.io.tables import write_frame
 from builder.parameters import VariantParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import Same
+from builder.runtime.stage import stage
 from builder.text.keys import key_of_id
-from schemas import JudgedQueries, Qrels
+from schemas import GradedPairs, GradedQueries, JudgedQueries, Qrels
 
 COUNTS = ("impressions", "examinations", "clicks", "last_clicks")
 ESTIMATES = (
@@ -35,11 +37,12 @@ ESTIMATES = (
 )
 
 
+@stage("qrels", version="1", writes=(Qrels, JudgedQueries))
 def merge_labels(
     out: Path,
     *,
-    graded_pairs: Table,
-    graded_queries: Table,
+    graded_pairs: Same[GradedPairs],
+    graded_queries: Same[GradedQueries],
     params: VariantParameters,
     limits: Limits,
     progress: Progress,

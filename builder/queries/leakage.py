@@ -6,7 +6,7 @@ intervals that intersect), and near-leaks, which are listed for a person to judg
 spelling of a trained query).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -16,15 +16,18 @@ import polars as pl
 
 from builder.errors import DataError
 from builder.io.sources import Interval
-from builder.io.tables import Table, write_frame
+from builder.io.tables import write_frame
 from builder.parameters import VariantParameters
 from builder.queries.signatures import signature
 from builder.queries.similarity import near_signatures
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import All
+from builder.runtime.scope import Scope
+from builder.runtime.stage import stage
 from builder.text.keys import fold
-from schemas import NearLeaks
+from schemas import NearLeaks, SplitQueries
 
 TESTED = ("heldout", "test")
 
@@ -104,10 +107,11 @@ def check_leakage(
     return LeakageReport(leaks, near.join(leaks, on=pairs, how="anti"), _overlaps(snapshots))
 
 
+@stage("leakage", version="1", scope=Scope.COLLECTION, writes=(NearLeaks,))
 def find_leaks(
     out: Path,
     *,
-    split_queries: Mapping[str, Table],
+    split_queries: All[SplitQueries],
     params: VariantParameters,
     limits: Limits,
     progress: Progress,

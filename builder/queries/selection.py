@@ -8,12 +8,12 @@ k-anonymity on keys; then, for the queries that pass, the rules of `rules.py`, t
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 
 from builder.io.sources import Source
-from builder.io.tables import Table
-from builder.parameters import SelectParameters, VerdictFilter
+from builder.parameters import SelectParameters
 from builder.queries.anonymous import anonymous_queries
 from builder.queries.matching import match_topics
 from builder.queries.rules import ANONYMITY, LEFT_OUT_USERS, Rule, first_rule, rules
@@ -21,22 +21,26 @@ from builder.queries.verdicts import left_out
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import Collection, Files, Filters, Same
+from builder.runtime.stage import stage
 from builder.text.keys import fold_texts
 from builder.trec.bounded import read_text_lines
+from schemas import Candidates, Impressions, LogQueries, Topics, Verdicts
 
 
+@stage("select", version="2", writes=(Candidates,))
 def select(
     out: Path,
     *,
-    impressions: Table,
-    log_queries: Table,
-    topics: Table,
+    impressions: Same[Impressions],
+    log_queries: Same[LogQueries],
+    topics: Collection[Topics],
     params: SelectParameters,
     limits: Limits,
     progress: Progress,
-    stop_lists: Sequence[Source] = (),
-    verdicts: Table | None = None,
-    filters: Sequence[VerdictFilter] = (),
+    stop_lists: Annotated[Sequence[Source], Files(lambda w, _: w.select.stop_lists)] = (),
+    verdicts: Same[Verdicts] | None = None,
+    filters: Filters = (),
 ) -> Ledger:
     """Stage: leave out what must not or need not enter the collection.
 

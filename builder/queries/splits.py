@@ -6,7 +6,9 @@ nothing else, so no data added later can move it, and no variant set straddles t
 query is `seen` when it or its variant set was trained on, and `test` otherwise.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 
@@ -16,16 +18,19 @@ from builder.queries.leakage import SnapshotSides, require_no_leak
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import Same, Setting, Training
+from builder.runtime.stage import stage
 from builder.text.keys import in_sample
-from schemas import Queries
+from schemas import JudgedQueries, Queries, SplitQueries
 
 
+@stage("split", version="1", writes=(SplitQueries,))
 def split(
     out: Path,
     *,
-    judged_queries: Table,
-    train_queries: tuple[Table, ...],
-    is_train: bool,
+    judged_queries: Same[JudgedQueries],
+    train_queries: Training[SplitQueries],
+    is_train: Annotated[bool, Setting(lambda w, key: key in w.training)],
     params: SplitParameters,
     limits: Limits,
     progress: Progress,
@@ -76,7 +81,7 @@ def side(params: SplitParameters) -> pl.Expr:
     return pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train")).alias("split")
 
 
-def trained(train_queries: tuple[Table, ...]) -> list[str]:
+def trained(train_queries: Sequence[Table]) -> list[str]:
     """Ids of the queries and variant sets on the train side of any training snapshot."""
     if not train_queries:
         return []

@@ -9,7 +9,7 @@ never a silent loss; only blank lines are left out.
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
 
@@ -19,6 +19,9 @@ from builder.io.tables import write_frame
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import Files
+from builder.runtime.scope import Scope
+from builder.runtime.stage import stage
 from builder.text.keys import fold_texts, key64
 from builder.text.names import FRENCH
 from builder.trec.bounded import read_text_lines
@@ -32,7 +35,14 @@ TOPIC_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
 LANGUAGE = re.compile(r"[a-z]{2}")
 
 
-def read_topics(out: Path, *, source: Source, limits: Limits, progress: Progress) -> Ledger:
+@stage("topics", version="1", scope=Scope.COLLECTION, writes=(Topics,))
+def read_topics(
+    out: Path,
+    *,
+    source: Annotated[Source, Files(lambda w, _: (w.collection.topics,))],
+    limits: Limits,
+    progress: Progress,
+) -> Ledger:
     """Stage: read the topic table.
 
     Args:

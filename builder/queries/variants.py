@@ -8,19 +8,22 @@ distinct users of all members and the topics of any of them.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import duckdb
 import polars as pl
 
 from builder.io.sources import Source
-from builder.io.tables import Table, write_frame
+from builder.io.tables import write_frame
 from builder.parameters import SplitParameters, VariantParameters
 from builder.queries.given_sets import read_given_sets
 from builder.queries.sets import form_sets
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import Candidates, Variants
+from builder.runtime.references import Before, Files, Same, Setting
+from builder.runtime.stage import stage
+from schemas import Candidates, Impressions, KeptCandidates, Variants
 
 USERS_OF_SETS = """
 WITH members AS (
@@ -35,17 +38,18 @@ SELECT representative AS query, count(*)::UINTEGER AS askers FROM askers GROUP B
 """
 
 
+@stage("variants", version="1", writes=(Variants, KeptCandidates))
 def find_variants(
     out: Path,
     *,
-    candidates: Table,
-    impressions: Table,
-    earlier: Sequence[Table],
+    candidates: Same[Candidates],
+    impressions: Same[Impressions],
+    earlier: Before[Variants],
     params: VariantParameters,
-    split: SplitParameters,
+    split: Annotated[SplitParameters, Setting(lambda w, _: w.split)],
     limits: Limits,
     progress: Progress,
-    files: Sequence[Source] = (),
+    files: Annotated[Sequence[Source], Files(lambda w, _: w.variants.files)] = (),
 ) -> Ledger:
     """Stage: find the variant sets of a snapshot and merge their counts.
 

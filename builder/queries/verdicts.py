@@ -8,6 +8,7 @@ is judged by the same; `coverage` shows where one of them has nothing to say.
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import duckdb
 import polars as pl
@@ -15,13 +16,16 @@ import polars as pl
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
+from builder.plugins import described
 from builder.queries.anonymous import anonymous_queries
 from builder.queries.plugins import VerdictPlugin, ask, load_plugins
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import Verdicts
+from builder.runtime.references import Files, Same, Setting
+from builder.runtime.stage import stage
+from schemas import Impressions, LogQueries, LogUrls, Verdicts
 
 IN_SNAPSHOT = """
 SELECT given.* FROM given
@@ -41,17 +45,23 @@ DOCUMENTS = "SELECT doc AS key, url FROM log_urls ORDER BY doc"
 SUBJECTS_PER_CALL = 100_000
 
 
+@stage(
+    "verdicts",
+    version="1",
+    writes=(Verdicts,),
+    plugins=lambda w: described("verdicts", w.verdicts.plugins),
+)
 def collect_verdicts(
     out: Path,
     *,
-    impressions: Table,
-    log_queries: Table,
-    log_urls: Table,
+    impressions: Same[Impressions],
+    log_queries: Same[LogQueries],
+    log_urls: Same[LogUrls],
     params: VerdictParameters,
-    select: SelectParameters,
+    select: Annotated[SelectParameters, Setting(lambda w, _: w.select)],
     limits: Limits,
     progress: Progress,
-    files: Sequence[Source] = (),
+    files: Annotated[Sequence[Source], Files(lambda w, _: w.verdicts.files)] = (),
 ) -> Ledger:
     """Stage: what lists and plug-ins say about the queries, users and documents of a log.
 

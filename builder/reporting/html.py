@@ -1,11 +1,11 @@
-"""Tables as notebooks show them; what stands in a cell is text, never markup."""
+"""HTML tables for notebooks; cell contents are escaped."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
 
 def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
-    """A table in HTML; numbers have their thousands apart."""
+    """An HTML table; integers have thousands separators."""
 
     def row(kind: str, cells: Sequence[str | int]) -> str:
         texts = (f"{cell:,}" if isinstance(cell, int) else escape(cell) for cell in cells)

@@ -1,7 +1,7 @@
-"""Numbers as people read them; a number that does not exist is a dash."""
+"""Format numbers for readers; None is a dash."""
 
 LEAST_SCORE = 5e-5
-"""The least number that four decimals show."""
+"""Smallest positive number that four decimals show."""
 DASH = "\N{EN DASH}"
 
 
@@ -16,7 +16,7 @@ def signed(value: int | None) -> str:
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """A share: `34.2 %`; never rounded to 0 % or 100 % when it is not."""
+    """A fraction as `34.2 %`; only exact values are shown as 0 % or 100 %."""
     if value is None:
         return DASH
     least = 10**-digits
@@ -38,5 +38,5 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 
 
 def score(value: float) -> str:
-    """A number of four decimals, or of two digits and a power of ten where those are all 0."""
+    """A score with four decimals; in scientific notation if these would all be 0."""
     return f"{value:.1e}" if 0 < abs(value) < LEAST_SCORE else f"{value:.4f}"

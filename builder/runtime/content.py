@@ -1,4 +1,4 @@
-"""A hash of what a table says, whatever the order of its rows and the engine that wrote it."""
+"""Content hash of a table, independent of row order and of the engine that wrote the file."""
 
 from builder.io.tables import Table
 from builder.runtime.limits import Limits
@@ -17,8 +17,8 @@ FROM encoded
 def content_hash(table: Table, limits: Limits) -> str:
     """Order-free hash of a table's rows.
 
-    Each row is md5 of its JSON form; the four 32-bit words of the digests are summed over rows,
-    so that equal rows count as often as they occur.
+    Each row is hashed as md5 of its JSON form; the four 32-bit words of the digests are summed over
+    all rows, so that duplicates count.
 
     Returns:
         `<rows>-<32 hexadecimal digits>`.

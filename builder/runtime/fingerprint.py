@@ -1,8 +1,8 @@
-"""What a unit of work is made of, so that "the same" and "changed" have one meaning.
+"""The fingerprint of a unit, which decides whether it has to run again.
 
-The identity of a unit names its stage and version, the contracts of what it writes, its
-parameters, its context and the hashes of its inputs. Two runs with equal identities write equal
-bytes; what differs between two identities is the reason why a stage runs again.
+The identity of a unit consists of its stage and version, the contracts of its outputs, its
+parameters, its settings and the hashes of its inputs. Runs with equal identities write equal bytes;
+the differences between two identities are the reasons why a unit runs again.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from builder.definition.model import Definition, Workflow
-from builder.runtime.stage import CONTRACTS, Places, Raw, Read, Stage
+from builder.runtime.stage import Stage
 from builder.runtime.store import Store, canonical_json
 
 Identity = dict[str, Any]
@@ -24,33 +24,32 @@ LONGEST = 60
 def identity(
     definition: Definition, store: Store, stage: Stage, key: str, producers: Mapping[str, Stage]
 ) -> Identity:
-    """The identity of one unit; every table it reads has been published.
+    """The identity of one unit; the tables that it reads must have been published.
 
     Args:
         definition: The definition being built.
-        store: Where tables are.
+        store: Store of the tables.
         stage: The stage.
         key: The unit's key.
         producers: The stage that writes each table.
     """
     workflow = definition.workflow
     inputs: dict[str, Any] = {}
-    for read in stage.reads:
-        if isinstance(read, Raw):
-            files = definition.sources(read.patterns(workflow, key))
-            inputs[read.argument] = store.input_hashes(files)
-        else:
-            inputs[read.argument] = {
-                place: table_hash(store, producers[read.table].name, place, read.table)
-                for place in places(read, workflow, key)
-            }
+    for files in stage.files:
+        found = definition.sources(files.patterns(workflow, key))
+        inputs[files.argument] = store.input_hashes(found)
+    for table in stage.signature.tables:
+        inputs[table.argument] = {
+            unit: table_hash(store, producers[table.table].name, unit, table.table)
+            for unit in table.keys(workflow, key)
+        }
     return {
         "stage": stage.name,
         "version": stage.version,
-        "contracts": {name: CONTRACTS[name].signature() for name in stage.writes},
+        "contracts": {name: contract.signature() for name, contract in stage.outputs.items()},
         "parameters": parameters(stage, workflow, key),
         "context": {
-            **{name: _plain(v) for name, v in stage.context(workflow, key).items()},
+            **{name: _plain(s(workflow, key)) for name, s in stage.signature.settings.items()},
             **{f"plug-in {name}": origin for name, origin in stage.plugins(workflow).items()},
         },
         "inputs": inputs,
@@ -59,22 +58,15 @@ def identity(
 
 def parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
     """The parameters of a unit by dotted key, defaults included."""
-    if stage.section is None:
+    name = stage.signature.section
+    if name is None:
         return {}
-    section = workflow.section(stage.section, key)
-    return {f"{stage.section}.{k}": v for k, v in section.model_dump(mode="json").items()}
-
-
-def places(read: Read, workflow: Workflow, key: str) -> tuple[str, ...]:
-    """The units whose table is read, in order."""
-    found: Places = read.places(workflow, key)
-    if isinstance(found, str):
-        return (found,)
-    return tuple(found.values()) if isinstance(found, dict) else found
+    section = workflow.section(name, key)
+    return {f"{name}.{k}": v for k, v in section.model_dump(mode="json").items()}
 
 
 def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
-    """One hash for the bytes of a published table; None where it is not published."""
+    """Hash over the files of a published table; None if it is not published."""
     record = store.record(stage, key)
     if record is None:
         return None
@@ -87,12 +79,12 @@ def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
 
 
 def digest(value: Identity) -> str:
-    """Sixteen hexadecimal digits of an identity."""
+    """Fingerprint of an identity: 16 hexadecimal digits."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:16]
 
 
 def differences(before: Identity | None, now: Identity) -> tuple[str, ...]:
-    """Why a unit must run: each difference in words; empty when nothing differs."""
+    """Reasons why a unit must run, one per difference; empty if there is none."""
     if before is None:
         return ("not built yet",)
     reasons = []
@@ -139,7 +131,7 @@ def _changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[s
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON knows it: parameters and intervals as objects."""
+    """Convert parameters and intervals to JSON objects."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""How rows are accounted for: those that a stage keeps, those that it drops, and why."""
+"""Row accounting: rows in = rows out + rejected rows, by reason."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,15 +14,14 @@ from schemas import Rejects
 
 @dataclass
 class Ledger:
-    """The account of one stage: rows in = rows out + rejected rows, by reason.
+    """Row counts of one stage: rows in = rows out + rejected rows.
 
     Args:
-        unit: What is counted, such as "lines" or "pages".
-        rows_in: Rows offered to the stage.
-        rows_out: Rows that it kept.
-        rejected: Rows that it dropped, by reason.
-        notes: What the stage decided about its input and the user should confirm, such as a
-            detected encoding.
+        unit: Unit of the counts, such as "lines" or "pages".
+        rows_in: Rows read.
+        rows_out: Rows kept.
+        rejected: Rows rejected, by reason.
+        notes: Decisions about the input that the user should confirm, such as a detected encoding.
     """
 
     unit: str
@@ -32,10 +31,10 @@ class Ledger:
     notes: list[str] = field(default_factory=list)
 
     def check(self, stage: str) -> None:
-        """Compare both sides.
+        """Check that rows in = rows out + rejected rows.
 
         Raises:
-            LedgerError: rows went missing, or came from nowhere.
+            LedgerError: the two sides differ.
         """
         dropped = sum(self.rejected.values())
         if self.rows_in != self.rows_out + dropped:
@@ -50,15 +49,15 @@ MOST_REJECTS = 100_000
 
 
 class RejectWriter:
-    """Collect the rows that a stage drops, in a table and in its ledger.
+    """Record rejected rows in the table `rejects` and in the ledger.
 
-    Of more than `MOST_REJECTS` for one reason in one file, the others are one row, which counts
-    them and has the line of the first of them: a damaged file cannot fill the memory.
+    Beyond `MOST_REJECTS` rejects for one reason in one file, all further ones are combined in one
+    row with their number and the line of the first, which bounds memory for damaged files.
 
     Args:
         folder: Output folder of the stage; `rejects.parquet` is written there on exit.
         stage: Name of the stage.
-        ledger: The account to keep.
+        ledger: Ledger that receives the counts.
     """
 
     def __init__(self, folder: Path, stage: str, ledger: Ledger) -> None:
@@ -78,7 +77,7 @@ class RejectWriter:
         key: str | None = None,
         rows: int = 1,
     ) -> None:
-        """Drop `rows` rows for a reason (lower-case words joined by underscores)."""
+        """Reject `rows` rows for a reason in snake case."""
         self._ledger.rejected[reason] += rows
         if not rows:
             return

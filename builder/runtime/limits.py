@@ -1,4 +1,4 @@
-"""What a run may use: threads, memory, scratch space. No stage asks the machine itself."""
+"""Resource limits of a run: threads, memory and scratch space. Stages never query the machine."""
 
 import os
 import re
@@ -23,10 +23,10 @@ CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def parse_memory(text: str) -> int:
-    """Bytes of a size such as `4GiB`, `900MB` or `2g`.
+    """Parse a memory size such as `4GiB`, `900MB` or `2g` to bytes.
 
     Raises:
-        UsageError: not a size, or below 256 MiB.
+        UsageError: the text is not a size, or the size is below 256 MiB.
     """
     size = parse_size(text, "--memory")
     if size < MINIMUM_MEMORY:
@@ -35,7 +35,7 @@ def parse_memory(text: str) -> int:
 
 
 def parse_size(text: str, option: str) -> int:
-    """Bytes of a size such as `4GiB`, at least one.
+    """Parse a size such as `4GiB` to bytes; at least 1.
 
     Raises:
         UsageError: not a size; `option` says where it was given.
@@ -47,7 +47,7 @@ def parse_size(text: str, option: str) -> int:
 
 
 def usable_cores() -> int:
-    """Cores that this process may use: its affinity, then the quota of its control group."""
+    """CPU cores available to this process by its affinity and its cgroup quota."""
     known = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
     quota, _, period = _control("cpu.max").partition(" ")
@@ -67,7 +67,7 @@ def usable_memory() -> int | None:
 
 
 def _control(name: str) -> str:
-    """A setting of the control group (version 2) of this process, as in a container."""
+    """A value from the process's cgroup (version 2); empty if there is none."""
     try:
         return (CONTROL_GROUP / name).read_text("ascii").strip()
     except (OSError, ValueError):
@@ -91,7 +91,7 @@ class Limits:
     executor: Executor = field(default_factory=LocalExecutor)
 
     def within(self, name: str) -> "Limits":
-        """The same threads and memory, with a new folder inside the scratch folder, worked here."""
+        """The same limits with a new subfolder as scratch and the local executor."""
         folder = self.scratch / name
         folder.mkdir()
         return Limits(folder, self.threads, self.memory)

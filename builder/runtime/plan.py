@@ -1,4 +1,4 @@
-"""Which units a run consists of, in which order, and what each of them reads."""
+"""Plan a run: its units, their order and their dependencies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from functools import cached_property
 
 from builder.definition.model import Workflow
 from builder.errors import UsageError, meant
-from builder.runtime.fingerprint import places
-from builder.runtime.stage import Read, Scope, Stage, pair
+from builder.runtime.scope import Scope, pair
+from builder.runtime.stage import Stage
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Unit:
 
     @property
     def name(self) -> tuple[str, str]:
-        """Name of the stage and key: where the outputs lie."""
+        """Stage name and unit key, which locate the outputs in the store."""
         return self.stage.name, self.key
 
 
@@ -38,18 +38,31 @@ class Pipeline:
     stages: tuple[Stage, ...]
     published: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        """Check that every table is written by one stage, which stands before its readers.
+
+        Raises:
+            TypeError: a table has no writer, two, or a later one.
+        """
+        written: set[str] = set()
+        for stage in self.stages:
+            if twice := written & stage.outputs.keys():
+                raise TypeError(f"stage {stage.name}: {sorted(twice)} has another writer")
+            written |= stage.outputs.keys()
+            if absent := {read.table for read in stage.signature.tables} - written:
+                raise TypeError(f"stage {stage.name}: no earlier stage writes {sorted(absent)}")
+
     @cached_property
     def producers(self) -> dict[str, Stage]:
         """The stage that writes each table."""
-        return {table: stage for stage in self.stages for table in stage.writes}
+        return {table: stage for stage in self.stages for table in stage.outputs}
 
     def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
-        """The units whose tables a unit reads, without repeats, in order of its arguments."""
+        """The distinct units whose tables a unit reads, in the order of its arguments."""
         found = [
-            Unit(self.producers[read.table], place)
-            for read in unit.stage.reads
-            if isinstance(read, Read)
-            for place in places(read, workflow, unit.key)
+            Unit(self.producers[read.table], key)
+            for read in unit.stage.signature.tables
+            for key in read.keys(workflow, unit.key)
         ]
         return list(dict.fromkeys(found))
 
@@ -59,12 +72,12 @@ class Pipeline:
         """The units of a run in the order of the pipeline.
 
         Args:
-            workflow: What is built.
-            snapshots: Only these, and what they need of others; empty: all.
+            workflow: The definition.
+            snapshots: Snapshots to build, with their dependencies; empty: all.
             until: Name of the last stage; None: all stages.
 
         Raises:
-            UsageError: `until` is no stage.
+            UsageError: `until` is not a stage.
         """
         last = len(self.stages) if until is None else self._index(until) + 1
         units = [Unit(s, key) for s in self.stages[:last] for key in s.scope.keys(workflow)]
@@ -87,7 +100,7 @@ class Pipeline:
 
 
 def _concerns(unit: Unit, snapshots: Sequence[str]) -> bool:
-    """Whether a unit is about the named snapshots alone."""
+    """Whether a unit concerns the given snapshots only."""
     if unit.stage.scope is Scope.SNAPSHOT:
         return unit.key in snapshots
     return unit.stage.scope is Scope.PAIR and all(name in snapshots for name in pair(unit.key))

@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, plain lines in a pipe, nothing when quiet."""
+"""Progress reporting: a bar on a terminal, plain lines in a pipe, or nothing."""
 
 import sys
 from typing import Protocol, TextIO
@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 
 class Progress(Protocol):
-    """What a long-running function may tell about itself."""
+    """Receives the progress of a long-running operation."""
 
     def start(self, label: str, total: int | None, unit: str) -> None:
         """Begin a piece of work of `total` units (None when unknown)."""
@@ -16,7 +16,7 @@ class Progress(Protocol):
         """`count` more units are done."""
 
     def finish(self) -> None:
-        """The piece of work is over."""
+        """End the operation."""
 
 
 class Silent:
@@ -59,7 +59,7 @@ class Terminal:
             self._bar.update(count)
 
     def finish(self) -> None:
-        """Remove the bar."""
+        """Clear the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

@@ -1,6 +1,6 @@
-"""Run units: skip what is valid, build the rest, publish the outputs of each unit whole.
+"""Run units: skip those with valid outputs, run the others, publish their outputs atomically.
 
-In: a plan of units. Out: one step for each, with the reasons for which it ran and its ledger.
+In: planned units. Out: one `Step` per unit, with its ledger and the reasons why it ran.
 """
 
 import shutil
@@ -22,19 +22,19 @@ from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline, Unit
 from builder.runtime.progress import Progress, Silent
-from builder.runtime.stage import CONTRACTS, Read
+from builder.runtime.references import TableInput
 from builder.runtime.store import Store, check_columns, describe_files
 
 
 @dataclass(frozen=True)
 class Step:
-    """What happened, or would happen, to one unit.
+    """Outcome of one unit, or with `explain` the expected outcome.
 
     Args:
         unit: The unit.
-        reasons: Why it ran; empty when it was valid and skipped.
-        ledger: Its account; None when it would run but has not.
-        seconds: How long it ran.
+        reasons: Why the unit ran; empty if its outputs were valid.
+        ledger: Its row counts; None if it would run but has not.
+        seconds: Duration.
     """
 
     unit: Unit
@@ -44,7 +44,7 @@ class Step:
 
     @property
     def ran(self) -> bool:
-        """Whether the unit ran, or would run."""
+        """Whether the unit ran or would run."""
         return bool(self.reasons)
 
 
@@ -61,7 +61,7 @@ class Runner:
     executor: Executor = field(default_factory=LocalExecutor)
 
     def explain(self, units: Sequence[Unit]) -> list[Step]:
-        """What a run would do, without doing it."""
+        """The steps of a run, without running it."""
         steps: list[Step] = []
         running: set[Unit] = set()
         for unit in units:
@@ -77,7 +77,7 @@ class Runner:
         return steps
 
     def run(self, units: Sequence[Unit], say: Callable[[Step], None]) -> list[Step]:
-        """Run every unit that is not valid; a damaged input is built again first."""
+        """Run every unit without valid outputs, after units with damaged outputs."""
         done: dict[Unit, Step] = {}
         while len(done) < len(units):
             for unit in units:
@@ -96,7 +96,7 @@ class Runner:
         return [done[unit] for unit in units]
 
     def repair(self, units: Sequence[Unit], say: Callable[[Step], None]) -> None:
-        """Build again every unit whose published files were damaged."""
+        """Run every unit again whose published files are damaged."""
         damaged = [unit for unit in units if not self.store.is_intact(*unit.name)]
         for unit in damaged:
             self.store.forget(*unit.name)
@@ -104,7 +104,7 @@ class Runner:
             self.run(units, say)
 
     def _damaged_inputs(self, unit: Unit) -> list[Unit]:
-        """Inputs of a unit whose bytes are not those that were published."""
+        """Upstream units whose files no longer match their recorded hashes."""
         producers = self.pipeline.upstream(unit, self.definition.workflow)
         return [producer for producer in producers if not self.store.is_intact(*producer.name)]
 
@@ -135,9 +135,10 @@ class Runner:
                 self.store.publishing(*unit.name, identifier) as out,
                 told(f"stage {unit}", out, scratch),
             ):
-                ledger = unit.stage.work(out, **self._arguments(unit, limits))
+                ledger = unit.stage(out, **self._arguments(unit, limits))
                 check_output(unit, out, ledger)
-                tables = {name: table_at(out, name, CONTRACTS[name]) for name in unit.stage.writes}
+                outputs = unit.stage.outputs
+                tables = {name: table_at(out, name, c) for name, c in outputs.items()}
                 published = self.pipeline.published
                 content = {n: content_hash(t, limits) for n, t in tables.items() if n in published}
                 files = describe_files(out)
@@ -155,27 +156,28 @@ class Runner:
         return ledger
 
     def _arguments(self, unit: Unit, limits: Limits) -> dict[str, Any]:
-        stage, workflow = unit.stage, self.definition.workflow
-        arguments: dict[str, Any] = dict(stage.context(workflow, unit.key))
-        for read in stage.reads:
-            if isinstance(read, Read):
-                arguments[read.argument] = self._tables(read, unit.key)
-            elif not read.hidden:
-                files = self.definition.sources(read.patterns(workflow, unit.key))
-                arguments[read.argument] = files[0] if read.single else files
-        if stage.section is not None:
-            arguments["params"] = self.definition.section(stage.section, unit.key)
-        if stage.keeps is not None:
-            arguments[stage.keeps] = self.store.kept(stage.name)
-        return {**arguments, "limits": limits, "progress": self.progress}
+        signature, workflow = unit.stage.signature, self.definition.workflow
+        arguments: dict[str, Any] = {"limits": limits, "progress": self.progress}
+        for table in signature.tables:
+            arguments[table.argument] = self._tables(table, unit.key)
+        for files in signature.files:
+            found = self.definition.sources(files.patterns(workflow, unit.key))
+            arguments[files.argument] = found[0] if files.single else found
+        for argument, setting in signature.settings.items():
+            arguments[argument] = setting(workflow, unit.key)
+        if signature.section is not None:
+            arguments["params"] = self.definition.section(signature.section, unit.key)
+        if signature.cache is not None:
+            arguments[signature.cache] = self.store.kept(unit.stage.name)
+        return arguments
 
-    def _tables(self, read: Read, key: str) -> Any:
+    def _tables(self, read: TableInput, key: str) -> Any:
         producer = self.pipeline.producers[read.table].name
 
         def at(place: str) -> Table:
-            return self.store.table(producer, place, read.table, CONTRACTS[read.table])
+            return self.store.table(producer, place, read.table, read.contract)
 
-        found = read.places(self.definition.workflow, key)
+        found = read.units(self.definition.workflow, key)
         if isinstance(found, str):
             return at(found)
         if isinstance(found, dict):
@@ -184,11 +186,11 @@ class Runner:
 
 
 def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
-    """Check what a stage wrote, before it is published.
+    """Check the outputs of a stage before they are published.
 
     Raises:
-        LedgerError: rows are missing, or the rejects table does not hold the rejected rows.
-        ContractError: a table is missing or has other columns than its contract.
+        LedgerError: rows are missing, or the table `rejects` disagrees with the ledger.
+        ContractError: a table is missing, or its columns differ from the contract.
     """
     ledger.check(str(unit))
     listed = int(parquet.read(out / "rejects.parquet", columns=["rows"])["rows"].sum())
@@ -198,5 +200,5 @@ def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
             f"stage {unit}: {counted} {ledger.unit} rejected, but rejects.parquet has {listed}; "
             "this is a fault of the stage, its output was not published"
         )
-    for name in unit.stage.writes:
-        check_columns(table_at(out, name, CONTRACTS[name]), name)
+    for name, contract in unit.stage.outputs.items():
+        check_columns(table_at(out, name, contract), name)

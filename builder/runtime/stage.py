@@ -1,182 +1,94 @@
-"""What a stage is: a plain function, the tables it reads and writes, its scope and version.
+"""What a stage is: a plain function whose signature names the tables that it joins.
 
-The words in which `pipeline.py` is written. A stage reads tables by name; where a table is found
-follows from the scopes: of the same snapshot, of both sides of a pair, of every snapshot.
+`@stage` stands above the function and adds its name, version, scope and the contracts of the tables
+that it writes; everything that it reads is in the annotations (see `references`). A stage can still
+be called as the function that it is.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
-from itertools import pairwise
-from typing import Any
+from functools import cached_property, update_wrapper
+from typing import Generic, ParamSpec
 
-import schemas
+import typing_extensions
+
 from builder.definition.model import Workflow
 from builder.runtime.ledger import Ledger
-from schemas import Contract
+from builder.runtime.references import FileInput, Files, Signature, read_signature
+from builder.runtime.scope import Scope
+from schemas import INTERMEDIATE_TABLES, TABLES, Contract
 
-CONTRACTS: dict[str, type[Contract]] = {
-    **schemas.TABLES,
-    "gathered": schemas.Documents,
-    "page_verdicts": schemas.Verdicts,
-    "kept_candidates": schemas.Candidates,
-    "graded_pairs": schemas.Qrels,
-    "graded_queries": schemas.JudgedQueries,
-    "split_queries": schemas.Queries,
-}
+Arguments = typing_extensions.ParamSpec("Arguments", default=...)
+Declared = ParamSpec("Declared")
+
+CONTRACTS: dict[str, type[Contract]] = {**TABLES, **INTERMEDIATE_TABLES}
 """Contract of every table of the pipeline, the unpublished ones included."""
 
-Places = str | tuple[str, ...] | dict[Any, str]
-"""Where a table is read: one unit, several, or several by name."""
 
-
-class Scope(Enum):
-    """How often a stage runs."""
-
-    SNAPSHOT = "snapshot"
-    PAIR = "pair"
-    COLLECTION = "collection"
-
-    def keys(self, workflow: Workflow) -> tuple[str, ...]:
-        """The units of this scope: snapshot names, pair names, or `all`."""
-        names = workflow.names
-        if self is Scope.SNAPSHOT:
-            return names
-        if self is Scope.PAIR:
-            return tuple(f"{a}_{b}" for a, b in pairwise(names))
-        return ("all",)
-
-
-def pair(key: str) -> tuple[str, str]:
-    """The two snapshots of a pair's key `2022-06_2022-09`."""
-    first, second = key.split("_")
-    return first, second
-
-
-@dataclass(frozen=True)
-class Read:
-    """A table that a stage reads.
-
-    Args:
-        argument: Name of the stage function's argument.
-        table: Name of the table.
-        places: From the workflow and the unit's key, the units whose table is read.
-    """
-
-    argument: str
-    table: str
-    places: Callable[[Workflow, str], Places]
-
-
-@dataclass(frozen=True)
-class Raw:
-    """Raw files that a stage reads.
-
-    Args:
-        argument: Name of the stage function's argument.
-        patterns: Paths, folders and globs of the definition.
-        single: Whether the function takes one file instead of a sequence.
-        hidden: Whether the files only count for the identity; a parameter names them.
-    """
-
-    argument: str
-    patterns: Callable[[Workflow, str], tuple[str, ...]]
-    single: bool = False
-    hidden: bool = False
-
-
-def raw(
-    argument: str,
-    patterns: Callable[[Workflow, str], tuple[str, ...]],
-    *,
-    single: bool = False,
-    hidden: bool = False,
-) -> Raw:
-    """Raw files of the definition."""
-    return Raw(argument, patterns, single, hidden)
-
-
-def same(table: str, argument: str | None = None) -> Read:
-    """The table of the same snapshot, or of the same pair."""
-    return Read(argument or table, table, lambda _, key: key)
-
-
-def one(table: str) -> Read:
-    """The one table of the collection."""
-    return Read(table, table, lambda *_: "all")
-
-
-def sides(table: str) -> tuple[Read, Read]:
-    """The tables of both snapshots of a pair, as `<table>_from` and `<table>_to`."""
-    return (
-        Read(f"{table}_from", table, lambda _, key: pair(key)[0]),
-        Read(f"{table}_to", table, lambda _, key: pair(key)[1]),
-    )
-
-
-def before(argument: str, table: str) -> Read:
-    """The tables of the snapshots before a pair."""
-    return Read(argument, table, lambda w, key: w.names[: w.names.index(pair(key)[0])])
-
-
-def until(argument: str, table: str) -> Read:
-    """The tables of the snapshots up to the earlier one of a pair, by name."""
-    return Read(
-        argument,
-        table,
-        lambda w, key: {name: name for name in w.names[: w.names.index(pair(key)[0]) + 1]},
-    )
-
-
-def earlier(argument: str, table: str) -> Read:
-    """The tables of the snapshots before a snapshot."""
-    return Read(argument, table, lambda w, key: w.names[: w.names.index(key)])
-
-
-def training(argument: str, table: str) -> Read:
-    """The tables of the training snapshots; none for a training snapshot itself."""
-    return Read(argument, table, lambda w, key: () if key in w.training else w.training)
-
-
-def each(table: str) -> Read:
-    """The tables of all snapshots, by name."""
-    return Read(table, table, lambda w, _: {name: name for name in w.names})
-
-
-def pairs(table: str) -> Read:
-    """The tables of all pairs of consecutive snapshots, by (from, to)."""
-    return Read(table, table, lambda w, _: {pair(key): key for key in Scope.PAIR.keys(w)})
-
-
-@dataclass(frozen=True)
-class Stage:
+@dataclass(eq=False)
+class Stage(Generic[Arguments]):
     """One stage of the pipeline.
 
     Args:
-        name: Name, also of its work folder.
-        version: Raised when its code changes what it writes.
-        scope: How often it runs.
         work: The function; see `Ledger` for what it returns.
-        reads: Tables and raw files.
-        writes: Names of the tables it writes, beside `rejects`.
-        section: Section of the definition with its parameters.
-        context: Further keyword arguments from the workflow and the unit's key.
-        keeps: Argument that receives a folder which outlives the run, such as a memory.
-        plugins: Plug-ins that it uses, by name, with package and version.
+        name: Name, also of its work folder.
+        version: Raised when a change of the code alters the output.
+        scope: How often it runs.
+        contracts: Contracts of the tables that it writes, besides `rejects`.
+        fingerprints: Files that affect the output but are not passed as arguments, by label.
+        plugins: Function from a definition to the plug-ins used, by name, with package and version.
     """
 
+    work: Callable[Arguments, Ledger]
     name: str
     version: str
     scope: Scope
-    work: Callable[..., Ledger]
-    reads: tuple[Read | Raw, ...]
-    writes: tuple[str, ...]
-    section: str | None = None
-    context: Callable[[Workflow, str], Mapping[str, Any]] = field(default=lambda *_: {})
-    keeps: str | None = None
-    plugins: Callable[[Workflow], Mapping[str, str]] = field(default=lambda _: {})
+    contracts: tuple[type[Contract], ...]
+    fingerprints: Mapping[str, Files]
+    plugins: Callable[[Workflow], Mapping[str, str]]
+    signature: Signature = field(init=False)
+
+    def __post_init__(self) -> None:
+        update_wrapper(self, self.work)
+        self.signature = read_signature(self.work)
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Ledger:
+        """Run the function; the runner does so for every unit."""
+        return self.work(*args, **kwargs)
+
+    @cached_property
+    def outputs(self) -> dict[str, type[Contract]]:
+        """Contract of each table that the stage writes, by name."""
+        return {contract.table_name(): contract for contract in self.contracts}
 
     @property
-    def reads_snapshots(self) -> bool:
-        """Whether the stage reads any table, and not raw files alone."""
-        return any(isinstance(read, Read) for read in self.reads)
+    def writes(self) -> tuple[str, ...]:
+        """Names of the tables that the stage writes."""
+        return tuple(self.outputs)
+
+    @property
+    def files(self) -> tuple[FileInput, ...]:
+        """Raw files that affect the output, including those not passed as arguments."""
+        hidden = (FileInput(label, mark.patterns) for label, mark in self.fingerprints.items())
+        return (*self.signature.files, *hidden)
+
+
+def _no_plugins(_: Workflow) -> Mapping[str, str]:
+    return {}
+
+
+def stage(
+    name: str,
+    *,
+    version: str,
+    scope: Scope = Scope.SNAPSHOT,
+    writes: tuple[type[Contract], ...] = (),
+    fingerprints: Mapping[str, Files] | None = None,
+    plugins: Callable[[Workflow], Mapping[str, str]] = _no_plugins,
+) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
+    """Decorator that declares a function as a stage; the arguments are those of `Stage`."""
+
+    def declare(work: Callable[Declared, Ledger]) -> Stage[Declared]:
+        return Stage(work, name, version, scope, writes, fingerprints or {}, plugins)
+
+    return declare

@@ -1,11 +1,11 @@
-"""Where stage outputs live between runs, and how they get there without ever being half there.
+"""The store of stage outputs between runs, and their atomic publication.
 
 ```
-<collection>/.work/<stage>/<unit>/<fingerprint>/   outputs of one run of a stage on one unit
-<collection>/.work/<stage>/<unit>/record.json      which of them is valid: written last, by rename
-<collection>/.work/inputs.jsonl                    hashes of raw files, one appended line for each
+<collection>/.work/<stage>/<unit>/<fingerprint>/   outputs of a stage for a unit
+<collection>/.work/<stage>/<unit>/record.json      the valid fingerprint; written last, by rename
+<collection>/.work/inputs.jsonl                    hashes of raw files, one appended line per file
 ```
-A kill at any moment leaves the old record or the new one; leftovers are swept at the next start.
+A kill at any moment leaves the old record or the new one; leftovers are removed at the next start.
 """
 
 import errno
@@ -32,18 +32,18 @@ PARTIAL = ".partial"
 
 
 def sha256(path: Path) -> str:
-    """Hexadecimal sha256 of a file."""
+    """Hexadecimal SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def canonical_json(value: Any) -> str:
-    """JSON text with sorted keys: equal values are equal bytes."""
+    """JSON text with sorted keys, so that equal values give equal bytes."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that it is there as a whole or not at all."""
+    """Write a text file atomically, by rename."""
     partial = path.with_name(path.name + PARTIAL)
     with partial.open("w", encoding="utf-8") as file:
         file.write(text)
@@ -52,38 +52,40 @@ def write_atomically(path: Path, text: str) -> None:
     partial.rename(path)
 
 
-def open_own(path: Path) -> IO[str]:
-    """A file of ours that is made if need be; what lies behind a link is not touched.
+def open_no_follow(path: Path) -> IO[str]:
+    """Open or create a file of the store for appending; symbolic links are refused.
 
     Raises:
-        DataError: a link stands in its place.
+        DataError: the path is a symbolic link.
     """
     try:
         return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise DataError(f"{path}: expected a file of ours, found a link; remove it") from None
+            raise DataError(
+                f"{path}: expected a regular file, found a symbolic link; remove it"
+            ) from None
         raise
 
 
 class InputHashes:
-    """Hashes of raw files that outlive runs: a file is read again only where it has changed.
+    """Cache of the SHA-256 of raw files between runs; a file is hashed again only if it changed.
 
     Args:
-        path: JSON lines `[path, size, mtime, ctime, inode, sha256]`, of which the last about a path
-            counts. New ones are appended, so that the cost of a file does not depend on how many
-            are known; a line that a killed run left unfinished is skipped.
+        path: JSON lines `[path, size, mtime, ctime, inode, sha256]`; the last line of a path is
+            valid. Lines are appended, so that the cost per file is constant; an incomplete line of
+            a killed run is skipped.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, tuple[list[int], str]] | None = None
 
-    def of(self, files: Sequence[Source]) -> list[str]:
-        """sha256 of each file. Those that were hashed anew are appended in one write.
+    def hash_files(self, files: Sequence[Source]) -> list[str]:
+        """SHA-256 of each file; new hashes are appended in one write.
 
         Raises:
-            DataError: a link stands in the place of the file of hashes.
+            DataError: the cache file is a symbolic link.
         """
         if self._known is None:
             self._known = self._read()
@@ -115,15 +117,15 @@ class InputHashes:
         return known
 
     def _append(self, new: dict[str, tuple[list[int], str]]) -> None:
-        """Append lines, the first after a line end, in case the last write was not finished."""
+        """Append lines, starting a new line in case the previous write was incomplete."""
         lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
-        with open_own(self._path) as file:
+        with open_no_follow(self._path) as file:
             file.seek(0, os.SEEK_END)
             file.write("".join(f"\n{line}" for line in lines) + "\n")
 
 
 class Store:
-    """The work folder of one collection."""
+    """The store in the work folder of one collection."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -134,15 +136,15 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the collection for one build; the system frees it when the process ends.
+        """Lock the collection for one build; the lock ends with the process.
 
         Raises:
-            DataError: another build holds it, or a link stands in the place of the work folder.
+            DataError: another build holds the lock, or the work folder is a symbolic link.
         """
         if self.work.is_symlink():
-            raise DataError(f"{self.work}: expected a folder of ours, found a link; remove it")
+            raise DataError(f"{self.work}: expected a folder, found a symbolic link; remove it")
         self.work.mkdir(parents=True, exist_ok=True)
-        with open_own(self.work / "lock") as file:
+        with open_no_follow(self.work / "lock") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -154,7 +156,7 @@ class Store:
             yield
 
     def _sweep(self) -> None:
-        """Remove what a killed run left behind."""
+        """Remove leftovers of killed runs."""
         for leftover in (self.work / "scratch", *self.work.rglob(f"*{PARTIAL}")):
             if leftover.is_dir() and not leftover.is_symlink():
                 shutil.rmtree(leftover)
@@ -162,7 +164,7 @@ class Store:
                 leftover.unlink(missing_ok=True)
 
     def record(self, stage: str, key: str) -> dict[str, Any] | None:
-        """What was last published for a unit, if its files are still there in full size."""
+        """The record of a unit's outputs; None if a file is missing or has another size."""
         try:
             record = self._read_record(self.work / stage / key / RECORD)
             folder = self.folder(stage, key, record)
@@ -174,7 +176,7 @@ class Store:
         return dict(record)
 
     def _read_record(self, path: Path) -> dict[str, Any]:
-        """A record; one that was read before is read again only where its file is another."""
+        """The record of a unit, cached until its file changes."""
         found = path.stat()
         signature = (found.st_ino, found.st_size, found.st_mtime_ns)
         if path not in self._records or self._records[path][0] != signature:
@@ -182,7 +184,7 @@ class Store:
         return self._records[path][1]
 
     def folder(self, stage: str, key: str, record: dict[str, Any]) -> Path:
-        """Where the outputs of a record lie."""
+        """Folder of the outputs of a record."""
         return self.work / stage / key / str(record["id"])
 
     def table(self, stage: str, key: str, name: str, contract: type[Contract]) -> Table:
@@ -193,7 +195,7 @@ class Store:
         return table_at(self.folder(stage, key, record), name, contract)
 
     def is_intact(self, stage: str, key: str) -> bool:
-        """Whether the published files of a unit still have their hashes; checked once a run."""
+        """Whether the published files of a unit still match their hashes; checked once per run."""
         record = self.record(stage, key)
         if record is None:
             return False
@@ -206,18 +208,18 @@ class Store:
         return True
 
     def kept(self, stage: str) -> Path:
-        """A folder of a stage that outlives runs, such as a translation memory."""
+        """Cache folder of a stage, kept between runs, such as the translation memory."""
         folder = self.work / "kept" / stage
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def forget(self, stage: str, key: str) -> None:
-        """Drop a unit, so that it is built again."""
+        """Delete the record of a unit, so that it runs again."""
         (self.work / stage / key / RECORD).unlink(missing_ok=True)
 
     @contextmanager
     def publishing(self, stage: str, key: str, identity: str) -> Iterator[Path]:
-        """A new private folder for a unit's outputs; it is renamed into place on success."""
+        """Yield a private folder for a unit's outputs, which is renamed into place on success."""
         home = self.work / stage / key
         partial = home / (identity + PARTIAL)
         shutil.rmtree(partial, ignore_errors=True)
@@ -236,7 +238,7 @@ class Store:
         self._verified.add(final)
 
     def commit(self, stage: str, key: str, record: dict[str, Any]) -> None:
-        """Make a unit's outputs the valid ones, then remove the outputs of older records."""
+        """Write a unit's record, then remove the outputs of older records."""
         home = self.work / stage / key
         write_atomically(home / RECORD, canonical_json(record))
         for old in home.iterdir():
@@ -244,14 +246,15 @@ class Store:
                 shutil.rmtree(old)
 
     def input_hashes(self, files: Sequence[Source]) -> dict[str, str]:
-        """sha256 of raw files by the names of the sources; see `InputHashes`."""
+        """SHA-256 of raw files by source name; see `InputHashes`."""
         return {
-            file.name: digest for file, digest in zip(files, self._inputs.of(files), strict=True)
+            file.name: digest
+            for file, digest in zip(files, self._inputs.hash_files(files), strict=True)
         }
 
 
 def describe_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """sha256, bytes and (of Parquet) rows of every file below a folder, by relative path."""
+    """SHA-256, size in bytes and (for Parquet) rows of every file in a folder, by relative path."""
     described: dict[str, dict[str, Any]] = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         entry: dict[str, Any] = {"sha256": sha256(path), "bytes": path.stat().st_size}
@@ -262,10 +265,10 @@ def describe_files(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def check_columns(table: Table, name: str) -> None:
-    """Compare the columns of a table's parts with its contract.
+    """Check the columns of a table's parts against its contract.
 
     Raises:
-        ContractError: the table is absent, or a column differs.
+        ContractError: the table is missing, or a column differs.
     """
     if not table.paths:
         raise ContractError(f"table {name} was not written")

@@ -1,1 +1,1 @@
-"""Text as the whole project identifies it: folded queries, canonical URLs, keys, names."""
+"""Text normalisation and identity: folded queries, canonical URLs, keys and ids, names."""

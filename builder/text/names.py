@@ -1,6 +1,6 @@
-"""What names, versions and languages look like: the patterns, what they are in words, as text.
+"""Patterns of names, versions and language codes, with their descriptions for messages.
 
-Names become folders, so that a pattern leaves nothing that leads out of one.
+Names become folder names, so no pattern admits a path separator or a leading dot.
 """
 
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ SOURCE_SUFFIX, ENGLISH_SUFFIX = "", "_en"
 
 
 def written(name: str) -> str:
-    """The name of a file as text: bytes that are no UTF-8 by their numbers.
+    """A file name as valid text, with bytes that are not UTF-8 escaped.
 
-    Python holds them as halves of characters, which no table takes.
+    Python represents those bytes as lone surrogates, which Arrow refuses.
     """
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 def suffixes_of(languages: Sequence[str]) -> dict[str, str]:
-    """The languages of a collection, its own first, with the suffix of their columns.
+    """Column suffix of each language of a collection, source language first.
 
     Raises:
         DataError: there are more than two.

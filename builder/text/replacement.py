@@ -1,21 +1,21 @@
-"""Some values of a column replaced, the others left as they are."""
+"""Replace the values of a column where a mask is true."""
 
 import polars as pl
 
 
 def replaced(values: pl.Series, where: pl.Series, others: pl.Series) -> pl.Series:
-    """A column with other values in some places.
+    """Replace the values where a mask is true.
 
-    `Series.scatter` is not used: where a column of texts had short ones alone (up to 12 bytes), it
-    leaves one whose equal texts Polars 2.1 takes for different ones in groups.
+    `Series.scatter` is not used: if all strings of a column have at most 12 bytes, Polars 2.1
+    returns a column in which `group_by` treats equal strings as distinct.
 
     Args:
         values: The column, n rows.
-        where: Which rows are replaced, n booleans; null: not.
-        others: Their values in order, as many as `where` is true.
+        where: Mask, n booleans; null counts as false.
+        others: Replacement values in row order, one per true value of the mask.
 
     Raises:
-        ValueError: they are not as many.
+        ValueError: the number of replacement values is wrong.
     """
     if where.null_count():
         where = where.fill_null(value=False)

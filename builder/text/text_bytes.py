@@ -1,4 +1,4 @@
-"""A column of texts as its bytes."""
+"""The UTF-8 bytes of a string column as NumPy arrays."""
 
 import hashlib
 from typing import NamedTuple
@@ -13,25 +13,25 @@ Places = npt.NDArray[np.int64]
 
 
 class TextBytes(NamedTuple):
-    """Texts as they lie in memory, one after the other in UTF-8.
+    """Concatenated UTF-8 bytes of n texts, and their offsets.
 
     Args:
-        data: Their bytes, of which some may be of other texts.
-        ends: n + 1: where the first begins, and where each ends; a null is an empty text.
+        data: Bytes, uint8; may extend beyond the texts on both sides.
+        ends: Offsets, int64[n + 1]; a null is an empty text.
     """
 
     data: Bytes
     ends: Places
 
     def texts(self) -> pl.Series:
-        """The texts as a column."""
+        """The texts as a string column."""
         buffers = [None, pa.py_buffer(self.ends), pa.py_buffer(self.data)]
         array = pa.Array.from_buffers(pa.large_string(), len(self.ends) - 1, buffers)
         return pl.Series(pl.from_arrow(array), dtype=pl.String)
 
 
 def bytes_of(texts: pl.Series) -> TextBytes:
-    """The bytes of texts."""
+    """The bytes and offsets of a string column, without copying."""
     array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offsets, data = array.buffers()
     ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
@@ -40,6 +40,6 @@ def bytes_of(texts: pl.Series) -> TextBytes:
 
 
 def digests(data: Bytes, starts: Places, stops: Places) -> list[str]:
-    """md5 of some pieces of bytes, in hexadecimal."""
+    """Hexadecimal md5 of each byte range."""
     view, bounds = data.data, zip(starts.tolist(), stops.tolist(), strict=True)
     return [hashlib.md5(view[a:b], usedforsecurity=False).hexdigest() for a, b in bounds]

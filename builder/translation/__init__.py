@@ -1,4 +1,4 @@
-"""Translation: sentences, a CTranslate2 engine with SentencePiece, a memory, flags and policies."""
+"""Translation with CTranslate2: sentence splitting, decoding, quality flags, memory."""
 
 from builder.translation.adding import add_model
 from builder.translation.filter import translate_stream

@@ -1,4 +1,4 @@
-"""A model brought by a user: what a folder is, its conversion, and how a definition names it.
+"""Check and convert a user's translation model: `longeval translate model add`.
 
 In: a CTranslate2 folder, an OPUS-MT folder as published (Marian: `decoder.yml`), or an OPUS-MT or
 NLLB folder of Transformers (`config.json` with `model_type`). Out: the properties of the model, its
@@ -33,7 +33,7 @@ _FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
 
 
 class Kind(StrEnum):
-    """What a model folder is."""
+    """Format of a model folder."""
 
     CTRANSLATE2 = "CTranslate2"
     OPUS_MT = "OPUS-MT (Marian)"
@@ -48,7 +48,7 @@ MODEL_TYPES = {"marian": Kind.MARIAN, "m2m_100": Kind.NLLB}
 def add_model(
     path: Path, limits: Limits, *, out: Path | None = None, compute_type: str = "int8"
 ) -> dict[str, Any]:
-    """Check a model, converting it first where it needs to be.
+    """Check a model folder, converting it first if necessary.
 
     Args:
         path: A model folder, or the `model.bin` in one.
@@ -60,8 +60,8 @@ def add_model(
         The properties of `check_model`, and `kind`, `licence` and `definition`.
 
     Raises:
-        UsageError: no such folder; it must be converted, and there is no `out` or no converter.
-        FormatError: the folder is of no known kind, or not a working model.
+        UsageError: no such folder, or a conversion is needed without `out` or without a converter.
+        FormatError: the format is unknown, or the model does not work.
     """
     folder = path.parent if path.name == WEIGHTS else path
     if not folder.is_dir():
@@ -69,7 +69,7 @@ def add_model(
     kind = identify(folder)
     if kind is not Kind.CTRANSLATE2:
         folder = convert(folder, kind, out)
-    prefixes = prefixes_of(read_model(folder).vocabulary)
+    prefixes = language_prefixes(read_model(folder).vocabulary)
     params = TranslateParameters.model_validate(
         {"model": folder, "compute_type": compute_type, **prefixes}
     )
@@ -82,10 +82,10 @@ def add_model(
 
 
 def identify(folder: Path) -> Kind:
-    """The kind of a model folder.
+    """Identify the format of a model folder.
 
     Raises:
-        FormatError: it is of no known kind.
+        FormatError: the format is unknown.
     """
     if (folder / WEIGHTS).is_file():
         return Kind.CTRANSLATE2
@@ -103,10 +103,10 @@ def identify(folder: Path) -> Kind:
 
 
 def convert(folder: Path, kind: Kind, out: Path | None) -> Path:
-    """Convert a model to CTranslate2 in int8, with its SentencePiece models and licence beside it.
+    """Convert a model to CTranslate2 in int8, copying its SentencePiece models and licence.
 
     Raises:
-        UsageError: no `out`, it exists, or Transformers is not installed.
+        UsageError: no `out`, `out` exists, or Transformers is not installed.
         FormatError: the converter does not accept the model.
     """
     if out is None:
@@ -122,7 +122,7 @@ def convert(folder: Path, kind: Kind, out: Path | None) -> Path:
     except Exception as error:
         shutil.rmtree(out, ignore_errors=True)
         raise FormatError(f"CTranslate2 cannot convert this model: {error}", folder) from error
-    for path in _kept(folder):
+    for path in _companion_files(folder):
         shutil.copyfile(path, out / path.name)
     return out
 
@@ -136,8 +136,8 @@ def _converter(folder: Path, kind: Kind) -> Any:
     return converters.TransformersConverter(str(folder))
 
 
-def _kept(folder: Path) -> list[Path]:
-    """Files that a converted model needs or should carry: SentencePiece models, licence, card."""
+def _companion_files(folder: Path) -> list[Path]:
+    """Files to copy next to a converted model: SentencePiece models, licence, card."""
     names = [*PAIR, *SHARED, "README.md"]
     found = [folder / name for name in names if (folder / name).is_file()]
     return found + _licence_files(folder)
@@ -148,7 +148,7 @@ def _licence_files(folder: Path) -> list[Path]:
 
 
 def licence(folder: Path) -> str:
-    """The licence file of a model, or the licence that its card names."""
+    """Name of a model's licence file, or the licence named in its card."""
     files = _licence_files(folder)
     if files:
         return ", ".join(path.name for path in files)
@@ -157,7 +157,7 @@ def licence(folder: Path) -> str:
     return f"{found[1]} (README.md)" if found else "no licence file"
 
 
-def prefixes_of(vocabulary: Collection[str]) -> dict[str, str]:
+def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
     """The language tokens that a multilingual model needs for French to English."""
     for source, target in PREFIXES:
         if source in vocabulary and (target is None or target in vocabulary):
@@ -167,6 +167,6 @@ def prefixes_of(vocabulary: Collection[str]) -> dict[str, str]:
 
 
 def definition(folder: Path, prefixes: dict[str, str]) -> str:
-    """The section of a definition that uses a model."""
+    """The `[translate]` section that uses a model, as TOML."""
     values = {"model": str(folder.resolve()), **prefixes}
     return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

@@ -1,11 +1,9 @@
-"""Which sentences are decoded together.
+"""Batches of sentences of equal length, so that outputs do not depend on the batch.
 
-In: the lengths of sentences in pieces. Out: batches of their indices, longest first. All sentences
-of a batch have the same length. There is then no padding, so every matrix product over positions
-has the same shape whatever the neighbours are; and products over the batch are exact where they
-are made of integers (int8). So the output of a sentence does not depend on its batch, not in one
-bit of its score; a translation memory, another order and another batch size change nothing. Other
-compute types round products over the batch by its size: there only batches of one are exact.
+Without padding, every matrix product over positions has the same shape whatever else is in the
+batch, and int8 products over the batch are exact. The output of a sentence and the bits of its
+score are then independent of batch size, order and translation memory. With other compute types
+the rounding depends on the batch size, so only batches of one sentence are exact.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,12 +13,12 @@ from itertools import groupby
 def equal_length_batches(
     lengths: Sequence[int], most_tokens: int, most_sentences: int | None = None
 ) -> Iterator[list[int]]:
-    """Indices of sentences in batches of one length, longest first, in order within a length.
+    """Batches of sentence indices of equal length, longest first; input order within a length.
 
     Args:
-        lengths: Pieces of each sentence.
-        most_tokens: Pieces in a batch; a longer sentence is a batch of its own.
-        most_sentences: Sentences in a batch, where that is limited too.
+        lengths: Number of pieces per sentence.
+        most_tokens: Maximum pieces per batch; a longer sentence is a batch by itself.
+        most_sentences: Maximum sentences per batch; None: unlimited.
     """
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     for length, group in groupby(order, key=lengths.__getitem__):

@@ -1,4 +1,4 @@
-"""Where French sentences end.
+"""French sentence boundary detection.
 
 In: one line of text. Out: the offsets at which its sentences end. A sentence ends at . ! ? or an
 ellipsis, closing quotes and brackets included, before white space and an upper-case letter, a
@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"\s+(?:\d|[IVXLC]+\b(?![’']))")
 
 
 def sentence_ends(line: str) -> list[int]:
-    """Offsets just after each sentence of a line but the last."""
+    """End offsets of the sentences of a line, except the last."""
     ends: list[int] = []
     start = 0
     for match in _CANDIDATE.finditer(line):
@@ -52,7 +52,7 @@ def sentence_ends(line: str) -> list[int]:
 
 
 def _is_abbreviated(line: str, start: int, end: int) -> bool:
-    """Whether the stop before `end` belongs to its word."""
+    """Whether the full stop before `end` belongs to an abbreviation, initial or number."""
     tail = line[max(start, end - 24) : end]
     found = _LAST_WORD.search(tail)
     if found is not None:

@@ -1,8 +1,8 @@
-"""Sentences in parts that a model can take: around what is copied, and at clause boundaries.
+"""Split sentences around text that is copied, and long ones at clause boundaries.
 
-In: a sentence and a measure of size. Out: its parts, which joined are the sentence again. Nothing
-is dropped and nothing truncated: a sentence that is too long is halved at the strongest boundary
-near its middle (semicolon, comma before a conjunction, comma, space), at last between characters.
+The parts concatenate to the sentence; nothing is dropped or truncated. A sentence that is too long
+is halved at the strongest boundary near its middle: semicolon, comma before a conjunction, comma,
+space, and otherwise between characters.
 """
 
 import re
@@ -31,11 +31,11 @@ _WORD = re.compile(r"(?<![\w$\\/:.@#&=+*-])[^\W\d_]{2,}(?![\w\\/=@*]|:\S|\(\)|\.
 
 
 def is_untranslatable(text: str) -> bool:
-    """Whether a text has no word of a language: numbers, addresses, identifiers, signs."""
+    """Whether a text has no words, only numbers, addresses, identifiers or symbols."""
     return _WORD.search(_COPIED.sub(" ", text)) is None
 
 
-def copied_parts(text: str) -> list[tuple[str, bool]]:
+def split_copied(text: str) -> list[tuple[str, bool]]:
     """Split a text into parts to translate and parts to copy (True): URLs and non-words."""
     parts: list[tuple[str, bool]] = []
     start = 0
@@ -48,22 +48,22 @@ def copied_parts(text: str) -> list[tuple[str, bool]]:
     return [(part, is_untranslatable(part)) for part, _ in parts if part]
 
 
-def halves(text: str, most: int, size: Callable[[str], int]) -> list[str]:
-    """A text in parts of at most `most` each; joined they are the text.
+def split_to_size(text: str, most: int, size: Callable[[str], int]) -> list[str]:
+    """Split a text into parts of size at most `most`, which concatenate to the text.
 
     Args:
         text: A sentence in single spaces.
-        most: Largest size of a part.
-        size: The size of a text, such as its sentence pieces.
+        most: Maximum size of a part.
+        size: Function that returns the size of a text, such as its number of pieces.
     """
     if len(text) < 2 or size(text) <= most:
         return [text]
     place = _boundary(text)
-    return [*halves(text[:place], most, size), *halves(text[place:], most, size)]
+    return [*split_to_size(text[:place], most, size), *split_to_size(text[place:], most, size)]
 
 
 def _boundary(text: str) -> int:
-    """Where to cut a text in two: before the space of the strongest boundary near the middle."""
+    """Offset of the strongest boundary near the middle of a text, before its space."""
     low, high = (int(len(text) * share) for share in _MIDDLE)
     middle = len(text) // 2
     for boundary in _BOUNDARIES:

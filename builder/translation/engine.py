@@ -1,8 +1,8 @@
-"""A loaded CTranslate2 model: sentences in, outputs out, in the same order.
+"""The CTranslate2 engine: translate sentences in order.
 
-What must be copied (addresses) is cut out, what is too long is cut at clause boundaries; the parts
-are decoded in batches of equal length (see `batches.py`) by as many workers as there are threads,
-and joined again. An output does not depend on other sentences, on their order, or on the threads.
+Addresses are cut out and copied, long sentences are split at clause boundaries. The parts are
+decoded in batches of equal length (see `batches`) with one worker per thread and joined again. An
+output depends neither on other sentences, nor on their order, nor on the number of threads.
 """
 
 from collections import deque
@@ -18,9 +18,9 @@ import ctranslate2
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation.batches import equal_length_batches
-from builder.translation.cutting import copied_parts, halves
+from builder.translation.cutting import split_copied, split_to_size
 from builder.translation.model import ModelFolder, read_model
-from builder.translation.parts import Block, Divided, Output
+from builder.translation.parts import Block, Output, SplitSentence
 
 EOS = "</s>"
 CAREFUL = {"beam_size": 4, "no_repeat_ngram_size": 4}
@@ -45,9 +45,9 @@ class Engine:
     """A loaded model.
 
     Args:
-        model: The model's folder, as read.
-        params: Decoding options.
-        threads: Batches that are decoded at once, on a CPU one thread each.
+        model: The checked model folder.
+        params: `[translate]`.
+        threads: Number of batches decoded in parallel; on a CPU, one thread each.
 
     Raises:
         FormatError: a file of the model cannot be read, or the compute type is not supported.
@@ -73,7 +73,7 @@ class Engine:
             ) from None
         self._ahead = BATCHES_AHEAD * max(threads, 1)
         self._stopped = Event()
-        self.invariant = self._is_invariant()
+        self.invariant = self._is_batch_invariant()
 
     @classmethod
     def load(cls, folder: Path, params: TranslateParameters, threads: int) -> "Engine":
@@ -86,11 +86,11 @@ class Engine:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What decides an output beside the sentence and the parameters."""
+        """Everything that an output depends on besides the sentence and the parameters."""
         return {"model": self.model.digest, "compute_type": self.translator.compute_type}
 
     def size(self, text: str) -> int:
-        """Source pieces of a text."""
+        """Number of source pieces of a text."""
         return len(self._source.encode(text))
 
     def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
@@ -98,27 +98,27 @@ class Engine:
 
         Args:
             sentences: Texts in single spaces.
-            careful: Decode with a beam and without repeated n-grams (`CAREFUL`).
+            careful: Decode with beam search and without repeated n-grams (`CAREFUL`).
 
         Returns:
-            One output a sentence, in order.
+            One output per sentence, in order.
         """
         return next(self.translate_blocks([list(sentences)], careful=careful))
 
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, careful: bool = False
     ) -> Iterator[list[Output]]:
-        """Translate blocks of sentences; the next is under way before the last is done.
+        """Translate blocks of sentences, starting the next block before the previous one is done.
 
         Args:
             blocks: Sentences in single spaces.
-            careful: As of `translate`.
+            careful: See `translate`.
 
         Yields:
-            One output a sentence, in order, for each block.
+            For each block, one output per sentence, in order.
 
         Raises:
-            CancelledError: it was stopped.
+            CancelledError: `stop` was called.
         """
         queue: deque[_Batch | Block] = deque()
         for sentences in blocks:
@@ -144,19 +144,21 @@ class Engine:
         """Cancel a translation in another thread, at the next batch boundary."""
         self._stopped.set()
 
-    def divide(self, sentence: str) -> Divided:
-        """A sentence in parts: what is copied apart, and none longer than the model takes."""
+    def split_sentence(self, sentence: str) -> SplitSentence:
+        """Split a sentence into copied and decoded parts, none longer than the model accepts."""
         parts: list[tuple[str, bool]] = []
         split = False
-        for text, copied in copied_parts(sentence):
-            cut = [text] if copied else halves(text, self.params.max_source_pieces, self.size)
+        for text, copied in split_copied(sentence):
+            cut = (
+                [text] if copied else split_to_size(text, self.params.max_source_pieces, self.size)
+            )
             split = split or len(cut) > 1
             parts += [(part, copied) for part in cut]
-        return Divided(tuple(parts), split)
+        return SplitSentence(tuple(parts), split)
 
     def _block(self, sentences: Sequence[str]) -> Block:
-        """Split sentences into parts short enough to decode, each part once, in pieces."""
-        divided = [self.divide(sentence) for sentence in sentences]
+        """Split sentences into parts, and tokenise each distinct part."""
+        divided = [self.split_sentence(sentence) for sentence in sentences]
         texts = sorted({text for d in divided for text, copied in d.parts if not copied})
         pieces = self._source.encode([text.strip() for text in texts], out_type=str)
         return Block(divided, texts, pieces)
@@ -167,21 +169,21 @@ class Engine:
         return equal_length_batches(lengths, self.params.batch_tokens, None if together else 1)
 
     def _submitted(self, block: Block, indices: list[int], careful: bool) -> _Batch:
-        with self._failing():
+        with self._reraise_engine_errors():
             results = self._submit([block.pieces[i] for i in indices], careful)
         return _Batch(block, indices, results)
 
     def _collect(self, batch: _Batch) -> None:
-        """Wait for a batch and keep its outputs in its block."""
+        """Wait for a batch and store its outputs in its block."""
         block = batch.block
-        with self._failing():
+        with self._reraise_engine_errors():
             hypotheses = [result.result().hypotheses[0] for result in batch.results]
         outputs = self._outputs([block.pieces[i] for i in batch.indices], hypotheses)
         block.known.update(zip((block.texts[i] for i in batch.indices), outputs, strict=True))
 
     @contextmanager
-    def _failing(self) -> Iterator[None]:
-        """Errors of the engine as errors of its model.
+    def _reraise_engine_errors(self) -> Iterator[None]:
+        """Re-raise engine errors as a `FormatError` that names the model.
 
         Raises:
             FormatError: the engine failed.
@@ -198,7 +200,7 @@ class Engine:
     def _submit(
         self, batch: list[list[str]], careful: bool
     ) -> list[ctranslate2.AsyncTranslationResult]:
-        """Queue a batch of one length; while the queue is full this blocks."""
+        """Submit a batch of equal length; blocks while the queue is full."""
         prefix = self.params.target_prefix
         results: list[ctranslate2.AsyncTranslationResult] = self.translator.translate_batch(
             [self._tokens(pieces) for pieces in batch],
@@ -234,8 +236,8 @@ class Engine:
                 empty=not bare,
             )
 
-    def _is_invariant(self) -> bool:
-        """Whether sentences of one length score the same together and alone, bit for bit."""
+    def _is_batch_invariant(self) -> bool:
+        """Whether scores of sentences of equal length are bit-identical in a batch and alone."""
         vocabulary = sorted(self.model.vocabulary)
         probes = [
             self._tokens([vocabulary[(n * n + 31 * i) % len(vocabulary)] for i in range(PIECES)])

@@ -1,8 +1,8 @@
-"""Which engine translates: CTranslate2, or one that another installed package brings.
+"""Translation engines: CTranslate2, or a plug-in of another package.
 
 A plug-in of the group `translators` is a function of a model folder, `[translate]` and a number of
-threads to an object that does what `TranslationEngine` says. What its outputs depend on must be in
-`identity`: the memory keeps outputs under it, and never asks again.
+threads that returns a `TranslationEngine`. Everything that its outputs depend on must be in
+`identity`, under which the translation memory stores them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ class TranslationEngine(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Everything that decides an output, beside the sentence and the parameters."""
+        """Everything that an output depends on besides the sentence and the parameters."""
 
     def size(self, text: str) -> int:
-        """Source pieces of a text, for progress."""
+        """Number of source pieces of a text, for progress."""
 
     def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
-        """One output a sentence, in order; none may depend on the other sentences."""
+        """One output per sentence, in order; outputs must not depend on other sentences."""
 
 
 @runtime_checkable
@@ -41,17 +41,17 @@ class StreamingEngine(TranslationEngine, Protocol):
         """The outputs of each block, in order."""
 
     def stop(self) -> None:
-        """Give up what is being translated in another thread."""
+        """Cancel a translation that runs in another thread."""
 
 
 Loader = Callable[[Path, TranslateParameters, int], TranslationEngine]
 
 
 def load_engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
-    """The engine that the parameters name, with its model.
+    """Load the engine named by the parameters, with its model.
 
     Raises:
-        UsageError: it is not installed, or is no engine.
+        UsageError: the plug-in is not installed, or is not an engine.
         FormatError: the folder is not a model.
     """
     if params.engine == CTRANSLATE2:
@@ -60,7 +60,8 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
     engine = loader(folder, params, threads)
     if not isinstance(engine, TranslationEngine):
         raise UsageError(
-            f"translators: {params.engine!r} gives no engine; it needs identity, size and translate"
+            f"translators: {params.engine!r} does not return a translation engine; "
+            "it must have identity, size and translate"
         )
     return engine
 
@@ -68,7 +69,7 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
 def translate_blocks(
     engine: TranslationEngine, blocks: Iterable[list[str]], *, careful: bool = False
 ) -> Iterator[list[Output]]:
-    """The outputs of each block, in order, as quickly as the engine can."""
+    """The outputs of each block, in order; streamed if the engine supports it."""
     if isinstance(engine, StreamingEngine):
         return engine.translate_blocks(blocks, careful=careful)
     return (engine.translate(block, careful=careful) for block in blocks)

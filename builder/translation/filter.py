@@ -1,9 +1,9 @@
-"""Translation as a filter: lines of a stream in, as many lines in English out, as they come in.
+"""Translate a stream line by line, as a filter.
 
-In: a binary stream of UTF-8 lines, such as standard input. Out: blocks of translations, one for
-each line; a block is all lines that have arrived, so that a person who types sees each line at
-once and a pipe is translated in batches. Every line is a text of its own: unlike in a file, a
-sentence that is wrapped over two lines is not joined, because the next line may not be there yet.
+In: a binary stream of UTF-8 lines, such as standard input. Out: blocks of translations, one per
+line. A block consists of the lines available so far, so that interactive input is translated at
+once and piped input in batches. Each line is a text of its own; unlike in a file, a sentence
+wrapped over two lines is not joined, because the next line may not have arrived.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.translation.engines import load_engine
-from builder.translation.memory import Memory
-from builder.translation.sentences import Form, Translation
+from builder.translation.memory import TranslationMemory
+from builder.translation.sentences import TextKind, Translation
 from builder.translation.stage import MEMORY
 from builder.translation.standalone import model_folder
 from builder.translation.translator import Translator
@@ -25,7 +25,7 @@ STREAM = "standard input"
 
 
 def translate_stream(
-    stream: BinaryIO, params: TranslateParameters, limits: Limits, *, kind: str = Form.TEXT
+    stream: BinaryIO, params: TranslateParameters, limits: Limits, *, kind: str = TextKind.TEXT
 ) -> Iterator[list[Translation]]:
     """Translate the lines of a stream.
 
@@ -43,10 +43,10 @@ def translate_stream(
         FormatError: the model folder is not a model, or a line is not UTF-8.
     """
     engine = load_engine(model_folder(params), params, limits.threads)
-    with Memory(limits.scratch / MEMORY) as memory:
+    with TranslationMemory(limits.scratch / MEMORY) as memory:
         translator = Translator(engine, memory, params)
         for lines in blocks_of_lines(stream):
-            yield translator.translate(lines, Form(kind))
+            yield translator.translate(lines, TextKind(kind))
 
 
 def blocks_of_lines(stream: BinaryIO) -> Iterator[list[str]]:

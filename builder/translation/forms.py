@@ -1,8 +1,7 @@
-"""What a model sees of a sentence, and how its output gets the form of the source.
+"""Casing and final punctuation: normalised before decoding, restored afterwards.
 
-In: a sentence or a query. Out: the text to decode, and from its output a text in the source's
-form: no full stop that the source lacks, upper case where all of it was, lower case where it
-began so. A query in lower case stays in lower case: users do not write names with capitals.
+An output gets no full stop that the source lacks, is uppercase if the whole source is, and begins
+in lowercase if the source does. A lowercase query stays lowercase, names included.
 """
 
 import re
@@ -16,23 +15,23 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_capitals(text: str) -> bool:
-    """Whether a text is written in capitals throughout, and is no acronym."""
+    """Whether a text is all uppercase and not an acronym."""
     return text.isupper() and " " in text and sum(map(str.isalpha, text)) >= LEAST_LETTERS
 
 
 def model_text(text: str) -> str:
-    """What the model decodes: the text itself, or one in capitals as a sentence."""
+    """Text to decode: uppercase text in sentence case, any other text unchanged."""
     if not is_capitals(text):
         return text
     lower = text.lower()
     return lower[:1].upper() + lower[1:]
 
 
-def like_source(output: str, source: str, *, query: bool = False) -> str:
-    """An output in the form of its source.
+def match_source_form(output: str, source: str, *, query: bool = False) -> str:
+    """Give an output the casing and final punctuation of its source.
 
     Args:
-        output: What the model gave.
+        output: Output of the model.
         source: The sentence or query.
         query: Whether it is a query.
     """
@@ -47,7 +46,7 @@ def like_source(output: str, source: str, *, query: bool = False) -> str:
 
 
 def _begin_like(text: str, source: str) -> str:
-    """Begin in lower case where the source does, unless the first word is a name or I."""
+    """Lowercase the first letter if the source begins so, unless the first word is a name or I."""
     first, given = _FIRST_WORD.search(text), _FIRST_WORD.search(source)
     if first is None or given is None or not given[0].islower():
         return text

@@ -1,4 +1,4 @@
-"""Which sentences are English already: a translator from French would only mangle them.
+"""Detect sentences that are already English, which a French translator would garble.
 
 In: the sentences of a text. Out: for each, whether it is to be copied. A sentence is English when
 its English function words outnumber the French ones three to one and language identification says
@@ -29,7 +29,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def function_words(text: str) -> tuple[int, int]:
-    """French and English function words in a text."""
+    """Number of French and of English function words in a text."""
     words = [word.lower() for word in _WORD.findall(text)]
     return sum(word in FRENCH for word in words), sum(word in ENGLISH for word in words)
 
@@ -57,7 +57,7 @@ def english_sentences(texts: Sequence[Sequence[str]]) -> list[list[bool]]:
 def _of_text(
     sentences: Sequence[str], counts: Sequence[tuple[int, int]], found: Mapping[int, Guess]
 ) -> list[bool]:
-    """Which sentences of one text are English, by their function words and guessed languages."""
+    """Whether each sentence of one text is English, by function words and detected language."""
     decided = [
         i in found and _is_english(sentences[i], counts[i][1], *found[i])
         for i in range(len(sentences))

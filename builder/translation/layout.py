@@ -1,4 +1,4 @@
-"""A text as sentences, and the translated text with the same lines.
+"""Split a text into sentences, and rebuild the translated text with the same lines.
 
 In: a text. Out: its sentences, normalised, and everything between them (line ends, blank lines,
 indentation, list marks), so that `fill` puts translations where their sentences stood. Nothing is
@@ -37,18 +37,18 @@ class Segment:
 
 @dataclass(frozen=True)
 class Layout:
-    """A text taken apart.
+    """Sentences of a text and the gaps between them.
 
     Args:
-        segments: Its sentences.
-        gaps: What stands before each of them, and after the last.
+        segments: The sentences.
+        gaps: Text before each sentence, and after the last; n + 1.
     """
 
     segments: tuple[Segment, ...]
     gaps: tuple[str, ...]
 
     def fill(self, texts: Sequence[str]) -> str:
-        """The text with other sentences, one for each segment, in as many lines."""
+        """The text with its sentences replaced, one per segment, on the same number of lines."""
         parts = [self.gaps[0]]
         for segment, gap, text in zip(self.segments, self.gaps[1:], texts, strict=True):
             parts += [rewrap(text, segment.breaks, len(segment.text)), gap]
@@ -56,14 +56,14 @@ class Layout:
 
 
 def normalise(text: str) -> str:
-    """A text composed, in single spaces, without control and invisible characters."""
+    """Normalise a text: NFC, single spaces, no control or invisible characters."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
     return _SPACES.sub(" ", _CONTROL.sub(" ", text)).strip()
 
 
 def split_text(text: str) -> Layout:
-    """Take a text apart into sentences and what stands between them."""
+    """Split a text into sentences and the gaps between them."""
     segments: list[Segment] = []
     gaps = [""]
     for lines, ends in _logical_lines(text):
@@ -71,8 +71,8 @@ def split_text(text: str) -> Layout:
     return Layout(tuple(segments), tuple(gaps))
 
 
-def one_segment(text: str) -> Layout:
-    """A text that is one sentence whatever it holds, such as a query."""
+def single_segment(text: str) -> Layout:
+    """Treat the whole text, such as a query, as one sentence."""
     normal = normalise(text)
     if not normal:
         return Layout((), ("",))
@@ -80,7 +80,7 @@ def one_segment(text: str) -> Layout:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """The lines of a text and what ends each; those that a margin broke are together."""
+    """Logical lines with their line ends; lines wrapped at a margin are joined."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]
@@ -101,7 +101,7 @@ def _add_line(lines: list[str], ends: list[str], segments: list[Segment], gaps: 
     body, breaks = _join(lines, ends)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))
     start = marker.end() if marker else 0
-    gaps[-1] += _visible(body[:start])
+    gaps[-1] += _visible_text(body[:start])
     for end in [*(e for e in sentence_ends(body) if e > start), len(body)]:
         raw = body[start:end]
         text = normalise(raw)
@@ -131,14 +131,14 @@ def _join(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]
 
 
 def _gap(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -> str:
-    """What stands between two sentences, with its line ends."""
+    """The gap between two sentences, with its line ends."""
     text, last = "", start
     for at, mark in breaks:
         if start <= at < stop:
             text += body[last:at] + mark
             last = at + 1
-    return _visible(text + body[last:stop])
+    return _visible_text(text + body[last:stop])
 
 
-def _visible(text: str) -> str:
+def _visible_text(text: str) -> str:
     return _CONTROL.sub("", _INVISIBLE.sub("", text))

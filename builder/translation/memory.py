@@ -1,24 +1,22 @@
-"""The translation memory: every sentence is decoded once, whatever document or snapshot has it.
+"""The translation memory: each distinct sentence is decoded once per model and options.
 
-In: sentences, and the outputs that a model gave for them. Out: the outputs of those seen before.
-Keyed by 128 bits of (model hash, decoding options, normalised sentence), so that several models and
-options share it and none of them ever sees the output of another. Each block is one transaction:
-after a kill the memory holds whole blocks, and nothing is decoded twice. A memory only saves time:
-an output does not depend on whether it was there.
+Keys are 128-bit hashes of model hash, decoding options and normalised sentence, so that several
+models can share a file. Each block is one transaction; after a kill, complete blocks remain. The
+memory never changes an output, it only saves time.
 """
 
 import zlib
 from collections.abc import Mapping, Sequence
 
-from builder.translation.kept import KeptFile, key
 from builder.translation.parts import Output
+from builder.translation.sqlite_cache import SqliteCache, key
 
 _INSERT = "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?, ?, ?)"
 _SELECT = "SELECT key, text, pieces, marks, checksum FROM outputs WHERE key IN ({})"
 _MARKS = ("split", "truncated", "unknown", "empty")
 
 
-class Memory(KeptFile):
+class TranslationMemory(SqliteCache):
     """A translation memory on disk.
 
     Args:
@@ -32,8 +30,8 @@ class Memory(KeptFile):
     ) WITHOUT ROWID
     """
 
-    def known(self, scope: str, sentences: Sequence[str]) -> dict[str, Output]:
-        """The outputs of those sentences that are in the memory.
+    def lookup(self, scope: str, sentences: Sequence[str]) -> dict[str, Output]:
+        """Outputs of the given sentences that are in the memory, by sentence.
 
         Args:
             scope: Model hash and decoding options.
@@ -49,7 +47,7 @@ class Memory(KeptFile):
     def add(self, scope: str, outputs: Mapping[str, Output]) -> None:
         """Store the given sentences' outputs atomically."""
         rows = [
-            (key(scope, sentence), output.text, output.pieces, _marks(output))
+            (key(scope, sentence), output.text, output.pieces, _encode_flags(output))
             for sentence, output in outputs.items()
         ]
         self._insert(_INSERT, [(*row, _checksum(*row)) for row in rows])
@@ -63,7 +61,7 @@ def _checksum(row_key: bytes, text: str, pieces: int, marks: int) -> int:
     return zlib.crc32(row_key + f"{pieces} {marks} {text}".encode())
 
 
-def _marks(output: Output) -> int:
+def _encode_flags(output: Output) -> int:
     return sum(getattr(output, name) << bit for bit, name in enumerate(_MARKS))
 
 

@@ -1,4 +1,4 @@
-"""What a folder with a CTranslate2 model is, before anything is translated.
+"""Read and check the folder of a CTranslate2 model.
 
 In: a folder with `model.bin`, `config.json`, a vocabulary, and either `source.spm` and
 `target.spm` (as OPUS-MT has them) or one shared SentencePiece model. Out: a `ModelFolder` with its
@@ -37,11 +37,11 @@ class ModelFolder:
     """A checked model folder.
 
     Args:
-        folder: Where it is.
-        config: What `config.json` says.
-        spm: SentencePiece models of source and target; the same path twice where shared.
+        folder: Path of the folder.
+        config: Contents of `config.json`.
+        spm: SentencePiece models of source and target; the same path twice if shared.
         vocabulary: Source pieces that the model knows.
-        digest: sha256 over the names and bytes of everything that decides an output.
+        digest: SHA-256 over the names and bytes of all files that an output depends on.
     """
 
     folder: Path
@@ -59,7 +59,7 @@ class ModelFolder:
         """The loaded SentencePiece models of source and target.
 
         Raises:
-            FormatError: a file is no SentencePiece model, or not the one of this model.
+            FormatError: a file is not a SentencePiece model, or belongs to another model.
         """
         source, target = (_load(path) for path in self.spm)
         known = self.known_share(source)
@@ -81,7 +81,7 @@ def read_model(folder: Path) -> ModelFolder:
     """Check a model folder.
 
     Raises:
-        FormatError: it is none; the message says which file is missing or wrong.
+        FormatError: a file is missing or invalid; the message names it.
     """
     spm = _sentence_pieces(folder)
     if not (folder / WEIGHTS).is_file():
@@ -108,7 +108,7 @@ def _sentence_pieces(folder: Path) -> tuple[Path, Path]:
 
 
 def _vocabulary(folder: Path) -> tuple[list[Path], frozenset[str]]:
-    """The vocabulary files, and the source pieces."""
+    """The vocabulary files, and the set of source pieces."""
     files = sorted([*folder.glob("*vocabulary.json"), *folder.glob("*vocabulary.txt")])
     for kind in ("source", "shared"):
         for path in files:

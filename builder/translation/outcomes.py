@@ -1,9 +1,9 @@
-"""How decoding a sentence went, which of two outcomes is better, and what is to stand for it."""
+"""Outcome of decoding a sentence, choice between two outcomes, and the fallback policy."""
 
 from dataclasses import dataclass
 
 from builder.parameters import TranslateParameters
-from builder.translation.forms import like_source
+from builder.translation.forms import match_source_form
 from builder.translation.parts import Output
 from builder.translation.quality import output_flags
 
@@ -15,25 +15,25 @@ POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the model gave for a sentence, and what is wrong with it."""
+    """Output of the model for a sentence, and its quality flags."""
 
     output: Output
     flags: frozenset[str]
 
     @property
-    def is_bad(self) -> bool:
+    def is_unusable(self) -> bool:
         """Whether the output is poor enough to retry with careful decoding."""
         return not self.flags.isdisjoint(RETRIED)
 
 
 def outcome(text: str, output: Output) -> Outcome:
-    """What is wrong with an output.
+    """Determine the quality flags of an output.
 
     Args:
-        text: What the model decoded.
-        output: What it gave.
+        text: Source text as decoded.
+        output: Output of the model.
     """
-    flags = output_flags(like_source(output.text, text), text)
+    flags = output_flags(match_source_form(output.text, text), text)
     said = {
         "empty_output": output.empty,
         "truncated": output.truncated,
@@ -44,18 +44,18 @@ def outcome(text: str, output: Output) -> Outcome:
 
 
 def better(first: Outcome, second: Outcome) -> Outcome:
-    """The second where less is wrong with it, and then it says that it is."""
-    if _badness(second) < _badness(first):
+    """The second outcome, flagged as retried, if it is better; else the first."""
+    if _severity(second) < _severity(first):
         return Outcome(second.output, second.flags | {"retried"})
     return first
 
 
-def stands(flags: frozenset[str], params: TranslateParameters) -> str:
-    """What stands for a sentence, the strictest that its flags ask for: drop, source, or keep."""
+def fallback(flags: frozenset[str], params: TranslateParameters) -> str:
+    """The strictest policy among those of the flags: `drop`, `source` or `keep`."""
     asked = {getattr(params, f"on_{flag}") for flag in POLICIES if flag in flags}
     return next((answer for answer in ("drop", "source") if answer in asked), "keep")
 
 
-def _badness(found: Outcome) -> tuple[bool, ...]:
+def _severity(found: Outcome) -> tuple[bool, ...]:
     """Sort key of the defects, most serious first; lower is better."""
     return tuple(flag in found.flags for flag in (*RETRIED, "numbers_differ"))

@@ -1,8 +1,7 @@
-"""Pages through a translator: a group is decoded while others are taken apart and written.
+"""Translate documents in groups; one group is decoded while others are split and written.
 
-In: documents. Out: the same documents with the translations of their fields. Decoding keeps
-the machine busy and runs in a thread of its own; what comes before and after it is Python and takes
-the main thread. A page whose text was translated before is found again whole (see `texts.py`).
+Decoding uses all cores and runs in a background thread; splitting and joining is Python and uses
+the main thread. The translation of an unchanged page is looked up as a whole (see `text_cache`).
 """
 
 from collections import deque
@@ -14,7 +13,7 @@ import polars as pl
 
 from builder.translation.outcomes import Outcome
 from builder.translation.sentences import Translation
-from builder.translation.texts import Texts, code_digest
+from builder.translation.text_cache import TextCache, code_digest
 from builder.translation.translator import Prepared, Translator
 
 FIELDS = ("text", "title")
@@ -28,12 +27,12 @@ Fields = dict[str, list[Translation]]
 
 @dataclass
 class _Group:
-    """Pages under way.
+    """A group of documents to translate.
 
     Args:
-        chunks: The pages, in order.
-        known: Translations of those texts that were found.
-        missing: The other texts, each once, in order.
+        chunks: The documents, in order.
+        known: Cached translations, by text.
+        missing: Distinct texts without a cached translation, in order.
         new: Bytes of the missing texts.
         held: Bytes of all texts.
     """
@@ -46,14 +45,14 @@ class _Group:
 
     @property
     def is_full(self) -> bool:
-        """Whether it is time to translate."""
+        """Whether the group is large enough to translate."""
         return self.new >= NEW_BYTES or self.held >= HELD_BYTES
 
-    def add(self, pages: pl.DataFrame, texts: Texts, scope: str) -> None:
-        """Append pages."""
+    def add(self, pages: pl.DataFrame, texts: TextCache, scope: str) -> None:
+        """Append documents."""
         wanted = {text: None for name in FIELDS for text in pages[name].to_list()}
         asked = [t for t in wanted if t not in self.known and t not in self.missing]
-        self.known |= texts.known(scope, asked)
+        self.known |= texts.lookup(scope, asked)
         missing = {text: None for text in asked if text not in self.known}
         self.chunks.append(pages)
         self.missing |= missing
@@ -62,7 +61,7 @@ class _Group:
 
 
 @dataclass(frozen=True)
-class _Begun:
+class _InFlightGroup:
     """A group that is being decoded."""
 
     group: _Group
@@ -70,31 +69,31 @@ class _Begun:
     decoded: Future[dict[str, Outcome]]
 
 
-def translated(
-    pages: Iterable[pl.DataFrame], translator: Translator, texts: Texts
+def translate_pages(
+    pages: Iterable[pl.DataFrame], translator: Translator, texts: TextCache
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
-    """Translate pages.
+    """Translate documents.
 
     Args:
         pages: Frames with `text` and `title`.
-        translator: Its memory is used in another thread until this ends.
-        texts: What was translated before.
+        translator: The translator; a background thread uses its memory until the end.
+        texts: Cache of translated texts.
 
     Yields:
-        The pages in order, some at a time, with the translations of each field.
+        Batches of documents in order, with the translations of each field.
     """
     scope = _scope(translator)
-    waiting: deque[_Begun] = deque()
+    waiting: deque[_InFlightGroup] = deque()
     with ThreadPoolExecutor(1, thread_name_prefix="translate") as beside:
         try:
             for group in _groups(_chunks(pages), texts, scope):
                 prepared = translator.prepare(list(group.missing))
                 decoded = beside.submit(translator.decode, prepared)
-                waiting.append(_Begun(group, prepared, decoded))
+                waiting.append(_InFlightGroup(group, prepared, decoded))
                 if len(waiting) > 1:
-                    yield from _ended(waiting.popleft(), translator, texts, scope)
+                    yield from _finish(waiting.popleft(), translator, texts, scope)
             while waiting:
-                yield from _ended(waiting.popleft(), translator, texts, scope)
+                yield from _finish(waiting.popleft(), translator, texts, scope)
         except BaseException:
             translator.stop()
             beside.shutdown(wait=False, cancel_futures=True)
@@ -102,7 +101,7 @@ def translated(
 
 
 def _chunks(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Pages in pieces of about `CHUNK_BYTES` of text."""
+    """Split frames into chunks of about `CHUNK_BYTES` of text."""
     size = pl.sum_horizontal(pl.col(name).str.len_bytes().cast(pl.Int64) for name in FIELDS)
     for frame in frames:
         number = frame.select((size.cum_sum() - size) // CHUNK_BYTES).to_series()
@@ -112,8 +111,8 @@ def _chunks(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
             place += rows
 
 
-def _groups(chunks: Iterable[pl.DataFrame], texts: Texts, scope: str) -> Iterator[_Group]:
-    """Pages in groups with enough to decode, in order."""
+def _groups(chunks: Iterable[pl.DataFrame], texts: TextCache, scope: str) -> Iterator[_Group]:
+    """Collect chunks into groups with enough text to decode, in order."""
     group = _Group()
     for chunk in chunks:
         group.add(chunk, texts, scope)
@@ -124,10 +123,10 @@ def _groups(chunks: Iterable[pl.DataFrame], texts: Texts, scope: str) -> Iterato
         yield group
 
 
-def _ended(
-    begun: _Begun, translator: Translator, texts: Texts, scope: str
+def _finish(
+    begun: _InFlightGroup, translator: Translator, texts: TextCache, scope: str
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
-    """The pages of a group once they are decoded."""
+    """Wait for a group and yield its documents with their translations."""
     made = translator.finish(begun.prepared, begun.decoded.result())
     new = dict(zip(begun.group.missing, made, strict=True))
     texts.add(scope, new)

@@ -1,25 +1,25 @@
-"""Sentences in parts, what the model gave for each part, and for the sentence.
+"""Join the outputs of the parts of split sentences.
 
-In: sentences cut by `cutting.py`, and outputs of their parts. Out: an output a sentence, with the
-spaces that stood between the parts and what was copied in its place.
+In: sentences split by `cutting`, and the outputs of their parts. Out: one output per sentence, with
+the copied parts and the spaces between parts restored.
 """
 
 from dataclasses import dataclass, field
 
-from builder.translation.forms import like_source
+from builder.translation.forms import match_source_form
 
 
 @dataclass(frozen=True)
 class Output:
-    """What the model gave for a sentence.
+    """Output of the model for a sentence.
 
     Args:
         text: The output; may be empty.
         pieces: Source pieces that were decoded.
         split: Whether the sentence was too long and was decoded in parts.
-        truncated: Whether an output reached its longest length.
+        truncated: Whether an output reached the maximum length.
         unknown: Whether a source piece is unknown to the model.
-        empty: Whether an output of it is empty.
+        empty: Whether the output of a part is empty.
     """
 
     text: str
@@ -31,8 +31,8 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Divided:
-    """A sentence in parts, each with whether it is copied as it is; `split` where too long."""
+class SplitSentence:
+    """A sentence as (text, is_copied) parts; `split` is True if it was too long to decode whole."""
 
     parts: tuple[tuple[str, bool], ...]
     split: bool
@@ -43,30 +43,30 @@ class Block:
     """Sentences that are decoded together.
 
     Args:
-        divided: Each in its parts.
-        texts: The parts to decode, each once.
-        pieces: Their source pieces.
-        known: Their outputs, as they come.
+        divided: The split sentences.
+        texts: Distinct parts to decode.
+        pieces: Source pieces of each part.
+        known: Outputs received so far, by part.
     """
 
-    divided: list[Divided]
+    divided: list[SplitSentence]
     texts: list[str]
     pieces: list[list[str]]
     known: dict[str, Output] = field(default_factory=dict)
 
     def outputs(self) -> list[Output]:
         """One output per sentence, once every part has been decoded."""
-        return [joined(sentence, self.known) for sentence in self.divided]
+        return [join_parts(sentence, self.known) for sentence in self.divided]
 
 
-def joined(sentence: Divided, known: dict[str, Output]) -> Output:
-    """The output of a sentence from those of its parts, with the spaces around them."""
+def join_parts(sentence: SplitSentence, known: dict[str, Output]) -> Output:
+    """Join the outputs of a sentence's parts, with the spaces around them."""
     if len(sentence.parts) == 1 and not sentence.parts[0][1]:
         return known[sentence.parts[0][0]]
     text = ""
     for part, copied in sentence.parts:
         bare = part.strip()
-        output = bare if copied else like_source(known[part].text, bare)
+        output = bare if copied else match_source_form(known[part].text, bare)
         lead, trail = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
         text += lead + output + trail
     outputs = [known[part] for part, copied in sentence.parts if not copied]

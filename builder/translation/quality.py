@@ -1,4 +1,4 @@
-"""What may be wrong with a translation, found without a second opinion.
+"""Quality flags of a translation, from source, output and decoder state alone.
 
 In: a sentence, its output, and what the decoder said. Out: flags of `SENTENCE_FLAGS`. Bounds are
 those that fewer than 1 in 500 of 33,000 real sentence pairs cross (length ratio 0.4 to 1.9).
@@ -30,9 +30,9 @@ def has_markup(text: str) -> bool:
 
 
 def repeats(text: str) -> int:
-    """Most consecutive occurrences of any phrase; 1 if nothing repeats.
+    """Maximum number of consecutive occurrences of a phrase; 1 if nothing repeats.
 
-    A phrase of several words counts once more, so that fewer repetitions of it tell as much.
+    For a phrase of several words, one is added: fewer repetitions are as suspicious.
     """
     words = [word.lower() for word in _WORD.findall(text)]
     most = 1
@@ -53,33 +53,33 @@ def is_repetitive(output: str, source: str) -> bool:
     return again >= REPEATS and again > repeats(source)
 
 
-def has_odd_length(output: str, source: str) -> bool:
-    """Whether an output is far longer or shorter than its source."""
+def has_length_mismatch(output: str, source: str) -> bool:
+    """Whether the ratio of output to source length is outside the usual range."""
     low, high = SHORTER * len(source) - LESS, LONGER * len(source) + MORE
     return not low <= len(output) <= high
 
 
-def is_still_source(output: str, source: str) -> bool:
-    """Whether an output is French: its function words are, or it is the French source."""
+def is_untranslated(output: str, source: str) -> bool:
+    """Whether an output is still French, by its function words or because it equals the source."""
     french, english = function_words(output)
     if french >= 2 and french > 2 * english:
         return True
     return french > english and output.casefold() == source.casefold()
 
 
-def has_other_numbers(output: str, source: str) -> bool:
-    """Whether the digits of both sides differ, whatever their order and separators."""
+def has_number_mismatch(output: str, source: str) -> bool:
+    """Whether the digits of source and output differ, ignoring order and separators."""
     return Counter(_DIGITS.findall(output)) != Counter(_DIGITS.findall(source))
 
 
 def output_flags(output: str, source: str) -> set[str]:
-    """Flags of an output that can be seen from the two texts."""
+    """Quality flags found by comparing an output with its source."""
     if not output:
         return {"empty_output"}
     checks = {
         "repetition": is_repetitive,
-        "length_ratio": has_odd_length,
-        "copied_source": is_still_source,
-        "numbers_differ": has_other_numbers,
+        "length_ratio": has_length_mismatch,
+        "copied_source": is_untranslated,
+        "numbers_differ": has_number_mismatch,
     }
     return {flag for flag, check in checks.items() if check(output, source)}

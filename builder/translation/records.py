@@ -37,7 +37,7 @@ def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
         sentences = [s for name in fields for s in fields[name][place].sentences]
         flags = frozenset(flag for sentence in sentences for flag in sentence.flags)
         copied, kept, dropped = (
-            _having(sentences, names) for names in (COPIED, {"source_kept"}, {"dropped"})
+            _count_flagged(sentences, names) for names in (COPIED, {"source_kept"}, {"dropped"})
         )
         translated = len(sentences) - copied - kept - dropped
         rows.append(
@@ -46,7 +46,7 @@ def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
     return _table(rows, arrow_schema(Translations))
 
 
-def _having(sentences: Sequence[Sentence], flags: frozenset[str] | set[str]) -> int:
+def _count_flagged(sentences: Sequence[Sentence], flags: frozenset[str] | set[str]) -> int:
     return sum(not flags.isdisjoint(sentence.flags) for sentence in sentences)
 
 

@@ -1,4 +1,4 @@
-"""What a translation is: its sentences, what stands for each, and what is to be known of them."""
+"""Translations: the source sentences, their English, and their quality flags."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from enum import StrEnum
 from schemas import SENTENCE_FLAGS
 
 
-class Form(StrEnum):
-    """What a text is: any number of lines, or one sentence that a user typed."""
+class TextKind(StrEnum):
+    """Kind of a text: running text on any number of lines, or a query, which is one sentence."""
 
     TEXT = "text"
     QUERY = "query"
@@ -31,13 +31,13 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Translation:
-    """A text in English, in the lines of its source, and its sentences in order."""
+    """An English text with the lines of its source, and its sentences in order."""
 
     text: str
     sentences: tuple[Sentence, ...]
 
 
 def ordered(flags: Iterable[str]) -> tuple[str, ...]:
-    """Flags in the order of `SENTENCE_FLAGS`."""
+    """Sort flags in the order of `SENTENCE_FLAGS`."""
     present = frozenset(flags)
     return tuple(flag for flag in SENTENCE_FLAGS if flag in present) if present else ()

@@ -1,8 +1,8 @@
-"""Documents and queries -> the same with English: the stage `translate`.
+"""The stage `translate`: add English to documents and queries.
 
 In: documents and queries of a snapshot in the source language. Out: the same rows in the same
-parts, with English title and text; every sentence with what stands for it (`sentences`); how each
-document and query went (`translations`); queries that became one (`query_collisions`). Without a
+parts, with English title and text; each sentence with its English (`sentences`); a summary per
+document and query (`translations`); queries with equal English text (`query_collisions`). Without a
 model documents and queries pass through as they are, and the other tables are empty.
 """
 
@@ -15,22 +15,35 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder.definition.model import Workflow
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import TranslateParameters
+from builder.plugins import described
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import CacheFolder, Files, Same
+from builder.runtime.stage import stage
 from builder.text.keys import fold_texts
 from builder.translation.engines import load_engine
-from builder.translation.memory import Memory
-from builder.translation.pages import Fields, translated
+from builder.translation.memory import TranslationMemory
+from builder.translation.pages import Fields, translate_pages
 from builder.translation.parts import Output
 from builder.translation.records import sentence_rows, translation_rows
-from builder.translation.sentences import Form
-from builder.translation.texts import Texts
+from builder.translation.sentences import TextKind
+from builder.translation.text_cache import TextCache
 from builder.translation.translator import Decoder, Translator
 from builder.translation.workers import decode_blocks
-from schemas import Contract, Documents, Queries, QueryCollisions, Sentences, Translations
+from schemas import (
+    Contract,
+    Documents,
+    Gathered,
+    Queries,
+    QueryCollisions,
+    Sentences,
+    SplitQueries,
+    Translations,
+)
 
 MEMORY, TEXTS = "memory.sqlite", "texts.sqlite"
 """Files of the memory: outputs of sentences, and translations of whole texts."""
@@ -38,15 +51,28 @@ SAMPLED = 100
 """Documents from which the pieces of all are estimated, for the progress bar."""
 
 
+def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
+    """The folder of the translation model, if there is one."""
+    model = workflow.translate.model
+    return (str(model),) if model else ()
+
+
+@stage(
+    "translate",
+    version="3",
+    writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
+    fingerprints={"model": Files(_model_files)},
+    plugins=lambda w: described("translators", (w.translate.engine,)),
+)
 def translate(
     out: Path,
     *,
-    gathered: Table,
-    split_queries: Table,
+    gathered: Same[Gathered],
+    split_queries: Same[SplitQueries],
     params: TranslateParameters,
     limits: Limits,
     progress: Progress,
-    memory: Path | None = None,
+    memory: CacheFolder | None = None,
 ) -> Ledger:
     """Stage: add English to documents and queries.
 
@@ -57,11 +83,11 @@ def translate(
         split_queries: Queries, see `schemas.Queries`.
         params: `[translate]`; without a model English stays null.
         limits: Threads.
-        progress: Told the source pieces that are decoded.
-        memory: Folder of the translation memory, shared by all snapshots; None: one for this call.
+        progress: Counts the decoded source pieces.
+        memory: Folder of the translation memory, shared by all snapshots; None: a temporary one.
 
     Returns:
-        An account of the documents; none is dropped.
+        The ledger of the documents; none is rejected.
 
     Raises:
         FormatError: the model folder is not a model.
@@ -72,7 +98,7 @@ def translate(
     else:
         engine = load_engine(params.model, params, limits.threads)
         folder = memory or limits.scratch
-        with Memory(folder / MEMORY) as kept, Texts(folder / TEXTS) as texts:
+        with TranslationMemory(folder / MEMORY) as kept, TextCache(folder / TEXTS) as texts:
             decoder = None if limits.executor.in_process else _workers(params, limits)
             translator = Translator(engine, kept, params, progress.advance, decoder)
             progress.start("translate", _estimate(gathered, engine.size), "source pieces")
@@ -83,7 +109,7 @@ def translate(
 
 
 def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
-    """Wrap the executor of the limits as a decoder."""
+    """Wrap `limits.executor` as a decoder."""
     folder = params.model or Path()
 
     def decode(blocks: Sequence[list[str]], careful: bool) -> Iterator[list[Output]]:
@@ -93,9 +119,9 @@ def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
 
 
 def _translate(
-    out: Path, gathered: Table, split_queries: Table, translator: Translator, texts: Texts
+    out: Path, gathered: Table, split_queries: Table, translator: Translator, texts: TextCache
 ) -> int:
-    """Write all tables; returns the documents."""
+    """Write all tables; returns the number of documents."""
     rows = 0
     with TableWriter(out / "translations.parquet", Translations) as went:
         for number, path in enumerate(gathered.paths):
@@ -104,14 +130,14 @@ def _translate(
                 TableWriter(out / "documents" / path.name, Documents) as documents,
                 TableWriter(sentences, Sentences) as table,
             ):
-                for pages, fields in translated(_row_groups(path), translator, texts):
-                    documents.write(_arrow(with_english(pages, fields)))
+                for pages, fields in translate_pages(_row_groups(path), translator, texts):
+                    documents.write(_arrow(add_english(pages, fields)))
                     table.write(sentence_rows(pages["doc_id"].to_list(), fields))
                     went.write(translation_rows(pages["doc_id"].to_list(), fields))
             rows += documents.rows
         last = out / "sentences" / f"part-{len(gathered.paths):05d}.parquet"
         queries = split_queries.scan().collect()
-        english = translator.translate(queries["text"].to_list(), Form.QUERY)
+        english = translator.translate(queries["text"].to_list(), TextKind.QUERY)
         of_queries = {"query": english}
         with TableWriter(last, Sentences) as table:
             table.write(sentence_rows(queries["query_id"].to_list(), of_queries))
@@ -123,8 +149,8 @@ def _translate(
     return rows
 
 
-def with_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
-    """Documents with `title_en` and `text_en`."""
+def add_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
+    """Add the columns `title_en` and `text_en` to the documents."""
     return documents.with_columns(
         pl.Series(f"{name}_en", [made.text for made in found], dtype=pl.String)
         for name, found in fields.items()
@@ -132,14 +158,14 @@ def with_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
 
 
 def collisions(queries: pl.DataFrame) -> pl.DataFrame:
-    """Queries whose English text, folded, is that of another query: `schemas.QueryCollisions`."""
+    """Queries whose folded English text equals that of another (`schemas.QueryCollisions`)."""
     folded = pl.Series("folded_en", fold_texts(queries["text_en"]), dtype=pl.String)
     rows = queries.select("query_id", "text", "text_en").with_columns(folded)
     return rows.filter((pl.len().over("folded_en") > 1) & (pl.col("folded_en") != ""))
 
 
 def _estimate(gathered: Table, size: Callable[[str], int]) -> int:
-    """About how many source pieces all documents have."""
+    """Estimated number of source pieces of all documents."""
     lengths = gathered.scan().select(pl.col("title", "text").str.len_chars().sum()).collect()
     sample = gathered.scan().select("text").head(SAMPLED).collect()["text"].to_list()
     characters = sum(map(len, sample))

@@ -1,7 +1,7 @@
 """Translation without a collection: the commands `longeval translate` and `translate model check`.
 
-In: a file of text or a Parquet table, and a model. Out: the same with English text, or what the
-model is.
+In: a text file or a Parquet table, and a model. Out: the same with English text, or the properties
+of the model.
 """
 
 from pathlib import Path
@@ -17,8 +17,8 @@ from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.translation.engine import Engine
 from builder.translation.engines import load_engine
-from builder.translation.memory import Memory
-from builder.translation.sentences import Form, Translation
+from builder.translation.memory import TranslationMemory
+from builder.translation.sentences import TextKind, Translation
 from builder.translation.stage import MEMORY
 from builder.translation.translator import Translator
 
@@ -33,7 +33,7 @@ def translate_texts(
     texts: list[str],
     params: TranslateParameters,
     limits: Limits,
-    form: Form = Form.TEXT,
+    form: TextKind = TextKind.TEXT,
 ) -> list[Translation]:
     """Translate texts.
 
@@ -41,29 +41,29 @@ def translate_texts(
         texts: Texts or queries.
         params: `[translate]`, with a model.
         limits: Threads and scratch space.
-        form: Whether they are texts or queries.
+        form: Kind of the texts: running text or queries.
 
     Raises:
         UsageError: no model.
         FormatError: the model folder is not a model.
     """
     engine = load_engine(model_folder(params), params, limits.threads)
-    with Memory(limits.scratch / MEMORY) as memory:
+    with TranslationMemory(limits.scratch / MEMORY) as memory:
         return Translator(engine, memory, params).translate(texts, form)
 
 
 def load(params: TranslateParameters, limits: Limits) -> Engine:
-    """Load the model of the parameters.
+    """Load the model named in the parameters.
 
     Raises:
-        UsageError: they name none, or no folder.
+        UsageError: no model is named, or it is not a folder.
         FormatError: the folder is not a model.
     """
     return Engine.load(model_folder(params), params, limits.threads)
 
 
 def model_folder(params: TranslateParameters) -> Path:
-    """The model folder that the parameters name.
+    """The model folder named by the parameters.
 
     Raises:
         UsageError: they name none, or no folder.
@@ -83,7 +83,7 @@ def translate_file(
     limits: Limits,
     *,
     column: str = "text",
-    kind: str = Form.TEXT,
+    kind: str = TextKind.TEXT,
 ) -> list[Translation]:
     """Translate a file.
 
@@ -97,12 +97,12 @@ def translate_file(
         kind: `text`, or `query` for one query on each line or row.
 
     Raises:
-        UsageError: no such file or column, `out` is of another kind, or is the file itself.
-        FormatError: the file is not UTF-8 or not Parquet, or the model is none.
+        UsageError: no such file or column, `out` has another type, or is the input.
+        FormatError: the file is not UTF-8 or not Parquet, or the model is invalid.
     """
     if not file.is_file():
         raise UsageError(f"{file}: no such file")
-    form = Form(kind)
+    form = TextKind(kind)
     if isinstance(out, Path):
         if (file.suffix == ".parquet") != (out.suffix == ".parquet"):
             raise UsageError(f"--out: expected the kind of {file.name}, found {out.name}")
@@ -115,7 +115,7 @@ def translate_file(
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"expected UTF-8 text: {error}", file) from None
-    texts = text.split("\n") if form is Form.QUERY else [text]
+    texts = text.split("\n") if form is TextKind.QUERY else [text]
     found = translate_texts(texts, params, limits, form)
     result = "\n".join(t.text for t in found).encode()
     if isinstance(out, Path):
@@ -126,7 +126,7 @@ def translate_file(
 
 
 def _translate_table(
-    file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, form: Form
+    file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, form: TextKind
 ) -> list[Translation]:
     rows = parquet.read_bounded(file)
     if rows.schema.get(column) != pl.String:
@@ -141,7 +141,7 @@ def _translate_table(
 
 
 def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
-    """What a model is, and three sentences translated.
+    """Properties of a model, and three translated sentences.
 
     Args:
         params: `[translate]`, with a model.

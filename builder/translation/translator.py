@@ -1,12 +1,11 @@
-"""Texts in French in, texts in English and what is to be said of each sentence out.
+"""Translate French texts sentence by sentence, with quality flags per sentence.
 
-A sentence is copied (no word of a language, or English already) or decoded. What went wrong in
-decoding is found by `outcomes.py` and by what the engine says, decoded again with care where the
-parameters say so, and then stands as it is, gives way to its source, or is dropped, by the policy
-of each flag. Whatever happens, there is one entry for every sentence, with its flags.
+A sentence is copied (no words, or already English) or decoded. Outputs with defects (`outcomes`)
+are decoded again carefully if the parameters say so; by the policy of each remaining flag they are
+kept, replaced by their source, or dropped. Every sentence has one entry, with its flags.
 
-The three steps can be called apart (`prepare`, `decode`, `finish`): only the second keeps the
-engine busy, so that another thread may do the others meanwhile.
+The steps `prepare`, `decode` and `finish` can be called separately, since only `decode` uses the
+engine and the others may run in another thread.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,14 +17,14 @@ from builder.parameters import TranslateParameters
 from builder.translation.cutting import is_untranslatable
 from builder.translation.engine import CAREFUL
 from builder.translation.engines import StreamingEngine, TranslationEngine, translate_blocks
-from builder.translation.forms import like_source, model_text
+from builder.translation.forms import match_source_form, model_text
 from builder.translation.language import english_sentences
-from builder.translation.layout import Layout, Segment, one_segment, split_text
-from builder.translation.memory import Memory
-from builder.translation.outcomes import Outcome, better, outcome, stands
+from builder.translation.layout import Layout, Segment, single_segment, split_text
+from builder.translation.memory import TranslationMemory
+from builder.translation.outcomes import Outcome, better, fallback, outcome
 from builder.translation.parts import Output
 from builder.translation.quality import has_markup
-from builder.translation.sentences import Form, Sentence, Translation, ordered
+from builder.translation.sentences import Sentence, TextKind, Translation, ordered
 
 Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[Output]]]
 
@@ -35,24 +34,24 @@ BLOCK = 2048
 
 @dataclass(frozen=True)
 class Prepared:
-    """Texts taken apart.
+    """Texts split into sentences.
 
     Args:
-        layouts: Their sentences.
-        copied: For each of them, the flag for which it is copied; None: it is decoded.
-        wanted: What is to be decoded, each once.
-        form: What the texts are.
+        layouts: Sentences and gaps of each text.
+        copied: For each sentence, the flag that makes it be copied; None: it is decoded.
+        wanted: Distinct sentences to decode.
+        form: Kind of the texts.
     """
 
     layouts: tuple[Layout, ...]
     copied: tuple[list[str | None], ...]
     wanted: frozenset[str]
-    form: Form
+    form: TextKind
 
 
 @dataclass
 class Counts:
-    """What was done: sentences asked for, of which decoded, and their source pieces."""
+    """Counts: sentences requested, sentences decoded, and their source pieces."""
 
     asked: int = 0
     decoded: int = 0
@@ -60,20 +59,20 @@ class Counts:
 
 
 class Translator:
-    """An engine with its memory and its policies.
+    """A translation engine with its memory and fallback policies.
 
     Args:
         engine: The loaded model.
-        memory: What was decoded before.
-        params: Policies.
-        advance: Told the source pieces of each block that was decoded.
-        decoder: Blocks of sentences, and whether with care, to their outputs; default: the engine.
+        memory: Translation memory.
+        params: Parameters of the `[translate]` section.
+        advance: Called with the number of source pieces of each decoded block.
+        decoder: Function that decodes blocks of sentences; default: the engine.
     """
 
     def __init__(
         self,
         engine: TranslationEngine,
-        memory: Memory,
+        memory: TranslationMemory,
         params: TranslateParameters,
         advance: Callable[[int], None] = lambda _: None,
         decoder: Decoder | None = None,
@@ -86,19 +85,19 @@ class Translator:
         self._decoder: Decoder = decoder or self._decode_here
         self._advance = advance
 
-    def translate(self, texts: Sequence[str], form: Form = Form.TEXT) -> list[Translation]:
+    def translate(self, texts: Sequence[str], form: TextKind = TextKind.TEXT) -> list[Translation]:
         """Translate texts.
 
         Args:
-            texts: Texts of any number of lines; under `Form.QUERY`, each is one sentence.
-            form: Whether they are texts or queries.
+            texts: Texts of any number of lines; under `TextKind.QUERY`, each is one sentence.
+            form: Kind of the texts: running text or queries.
         """
         prepared = self.prepare(texts, form)
         return self.finish(prepared, self.decode(prepared))
 
-    def prepare(self, texts: Sequence[str], form: Form = Form.TEXT) -> Prepared:
+    def prepare(self, texts: Sequence[str], form: TextKind = TextKind.TEXT) -> Prepared:
         """Split texts into sentences and select those to decode."""
-        take_apart = split_text if form is Form.TEXT else one_segment
+        take_apart = split_text if form is TextKind.TEXT else single_segment
         layouts = tuple(map(take_apart, texts))
         copied = tuple(self._copied(layouts, form))
         wanted = frozenset(
@@ -110,15 +109,17 @@ class Translator:
         return Prepared(layouts, copied, wanted, form)
 
     def decode(self, prepared: Prepared) -> dict[str, Outcome]:
-        """The best outcome of everything that texts want decoded."""
+        """Best outcome of each distinct sentence to decode."""
         best = self._outcomes(prepared.wanted, careful=False)
-        bad = [text for text, found in best.items() if found.is_bad] if self.params.retry else []
+        bad = (
+            [text for text, found in best.items() if found.is_unusable] if self.params.retry else []
+        )
         for text, second in self._outcomes(frozenset(bad), careful=True).items():
             best[text] = better(best[text], second)
         return best
 
     def finish(self, prepared: Prepared, best: Mapping[str, Outcome]) -> list[Translation]:
-        """Put what was decoded where it stood."""
+        """Fill the decoded sentences into their texts."""
         found = []
         for layout, flags in zip(prepared.layouts, prepared.copied, strict=True):
             sentences = tuple(
@@ -129,15 +130,15 @@ class Translator:
         return found
 
     def stop(self) -> None:
-        """Give up what is being decoded in another thread; what was decoded is kept."""
+        """Cancel decoding in another thread; finished blocks remain in the memory."""
         self._stopped.set()
         if isinstance(self.engine, StreamingEngine):
             self.engine.stop()
 
-    def _copied(self, layouts: Sequence[Layout], form: Form) -> Iterator[list[str | None]]:
+    def _copied(self, layouts: Sequence[Layout], form: TextKind) -> Iterator[list[str | None]]:
         """For each sentence of each text, the flag that makes it be copied, or None."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
-        if self.params.on_english == "keep" or form is Form.QUERY:
+        if self.params.on_english == "keep" or form is TextKind.QUERY:
             english = [[False] * len(texts) for texts in sentences]
         else:
             english = english_sentences(sentences)
@@ -150,7 +151,7 @@ class Translator:
     def _outcomes(self, texts: frozenset[str], *, careful: bool) -> dict[str, Outcome]:
         """Outcomes of texts, from the memory or from the model."""
         scope = self.scope(careful=careful)
-        found = self.memory.known(scope, sorted(texts))
+        found = self.memory.lookup(scope, sorted(texts))
         outcomes = {text: outcome(text, output) for text, output in found.items()}
         self.counts.asked += len(texts)
         missing = sorted(texts - found.keys(), key=lambda text: (-len(text), text))
@@ -171,7 +172,7 @@ class Translator:
         return translate_blocks(self.engine, blocks, careful=careful)
 
     def scope(self, *, careful: bool = False) -> str:
-        """Everything that decides an output beside the sentence."""
+        """Everything that an output depends on besides the sentence."""
         p = self.params
         options = {
             **self.engine.identity,
@@ -185,7 +186,7 @@ class Translator:
         return " ".join(f"{name}={value}" for name, value in options.items())
 
     def _sentence(
-        self, segment: Segment, copied: str | None, best: Mapping[str, Outcome], form: Form
+        self, segment: Segment, copied: str | None, best: Mapping[str, Outcome], form: TextKind
     ) -> Sentence:
         source = segment.text
         flags = {"control_characters"} if segment.cleaned else set()
@@ -195,12 +196,12 @@ class Translator:
             return Sentence(source, source, ordered(flags | {copied}))
         found = best[model_text(source)]
         flags |= found.flags
-        answer = stands(found.flags, self.params)
+        answer = fallback(found.flags, self.params)
         if answer == "source":
             return Sentence(source, source, ordered(flags | {"source_kept"}))
         if answer == "drop":
             return Sentence(source, "", ordered(flags | {"dropped"}))
-        text = like_source(found.output.text, source, query=form is Form.QUERY)
+        text = match_source_form(found.output.text, source, query=form is TextKind.QUERY)
         return Sentence(source, text, ordered(flags))
 
 

@@ -1,7 +1,6 @@
-"""Blocks of sentences to the workers of an executor, each with the model loaded once.
+"""Decode blocks of sentences on the workers of an executor, each of which loads the model once.
 
-In: blocks of sentences. Out: their outputs, in order. What an output is does not depend on the
-worker (see `engine.py`), so that it goes into the one memory that the caller keeps.
+Outputs do not depend on the worker (see `engine`), so that the caller's memory can store them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,12 +22,12 @@ def decode_blocks(
     *,
     careful: bool,
 ) -> Iterator[list[Output]]:
-    """Outputs of blocks of sentences, by the executor of the limits.
+    """Decode blocks of sentences with the executor of the limits; yields their outputs in order.
 
     Args:
-        folder: The model; every worker sees it at this path.
-        params: Decoding options.
-        limits: Says where blocks are worked on.
+        folder: Model folder, at the same path for every worker.
+        params: `[translate]`.
+        limits: Limits with the executor.
         blocks: Sentences in single spaces.
         careful: See `Engine.translate`.
     """
@@ -44,5 +43,5 @@ def _decode(
 
 @lru_cache(maxsize=1)
 def _engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
-    """The model of this process, which stays loaded."""
+    """Load the engine once per process."""
     return load_engine(folder, params, threads)

@@ -1,4 +1,4 @@
-"""Lines that were broken by a margin, not by an author.
+"""Detect and restore lines wrapped at a margin.
 
 In: the lines of a text. Out: which of them belong together, so that half a sentence is never
 translated alone; and a translation broken again into as many lines as its source had.
@@ -34,19 +34,19 @@ _ENDED = ".!?:;…"
 
 
 def has_margin(lines: Sequence[str]) -> bool:
-    """Whether the lines of a text were broken at a margin."""
+    """Whether the lines of a text were wrapped at a margin."""
     written = [line for line in lines if line.strip()]
     wide = sum(len(line) > MARGIN for line in written)
     return wide * WIDE_SHARE <= len(written)
 
 
 def continues(line: str, following: str, margin: bool) -> bool:
-    """Whether a line goes on in the next one.
+    """Whether a sentence continues on the next line.
 
     Args:
-        line: A line, without outer white space.
-        following: The next line, likewise.
-        margin: Whether the text was broken at a margin.
+        line: A stripped line.
+        following: The next line, stripped.
+        margin: Whether the text was wrapped at a margin.
     """
     if not line or not following or line[-1] in _ENDED or MARKER.match(following):
         return False
@@ -58,16 +58,16 @@ def continues(line: str, following: str, margin: bool) -> bool:
 
 
 def rewrap(text: str, breaks: Sequence[tuple[int, str]], length: int) -> str:
-    """Break a translation where its source was broken, in proportion.
+    """Wrap a translation at positions proportional to the line breaks of its source.
 
     Args:
         text: The translation.
-        breaks: Offset in the source and what stood there: a line end and indentation.
-        length: Characters of the source.
+        breaks: Offsets in the source, with line end and indentation.
+        length: Length of the source in characters.
 
     Returns:
-        The text with as many line ends as there are breaks; where it has too few spaces, the
-        last of them follow it.
+        The text with one line end per break; if there are too few spaces to break at, the remaining
+        line ends are appended.
     """
     lines, start, rest = "", 0, ""
     for offset, separator in breaks:
@@ -81,7 +81,7 @@ def rewrap(text: str, breaks: Sequence[tuple[int, str]], length: int) -> str:
 
 
 def _nearest_space(text: str, start: int, target: int) -> int | None:
-    """The place of the space nearest to `target`, from `start` on."""
+    """Offset of the space nearest to `target`, not before `start`."""
     before = text.rfind(" ", start, target + 1)
     after = text.find(" ", max(start, target))
     found = [place for place in (before, after) if place >= 0]

@@ -121,7 +121,7 @@ def _decoded(engine: Engine, sentences: list[str], params: TranslateParameters) 
     """Seconds of the bare engine on the parts that the stage decodes, tokenised and sorted."""
     source, _ = engine.model.processors()
     parts = sorted(
-        {text for s in sentences for text, copied in engine.divide(s).parts if not copied}
+        {text for s in sentences for text, copied in engine.split_sentence(s).parts if not copied}
     )
     tokens = sorted(source.encode([text.strip() for text in parts], out_type=str), key=len)
     translator = ctranslate2.Translator(

@@ -219,6 +219,6 @@ def test_a_snapshot_overrides_how_its_files_are_written(folder: Path) -> None:
 def test_a_snapshot_does_not_override_which_records_are_kept(folder: Path) -> None:
     text = GOOD.replace("[clicks]", "[snapshots.overrides.log]\nbot_rate = 5\n\n[clicks]")
     with pytest.raises(
-        DefinitionError, match=r"bot_rate would keep other records .* set it in \[log\]"
+        DefinitionError, match=r"bot_rate decides which records are kept .* set it in \[log\]"
     ):
         _load(folder, text)

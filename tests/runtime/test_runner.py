@@ -2,8 +2,9 @@
 
 import shutil
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import dataframely as dy
 import polars as pl
@@ -17,9 +18,11 @@ from builder.parameters import ClickParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline
-from builder.runtime.progress import Progress
+from builder.runtime.progress import Progress, Silent
+from builder.runtime.references import All, Files, From, Same, To
 from builder.runtime.runner import Runner, Step
-from builder.runtime.stage import CONTRACTS, Scope, Stage, each, raw, same, sides
+from builder.runtime.scope import Scope
+from builder.runtime.stage import stage
 from builder.runtime.store import Store
 from schemas import Contract
 
@@ -52,10 +55,16 @@ class Words(Contract):
     word = dy.String()
 
 
-@pytest.fixture(autouse=True)
-def _contracts(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("words", "shouts", "sizes", "names"):
-        monkeypatch.setitem(CONTRACTS, name, Words)
+class Shouts(Words):
+    """Words in upper case."""
+
+
+class Sizes(Words):
+    """Numbers of words."""
+
+
+class Names(Words):
+    """Names of snapshots."""
 
 
 def _write(out: Path, table: str, words: list[str]) -> None:
@@ -68,7 +77,11 @@ def _words(table: Table) -> list[str]:
 
 
 def read_words(
-    out: Path, *, files: tuple[Source, ...], limits: Limits, progress: Progress
+    out: Path,
+    *,
+    files: Annotated[tuple[Source, ...], Files(lambda w, key: w.snapshot(key).log)],
+    limits: Limits,
+    progress: Progress,
 ) -> Ledger:
     """Words of the files; words with a dash are rejected."""
     words = [word for file in files for word in file.path.read_text().split()]
@@ -83,7 +96,7 @@ def read_words(
 
 
 def shout(
-    out: Path, *, words: Table, params: ClickParameters, limits: Limits, progress: Progress
+    out: Path, *, words: Same[Words], params: ClickParameters, limits: Limits, progress: Progress
 ) -> Ledger:
     """Words in upper case, as often as the prior says."""
     shouts = [word.upper() * int(params.prior_alpha) for word in _words(words)]
@@ -93,7 +106,12 @@ def shout(
 
 
 def compare(
-    out: Path, *, shouts_from: Table, shouts_to: Table, limits: Limits, progress: Progress
+    out: Path,
+    *,
+    shouts_from: From[Shouts],
+    shouts_to: To[Shouts],
+    limits: Limits,
+    progress: Progress,
 ) -> Ledger:
     """How many words each side has."""
     _write(out, "sizes", [str(len(_words(side))) for side in (shouts_from, shouts_to)])
@@ -101,7 +119,7 @@ def compare(
         return ledger
 
 
-def collect(out: Path, *, words: dict[str, Table], limits: Limits, progress: Progress) -> Ledger:
+def collect(out: Path, *, words: All[Words], limits: Limits, progress: Progress) -> Ledger:
     """Snapshots by name."""
     _write(out, "names", list(words))
     with RejectWriter(out, "collect", ledger := Ledger("snapshots", 2, 2)):
@@ -117,34 +135,14 @@ def toy(**changed: Any) -> Pipeline:
         "collect": collect,
         **changed,
     }
+    version = changed.get("version", "1")
+    pair, once = Scope.PAIR, Scope.COLLECTION
     return Pipeline(
         (
-            Stage(
-                "words",
-                changed.get("version", "1"),
-                Scope.SNAPSHOT,
-                functions["words"],
-                (raw("files", lambda w, key: w.snapshot(key).log),),
-                ("words",),
-            ),
-            Stage(
-                "shout",
-                "1",
-                Scope.SNAPSHOT,
-                functions["shout"],
-                (same("words"),),
-                ("shouts",),
-                section="clicks",
-            ),
-            Stage("compare", "1", Scope.PAIR, functions["compare"], sides("shouts"), ("sizes",)),
-            Stage(
-                "collect",
-                "1",
-                Scope.COLLECTION,
-                functions["collect"],
-                (each("words"),),
-                ("names",),
-            ),
+            stage("words", version=version, writes=(Words,))(functions["words"]),
+            stage("shout", version="1", writes=(Shouts,))(functions["shout"]),
+            stage("compare", version="1", scope=pair, writes=(Sizes,))(functions["compare"]),
+            stage("collect", version="1", scope=once, writes=(Names,))(functions["collect"]),
         )
     )
 
@@ -267,6 +265,7 @@ def test_a_missing_intermediate_file_is_built_again(folder: Path) -> None:
 
 
 def test_a_failed_stage_leaves_the_old_state(folder: Path) -> None:
+    @wraps(shout)
     def fail(out: Path, **_: Any) -> Ledger:
         (out / "half.parquet").write_text("half")
         raise DataError("no more disk")
@@ -294,6 +293,7 @@ def test_leftovers_of_a_kill_are_swept(folder: Path) -> None:
 
 
 def test_lost_rows_are_a_fault(folder: Path) -> None:
+    @wraps(read_words)
     def lose(out: Path, **arguments: Any) -> Ledger:
         ledger = read_words(out, **arguments)
         ledger.rows_out -= 1
@@ -304,6 +304,7 @@ def test_lost_rows_are_a_fault(folder: Path) -> None:
 
 
 def test_unlisted_rejects_are_a_fault(folder: Path) -> None:
+    @wraps(read_words)
     def hide(out: Path, **arguments: Any) -> Ledger:
         ledger = read_words(out, **arguments)
         with RejectWriter(out, "words", Ledger("words")):
@@ -314,6 +315,7 @@ def test_unlisted_rejects_are_a_fault(folder: Path) -> None:
 
 
 def test_a_broken_contract_is_a_fault(folder: Path) -> None:
+    @wraps(read_words)
     def rename(out: Path, **arguments: Any) -> Ledger:
         ledger = read_words(out, **arguments)
         path = out / "words.parquet"
@@ -343,3 +345,36 @@ def test_an_unknown_stage(folder: Path) -> None:
     workflow = Definition.load(folder / "workflow.toml").workflow
     with pytest.raises(UsageError, match="unknown stage 'shut'; did you mean 'shout'"):
         toy().plan(workflow, until="shut")
+
+
+def test_a_table_that_nobody_writes() -> None:
+    shouting = stage("shout", version="1", writes=(Shouts,))(shout)
+    with pytest.raises(TypeError, match=r"stage shout: no earlier stage writes \['words'\]"):
+        Pipeline((shouting,))
+
+
+def test_a_table_with_two_writers() -> None:
+    first, second = (stage(n, version="1", writes=(Words,))(read_words) for n in ("a", "b"))
+    with pytest.raises(TypeError, match=r"stage b: \['words'\] has another writer"):
+        Pipeline((first, second))
+
+
+def test_an_argument_without_origin() -> None:
+    def count(out: Path, *, words: Table, limits: Limits, progress: Progress) -> Ledger:
+        raise NotImplementedError
+
+    with pytest.raises(TypeError, match="argument 'words' is neither a table"):
+        stage("count", version="1")(count)
+
+
+def test_a_stage_is_still_its_function(tmp_path: Path) -> None:
+    words = stage("words", version="1", writes=(Words,))(read_words)
+    (tmp_path / "june.txt").write_text("un deux")
+    ledger = words(
+        tmp_path,
+        files=(Source(tmp_path / "june.txt", "june.txt"),),
+        limits=Limits(tmp_path),
+        progress=Silent(),
+    )
+    assert (ledger.rows_in, ledger.rows_out) == (2, 2)
+    assert words.__doc__ == read_words.__doc__

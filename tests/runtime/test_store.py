@@ -74,30 +74,30 @@ def test_hashes_are_remembered_until_a_file_changes(
 ) -> None:
     path = tmp_path / "inputs.jsonl"
     files = _sources(tmp_path, "a", "b", "c")
-    first = InputHashes(path).of(files)
+    first = InputHashes(path).hash_files(files)
     (tmp_path / "1").write_text("longer")
     hashed = []
     monkeypatch.setattr(store, "sha256", lambda path: hashed.append(path.name) or "new")
-    assert InputHashes(path).of(files) == [first[0], "new", first[2]]
-    assert InputHashes(path).of(files) == [first[0], "new", first[2]]
+    assert InputHashes(path).hash_files(files) == [first[0], "new", first[2]]
+    assert InputHashes(path).hash_files(files) == [first[0], "new", first[2]]
     assert hashed == ["1"]
 
 
 def test_an_unfinished_line_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "inputs.jsonl"
     files = _sources(tmp_path, "a", "b", "c")
-    wanted = InputHashes(path).of(files[:2])
+    wanted = InputHashes(path).hash_files(files[:2])
     path.write_text(path.read_text()[:-9])
-    wanted += InputHashes(path).of(files[1:])[1:]
+    wanted += InputHashes(path).hash_files(files[1:])[1:]
     monkeypatch.setattr(store, "sha256", lambda _: pytest.fail("hashed again"))
-    assert InputHashes(path).of(files) == wanted
+    assert InputHashes(path).hash_files(files) == wanted
 
 
 def test_what_lies_behind_a_link_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("mine")
     (tmp_path / "inputs.jsonl").symlink_to(tmp_path / "other")
-    with pytest.raises(DataError, match="found a link"):
-        InputHashes(tmp_path / "inputs.jsonl").of(_sources(tmp_path, "a"))
+    with pytest.raises(DataError, match="found a symbolic link"):
+        InputHashes(tmp_path / "inputs.jsonl").hash_files(_sources(tmp_path, "a"))
     assert (tmp_path / "other").read_text() == "mine"
 
 

@@ -23,7 +23,7 @@ from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.translation import check_model
 from builder.translation.engine import Output
-from builder.translation.memory import Memory
+from builder.translation.memory import TranslationMemory
 from builder.trec import read_run
 from tests.security.tools import ROOT, at_most, definition, read_log
 
@@ -49,7 +49,7 @@ def test_a_lock_that_is_a_link_truncates_nothing(world: Path, tmp_path: Path, vi
     work = tmp_path / "out/.work"
     work.mkdir(parents=True)
     (work / "lock").symlink_to(victim)
-    with pytest.raises(DataError, match="found a link"):
+    with pytest.raises(DataError, match="found a symbolic link"):
         builder.build(world / "workflow.toml", tmp_path / "out", until="topics")
     assert victim.read_text() == SECRET
 
@@ -58,7 +58,7 @@ def test_a_work_folder_that_is_a_link_is_refused(world: Path, tmp_path: Path) ->
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "out/.work").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DataError, match="found a link"):
+    with pytest.raises(DataError, match="found a symbolic link"):
         builder.build(world / "workflow.toml", tmp_path / "out", until="topics")
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
@@ -156,7 +156,7 @@ def test_definitions_reach_no_attributes(world: Path, tmp_path: Path) -> None:
 def test_a_memory_of_translations_is_not_believed(tmp_path: Path) -> None:
     import sqlite3
 
-    with Memory(tmp_path / "m.sqlite") as memory:
+    with TranslationMemory(tmp_path / "m.sqlite") as memory:
         memory.add("scope", {"eau": Output("water", 1)})
     with sqlite3.connect(tmp_path / "m.sqlite") as connection:
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master").fetchall()]
@@ -164,8 +164,8 @@ def test_a_memory_of_translations_is_not_believed(tmp_path: Path) -> None:
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
         text = next(name for name in columns if name in {"text", "output", "english"})
         connection.execute(f"UPDATE {table} SET {text} = 'poison'")
-    with Memory(tmp_path / "m.sqlite") as memory:
-        assert memory.known("scope", ["eau"]) == {}
+    with TranslationMemory(tmp_path / "m.sqlite") as memory:
+        assert memory.lookup("scope", ["eau"]) == {}
 
 
 @pytest.mark.parametrize("config", ["[", "{}", "[" * 100_000, '{"add_source_eos": []}'])

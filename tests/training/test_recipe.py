@@ -17,10 +17,10 @@ from workflows.train_translator.card import write_card
 from workflows.train_translator.prepare import (
     HERE,
     everyday_pairs,
-    fault,
+    held_out_sentences,
     ngrams,
-    ordinary,
     prepare,
+    rejection_reason,
 )
 from workflows.train_translator.vocabulary import encode, read, train_vocabulary
 
@@ -47,7 +47,10 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bad = [
         (f"{HELD_OUT} près de la maison.", "Something else entirely, near the house it is."),
         ("Que fais-tu demain ?", "What are you up to?"),
-        (ordinary()[0], "Easy recipe of a chocolate cake: heat the oven to 180 degrees first."),
+        (
+            held_out_sentences()[0],
+            "Easy recipe of a chocolate cake: heat the oven to 180 degrees first.",
+        ),
         ("Paris", "Paris"),
         ("12 %", "12 per cent"),
         ("Un mot", "One word and then many more that nobody wrote in French at all"),
@@ -77,7 +80,7 @@ def test_what_is_not_trained_on_and_why(work: Path) -> None:
     sides = {side for pair in read(work / "pairs.tsv") for side in pair}
     assert not any(HELD_OUT in side for side in sides)
     assert "Que fais-tu demain ?" not in sides
-    assert not set(ordinary()) & sides
+    assert not set(held_out_sentences()) & sides
     assert not {fr for fr, _ in read(work / "validation.tsv")} & sides
 
 
@@ -85,7 +88,7 @@ def test_overlap_of_long_and_short_texts() -> None:
     assert len(ngrams("un deux trois quatre cinq six sept huit neuf")) == 2
     assert ngrams("Un deux, TROIS !") == {"= un deux trois"}
     assert ngrams("un deux") == set()
-    assert fault(("un mot", "a word"), 60) is None
+    assert rejection_reason(("un mot", "a word"), 60) is None
 
 
 def test_every_pair_is_in_pieces_without_unknown(work: Path) -> None:
@@ -102,7 +105,7 @@ def test_the_card_has_every_test_set(
     smaller |= {"bleu": {"newstest2014": 2.26, "flores_devtest": 2.2}, "beam": {}}
     (tmp_path / "learning.jsonl").write_text(json.dumps(smaller) + "\n")
     monkeypatch.setattr(points, "CURVE", tmp_path / "learning.jsonl")
-    (tmp_path / "judged.tsv").write_text(f"{ordinary()[0]}\tnew\tunusable\n")
+    (tmp_path / "judged.tsv").write_text(f"{held_out_sentences()[0]}\tnew\tunusable\n")
     monkeypatch.setattr(judged, "JUDGED", tmp_path / "judged.tsv")
     scores = {"a": {"sentences": 2, "bleu": 1.5, "chrf": 20.0}}
     point = {"seconds": 60.0, "pairs": 7, "validation": 4.5, "validation_character": 1.2}
@@ -127,7 +130,7 @@ def test_the_card_has_every_test_set(
     assert "Europarl is " in text
     assert "0.6123" in text
     assert "| m | 2 | 50 |  |  |" in text
-    assert f"| {ordinary()[0]} | old | ~~new~~ |" in text
+    assert f"| {held_out_sentences()[0]} | old | ~~new~~ |" in text
     for name in ("Open Government Licence", "CC BY 2.0 FR", "BSD 3-Clause", "CC0"):
         assert name in text
 
@@ -165,7 +168,7 @@ def test_a_step_says_which_comes_before_it(
 
 def test_everyday_pairs_share_no_four_words_with_the_ordinary_sentences() -> None:
     pairs = list(everyday_pairs())
-    held_out = {gram for text in fold_texts(ordinary()) for gram in _runs_of_four(text)}
+    held_out = {gram for text in fold_texts(held_out_sentences()) for gram in _runs_of_four(text)}
     assert len(pairs) > 10_000
     assert held_out
     assert all(french and english for french, english in pairs)

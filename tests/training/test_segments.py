@@ -1,6 +1,6 @@
 """New pieces in old pieces."""
 
-from workflows.train_translator.segments import segmented
+from workflows.train_translator.segments import best_segmentation
 
 KNOWN = {
     **{f"<0x{byte:02X}>": (0.0, byte) for byte in range(256)},
@@ -13,12 +13,12 @@ KNOWN = {
 
 
 def test_a_known_piece_is_itself() -> None:
-    assert segmented("teau", KNOWN) == [301]
+    assert best_segmentation("teau", KNOWN) == [301]
 
 
 def test_a_new_piece_is_its_most_probable_segmentation() -> None:
-    assert segmented("▁gâteau", KNOWN) == [300, 301]
+    assert best_segmentation("▁gâteau", KNOWN) == [300, 301]
 
 
 def test_a_missing_character_is_its_bytes() -> None:
-    assert segmented("xé", KNOWN) == [304, 0xC3, 0xA9]
+    assert best_segmentation("xé", KNOWN) == [304, 0xC3, 0xA9]

@@ -26,21 +26,21 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_training_stops_resumes_and_is_exported_faithfully(work: Path, tmp_path: Path) -> None:
-    from workflows.train_translator.export import averaged, export
-    from workflows.train_translator.model import Transformer, greedy
-    from workflows.train_translator.shape import Shape
+    from workflows.train_translator.config import ModelConfig
+    from workflows.train_translator.export import average_checkpoints, export
+    from workflows.train_translator.model import Transformer, greedy_decode
     from workflows.train_translator.train import Settings, Trainer, checkpoints
 
     torch.set_num_threads(1)
     vocabulary = work / "shared.spm"
-    shape = Shape(vocabulary=700, width=64, inner=96, heads=2, encoder=2, decoder=1)
+    shape = ModelConfig(vocabulary=700, width=64, inner=96, heads=2, encoder=2, decoder=1)
     said: list[str] = []
     Trainer(work, shape, Settings(steps=12, tokens=200, save_steps=5)).train(said.append)
     assert [int(path.stem) for path in checkpoints(work)] == [5, 10, 12]
     again = Trainer(work, shape, Settings(steps=12))
     assert again.state.step == 12
     assert any("saved" in line for line in said)
-    model = averaged(work)
+    model = average_checkpoints(work)
     assert isinstance(model, Transformer)
     exported = export(model, vocabulary, tmp_path / "m", None)
     import ctranslate2
@@ -50,7 +50,7 @@ def test_training_stops_resumes_and_is_exported_faithfully(work: Path, tmp_path:
     translator = ctranslate2.Translator(str(exported), compute_type="float32")
     for french, _ in sentence_pairs(5, 20):
         ids = pieces.encode(french)
-        ours = greedy(model, torch.tensor([[*ids, 2]]), 1, 2, 20)
+        ours = greedy_decode(model, torch.tensor([[*ids, 2]]), 1, 2, 20)
         (theirs,) = translator.translate_batch(
             [pieces.encode(french, out_type=str)], beam_size=1, max_decoding_length=20
         )
@@ -63,12 +63,12 @@ def _test_going_on(model: Any, shape: Any, vocabulary: Path, folder: Path) -> No
     from workflows.train_translator.export import export
     from workflows.train_translator.model import Transformer
     from workflows.train_translator.train import Settings, Trainer
-    from workflows.train_translator.warm import fill, read_weights
+    from workflows.train_translator.warm import copy_weights, read_weights
 
     for kind, room in ((None, 0.0), ("int8", 1 / 127)):
         exported = export(model, vocabulary, folder / f"again-{kind}", kind)
         found = Transformer(shape)
-        fill(found, read_weights(exported / "model.bin"))
+        copy_weights(found, read_weights(exported / "model.bin"))
         for (name, one), (_, other) in zip(
             model.named_parameters(), found.named_parameters(), strict=True
         ):
@@ -111,13 +111,13 @@ def test_a_longer_training_goes_on_from_a_checkpoint(work: Path, tmp_path: Path)
 
 
 def test_new_embeddings_are_means_of_old_pieces(work: Path, tmp_path: Path) -> None:
-    from workflows.train_translator.export import averaged, export
+    from workflows.train_translator.export import average_checkpoints, export
     from workflows.train_translator.train import Settings, Trainer
     from workflows.train_translator.warm import read_weights, start_weights
 
     folder = _copied(work, tmp_path)
     Trainer(folder, _tiny(), Settings(steps=1, tokens=200)).train(lambda _: None)
-    old = export(averaged(folder), folder / "shared.spm", tmp_path / "old", None)
+    old = export(average_checkpoints(folder), folder / "shared.spm", tmp_path / "old", None)
     new = train_vocabulary(_copied(work, tmp_path / "new"), 600)
     before, after = read_weights(old / "model.bin"), start_weights(old, new)
     name = "decoder/embeddings/weight"
@@ -128,9 +128,9 @@ def test_new_embeddings_are_means_of_old_pieces(work: Path, tmp_path: Path) -> N
 
 
 def _tiny() -> Any:
-    from workflows.train_translator.shape import Shape
+    from workflows.train_translator.config import ModelConfig
 
-    return Shape(vocabulary=700, width=64, inner=96, heads=2, encoder=2, decoder=1)
+    return ModelConfig(vocabulary=700, width=64, inner=96, heads=2, encoder=2, decoder=1)
 
 
 def _copied(work: Path, folder: Path) -> Path:

@@ -17,7 +17,7 @@ from builder.errors import FormatError, UsageError
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.translation import add_model, check_model
-from builder.translation.adding import licence, prefixes_of
+from builder.translation.adding import language_prefixes, licence
 
 MANUAL = Path(__file__).parents[2] / "docs/translation.md"
 WITHOUT = "the converter of Transformers models needs transformers and torch"
@@ -89,10 +89,10 @@ def test_a_folder_of_no_known_kind(config: str | None, limits: Limits, tmp_path:
 
 
 def test_languages_of_multilingual_models() -> None:
-    nllb = prefixes_of({"fra_Latn", "eng_Latn", "deu_Latn"})
+    nllb = language_prefixes({"fra_Latn", "eng_Latn", "deu_Latn"})
     assert nllb == {"source_prefix": "fra_Latn", "target_prefix": "eng_Latn"}
-    assert prefixes_of({">>eng<<", ">>deu<<"}) == {"source_prefix": ">>eng<<"}
-    assert prefixes_of({"fra_Latn", "chat"}) == {}
+    assert language_prefixes({">>eng<<", ">>deu<<"}) == {"source_prefix": ">>eng<<"}
+    assert language_prefixes({"fra_Latn", "chat"}) == {}
 
 
 def test_the_licence_is_a_file_or_named_by_the_card(tmp_path: Path) -> None:

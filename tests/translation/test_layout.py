@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.translation.boundaries import sentence_ends
-from builder.translation.cutting import copied_parts, halves, is_untranslatable
-from builder.translation.layout import normalise, one_segment, split_text
+from builder.translation.cutting import is_untranslatable, split_copied, split_to_size
+from builder.translation.layout import normalise, single_segment, split_text
 
 
 @pytest.mark.parametrize(
@@ -79,27 +79,27 @@ def test_sentence_ends_ascend_within_the_line(line: str) -> None:
 
 
 def test_a_query_is_one_sentence() -> None:
-    layout = one_segment("  qui est M. Roux ?  Où\tva-t-il\x00 ")
+    layout = single_segment("  qui est M. Roux ?  Où\tva-t-il\x00 ")
     (segment,) = layout.segments
     assert segment.text == "qui est M. Roux ? Où va-t-il"
     assert segment.cleaned
-    assert one_segment(" \x00").segments == ()
+    assert single_segment(" \x00").segments == ()
 
 
 @given(st.text(alphabet="ab ,;é", max_size=80), st.integers(1, 9))
 def test_halves_are_short_and_whole(text: str, most: int) -> None:
-    parts = halves(text, most, len)
+    parts = split_to_size(text, most, len)
     assert "".join(parts) == text
     assert all(len(part) <= max(most, 1) for part in parts)
 
 
 def test_a_long_sentence_is_cut_at_a_clause() -> None:
     text = "un deux trois quatre, et cinq six sept"
-    assert halves(text, 24, len) == ["un deux trois quatre,", " et cinq six sept"]
+    assert split_to_size(text, 24, len) == ["un deux trois quatre,", " et cinq six sept"]
 
 
 def test_addresses_are_copied_and_words_are_not() -> None:
-    parts = copied_parts("Voir https://a.example/x?y=1, puis écrire à b@c.example.")
+    parts = split_copied("Voir https://a.example/x?y=1, puis écrire à b@c.example.")
     assert "".join(part for part, _ in parts) == (
         "Voir https://a.example/x?y=1, puis écrire à b@c.example."
     )

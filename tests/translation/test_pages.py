@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation import pages as pages_module
-from builder.translation.memory import Memory
-from builder.translation.pages import translated
+from builder.translation.memory import TranslationMemory
+from builder.translation.pages import translate_pages
 from builder.translation.parts import Output
 from builder.translation.sentences import Sentence, Translation
-from builder.translation.texts import Texts
+from builder.translation.text_cache import TextCache
 from builder.translation.translator import Translator
 from tests.thorough import examples
 
@@ -43,8 +43,11 @@ PARAMS = TranslateParameters(retry=False, on_copied_source="keep")
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[tuple[Memory, Texts]]:
-    with Memory(tmp_path / "memory.sqlite") as memory, Texts(tmp_path / "texts.sqlite") as texts:
+def kept(tmp_path: Path) -> Iterator[tuple[TranslationMemory, TextCache]]:
+    with (
+        TranslationMemory(tmp_path / "memory.sqlite") as memory,
+        TextCache(tmp_path / "texts.sqlite") as texts,
+    ):
         yield memory, texts
 
 
@@ -61,11 +64,13 @@ def frame(*numbers: int) -> pl.DataFrame:
     return pl.DataFrame({"text": texts, "title": [f"Le titre de {n % 3}" for n in numbers]})
 
 
-def test_groups_come_back_in_order_with_all_their_fields(kept: tuple[Memory, Texts]) -> None:
+def test_groups_come_back_in_order_with_all_their_fields(
+    kept: tuple[TranslationMemory, TextCache],
+) -> None:
     memory, texts = kept
     frames = [frame(*range(n, n + 4)) for n in range(0, 40, 4)]
     engine = UpperEngine()
-    found = list(translated(frames, Translator(engine, memory, PARAMS), texts))
+    found = list(translate_pages(frames, Translator(engine, memory, PARAMS), texts))
     assert [pages.rows() for pages, _ in found] == [[row] for f in frames for row in f.rows()]
     plain = Translator(UpperEngine(), memory, PARAMS)
     for pages, fields in found:
@@ -75,10 +80,12 @@ def test_groups_come_back_in_order_with_all_their_fields(kept: tuple[Memory, Tex
 
 
 def test_a_text_seen_before_is_not_even_taken_apart(
-    kept: tuple[Memory, Texts], monkeypatch: pytest.MonkeyPatch
+    kept: tuple[TranslationMemory, TextCache], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory, texts = kept
-    first = list(translated([frame(1, 2, 3)], Translator(UpperEngine(), memory, PARAMS), texts))
+    first = list(
+        translate_pages([frame(1, 2, 3)], Translator(UpperEngine(), memory, PARAMS), texts)
+    )
     translator = Translator(UpperEngine(), memory, PARAMS)
     prepared: list[str] = []
     monkeypatch.setattr(
@@ -86,17 +93,17 @@ def test_a_text_seen_before_is_not_even_taken_apart(
         "prepare",
         lambda texts: prepared.extend(texts) or Translator.prepare(translator, texts),
     )
-    second = list(translated([frame(1, 2, 3, 4)], translator, texts))
+    second = list(translate_pages([frame(1, 2, 3, 4)], translator, texts))
     assert {name: found[:3] for name, found in second[0][1].items()} == first[0][1]
     assert prepared == [frame(4)["text"][0]]
     other = PARAMS.model_copy(update={"on_numbers_differ": "source"})
     translator = Translator(UpperEngine(), memory, other)
-    ((_, fields),) = translated([frame(1)], translator, texts)
+    ((_, fields),) = translate_pages([frame(1)], translator, texts)
     assert "source_kept" not in fields["text"][0].sentences[0].flags
     assert translator.counts.asked > 0
 
 
-def test_an_error_in_decoding_ends_the_work(kept: tuple[Memory, Texts]) -> None:
+def test_an_error_in_decoding_ends_the_work(kept: tuple[TranslationMemory, TextCache]) -> None:
     memory, texts = kept
 
     class Failing(UpperEngine):
@@ -107,14 +114,14 @@ def test_an_error_in_decoding_ends_the_work(kept: tuple[Memory, Texts]) -> None:
 
     translator = Translator(Failing(), memory, PARAMS)
     with pytest.raises(FormatError, match="broken"):
-        list(translated([frame(n) for n in range(9)], translator, texts))
+        list(translate_pages([frame(n) for n in range(9)], translator, texts))
     assert "translate" not in {thread.name.split("_")[0] for thread in threading.enumerate()}
 
 
-def test_a_stop_leaves_no_thread_at_work(kept: tuple[Memory, Texts]) -> None:
+def test_a_stop_leaves_no_thread_at_work(kept: tuple[TranslationMemory, TextCache]) -> None:
     memory, texts = kept
     engine = UpperEngine()
-    work = translated([frame(n) for n in range(9)], Translator(engine, memory, PARAMS), texts)
+    work = translate_pages([frame(n) for n in range(9)], Translator(engine, memory, PARAMS), texts)
     next(work)
     work.close()
     assert len(engine.asked) < 12  # of 21
@@ -124,15 +131,15 @@ def test_a_stop_leaves_no_thread_at_work(kept: tuple[Memory, Texts]) -> None:
 def test_a_damaged_row_is_as_if_it_were_not_there(tmp_path: Path) -> None:
     path = tmp_path / "texts.sqlite"
     made = {t: Translation(t.upper(), (Sentence(t, t.upper(), ("markup",)),)) for t in ("a", "é\n")}
-    with Texts(path) as texts:
+    with TextCache(path) as texts:
         texts.add("scope", made)
-        assert texts.known("scope", ["a", "é\n", "b"]) == made
+        assert texts.lookup("scope", ["a", "é\n", "b"]) == made
     connection = sqlite3.connect(path)
     connection.execute("UPDATE texts SET found = found || x'00'")
     connection.commit()
     connection.close()
-    with Texts(path) as texts:
-        assert texts.known("scope", ["a", "é\n"]) == {}
+    with TextCache(path) as texts:
+        assert texts.lookup("scope", ["a", "é\n"]) == {}
 
 
 @settings(max_examples=examples(60))
@@ -149,15 +156,15 @@ def test_pages_are_those_translated_one_by_one(
     with (
         pytest.MonkeyPatch.context() as patch,
         TemporaryDirectory() as folder,
-        Memory(Path(folder) / "memory.sqlite") as memory,
-        Texts(Path(folder) / "texts.sqlite") as kept,
+        TranslationMemory(Path(folder) / "memory.sqlite") as memory,
+        TextCache(Path(folder) / "texts.sqlite") as kept,
     ):
         patch.setattr(pages_module, "CHUNK_BYTES", chunk)
         patch.setattr(pages_module, "NEW_BYTES", most)
         patch.setattr(pages_module, "HELD_BYTES", 2 * most)
         for _ in range(2):
             engine = UpperEngine()
-            found = list(translated(frames, Translator(engine, memory, PARAMS), kept))
+            found = list(translate_pages(frames, Translator(engine, memory, PARAMS), kept))
             assert [t for pages, _ in found for t in pages["text"]] == list(chain(*texts))
             plain = Translator(UpperEngine(), memory, PARAMS)
             made = [translation for _, fields in found for translation in fields["text"]]
@@ -170,16 +177,16 @@ def test_a_file_damaged_inside_is_begun_again(tmp_path: Path) -> None:
     outputs = {
         f"Phrase {n} du texte.": Output(f"Sentence {n} of the text." * 9) for n in range(900)
     }
-    with Memory(path) as memory:
+    with TranslationMemory(path) as memory:
         memory.add("scope", outputs)
     data = bytearray(path.read_bytes())
     for page in range(2, len(data) // 4096):
         data[page * 4096 : page * 4096 + 64] = b"\xff" * 64
     path.write_bytes(data)
-    with Memory(path) as memory:
-        found = memory.known("scope", list(outputs))
+    with TranslationMemory(path) as memory:
+        found = memory.lookup("scope", list(outputs))
         assert all(outputs[sentence] == output for sentence, output in found.items())
         assert len(found) < len(outputs)
         memory.add("scope", outputs)
         memory.add("scope", outputs)
-        assert memory.known("scope", list(outputs)) == outputs
+        assert memory.lookup("scope", list(outputs)) == outputs

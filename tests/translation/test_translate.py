@@ -17,8 +17,8 @@ from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation.engine import Engine
 from builder.translation.layout import split_text
-from builder.translation.memory import Memory
-from builder.translation.texts import Texts
+from builder.translation.memory import TranslationMemory
+from builder.translation.text_cache import TextCache
 
 
 def load(folder: Path, **params: object) -> Engine:
@@ -156,7 +156,7 @@ def test_every_sentence_is_published_with_what_stands_for_it(
 
 def test_another_snapshot_translates_what_is_new(translated: BuildReport) -> None:
     (memory,) = translated.root.glob(".work/kept/translate/memory.sqlite")
-    with Memory(memory) as kept:
+    with TranslationMemory(memory) as kept:
         decoded = len(kept)
     folders = [
         builder.open_collection(translated.root).snapshot(name).folder
@@ -177,13 +177,16 @@ def test_whole_texts_kept_change_nothing_but_time(
     shutil.rmtree(tmp_path / "out/.work/translate")
     report = builder.build(define(world, model, tmp_path), tmp_path / "out", threads=1)
     assert report.ran > 0
-    with Memory(kept / "memory.sqlite") as memory, Texts(kept / "texts.sqlite") as texts:
+    with (
+        TranslationMemory(kept / "memory.sqlite") as memory,
+        TextCache(kept / "texts.sqlite") as texts,
+    ):
         before = len(memory)
-        assert texts.known("another scope", ["Bonjour."]) == {}
+        assert texts.lookup("another scope", ["Bonjour."]) == {}
     shutil.rmtree(tmp_path / "out/.work/translate")
     (kept / "memory.sqlite").unlink()
     again = builder.build(define(world, model, tmp_path / "two"), tmp_path / "out", threads=2)
-    with Memory(kept / "memory.sqlite") as memory:
+    with TranslationMemory(kept / "memory.sqlite") as memory:
         assert len(memory) < before  # only queries were decoded: every page was found whole
     builds = (report, again, translated)
     assert len({(r.version / "SHA256SUMS").read_bytes() for r in builds if r.version}) == 1
@@ -192,14 +195,14 @@ def test_whole_texts_kept_change_nothing_but_time(
 KILLED = """
 import os, signal, sys
 import builder
-from builder.translation.memory import Memory
-add, blocks = Memory.add, []
+from builder.translation.memory import TranslationMemory
+add, blocks = TranslationMemory.add, []
 def killing(self, scope, outputs):
     add(self, scope, outputs)
     blocks.append(len(outputs))
     if len(blocks) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
-Memory.add = killing
+TranslationMemory.add = killing
 builder.translation.translator.BLOCK = 64
 builder.build(sys.argv[1], sys.argv[2], threads=1)
 """
@@ -212,7 +215,7 @@ def test_a_killed_translation_resumes_to_the_same_bytes(
     command = [sys.executable, "-c", KILLED, str(definition), str(tmp_path / "out")]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     (memory,) = (tmp_path / "out").glob(".work/kept/translate/memory.sqlite")
-    with Memory(memory) as kept:
+    with TranslationMemory(memory) as kept:
         before = len(kept)
     assert before == 3 * 64
     report = builder.build(definition, tmp_path / "out", threads=2)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from builder.parameters import TranslateParameters
-from builder.translation.memory import Memory, key
+from builder.translation.memory import TranslationMemory, key
 from builder.translation.parts import Output
 from builder.translation.records import sentence_rows, translation_rows
-from builder.translation.sentences import Form
+from builder.translation.sentences import TextKind
 from builder.translation.translator import BLOCK, Translator
 from schemas import SENTENCE_FLAGS
 
@@ -32,18 +32,18 @@ class FakeEngine:
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Memory:
-    return Memory(tmp_path / "memory.sqlite")
+def memory(tmp_path: Path) -> TranslationMemory:
+    return TranslationMemory(tmp_path / "memory.sqlite")
 
 
 @pytest.fixture
-def translate(memory: Memory) -> Callable[..., Any]:
+def translate(memory: TranslationMemory) -> Callable[..., Any]:
     """Translate one text with given answers; the sentences."""
 
     def run(text: str, first: Any = (), careful: Any = (), **params: Any) -> Any:
         engine = FakeEngine(dict(first), dict(careful))
         translator = Translator(engine, memory, TranslateParameters(**params))  # type: ignore[arg-type]
-        return translator.translate([text], params.pop("form", Form.TEXT))[0]
+        return translator.translate([text], params.pop("form", TextKind.TEXT))[0]
 
     return run
 
@@ -114,16 +114,16 @@ def test_the_defects_of_published_translations_are_flagged(translate: Any) -> No
     assert translate(" \n\n").sentences == ()
 
 
-def test_queries_keep_their_form(memory: Memory) -> None:
+def test_queries_keep_their_form(memory: TranslationMemory) -> None:
     answers = {"météo paris": Output("Weather Paris.", 2), "le chat ? il dort": Output("The.", 5)}
     engine = FakeEngine(answers)
     translator = Translator(engine, memory, TranslateParameters())  # type: ignore[arg-type]
-    found = translator.translate(["météo paris", "le chat ? il dort", "404"], Form.QUERY)
+    found = translator.translate(["météo paris", "le chat ? il dort", "404"], TextKind.QUERY)
     assert [t.text for t in found][::2] == ["weather paris", "404"]
     assert [len(t.sentences) for t in found] == [1, 1, 1]
 
 
-def test_nothing_is_decoded_twice(memory: Memory) -> None:
+def test_nothing_is_decoded_twice(memory: TranslationMemory) -> None:
     texts = [f"Phrase numéro {n} du texte." for n in range(30)]
     first, second = FakeEngine({}), FakeEngine({})
     for engine in (first, second):
@@ -142,7 +142,7 @@ def test_nothing_is_decoded_twice(memory: Memory) -> None:
     assert sorted(wider.asked) == sorted(texts)
 
 
-def test_a_block_is_kept_whole_when_the_next_one_fails(memory: Memory) -> None:
+def test_a_block_is_kept_whole_when_the_next_one_fails(memory: TranslationMemory) -> None:
     class Failing(FakeEngine):
         def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
             if self.asked:
@@ -162,19 +162,19 @@ def test_a_block_is_kept_whole_when_the_next_one_fails(memory: Memory) -> None:
 def test_a_damaged_memory_is_not_believed(tmp_path: Path) -> None:
     path = tmp_path / "m.sqlite"
     outputs = {"un": Output("one", 1, split=True), "deux": Output("two", 2, truncated=True)}
-    with Memory(path) as memory:
+    with TranslationMemory(path) as memory:
         memory.add("s", outputs)
-        assert memory.known("s", ["un", "deux", "trois"]) == outputs
-        assert memory.known("t", ["un"]) == {}
+        assert memory.lookup("s", ["un", "deux", "trois"]) == outputs
+        assert memory.lookup("t", ["un"]) == {}
         memory._connection.execute(
             "UPDATE outputs SET text = 'uno' WHERE key = ?", [key("s", "un")]
         )
-        assert memory.known("s", ["un", "deux"]) == {"deux": outputs["deux"]}
+        assert memory.lookup("s", ["un", "deux"]) == {"deux": outputs["deux"]}
     path.write_bytes(b"not a database at all" * 100)
-    with Memory(path) as memory:
+    with TranslationMemory(path) as memory:
         assert len(memory) == 0
         memory.add("s", outputs)
-        assert memory.known("s", ["un"]) == {"un": outputs["un"]}
+        assert memory.lookup("s", ["un"]) == {"un": outputs["un"]}
 
 
 def test_rows_tell_everything_of_a_document(translate: Any) -> None:

@@ -1,5 +1,5 @@
-"""How the embedded French-English model is made: data, vocabulary, training, conversion, card.
+"""Train the embedded French-English model: data, vocabulary, training, conversion, model card.
 
-In: the sentence pairs of `sources.toml`, and pairs that the project's own grammar makes. Out: a
-CTranslate2 model of at most 20 MB and its card. See README.md beside this file.
+In: the sentence pairs listed in `sources.toml`. Out: a CTranslate2 model of at most 20 MB and its
+card. See README.md in this folder.
 """

@@ -1,11 +1,11 @@
-"""`python -m workflows.train_translator STEP`: the steps of the recipe, one after the other."""
+"""`python -m workflows.train_translator STEP`: the steps of the recipe."""
 
 import argparse
 import json
 import shutil
 from pathlib import Path
 
-from workflows.train_translator.shape import Shape
+from workflows.train_translator.config import ModelConfig
 
 CHECKPOINTS = "checkpoints/*.pt"
 
@@ -45,7 +45,7 @@ def _prepare(arguments: argparse.Namespace) -> None:
     if arguments.start is not None:
         shutil.copyfile(arguments.start / "shared.spm", arguments.work / "shared.spm")
     else:
-        print(train_vocabulary(arguments.work, Shape().vocabulary))
+        print(train_vocabulary(arguments.work, ModelConfig().vocabulary))
 
 
 def _pack(arguments: argparse.Namespace) -> None:
@@ -57,7 +57,7 @@ def _pack(arguments: argparse.Namespace) -> None:
 
 
 def _expect(work: Path, name: str, step: str) -> None:
-    """End where a file of an earlier step is not there."""
+    """Exit with a message if the output of an earlier step is missing."""
     if not any(work.glob(name)):
         raise SystemExit(f"{work}: no {name}; run the step {step} first")
 
@@ -74,15 +74,15 @@ def _train(arguments: argparse.Namespace) -> None:
     torch.set_num_threads(arguments.threads)
     names = ("steps", "minutes", "rate", "fall", "tokens", "start")
     settings = Settings(**{name: getattr(arguments, name) for name in names})
-    shape = Shape(vocabulary=size(arguments.work / "shared.spm"), dropout=arguments.dropout)
+    shape = ModelConfig(vocabulary=size(arguments.work / "shared.spm"), dropout=arguments.dropout)
     Trainer(arguments.work, shape, settings).train(lambda line: print(line, flush=True))
 
 
 def _export(arguments: argparse.Namespace) -> None:
     _expect(arguments.work, CHECKPOINTS, "train")
-    from workflows.train_translator.export import averaged, export
+    from workflows.train_translator.export import average_checkpoints, export
 
-    model = averaged(arguments.work)
+    model = average_checkpoints(arguments.work)
     vocabulary = arguments.work / "shared.spm"
     print(export(model, vocabulary, arguments.work / "float32", None))
     print(export(model, vocabulary, arguments.out, "int8"))
@@ -124,10 +124,10 @@ def _learn(arguments: argparse.Namespace) -> None:
     _expect(arguments.work, "pairs.tsv", "prepare")
     import torch
 
-    from workflows.train_translator.learning import learn
+    from workflows.train_translator.learning import learning_curve
 
     torch.set_num_threads(arguments.threads)
-    learn(arguments.work, arguments.data / "test", lambda line: print(line, flush=True))
+    learning_curve(arguments.work, arguments.data / "test", lambda line: print(line, flush=True))
 
 
 STEPS = {

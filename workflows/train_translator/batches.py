@@ -1,7 +1,6 @@
-"""Batches in which all sources have one length, in an order that a seed and an epoch decide.
+"""Batches of sources of equal length, in an order determined by seed and epoch.
 
-So no source is padded and nothing needs a mask. A run that was stopped goes on with the batch that
-would have come next.
+Sources need neither padding nor a mask. A resumed run continues with the next batch of the epoch.
 """
 
 import random
@@ -54,7 +53,7 @@ def _cut(indices: list[int], encoded: Encoded, tokens: int) -> Iterator[list[int
 
 
 def collate(encoded: Encoded, batch: list[int]) -> Batch:
-    """The tensors of some pairs, whose sources have one length."""
+    """Source and target tensors of the given pairs, whose sources have equal length."""
     width = max(len(encoded.targets[index]) for index in batch)
     target = torch.full((len(batch), width), PADDING, dtype=torch.int64)
     for row, index in enumerate(batch):

@@ -1,8 +1,8 @@
-"""What a beam costs and gives: processor time for a page, and chrF, by beam width.
+"""CPU time per page and chrF by beam width.
 
-In: model folders, pages of text and the validation set, because nothing is chosen on a test set.
-Out: one row for each model and beam. Processor time is measured on one thread, so that other work
-on the machine changes it little.
+In: model folders, pages of text and the validation set; the test sets are not used for choices.
+Out: one row per model and beam width. CPU time is measured on one thread, which makes it less
+sensitive to other load.
 """
 
 import time
@@ -25,17 +25,17 @@ PAGES = 120
 
 
 def read_pages(path: Path) -> list[str]:
-    """Texts of pages, spread evenly over a file of JSON lines with `text`."""
+    """Texts of `PAGES` pages, evenly spaced in a JSON lines file with the field `text`."""
     texts = pl.read_ndjson(path)["text"].drop_nulls()
     return texts.gather_every(max(texts.len() // PAGES, 1))[:PAGES].to_list()
 
 
 def measure(folders: dict[str, Path], pages: list[str], data: Path) -> list[dict[str, Any]]:
-    """Time and quality by beam width.
+    """Measure time and quality by beam width.
 
     Args:
-        folders: Model folders by name; the last is measured at every width, and its quality too.
-        pages: Texts.
+        folders: Model folders by name; the last is measured at every width, including quality.
+        pages: Texts to translate.
         data: Folder with the validation set.
     """
     sentences = [[segment.text for segment in split_text(page).segments] for page in pages]

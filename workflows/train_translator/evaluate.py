@@ -1,9 +1,8 @@
-"""How good a model is: BLEU and chrF on every test set, and that its conversion is faithful.
+"""Evaluate a model: BLEU and chrF on the test sets, and fidelity of the conversion.
 
-In: a model folder, the test sets (French and English on each line), and the PyTorch model it came
-from. Out: one dictionary of figures. Sentences go through the engine that translates collections,
-one line a sentence, so that what is measured is what users get; other compute types than int8 are
-batched, which changes them within rounding.
+In: a model folder, the test sets (French and English per line), and the PyTorch model. Out: a
+dictionary of figures. Sentences are translated by the engine that translates collections. Compute
+types other than int8 are batched, which changes scores within rounding.
 """
 
 from collections.abc import Container
@@ -39,9 +38,9 @@ def evaluate(
     Args:
         folder: The model, as CTranslate2 reads it.
         tests: Folder with `*.tsv.gz`.
-        compute_type: In which the model computes.
+        compute_type: Compute type of CTranslate2.
         beam_size: Beam width.
-        names: The test sets to translate; all where there is None.
+        names: Test sets to translate; None: all.
     """
     params = TranslateParameters(
         model=folder,
@@ -68,17 +67,17 @@ def evaluate(
     return {"beam_size": beam_size, "signature": signature, "scores": scores}
 
 
-def faithful(model: "Transformer", folder: Path, tests: Path) -> dict[str, int]:
-    """Sentences for which the converted model's greedy output equals PyTorch's.
+def compare_with_pytorch(model: "Transformer", folder: Path, tests: Path) -> dict[str, int]:
+    """Count the sentences whose greedy output by the converted model equals PyTorch's.
 
     Args:
-        model: In evaluation mode.
-        folder: The same model converted, in float32.
-        tests: Folder with test sets; the first lines of one are taken.
+        model: The PyTorch model, in evaluation mode.
+        folder: The converted model, in float32.
+        tests: Folder with test sets, of which the first lines of one are used.
     """
     import torch
 
-    from workflows.train_translator.model import greedy
+    from workflows.train_translator.model import greedy_decode
 
     params = TranslateParameters(model=folder, compute_type="float32")
     engine = Engine.load(folder, params, 2)
@@ -87,7 +86,7 @@ def faithful(model: "Transformer", folder: Path, tests: Path) -> dict[str, int]:
     same = 0
     for sentence in sentences:
         pieces = source.encode(sentence)
-        ours = greedy(model, torch.tensor([[*pieces, END]]), START, END, LONGEST)
+        ours = greedy_decode(model, torch.tensor([[*pieces, END]]), START, END, LONGEST)
         (theirs,) = engine.translator.translate_batch(
             [source.encode(sentence, out_type=str)], beam_size=1, max_decoding_length=LONGEST
         )

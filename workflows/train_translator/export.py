@@ -1,4 +1,4 @@
-"""From checkpoints to a CTranslate2 model.
+"""Convert checkpoints to a CTranslate2 model.
 
 In: the newest checkpoints of a work folder, whose weights are averaged, and its vocabulary. Out: a
 model folder with `model.bin`, `config.json`, vocabularies and `shared.spm`.
@@ -14,8 +14,8 @@ import torch
 from ctranslate2.specs import TransformerSpec
 from torch import Tensor, nn
 
+from workflows.train_translator.config import ModelConfig
 from workflows.train_translator.model import Attention, FeedForward, Transformer
-from workflows.train_translator.shape import Shape
 from workflows.train_translator.train import checkpoints, load
 from workflows.train_translator.vocabulary import START
 
@@ -24,10 +24,10 @@ AVERAGED = 1
 validation set the last one scored 3.051 nats a piece, the mean of 2, 3, 4 scored 3.057 to 3.075."""
 
 
-def averaged(work: Path, count: int = AVERAGED) -> Transformer:
+def average_checkpoints(work: Path, count: int = AVERAGED) -> Transformer:
     """The model with the mean weights of the newest checkpoints, in evaluation mode."""
     saved = [load(path) for path in checkpoints(work)[-count:]]
-    model = Transformer(Shape(**saved[-1]["shape"]))
+    model = Transformer(ModelConfig(**saved[-1]["shape"]))
     weights = {
         name: torch.stack([s["model"][name].double() for s in saved]).mean(0).float()
         for name in saved[-1]["model"]
@@ -41,7 +41,7 @@ def export(model: Transformer, vocabulary: Path, out: Path, quantization: str | 
 
     Args:
         model: The model.
-        vocabulary: Its SentencePiece model, of both languages.
+        vocabulary: Shared SentencePiece model.
         out: Output folder; overwritten.
         quantization: `int8`, or None for float32.
     """

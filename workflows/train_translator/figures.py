@@ -1,4 +1,4 @@
-"""All figures of a model's card: scores on every test set, fidelity, and the ordinary sentences.
+"""Measure all figures of the model card: test set scores, fidelity, ordinary sentences.
 
 In: a work folder with checkpoints and the float32 export, the int8 model, the test sets, the model
 that was shipped before. Out: one dictionary, from which `card.py` writes the card.
@@ -8,15 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from workflows.train_translator.evaluate import BEAM, evaluate, faithful
-from workflows.train_translator.export import AVERAGED, averaged
+from workflows.train_translator.config import ModelConfig
+from workflows.train_translator.evaluate import BEAM, compare_with_pytorch, evaluate
+from workflows.train_translator.export import AVERAGED, average_checkpoints
 from workflows.train_translator.model import Transformer
 from workflows.train_translator.ordinary import outputs
-from workflows.train_translator.shape import Shape
 from workflows.train_translator.train import Settings, checkpoints
 from workflows.train_translator.validation import DEVICE, HeldOut, validate
 from workflows.train_translator.vocabulary import size
-from workflows.train_translator.warm import fill, read_weights
+from workflows.train_translator.warm import copy_weights, read_weights
 
 EXACT = ("flores_devtest", "newsdiscusstest2015", "multi30k_test_2016_flickr")
 """Test sets on which int8 is compared with float32, which is several times slower."""
@@ -29,9 +29,9 @@ def figures(work: Path, folder: Path, tests: Path, before: Path | None) -> dict[
         work: Work folder of the training.
         folder: The int8 model.
         tests: Folder with the test sets.
-        before: Folder of the model shipped before; None where there is none.
+        before: Folder of the previously embedded model; None if there is none.
     """
-    model = averaged(work)
+    model = average_checkpoints(work)
     folders = {"before": before, "after": folder}
     return {
         "shape": asdict(model.shape),
@@ -40,17 +40,17 @@ def figures(work: Path, folder: Path, tests: Path, before: Path | None) -> dict[
         "int8": evaluate(folder, tests),
         "beam": evaluate(folder, tests, beam_size=BEAM),
         "float32": evaluate(work / "float32", tests, "float32", names=EXACT),
-        "faithful": faithful(model, work / "float32", tests),
+        "faithful": compare_with_pytorch(model, work / "float32", tests),
         "validation_before": _character(work, before) if before else None,
         "ordinary": {name: outputs(path, BEAM) for name, path in folders.items() if path},
     }
 
 
 def _character(work: Path, folder: Path) -> float:
-    """Validation of an exported model in nats a character."""
+    """Validation loss of an exported model in nats per character."""
     vocabulary = folder / "shared.spm"
     weights = read_weights(folder / "model.bin")
-    model = Transformer(Shape(size(vocabulary)))
-    fill(model, weights)
+    model = Transformer(ModelConfig(size(vocabulary)))
+    copy_weights(model, weights)
     held_out = HeldOut.read(work, vocabulary)
     return validate(model.to(DEVICE), held_out, Settings.tokens)[1]

@@ -1,10 +1,9 @@
-"""The learning curve over data and size: smaller models, and models of fewer pairs.
+"""The learning curve over data and model size: smaller models, and models trained on fewer pairs.
 
 In: `pairs.tsv`, `validation.tsv` and `shared.spm` of a work folder, and test sets. Out: one line
-of `learning.jsonl` for each width and share of the pairs, as soon as it is known; a later call goes
-on with what is missing. Shares are nested: a pair of the smaller is in the larger. Every model sees
-its pairs equally often, as often as the first embedded one saw all, and uses one vocabulary, so
-that neither epochs nor pieces differ, but only what is varied.
+of `learning.jsonl` per width and fraction of the pairs, written when known; a later call trains the
+missing models. Fractions are nested. Every model sees each of its pairs equally often and uses the
+same vocabulary, so that only width and data vary.
 """
 
 import json
@@ -15,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from workflows.train_translator.batches import epoch
+from workflows.train_translator.config import ModelConfig
 from workflows.train_translator.evaluate import BEAM, evaluate
-from workflows.train_translator.export import averaged, export
+from workflows.train_translator.export import average_checkpoints, export
 from workflows.train_translator.points import CURVE, SETS, points
-from workflows.train_translator.shape import Shape
 from workflows.train_translator.train import Settings, Trainer
-from workflows.train_translator.variants import varied
+from workflows.train_translator.variants import augment
 from workflows.train_translator.vocabulary import encode, read, size
 
 EPOCHS = 7.6
@@ -31,13 +30,13 @@ GRID = ((64, 16), (128, 16), (256, 16), (256, 8), (128, 8), (128, 4), (256, 4))
 Say = Callable[[str], None]
 
 
-def learn(work: Path, tests: Path, say: Say) -> None:
-    """Train and score every model of the grid that has no line yet.
+def learning_curve(work: Path, tests: Path, say: Say) -> None:
+    """Train and score every model of the grid without a result in `learning.jsonl`.
 
     Args:
         work: Folder that `prepare` filled.
         tests: Folder with the test sets.
-        say: Told of progress.
+        say: Receives progress messages.
     """
     known = {(point["width"], point["one_in"]) for point in points()}
     for width, one_in in GRID:
@@ -49,7 +48,7 @@ def learn(work: Path, tests: Path, say: Say) -> None:
 
 
 def sample(lines: Iterator[str], one_in: int) -> Iterator[str]:
-    """The lines whose hash falls into the first of so many parts; repeats stay together."""
+    """Sample one in `one_in` lines by hash, so that duplicates stay together."""
     for line in lines:
         drawn = int.from_bytes(md5(line.encode(), usedforsecurity=False).digest()[:8], "big")
         if drawn * one_in < 1 << 64:
@@ -67,7 +66,7 @@ def _point(work: Path, tests: Path, width: int, one_in: int, say: Say) -> dict[s
     settings = Settings(steps=round(EPOCHS * _batches(folder)))
     trainer = Trainer(folder, _shape(folder, width), settings)
     trainer.train(say)
-    export(averaged(folder), folder / "shared.spm", folder / "int8", "int8")
+    export(average_checkpoints(folder), folder / "shared.spm", folder / "int8", "int8")
     last = json.loads((folder / "curve.jsonl").read_text("utf-8").splitlines()[-1])
     return {
         "width": width,
@@ -81,13 +80,13 @@ def _point(work: Path, tests: Path, width: int, one_in: int, say: Say) -> dict[s
     }
 
 
-def _shape(folder: Path, width: int) -> Shape:
-    return Shape(size(folder / "shared.spm"), width=width, inner=4 * width)
+def _shape(folder: Path, width: int) -> ModelConfig:
+    return ModelConfig(size(folder / "shared.spm"), width=width, inner=4 * width)
 
 
 def _batches(folder: Path) -> int:
-    """Batches of an epoch of a folder's pairs."""
-    encoded = encode(varied(read(folder / "pairs.tsv")), folder / "shared.spm", Settings.longest)
+    """Number of batches per epoch of a folder's pairs."""
+    encoded = encode(augment(read(folder / "pairs.tsv")), folder / "shared.spm", Settings.longest)
     return sum(1 for _ in epoch(encoded, Settings.tokens, Settings.seed, 0))
 
 

@@ -11,21 +11,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from workflows.train_translator.shape import Shape
+from workflows.train_translator.config import ModelConfig
 
 
 class Dropout(nn.Module):
-    """Dropout whose masks are stretches of numbers that were drawn once.
+    """Dropout with masks cut from a precomputed random sequence at a random offset.
 
-    Drawing a number for each value took a sixth of the training; where a stretch begins is drawn.
-    States hold at most `DRAWN` values.
+    Drawing a number per value took a sixth of the training time. States: at most `DRAWN` values.
     """
 
     masks: Tensor
     DRAWN = 1 << 23
 
     def __init__(self, share: float) -> None:
-        """`share`: of the values that are dropped, 0 to below 1."""
+        """`share`: dropout probability, 0 <= share < 1."""
         super().__init__()
         self.share = share
         drawn = torch.rand(self.DRAWN, generator=torch.Generator().manual_seed(5))
@@ -33,7 +32,7 @@ class Dropout(nn.Module):
         self.register_buffer("masks", kept, persistent=False)
 
     def forward(self, states: Tensor) -> Tensor:
-        """States with some values dropped, in training; as they are otherwise."""
+        """Apply dropout in training mode; return the states unchanged otherwise."""
         if not (self.training and self.share):
             return states
         begin = int(torch.randint(self.DRAWN - states.numel(), ()))
@@ -41,9 +40,9 @@ class Dropout(nn.Module):
 
 
 class Attention(nn.Module):
-    """Multi-head attention with its norm, a residual around both."""
+    """Pre-norm multi-head attention with a residual connection."""
 
-    def __init__(self, shape: Shape, dropout: Dropout, *, of_source: bool = False) -> None:
+    def __init__(self, shape: ModelConfig, dropout: Dropout, *, of_source: bool = False) -> None:
         """`of_source`: keys and values come from the encoder."""
         super().__init__()
         self.width = width = shape.width
@@ -80,9 +79,9 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two layers around a ReLU with their norm, a residual around all."""
+    """Pre-norm feed-forward block (linear, ReLU, linear) with a residual connection."""
 
-    def __init__(self, shape: Shape, dropout: Dropout) -> None:
+    def __init__(self, shape: ModelConfig, dropout: Dropout) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(shape.width)
         self.inner = nn.Linear(shape.width, shape.inner)
@@ -97,7 +96,7 @@ class FeedForward(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward."""
 
-    def __init__(self, shape: Shape, dropout: Dropout) -> None:
+    def __init__(self, shape: ModelConfig, dropout: Dropout) -> None:
         super().__init__()
         self.attention = Attention(shape, dropout)
         self.feed = FeedForward(shape, dropout)
@@ -108,9 +107,9 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention to the left, attention to the source, feed-forward."""
+    """Causal self-attention, cross-attention and a feed-forward block."""
 
-    def __init__(self, shape: Shape, dropout: Dropout) -> None:
+    def __init__(self, shape: ModelConfig, dropout: Dropout) -> None:
         super().__init__()
         self.attention = Attention(shape, dropout)
         self.to_source = Attention(shape, dropout, of_source=True)
@@ -123,11 +122,11 @@ class DecoderLayer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """The whole model."""
+    """The complete encoder-decoder model."""
 
     positions: Tensor
 
-    def __init__(self, shape: Shape, longest: int = 512) -> None:
+    def __init__(self, shape: ModelConfig, longest: int = 512) -> None:
         super().__init__()
         self.shape = shape
         self.embedding = nn.Embedding(shape.vocabulary, shape.width)
@@ -138,7 +137,9 @@ class Transformer(nn.Module):
         self.decoder = nn.ModuleList([DecoderLayer(shape, dropout) for _ in range(shape.decoder)])
         self.encoder_norm = nn.LayerNorm(shape.width)
         self.decoder_norm = nn.LayerNorm(shape.width)
-        self.register_buffer("positions", sinusoids(longest, shape.width), persistent=False)
+        self.register_buffer(
+            "positions", position_encodings(longest, shape.width), persistent=False
+        )
 
     def encode(self, source: Tensor) -> Tensor:
         """Encoder states: float[batch, source length, width].
@@ -157,7 +158,7 @@ class Transformer(nn.Module):
 
         Args:
             target: int64[batch, target length], padded on the right.
-            encoded: What `encode` gave.
+            encoded: Encoder states.
         """
         states = self._embed(target)
         for layer in self.decoder:
@@ -170,13 +171,13 @@ class Transformer(nn.Module):
         return functional.linear(states, self.embedding.weight, self.bias)
 
     def loss(self, source: Tensor, target: Tensor, padding: int, smoothing: float) -> Tensor:
-        """Mean cross-entropy of the target pieces, in nats.
+        """Mean cross-entropy of the target pieces, in nats per piece.
 
         Args:
             source: int64[batch, source length].
             target: int64[batch, length + 1], from the start piece to the end piece, padded.
-            padding: The padding piece; it is not counted.
-            smoothing: Share of probability for all other pieces.
+            padding: Padding piece, which is ignored.
+            smoothing: Label smoothing.
         """
         states = self.decode(target[:, :-1], self.encode(source))
         wanted = target[:, 1:]
@@ -189,7 +190,7 @@ class Transformer(nn.Module):
         return self.dropout(embedded + self.positions[: pieces.shape[1]])
 
 
-def sinusoids(length: int, width: int) -> Tensor:
+def position_encodings(length: int, width: int) -> Tensor:
     """Position encodings, sines then cosines: float[length, width]."""
     rates = torch.exp(torch.arange(width // 2) * (-math.log(10000.0) / (width // 2 - 1)))
     angles = torch.arange(length)[:, None] * rates[None, :]
@@ -197,15 +198,17 @@ def sinusoids(length: int, width: int) -> Tensor:
 
 
 @torch.no_grad()
-def greedy(model: Transformer, source: Tensor, start: int, end: int, longest: int) -> list[int]:
-    """Pieces of the most probable continuation, piece by piece, without start and end.
+def greedy_decode(
+    model: Transformer, source: Tensor, start: int, end: int, longest: int
+) -> list[int]:
+    """Greedy decoding: the pieces of the output without start and end piece.
 
     Args:
         model: In evaluation mode.
         source: int64[1, source length].
-        start: First piece of the decoder.
-        end: Piece that ends a translation.
-        longest: Most pieces.
+        start: Start piece.
+        end: End piece.
+        longest: Maximum number of pieces.
     """
     encoded = model.encode(source)
     pieces = [start]

@@ -1,27 +1,29 @@
-"""Forty ordinary sentences of a search engine in English: what models give, and what was judged.
+"""Model outputs and manual judgements for forty everyday sentences, as a search engine indexes.
 
 In: `ordinary.tsv` (kind, French) and `judged.tsv` (French, English, usable or not), both written by
-hand. Out: rows of the card. A judgement belongs to one output; another output has none.
+hand. Out: rows of the card. A judgement applies to one output; any other output is unjudged.
 """
 
 from pathlib import Path
 
 from builder.parameters import TranslateParameters
 from builder.translation.engine import Engine
-from workflows.train_translator.prepare import ordinary
+from workflows.train_translator.prepare import held_out_sentences
 
 JUDGED = Path(__file__).with_name("judged.tsv")
 
 
 def outputs(folder: Path, beam_size: int) -> list[str]:
-    """The English of each sentence, in the order of `ordinary.tsv`.
+    """Translate the sentences, in the order of `ordinary.tsv`.
 
     Args:
         folder: A model folder.
         beam_size: Beam width.
     """
     params = TranslateParameters(model=folder, beam_size=beam_size)
-    return [output.text for output in Engine.load(folder, params, 2).translate(ordinary())]
+    return [
+        output.text for output in Engine.load(folder, params, 2).translate(held_out_sentences())
+    ]
 
 
 def judgements() -> dict[tuple[str, str], bool]:
@@ -32,11 +34,11 @@ def judgements() -> dict[tuple[str, str], bool]:
 
 
 def rows(before: list[str], after: list[str]) -> list[str]:
-    """Rows of the card: a sentence, and the output of both models; what is not usable is struck.
+    """Rows of the card: sentence and outputs of both models, unusable ones struck through.
 
     Args:
-        before: Outputs of the model that was shipped before.
-        after: Outputs of the model of the card.
+        before: Outputs of the previously embedded model.
+        after: Outputs of the new model.
     """
     judged = judgements()
 
@@ -45,12 +47,12 @@ def rows(before: list[str], after: list[str]) -> list[str]:
 
     return [
         f"| {french} | {cell(french, one)} | {cell(french, other)} |"
-        for french, one, other in zip(ordinary(), before, after, strict=True)
+        for french, one, other in zip(held_out_sentences(), before, after, strict=True)
     ]
 
 
 def usable(english: list[str]) -> int:
-    """How many outputs were judged usable."""
+    """Number of outputs judged usable."""
     judged = judgements()
-    pairs = zip(ordinary(), english, strict=True)
+    pairs = zip(held_out_sentences(), english, strict=True)
     return sum(judged.get((french, text), False) for french, text in pairs)

@@ -1,4 +1,4 @@
-"""Data and code of a training in one file, to train on another machine, such as one with a GPU.
+"""Pack data and code into one archive, to train on another machine.
 
 In: a work folder after `prepare`, and the model to start from. Out: `train.tar.xz` with the pairs,
 the vocabulary, the newest checkpoint if asked for, the start model, and this package. Training from

@@ -12,9 +12,9 @@ BEAM_SETS = ("valid.newstest2013",)
 
 
 def points() -> list[dict[str, Any]]:
-    """Every model that was trained for the curve, by width and by the number of pairs.
+    """The models trained for the learning curve, by width and number of pairs.
 
-    Each has `width`, `parameters`, `one_in`, `pairs`, `steps`, `validation` (nats a piece), and
+    Each has `width`, `parameters`, `one_in`, `pairs`, `steps`, `validation` (nats per piece), and
     `bleu` (greedy) and `beam` by test set.
     """
     lines = CURVE.read_text("utf-8").splitlines() if CURVE.exists() else []

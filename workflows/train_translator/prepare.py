@@ -1,9 +1,9 @@
-"""Training pairs: which are taken, what is dropped and why, and how often each is seen.
+"""Select the training pairs, with a reason for every pair that is dropped.
 
 In: the corpora of `sources.toml` in a folder, the test and validation sets that must stay apart.
-Out: `pairs.tsv` (French, English), `validation.tsv` and `prepared.json`, which counts for
-each corpus the pairs read, taken, and dropped by reason. No pair that shares eight words in a row
-with a test or validation set, or a whole side with it, is trained on.
+Out: `pairs.tsv` (French, English), `validation.tsv` and `prepared.json`, which counts per
+corpus the pairs read, taken, and dropped by reason. Pairs that share eight consecutive words, or a
+whole side, with a test or validation set are dropped.
 """
 
 import gzip
@@ -43,22 +43,22 @@ def read_pairs(path: Path) -> Iterator[Pair]:
             yield _SPACES.sub(" ", french).strip(), _SPACES.sub(" ", english).strip()
 
 
-def ordinary() -> list[str]:
-    """The ordinary French sentences that no model is trained on; their outputs are in the card."""
+def held_out_sentences() -> list[str]:
+    """Held-out everyday French sentences; the card shows their translations."""
     lines = (HERE / "ordinary.tsv").read_text("utf-8").splitlines()
     return [line.partition("\t")[2] for line in lines]
 
 
 def ngrams(text: str) -> set[str]:
-    """Every eight words in a row of a text, folded; of a shorter text, all of it."""
+    """The 8-grams of words of a casefolded text; of a shorter text, the whole text."""
     words = _WORD.findall(text.casefold())
     if len(words) < OVERLAP:
         return {f"= {' '.join(words)}"} if len(words) >= SHORTEST_WHOLE else set()
     return {" ".join(words[i : i + OVERLAP]) for i in range(len(words) - OVERLAP + 1)}
 
 
-def fault(pair: Pair, longest: int) -> str | None:
-    """Why a pair is not for training; None where it is."""
+def rejection_reason(pair: Pair, longest: int) -> str | None:
+    """Reason to drop a pair; None to keep it."""
     french, english = pair
     if not _LETTERS.search(french) or not _LETTERS.search(english):
         return "no_letters"
@@ -73,11 +73,11 @@ def fault(pair: Pair, longest: int) -> str | None:
 
 
 def prepare(data: Path, work: Path) -> dict[str, Any]:
-    """Write the pairs to train and validate on, and return the account.
+    """Write training and validation pairs, and return the counts.
 
     Args:
         data: Folder of the parallel corpora, with `test/` in it.
-        work: Folder for the results.
+        work: Output folder.
     """
     work.mkdir(parents=True, exist_ok=True)
     config = tomllib.loads((HERE / "sources.toml").read_text("utf-8"))
@@ -88,14 +88,14 @@ def prepare(data: Path, work: Path) -> dict[str, Any]:
         for side in pair
         for gram in ngrams(side)
     }
-    held_out |= {gram for text in ordinary() for gram in ngrams(text)}
+    held_out |= {gram for text in held_out_sentences() for gram in ngrams(text)}
     account: dict[str, Any] = {"held_out_ngrams": len(held_out), "corpora": {}, "words": {}}
     seen: set[bytes] = set()
     with (work / "pairs.tsv").open("w", encoding="utf-8") as out:
         for corpus in config["corpus"]:
             pairs: Iterable[Pair] = read_pairs(data / corpus["file"])
             _take(corpus["file"], pairs, corpus, (held_out, seen), out, account)
-        for name, own in own_pairs(config).items():
+        for name, own in project_pairs(config).items():
             settings = {"share": 1.0, "longest": 60, **config[name]}
             _take(name, own, settings, (held_out, seen), out, account)
     with (work / "validation.tsv").open("w", encoding="utf-8") as out:
@@ -111,7 +111,7 @@ def everyday_pairs() -> Iterator[Pair]:
         yield from read_pairs(path)
 
 
-def own_pairs(config: dict[str, Any]) -> dict[str, Iterator[Pair]]:
+def project_pairs(config: dict[str, Any]) -> dict[str, Iterator[Pair]]:
     """Pairs that the project itself provides, by section of the configuration."""
     sentences, queries = config["generated"], config["queries"]
     return {
@@ -129,14 +129,14 @@ def _take(
     out: Any,
     account: dict[str, Any],
 ) -> None:
-    """Write the pairs of one corpus that are for training; count outcomes and English words."""
+    """Write the pairs of a corpus that are kept; count outcomes and English words."""
     held_out, seen = avoided
     counts: Counter[str] = Counter()
     words = 0
     for pair in pairs:
         counts["read"] += 1
         key = md5("\t".join(pair).casefold().encode(), usedforsecurity=False).digest()
-        reason = fault(pair, corpus["longest"])
+        reason = rejection_reason(pair, corpus["longest"])
         if reason is None and int.from_bytes(key[8:12], "big") >= corpus["share"] * 2**32:
             reason = "not_sampled"
         if reason is None and key in seen:

@@ -1,7 +1,7 @@
-"""Queries about the subjects of the project's own lexicon, French and English.
+"""Generate French-English query pairs from the project's lexicon.
 
-In: a seed. Out: pairs as people type them into a search engine: a noun, mostly with what is asked
-about it (its price, opening hours, reviews), without articles and in lower case.
+In: a seed. Out: pairs as people type them into a search engine: a noun, usually with an aspect of
+interest (price, opening hours, reviews), lowercase and without articles.
 """
 
 import random
@@ -36,11 +36,11 @@ FACETS: tuple[Pair, ...] = (
 
 
 def query_pairs(seed: int, count: int) -> Iterator[Pair]:
-    """So many queries in both languages; repeats occur when there are many.
+    """Generate query pairs, with repetitions.
 
     Args:
-        seed: Another seed, other queries.
-        count: How many.
+        seed: Random seed.
+        count: Number of pairs.
     """
     draw = random.Random(seed)
     known = [subject.forms() for subject in subjects()]

@@ -1,4 +1,4 @@
-"""A new vocabulary in the pieces of an old one: where new embeddings begin.
+"""Map a new vocabulary to the pieces of an old one, to initialise embeddings.
 
 In: two SentencePiece models. Out: for each piece of the new one, the old pieces whose mean
 embedding it starts from: itself if the old one has it, otherwise its most probable segmentation.
@@ -20,7 +20,7 @@ def mean_of_pieces(old: Path, new: Path) -> list[list[int]]:
 
     Args:
         old: SentencePiece model with bytes for unknown characters.
-        new: Another one.
+        new: SentencePiece model of the new vocabulary.
     """
     before = sentencepiece.SentencePieceProcessor(model_file=str(old))
     after = sentencepiece.SentencePieceProcessor(model_file=str(new))
@@ -29,11 +29,11 @@ def mean_of_pieces(old: Path, new: Path) -> list[list[int]]:
         for number in range(before.get_piece_size())
     }
     pieces = (after.id_to_piece(number) for number in range(after.get_piece_size()))
-    return [segmented(piece, known) for piece in pieces]
+    return [best_segmentation(piece, known) for piece in pieces]
 
 
-def segmented(piece: str, known: Scores) -> list[int]:
-    """The most probable segmentation of a piece (Viterbi); characters that are missing as bytes."""
+def best_segmentation(piece: str, known: Scores) -> list[int]:
+    """Most probable segmentation of a piece (Viterbi), with byte pieces for unknown characters."""
     if piece in known:
         return [known[piece][1]]
     best: list[tuple[float, list[int]]] = [(0.0, [])]

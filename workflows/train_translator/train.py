@@ -1,7 +1,7 @@
-"""Training that survives a stop: every few minutes all of its state is on disk.
+"""Resumable training: the whole state is saved every few minutes.
 
-In: `pairs.tsv` and `shared.spm` of the work folder. Out: `checkpoints/NNNNNN.pt`, the newest of
-which a later call goes on from, and `curve.jsonl`, the learning curve. Weights of the layers are
+In: `pairs.tsv` and `shared.spm` of the work folder. Out: `checkpoints/NNNNNN.pt`, of which a
+later call resumes the newest, and `curve.jsonl`, the learning curve. Weights of the layers are
 trained with Muon (Jordan et al. 2024), embeddings, norms and biases with AdamW, in bfloat16 where
 the device computes in it. The learning rate rises, stays, and falls to nothing at the last of the
 steps, or at the end of the minutes, that were asked for; a later call may ask for more or fewer. A
@@ -20,12 +20,12 @@ import torch
 
 from workflows.machine import wait_for_benchmark
 from workflows.train_translator.batches import epoch
+from workflows.train_translator.config import ModelConfig
 from workflows.train_translator.model import Transformer
-from workflows.train_translator.shape import Shape
 from workflows.train_translator.validation import DEVICE, HeldOut, in_bfloat16, validate
-from workflows.train_translator.variants import varied
+from workflows.train_translator.variants import augment
 from workflows.train_translator.vocabulary import PADDING, Encoded, encode, read
-from workflows.train_translator.warm import fill, start_weights
+from workflows.train_translator.warm import copy_weights, start_weights
 
 WARM_UP = 250
 """Steps over which the learning rate rises."""
@@ -39,13 +39,13 @@ class Settings:
 
     Args:
         steps: Batches of training.
-        minutes: Minutes of training in place of `steps`, over all calls, pauses left out.
-        fall: Share of the training, at its end, over which the learning rate falls.
-        tokens: Target pieces in a batch.
-        longest: Most pieces of a side.
+        minutes: Training time in minutes instead of `steps`, over all calls, without pauses.
+        fall: Final fraction of the training over which the learning rate falls to 0.
+        tokens: Target pieces per batch.
+        longest: Maximum pieces per side.
         rate: Peak learning rate.
         smoothing: Label smoothing.
-        seed: Of the weights and of the order.
+        seed: Random seed of weights and order.
         save_steps: Steps between two checkpoints.
         start: Folder of an exported model to begin from, in place of random weights.
     """
@@ -74,7 +74,7 @@ class State:
 
 
 class Trainer:
-    """A model, its optimisers, and where its training stands.
+    """A model, its optimisers and its training state.
 
     Args:
         work: Folder with `pairs.tsv` and `shared.spm`.
@@ -82,13 +82,13 @@ class Trainer:
         settings: How it is trained.
     """
 
-    def __init__(self, work: Path, shape: Shape, settings: Settings) -> None:
+    def __init__(self, work: Path, shape: ModelConfig, settings: Settings) -> None:
         self.work = work
         self.settings = settings
         torch.manual_seed(settings.seed)
         self.model = Transformer(shape)
         if settings.start is not None:
-            fill(self.model, start_weights(settings.start, work / "shared.spm"))
+            copy_weights(self.model, start_weights(settings.start, work / "shared.spm"))
         self.model.to(DEVICE)
         embedding = self.model.embedding.weight
         layers = [p for p in self.model.parameters() if p.ndim == 2 and p is not embedding]
@@ -108,7 +108,7 @@ class Trainer:
     def train(self, say: Callable[[str], None]) -> None:
         """Train until all steps are done."""
         encoded = encode(
-            varied(read(self.work / "pairs.tsv")), self.work / "shared.spm", self.settings.longest
+            augment(read(self.work / "pairs.tsv")), self.work / "shared.spm", self.settings.longest
         )
         held_out = HeldOut.read(self.work)
         say(f"{len(encoded.sources):,} pairs, {sum(map(len, encoded.targets)):,} target pieces")
@@ -128,7 +128,7 @@ class Trainer:
             self.state.epoch, self.state.batch = self.state.epoch + 1, 0
 
     def _epoch(self, encoded: Encoded) -> Iterator[float]:
-        """Train on what is left of an epoch; the loss of each step."""
+        """Train on the rest of an epoch; yields the loss of each step."""
         batches = epoch(encoded, self.settings.tokens, self.settings.seed, self.state.epoch)
         for source, target in islice(batches, self.state.batch, None):
             loss = self._step(source.to(DEVICE), target.to(DEVICE))
@@ -139,7 +139,7 @@ class Trainer:
             yield loss
 
     def _count_time(self) -> None:
-        """Add the time since the last step, then wait while a benchmark runs."""
+        """Add the time since the last step to the training time; pause during benchmarks."""
         self.state.seconds += time.monotonic() - self._since
         wait_for_benchmark()
         self._since = time.monotonic()
@@ -159,7 +159,7 @@ class Trainer:
         return loss.item()
 
     def _done(self) -> float:
-        """The share of the training that is done."""
+        """Fraction of the training that is done."""
         if self.settings.minutes is not None:
             return self.state.seconds / 60 / self.settings.minutes
         return self.state.step / self.settings.steps
@@ -200,7 +200,7 @@ class Trainer:
         return f"saved {path.name}: validation {validation[0]:.4f}"
 
     def _resume(self) -> None:
-        """Go on from the newest checkpoint, where there is one."""
+        """Resume from the newest checkpoint, if there is one."""
         found = checkpoints(self.work)
         if not found:
             return
@@ -218,6 +218,6 @@ def checkpoints(work: Path) -> list[Path]:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A checkpoint; only tensors and plain values are read."""
+    """Load a checkpoint; only tensors and plain values are unpickled."""
     loaded: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
     return loaded

@@ -1,7 +1,7 @@
-"""How a model does on held-out text, and the device on which models are computed.
+"""Validation loss on held-out text, and the compute device.
 
-In: a model and the validation set of a work folder. Out: cross-entropy in nats a piece, and in nats
-a character of English, which compares models of different vocabularies.
+In: a model and the validation set of a work folder. Out: cross-entropy in nats per piece, and in
+nats per English character, which is comparable between vocabularies.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ VALIDATED = 400
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What a training is validated on.
+    """Validation pairs.
 
     Args:
         encoded: The first pairs of the validation set.
@@ -50,11 +50,11 @@ def in_bfloat16() -> torch.autocast:
 
 @torch.no_grad()
 def validate(model: Transformer, held_out: HeldOut, tokens: int) -> tuple[float, float]:
-    """Cross-entropy of held-out target text, in nats a piece and nats a character.
+    """Cross-entropy of held-out target text, in nats per piece and nats per character.
 
     Args:
         model: On `DEVICE`; left in evaluation mode.
-        held_out: What it is validated on.
+        held_out: Validation pairs.
         tokens: Maximum target pieces per batch.
     """
     model.eval()

@@ -1,8 +1,8 @@
-"""Pairs as users and web pages write them: typography, queries, missing accents and punctuation.
+"""Augment pairs with the typography of users and web pages: queries, missing accents and marks.
 
 In: clean pairs. Out: the same pairs, some of them rewritten on the French side (the English stays
 clean), and for short ones further copies typed as a query or set as a title, rewritten on both
-sides. What is drawn depends on the seed alone.
+sides. The random choices depend on the seed alone.
 """
 
 import random
@@ -32,8 +32,8 @@ _CAPITAL = re.compile(r"[ÀÂÄÇÉÈÊËÎÏÔÖÙÛÜŒ]")
 _LIGATURES = str.maketrans({"œ": "oe", "Œ": "OE", "æ": "ae", "Æ": "AE"})
 
 
-def varied(pairs: Iterator[Pair], seed: int = SEED) -> Iterator[Pair]:
-    """The pairs, some rewritten, and copies of short ones as queries and titles."""
+def augment(pairs: Iterator[Pair], seed: int = SEED) -> Iterator[Pair]:
+    """Rewrite a random part of the pairs, and add short ones as queries and titles."""
     draw = random.Random(seed)
     for french, english in pairs:
         yield _rewritten(french, english, draw)
@@ -41,19 +41,19 @@ def varied(pairs: Iterator[Pair], seed: int = SEED) -> Iterator[Pair]:
             if draw.random() < AS_QUERY:
                 yield _query(french, english, draw)
             if draw.random() < AS_TITLE:
-                yield unended(french).upper(), unended(english).upper()
+                yield strip_final_marks(french).upper(), strip_final_marks(english).upper()
 
 
 def without_accents(text: str) -> str:
-    """The text with base letters in place of accented ones."""
+    """Replace accented letters by their base letters."""
     decomposed = unicodedata.normalize("NFD", text.translate(_LIGATURES))
     return unicodedata.normalize(
         "NFC", "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
     )
 
 
-def unended(text: str) -> str:
-    """The text without its final punctuation."""
+def strip_final_marks(text: str) -> str:
+    """Remove the final punctuation."""
     return _FINAL.sub("", text)
 
 
@@ -73,15 +73,15 @@ def _rewritten(french: str, english: str, draw: random.Random) -> Pair:
     if draw.random() < BARE:
         french = without_accents(french)
     if draw.random() < UNENDED:
-        french, english = unended(french), unended(english)
+        french, english = strip_final_marks(french), strip_final_marks(english)
     if draw.random() < TYPOGRAPHIC:
         french = french.replace("'", "’")
     return french, english
 
 
 def _query(french: str, english: str, draw: random.Random) -> Pair:
-    """As people type: lower case, no final mark; often without accents or apostrophes."""
-    french, english = unended(french).lower(), unended(english).lower()
+    """A pair as a typed query: lowercase, no final mark, often without accents or apostrophes."""
+    french, english = strip_final_marks(french).lower(), strip_final_marks(english).lower()
     if draw.random() < 0.5:
         french = without_accents(french)
     if draw.random() < 0.2:

@@ -1,7 +1,7 @@
 """One SentencePiece vocabulary for both languages, and the pairs in its pieces.
 
 In: `pairs.tsv`. Out: `shared.spm`, and the pairs as arrays of piece numbers. Characters that are
-not in the vocabulary become bytes, so that nothing is unknown.
+not in the vocabulary become bytes, so that no character is unknown.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import sentencepiece
 
-from workflows.train_translator.variants import varied
+from workflows.train_translator.variants import augment
 
 UNKNOWN, START, END = 0, 1, 2
 PADDING = UNKNOWN
@@ -26,7 +26,7 @@ Pieces = npt.NDArray[np.uint16]
 
 @dataclass(frozen=True)
 class Encoded:
-    """Pairs in pieces.
+    """Pairs as piece ids.
 
     Args:
         sources: Pieces of the French sides, each ending with the end piece.
@@ -41,7 +41,7 @@ def train_vocabulary(work: Path, size: int) -> Path:
     """Train the shared vocabulary on both sides of a sample of the pairs, as users write them."""
     count = sum(1 for _ in read(work / "pairs.tsv"))
     sample = islice(read(work / "pairs.tsv"), 0, None, max(1, count // SAMPLED))
-    lines = (side for pair in varied(sample) for side in pair)
+    lines = (side for pair in augment(sample) for side in pair)
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=lines,
         model_prefix=str(work / "shared"),
@@ -58,7 +58,7 @@ def train_vocabulary(work: Path, size: int) -> Path:
 
 
 def size(model: Path) -> int:
-    """Pieces of a vocabulary."""
+    """Number of pieces of a vocabulary."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     return int(processor.get_piece_size())
 
@@ -72,7 +72,7 @@ def read(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def encode(pairs: Iterator[tuple[str, str]], model: Path, longest: int) -> Encoded:
-    """Pairs in pieces; those with more than `longest` pieces on a side are left out."""
+    """Encode pairs; pairs with more than `longest` pieces on a side are dropped."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     sources, targets = [], []
     for french, english in pairs:

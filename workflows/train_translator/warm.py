@@ -1,8 +1,8 @@
-"""A model to go on from: the weights of an exported CTranslate2 model, back in PyTorch.
+"""Warm start: load the weights of an exported CTranslate2 model into PyTorch.
 
 In: a model folder as `export.py` writes it, int8 or float32, of the shape that is trained. Out: the
-same weights in a `Transformer`, to the precision that was stored. So training goes on where the
-checkpoints of a work folder are no more, and the embedded model can be taught one's own pairs.
+same weights in a `Transformer`, to the precision that was stored. Training can
+thus continue without checkpoints, for example to fine-tune the embedded model on other pairs.
 """
 
 import struct
@@ -23,10 +23,10 @@ Weights = dict[str, Tensor]
 
 
 def read_weights(path: Path) -> Weights:
-    """The variables of a `model.bin`, integers brought back to numbers by their scales.
+    """Read the variables of a `model.bin`, dequantising integers.
 
     Raises:
-        ValueError: The file is not laid out as CTranslate2 writes it.
+        ValueError: The file does not have CTranslate2's layout.
     """
     with path.open("rb") as file:
         _number(file)  # version of the layout
@@ -47,7 +47,7 @@ def read_weights(path: Path) -> Weights:
 
 
 def start_weights(folder: Path, vocabulary: Path) -> Weights:
-    """Weights of a model folder, its embeddings rewritten for another vocabulary if that differs.
+    """Weights of a model folder, with embeddings mapped to another vocabulary if it differs.
 
     Args:
         folder: An exported model.
@@ -63,7 +63,7 @@ def start_weights(folder: Path, vocabulary: Path) -> Weights:
 
 
 @torch.no_grad()
-def fill(model: Transformer, weights: Weights) -> None:
+def copy_weights(model: Transformer, weights: Weights) -> None:
     """Copy weights into a model.
 
     Raises:
@@ -72,35 +72,35 @@ def fill(model: Transformer, weights: Weights) -> None:
     """
     model.embedding.weight.copy_(weights["decoder/embeddings/weight"])
     model.bias.copy_(weights["decoder/projection/bias"])
-    _norm(model.encoder_norm, weights, "encoder/layer_norm")
-    _norm(model.decoder_norm, weights, "decoder/layer_norm")
+    _copy_norm(model.encoder_norm, weights, "encoder/layer_norm")
+    _copy_norm(model.decoder_norm, weights, "decoder/layer_norm")
     for place, layer in enumerate(model.encoder):
-        _attention(layer.attention, weights, f"encoder/layer_{place}/self_attention")
-        _feed(layer.feed, weights, f"encoder/layer_{place}/ffn")
+        _copy_attention(layer.attention, weights, f"encoder/layer_{place}/self_attention")
+        _copy_feed_forward(layer.feed, weights, f"encoder/layer_{place}/ffn")
     for place, layer in enumerate(model.decoder):
-        _attention(layer.attention, weights, f"decoder/layer_{place}/self_attention")
-        _attention(layer.to_source, weights, f"decoder/layer_{place}/attention")
-        _feed(layer.feed, weights, f"decoder/layer_{place}/ffn")
+        _copy_attention(layer.attention, weights, f"decoder/layer_{place}/self_attention")
+        _copy_attention(layer.to_source, weights, f"decoder/layer_{place}/attention")
+        _copy_feed_forward(layer.feed, weights, f"decoder/layer_{place}/ffn")
 
 
-def _attention(part: Attention, weights: Weights, name: str) -> None:
-    _norm(part.norm, weights, f"{name}/layer_norm")
+def _copy_attention(part: Attention, weights: Weights, name: str) -> None:
+    _copy_norm(part.norm, weights, f"{name}/layer_norm")
     for place, linear in enumerate([*part.project, part.out]):
-        _linear(linear, weights, f"{name}/linear_{place}")
+        _copy_linear(linear, weights, f"{name}/linear_{place}")
 
 
-def _feed(part: FeedForward, weights: Weights, name: str) -> None:
-    _norm(part.norm, weights, f"{name}/layer_norm")
-    _linear(part.inner, weights, f"{name}/linear_0")
-    _linear(part.outer, weights, f"{name}/linear_1")
+def _copy_feed_forward(part: FeedForward, weights: Weights, name: str) -> None:
+    _copy_norm(part.norm, weights, f"{name}/layer_norm")
+    _copy_linear(part.inner, weights, f"{name}/linear_0")
+    _copy_linear(part.outer, weights, f"{name}/linear_1")
 
 
-def _norm(part: nn.LayerNorm, weights: Weights, name: str) -> None:
+def _copy_norm(part: nn.LayerNorm, weights: Weights, name: str) -> None:
     part.weight.copy_(weights[f"{name}/gamma"])
     part.bias.copy_(weights[f"{name}/beta"])
 
 
-def _linear(part: nn.Module, weights: Weights, name: str) -> None:
+def _copy_linear(part: nn.Module, weights: Weights, name: str) -> None:
     part.load_state_dict({key: weights[f"{name}/{key}"] for key in ("weight", "bias")})
 
 

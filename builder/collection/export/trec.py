@@ -12,6 +12,7 @@ Page text that imitates a tag of the format is escaped, reversibly: see `markup`
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 
@@ -29,19 +30,23 @@ from builder.parameters import ExportParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import Same, Setting
+from builder.runtime.stage import stage
 from builder.text.names import suffixes_of
+from schemas import Documents, Qrels, Queries
 
 
+@stage("trec", version="1")
 def export_trec(
     out: Path,
     *,
-    documents: Table,
-    queries: Table,
-    qrels: Table,
+    documents: Same[Documents],
+    queries: Same[Queries],
+    qrels: Same[Qrels],
     params: ExportParameters,
     limits: Limits,  # noqa: ARG001 - every stage has them
     progress: Progress,
-    languages: Sequence[str],
+    languages: Annotated[Sequence[str], Setting(lambda w, _: w.collection.languages)],
 ) -> Ledger:
     """Write a snapshot as TREC documents, topics and qrels, in every language of the collection."""
     ledger = Ledger("documents")

@@ -7,6 +7,7 @@ reject with file and line for every other record.
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 
@@ -20,10 +21,14 @@ from builder.ingest.logs.strings import StringTableWriter
 from builder.ingest.logs.user_rules import find_dropped_impressions
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
+from builder.plugins import described
 from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.runtime.references import Files, SnapshotInterval
+from builder.runtime.stage import stage
+from schemas import Impressions, LogQueries, LogUrls
 
 SECRET_BYTES = 2**20
 """Number of leading bytes of each log file from which the pseudonym secret is derived."""
@@ -31,11 +36,17 @@ USER_RULES_SHARE = 0.6
 """Fraction of the memory limit for DuckDB when it applies the user rules."""
 
 
+@stage(
+    "log",
+    version="12",
+    writes=(Impressions, LogQueries, LogUrls),
+    plugins=lambda w: described("log_readers", w.log_formats),
+)
 def ingest_log(
     out: Path,
     *,
-    files: Sequence[Source],
-    interval: Interval,
+    files: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).log)],
+    interval: SnapshotInterval,
     params: LogParameters,
     limits: Limits,
     progress: Progress,

@@ -1,11 +1,11 @@
-"""The sizes of a model; what needs them alone needs no PyTorch."""
+"""Model hyperparameters, without importing PyTorch."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Shape:
-    """Sizes of a model.
+class ModelConfig:
+    """Hyperparameters of a model.
 
     Args:
         vocabulary: Pieces of the shared vocabulary.
@@ -14,7 +14,7 @@ class Shape:
         heads: Attention heads.
         encoder: Encoder layers.
         decoder: Decoder layers.
-        dropout: Share of hidden values dropped in training.
+        dropout: Dropout probability.
     """
 
     vocabulary: int = 12000

