@@ -104,7 +104,7 @@ class _Session:
     """
 
     def __init__(self, name: str, user: str, start: int) -> None:
-        self.name, self._user, self._log_start = name, user, start
+        self.name, self._user, self._start = name, user, start
         self.pages: dict[str, Page] = {}
 
     def add(self, number: int, action: Action, address: str) -> str | None:
@@ -118,7 +118,7 @@ class _Session:
         if page is not None:
             return "bad_action"
         shown = [address.replace(PLACE, pair.partition(",")[0]) for pair in action[6:]]
-        time = self._log_start + int(action[1])
+        time = self._start + int(action[1])
         self.pages[action[3]] = (number, _result_page(time, self._user, action[4], shown))
         return None
 
