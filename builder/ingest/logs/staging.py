@@ -1,7 +1,8 @@
 """Stores the impressions of a log in scratch space until the user rules are applied.
 
-Impressions are appended batch by batch. `log.parquet` receives the columns that the user rules
-need; the remaining columns are copied to the table `impressions` once the rules have run.
+Impressions are appended batch by batch: the inputs of the user rules to `log.parquet`, the output
+columns to Arrow files. Once the rules have run, these files are copied to the table `impressions`
+without the dropped rows.
 """
 
 from collections.abc import Iterator, Sequence
