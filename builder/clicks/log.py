@@ -193,7 +193,7 @@ def _count_readable_rows(log: Path) -> int | None:
         with pq.ParquetFile(log) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"not a valid Parquet file: {error}", log) from None
+        raise FormatError(f"expected a Parquet file: {error}", log) from None
     kinds = [schema.field(name).type for name in REQUIRED if name in schema.names]
     fits = len(kinds) == len(REQUIRED) and all(map(_is_compatible, kinds, REQUIRED.values()))
     return int(rows) if fits else None

@@ -116,10 +116,10 @@ def _read_parquet(source: Source) -> pl.DataFrame:
         frame = parquet.read_bounded(source.path).select(COLUMNS).cast(Judgements.dtypes())  # type: ignore[arg-type]
         return Judgements.validate(frame, cast=True).select(COLUMNS)
     except pl.exceptions.PolarsError as error:
-        raise FormatError(f"not a valid table of judgements: {error}", source.name) from None
+        raise FormatError(f"expected a table of judgements: {error}", source.name) from None
     except Exception as error:
         if type(error).__module__.startswith("dataframely"):
-            raise FormatError(f"not a valid table of judgements: {error}", source.name) from None
+            raise FormatError(f"expected a table of judgements: {error}", source.name) from None
         raise
 
 
@@ -146,7 +146,7 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
                 yield reader.line_num, {name: row[name].strip() for name in COLUMNS}
         except (UnicodeDecodeError, csv.Error) as error:
             raise FormatError(
-                f"not valid tab-separated UTF-8 text: {error}", source.name, reader.line_num
+                f"expected tab-separated UTF-8 text: {error}", source.name, reader.line_num
             ) from None
 
 

@@ -252,7 +252,7 @@ def test_invalid_arguments(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="expected impressions, found none in 1 records"):
         model_log(tmp_path / "log.txt", "sdbn", out)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(FormatError, match="not a valid Parquet file"):
+    with pytest.raises(FormatError, match="expected a Parquet file"):
         model_log(tmp_path / "bad.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "results": ["u"]}).write_parquet(tmp_path / "long.parquet")
     with pytest.raises(DataError, match=r"found none in .* records \(bad_results 1\)"):

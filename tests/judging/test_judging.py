@@ -244,7 +244,7 @@ def test_malformed_table_is_reported(tmp_path: Path) -> None:
     pl.DataFrame(
         {"query_id": ["q"], "doc_id": [doc_id(1)], "assessor": ["a"], "grade": [1]}
     ).write_parquet(bad)
-    with pytest.raises(FormatError, match="not a valid table of judgements"):
+    with pytest.raises(FormatError, match="expected a table of judgements"):
         import_assessments([bad], tmp_path / "out.parquet")
 
 
