@@ -18,7 +18,7 @@ USES = {
     "simulate {place}/world --seed": "less than",
     "simulate {place}/world --snapshots": "less than or equal to",
     "simulate {place}/world --documents": "less than or equal to",
-    "pool {root} {place}/2022-06.run --snapshot 2022-06 --out {place}/out --depth": "expected a number from 1 to",
+    "pool {root} {place}/2022-06.run --snapshot 2022-06 --out {place}/out --depth": "number from 1",
     "filtering {place}/truth.txt {place}/truth.txt --granularity": "seconds up to",
 }
 
