@@ -16,7 +16,7 @@ from warcio.warcwriter import WARCWriter
 from builder import Simulation, simulate
 from builder.errors import FormatError
 from builder.ingest import ingest_crawl, ingest_log
-from builder.ingest.pages import read_pages
+from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits

@@ -15,8 +15,8 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import bytes_to_str, detect_encoding
 from resiliparse.parse.html import DocumentNode, ElementNode, HTMLTree
 
-from builder.ingest.dates import page_dates
-from builder.ingest.html_bounds import has_too_many_attributes, is_too_deep
+from builder.ingest.crawls.dates import page_dates
+from builder.ingest.crawls.html_bounds import has_too_many_attributes, is_too_deep
 from builder.ingest.rejects import RejectError
 
 MARKS = (

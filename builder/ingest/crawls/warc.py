@@ -18,9 +18,8 @@ from typing import IO
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from builder.ingest.fetches import Body, Fetch, Found, Offered, read_fetches
-from builder.ingest.rejects import RejectError
-from builder.ingest.restarts import (
+from builder.ingest.crawls.fetches import Body, Fetch, Found, Offered, read_fetches
+from builder.ingest.crawls.restarts import (
     MOST_IN_VAIN,
     after_record,
     is_too_long,
@@ -28,6 +27,7 @@ from builder.ingest.restarts import (
     shows_record,
     unread,
 )
+from builder.ingest.rejects import RejectError
 from builder.ingest.unpacking import first_bytes
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters

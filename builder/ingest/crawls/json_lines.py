@@ -13,10 +13,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from builder.ingest.crawls.page import AS_OURS, RAW, Names, names_of, parse_page
 from builder.ingest.line_columns import Layout, parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.lists import Mask, Rows
-from builder.ingest.page import AS_OURS, RAW, Names, names_of, parse_page
 from builder.ingest.rejects import RejectError
 from builder.ingest.times import unix_seconds
 from builder.parameters import CrawlParameters

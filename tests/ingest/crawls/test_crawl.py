@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.ingest import ingest_crawl, page_parts
+from builder.ingest import ingest_crawl
+from builder.ingest.crawls import page_parts
 from builder.ingest.texts import normalise
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters

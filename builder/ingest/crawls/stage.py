@@ -12,10 +12,10 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.ingest.fetches import parsing
-from builder.ingest.last_fetches import LastFetches
-from builder.ingest.page_parts import PageParts
-from builder.ingest.pages import read_pages
+from builder.ingest.crawls.fetches import parsing
+from builder.ingest.crawls.formats import read_pages
+from builder.ingest.crawls.last_fetches import LastFetches
+from builder.ingest.crawls.page_parts import PageParts
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.ledger import Ledger, RejectWriter

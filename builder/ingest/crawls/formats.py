@@ -14,18 +14,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
-from builder.ingest.fetches import Body, Fetch, Found, Offered, read_fetches
-from builder.ingest.html import UTF8
+from builder.ingest.crawls.fetches import Body, Fetch, Found, Offered, read_fetches
+from builder.ingest.crawls.html import UTF8
+from builder.ingest.crawls.json_lines import raw_frame, read_page_lines
+from builder.ingest.crawls.page import Names, RawPage, names_of, page_of
+from builder.ingest.crawls.warc import read_warc
 from builder.ingest.ids import addresses_of
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.nested import named
-from builder.ingest.page import Names, RawPage, names_of, page_of
-from builder.ingest.page_lines import raw_frame, read_page_lines
 from builder.ingest.parquet_rows import offered_rows
 from builder.ingest.rejects import RejectError
 from builder.ingest.texts import normalise_texts, one_line, url_keys, without_credentials
 from builder.ingest.unpacking import check_lines, first_bytes
-from builder.ingest.warc import read_warc
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import in_order

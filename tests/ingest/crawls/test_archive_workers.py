@@ -10,9 +10,9 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from builder.ingest import fetches
-from builder.ingest.fetches import Batch, Body, Fetch, parsing
-from builder.ingest.warc import read_warc
+from builder.ingest.crawls import fetches
+from builder.ingest.crawls.fetches import Batch, Body, Fetch, parsing
+from builder.ingest.crawls.warc import read_warc
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ProcessExecutor

@@ -13,9 +13,9 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from builder.ingest.encodings import decode_body
-from builder.ingest.html import decode, looks_like_html, read_html
-from builder.ingest.page import RawPage
+from builder.ingest.crawls.encodings import decode_body
+from builder.ingest.crawls.html import decode, looks_like_html, read_html
+from builder.ingest.crawls.page import RawPage
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.errors import FormatError
-from builder.ingest.pages import read_pages
-from builder.ingest.restarts import after_record
+from builder.ingest.crawls.formats import read_pages
+from builder.ingest.crawls.restarts import after_record
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
