@@ -99,7 +99,7 @@ STAGES = (
     ),
     Stage(
         "crawl",
-        "10",
+        "11",
         Scope.SNAPSHOT,
         ingest_crawl,
         reads=(raw("files", lambda w, key: w.snapshot(key).crawl),),

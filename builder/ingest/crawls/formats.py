@@ -7,15 +7,15 @@ HTML as those of archives (`fetches`); texts, addresses and rules are dealt with
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
+from builder.ingest.crawls.charsets import UTF8
 from builder.ingest.crawls.fetches import Body, Fetch, Found, Offered, read_fetches
-from builder.ingest.crawls.html import UTF8
 from builder.ingest.crawls.json_lines import raw_frame, read_page_lines
 from builder.ingest.crawls.page import Names, RawPage, names_of, page_of
 from builder.ingest.crawls.warc import read_warc
@@ -23,7 +23,7 @@ from builder.ingest.ids import addresses_of
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.nested import named
 from builder.ingest.parquet_rows import offered_rows
-from builder.ingest.rejects import RejectError
+from builder.ingest.rejects import made_or_reason
 from builder.ingest.texts import normalise_texts, one_line, url_keys, without_credentials
 from builder.ingest.unpacking import check_lines, first_bytes
 from builder.io.sources import Interval, Source
@@ -138,8 +138,23 @@ def _block(
     interval: Interval,
     params: CrawlParameters,
 ) -> PageBlock:
-    pages, refused = check_pages(raw, interval, params)
+    pages, refused = _checked(raw, interval, params)
     return PageBlock(raw.height + len(rejects), pages, rejects + refused)
+
+
+def _checked(
+    raw: pl.DataFrame, interval: Interval, params: CrawlParameters
+) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    """`check_pages`; a page on which it fails is found by halves, and left out."""
+    checked = made_or_reason(partial(check_pages, raw, interval, params))
+    if not isinstance(checked, str):
+        return checked
+    if raw.height == 1:
+        nothing, _ = check_pages(raw.clear(), interval, params)
+        return nothing, [(raw["line"][0], checked)]
+    halves = raw[: raw.height // 2], raw[raw.height // 2 :]
+    pages, refused = zip(*(_checked(half, interval, params) for half in halves), strict=True)
+    return pl.concat(pages), [*refused[0], *refused[1]]
 
 
 def check_pages(
@@ -188,16 +203,14 @@ def _read_parquet(source: Source, params: CrawlParameters) -> Iterator[Found]:
             names, size = names_of(params.fields), source.path.stat().st_size
             columns = _columns(file.schema_arrow, source, names, params)
             for number, record in offered_rows(file, size, columns, ROWS, AT_ONCE):
-                yield number, _checked(record, names, params)
+                yield (
+                    number,
+                    record
+                    if isinstance(record, str)
+                    else made_or_reason(partial(page_of, record, names, params)),
+                )
     except (OSError, ValueError, pa.ArrowException) as error:
         raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
-
-
-def _checked(record: dict[str, Any] | str, names: Names, params: CrawlParameters) -> RawPage | str:
-    try:
-        return record if isinstance(record, str) else page_of(record, names, params)
-    except RejectError as reject:
-        return str(reject)
 
 
 def _columns(schema: pa.Schema, source: Source, names: Names, params: CrawlParameters) -> list[str]:

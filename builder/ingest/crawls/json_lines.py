@@ -5,6 +5,7 @@ to the parser of single lines in `page`. What comes out is what that would have 
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from builder.ingest.crawls.page import AS_OURS, RAW, Names, names_of, parse_page
 from builder.ingest.line_columns import Layout, parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.lists import Mask, Rows
-from builder.ingest.rejects import RejectError
+from builder.ingest.rejects import made_or_reason
 from builder.ingest.times import unix_seconds
 from builder.parameters import CrawlParameters
 
@@ -134,12 +135,11 @@ def _singly(
     rejects = []
     for place in places.tolist():
         line, number = chunk.line(place), chunk.first + place
-        try:
-            if line is None:
-                raise RejectError(TOO_LARGE)
-            rows.append((number, *parse_page(line, params)))
-        except RejectError as reject:
-            rejects.append((number, str(reject)))
+        page = TOO_LARGE if line is None else made_or_reason(partial(parse_page, line, params))
+        if isinstance(page, str):
+            rejects.append((number, page))
+        else:
+            rows.append((number, *page))
     return raw_frame(rows), rejects
 
 

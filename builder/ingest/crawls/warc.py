@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from datetime import datetime
 from email.message import Message
+from functools import partial
 from typing import IO
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
@@ -27,7 +28,7 @@ from builder.ingest.crawls.restarts import (
     shows_record,
     unread,
 )
-from builder.ingest.rejects import RejectError
+from builder.ingest.rejects import RejectError, made_or_reason
 from builder.ingest.unpacking import first_bytes
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
@@ -95,10 +96,7 @@ def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:
 
 
 def _offered(record: WarcRecord, params: CrawlParameters) -> Fetch | str:
-    try:
-        return _fetch(record, params)
-    except RejectError as reject:
-        return str(reject)
+    return made_or_reason(partial(_fetch, record, params), DAMAGES)
 
 
 def _goes_too_far(file: IO[bytes], record: WarcRecord, length: int, offered: Fetch | str) -> bool:

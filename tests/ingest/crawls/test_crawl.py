@@ -183,8 +183,10 @@ def test_spilling_and_parts_change_nothing_but_files(
 @pytest.mark.parametrize(
     ("raw", "clean"),
     [
-        ("a\r\nb\rc\u2028d\x85e", "a\nb\nc\nd\ne"),
-        ("  \x00e\u0301t\x07é\ufeff ", "été"),
+        ("a\r\nb\rc\u2028d\x0be", "a\nb\nc\nd\ne"),
+        ("  \x00e\u0301t\x07é\ufeff ", "ét é"),
+        ("d\x92offrir un \x9cuf \x85 3\x80", "d’offrir un œuf … 3€"),
+        ("un\ufeffmot\x81un\x00autre\u2029fin", "un mot un autre\nfin"),
         ("a\tb", "a\tb"),
     ],
 )
