@@ -6,7 +6,6 @@ fault, never raised: a damaged or truncated file keeps the lines before the dama
 line is skipped, and a file that unpacks to far more than its size is left at the bound.
 """
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import IO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.ingest.unpacking import CHUNK, open_plain
+from builder.ingest.unpacking import CHUNK, open_plain, read_or_fault
 from builder.io.sources import Source
 
 LF = 10
@@ -181,8 +180,6 @@ def _last_end(data: memoryview, start: int, stop: int) -> int | None:
 class _Filling:
     """Reads the decompressed bytes of a file, up to what is wrong with them.
 
-    `readinto1` gives what could be unpacked before it meets the damage; `readinto` would lose it.
-
     Attributes:
         fault: Why nothing more is read, or None.
     """
@@ -197,7 +194,7 @@ class _Filling:
         """Fill some room, but at the end of the file; returns the bytes that were read."""
         filled = 0
         while filled < len(room) and self.fault is None:
-            count = self._more(room[filled:])
+            count, self.fault = read_or_fault(self._file, room[filled:])
             if not count:
                 break
             if not self._seen and room[: len(BOM)] == BOM:
@@ -207,12 +204,3 @@ class _Filling:
             if self._seen > self._most:
                 self.fault = "decompression_bomb"
         return filled
-
-    def _more(self, room: memoryview) -> int:
-        try:
-            return self._file.readinto1(room)
-        except EOFError:
-            self.fault = "file_truncated"
-        except (OSError, zlib.error):
-            self.fault = "file_damaged"
-        return 0

@@ -32,7 +32,7 @@ from builder.runtime.executors import in_order
 from builder.runtime.limits import Limits
 
 PARQUET = b"PAR1"
-WARC, WARC_NAME = b"WARC/", ".warc"
+WARC, WARC_NAMES = b"WARC/", (".warc", ".wet")
 """How an archive begins, and what it is called where its first record is damaged."""
 ROWS = 256
 AT_ONCE = 16
@@ -70,7 +70,9 @@ def read_pages(
     """
     head = first_bytes(source, len(WARC))
     is_parquet = head.startswith(PARQUET)
-    is_archive = head == WARC or (not head and WARC_NAME in source.path.name)
+    is_archive = head == WARC or (
+        len(head) < len(WARC) and any(name in source.path.name for name in WARC_NAMES)
+    )
     if not (is_parquet or is_archive):
         check_lines(source)
     if is_archive:
