@@ -88,7 +88,7 @@ STAGES = (
     ),
     Stage(
         "log",
-        "12",
+        "13",
         Scope.SNAPSHOT,
         ingest_log,
         reads=(raw("files", lambda w, key: w.snapshot(key).log),),

@@ -35,11 +35,13 @@ class Block:
         first: 1-based number of the first line.
         lines: The lines.
         fault: Why reading stopped after them, or None.
+        is_open: Whether the file ends without the end of the last line.
     """
 
     first: int
     lines: list[bytes | None]
     fault: str | None = None
+    is_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Chunk:
         longest: Longest line in bytes; longer ones are skipped.
         is_cut: Whether the first line is the end of one that is too long.
         fault: Why reading stopped after them, or None.
+        is_open: Whether the file ends without the end of the last line.
     """
 
     first: int
@@ -60,6 +63,7 @@ class Chunk:
     longest: int
     is_cut: bool = False
     fault: str | None = None
+    is_open: bool = False
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
@@ -87,7 +91,7 @@ class Chunk:
         """All lines."""
         pieces = [] if self.data is None else bytes(self.data).split(b"\n")
         lines = [self._line(piece, place) for place, piece in enumerate(pieces)]
-        return Block(self.first, lines, self.fault)
+        return Block(self.first, lines, self.fault, self.is_open)
 
     def _line(self, piece: bytes, place: int) -> bytes | None:
         if len(piece) > self.longest or (self.is_cut and not place):
@@ -165,7 +169,7 @@ def _chunks(source: Source, longest: int, size: int) -> Iterator[Chunk]:
         else:
             return
     if rest or is_cut:
-        yield Chunk(first, memoryview(rest), longest, is_cut)
+        yield Chunk(first, memoryview(rest), longest, is_cut, is_open=True)
 
 
 def _last_end(data: memoryview, start: int, stop: int) -> int | None:

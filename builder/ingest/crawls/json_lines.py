@@ -27,7 +27,9 @@ NAMES = {str: pa.string(), int: pa.int64()}
 TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 SAMPLE_LINES = 64
 """Lines of a chunk from which the column types are inferred."""
-TOO_LARGE = "record_too_large"
+TOO_LARGE, TRUNCATED = "record_too_large", "file_truncated"
+UNFINISHED = ("not_json", "not_utf8")
+"""What a line is that was cut within."""
 
 
 def read_page_lines(
@@ -137,7 +139,8 @@ def _singly(
         line, number = chunk.line(place), chunk.first + place
         page = TOO_LARGE if line is None else made_or_reason(partial(parse_page, line, params))
         if isinstance(page, str):
-            rejects.append((number, page))
+            is_end = chunk.is_open and place == len(chunk) - 1 and page in UNFINISHED
+            rejects.append((number, TRUNCATED if is_end else page))
         else:
             rows.append((number, *page))
     return raw_frame(rows), rejects

@@ -16,6 +16,7 @@ from builder.ingest.crawls.fetches import parsing
 from builder.ingest.crawls.formats import read_pages
 from builder.ingest.crawls.last_fetches import LastFetches
 from builder.ingest.crawls.page_parts import PageParts
+from builder.ingest.delimited import TRUNCATED
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -59,6 +60,8 @@ def ingest_crawl(
                     ledger.rows_in += block.records
                     for line, reason in block.rejects:
                         rejects.add(reason, file=file.name, line=line)
+                        if reason == TRUNCATED:
+                            ledger.notes.append(f"{file.name} ends early; fetch it again")
                     pages = _keyed(block.pages, number, parts.count)
                     fetches.add(pages)
                     parts.write(pages)

@@ -19,7 +19,7 @@ from typing import IO
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from builder.ingest.crawls.fetches import Body, Fetch, Found, Offered, read_fetches
+from builder.ingest.crawls.fetches import Body, Fetch, Offered
 from builder.ingest.crawls.restarts import (
     MOST_IN_VAIN,
     Stop,
@@ -34,7 +34,6 @@ from builder.ingest.rejects import RejectError, made_or_reason
 from builder.ingest.unpacking import UnpackedStream, first_bytes
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
-from builder.runtime.limits import Limits
 
 HTML, TEXT = ("text/html", "application/xhtml+xml"), "text/plain"
 OTHERS = (
@@ -51,13 +50,8 @@ DAMAGES = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 """What is raised where an archive cannot be read."""
 
 
-def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[Found]:
-    """The pages of a WARC file; each damaged stretch of it is one more reject."""
-    yield from read_fetches(_fetches(source, params), source, params, limits)
-
-
-def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:
-    """Every record, and a reject for each stretch of the file that cannot be read."""
+def read_archive(source: Source, params: CrawlParameters) -> Iterator[Offered]:
+    """Every fetch of a WARC file, and a reject for each stretch of it that cannot be read."""
     if not source.path.stat().st_size:
         return
     with source.path.open("rb") as file:

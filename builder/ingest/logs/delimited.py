@@ -1,17 +1,14 @@
 """Logs as CSV or TSV to raw records: one row per impression, or one row per result.
 
-The first line names the columns, or `log.columns` does. A quoted cell may span lines, up to
-`MAX_SPANNED_LINES`, so that one stray quote cannot swallow a file. In the wide form lists stand in
-one cell (see `cell_lists`); the long form, with a column for the URL instead of the results, is
-grouped in `long_form`.
+The first line names the columns, or `log.columns` does. In the wide form lists stand in one cell
+(see `cell_lists`); the long form, with a column for the URL instead of the results, is grouped in
+`long_form`.
 """
 
-import csv
-from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from builder.errors import FormatError
+from builder.ingest.delimited import DELIMITERS, Header, Row, cells_of, layouts, read_rows
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.cell_lists import split_list
 from builder.ingest.logs.records import Numbered, Record
@@ -20,37 +17,11 @@ from builder.ingest.rejects import RejectError
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 
-DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
-"""Delimiters of a format; the first one that gives the header its columns is used."""
-
 NO_USER = ("", "NULL", "\\N")
 """Cell values that mean "no user"; anonymous impressions must not be attributed to one user."""
 
 MAX_SPANNED_LINES = 32
 """Maximum lines that a quoted cell may span."""
-
-MAX_CELL_BYTES = 2**31 - 1
-"""Lines are bounded by `log.max_line_bytes`; the limit of `csv` is process-wide and set once."""
-csv.field_size_limit(MAX_CELL_BYTES)
-
-Line = tuple[int, bytes | None]
-Cells = list[str]
-
-
-class Header(NamedTuple):
-    """How the rows of a file are read.
-
-    Args:
-        names: Column names.
-        delimiter: Between cells.
-        is_quoted: Whether cells may be quoted.
-        first: 1-based line number of the first row.
-    """
-
-    names: list[str]
-    delimiter: str
-    is_quoted: bool
-    first: int = 2
 
 
 def read_header(
@@ -72,9 +43,7 @@ def read_header(
     line = next((lines[0] for lines in blocks if lines), None)
     fields = params.fields
     needed = [*([fields.time] if timed else []), fields.query]
-    headers = (
-        _headerless_layouts(line, kind, params) if params.columns else _header_layouts(line, kind)
-    )
+    headers = _headerless_layouts(line, kind, params) if params.columns else layouts(line, kind)
     found: list[str] = []
     for header in headers:
         if set(needed) <= set(header.names) and {fields.results, fields.url} & set(header.names):
@@ -91,106 +60,21 @@ def read_header(
     )
 
 
-def _header_layouts(line: bytes | None, kind: str) -> Iterator[Header]:
-    """Candidate header layouts: the first line split by each delimiter."""
-    for delimiter in DELIMITERS[kind]:
-        for is_quoted in (True,) if kind == "csv" else (False, True):
-            cells = _cells(line, delimiter, is_quoted)
-            if not isinstance(cells, str):
-                yield Header([cell.strip() for cell in cells], delimiter, is_quoted)
-
-
 def _headerless_layouts(line: bytes | None, kind: str, params: LogParameters) -> Iterator[Header]:
     """Readings of a file under `log.columns`; a first line that repeats the names is skipped."""
     names, is_quoted = list(params.columns), kind == "csv"
     for delimiter in DELIMITERS[kind]:
-        cells = _cells(line, delimiter, is_quoted)
+        cells = cells_of(line, delimiter, is_quoted)
         if not isinstance(cells, str) and len(cells) == len(names):
             yield Header(names, delimiter, is_quoted, 1 + (cells == names))
     yield Header(names, DELIMITERS[kind][0], is_quoted, 1)
 
 
-def read_rows(
+def read_log_rows(
     source: Source, header: Header, params: LogParameters, encoding: str
-) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """Yield (first line number, row) for every row: its cells by column, or the reject reason."""
-    lines = _lines(source, params, encoding)
-    pending: deque[tuple[int, bytes | str | None]] = deque()
-    while (item := pending.popleft() if pending else next(lines, None)) is not None:
-        number, line = item
-        if isinstance(line, str):
-            yield number, line
-            continue
-        if number < header.first:
-            continue
-        cells = _cells(line, header.delimiter, header.is_quoted)
-        if cells == "bad_quotes" and line is not None:
-            cells = _spanning(line, header, lines, pending, params.max_line_bytes)
-        if not isinstance(cells, str) and len(cells) != len(header.names):
-            cells = "wrong_number_of_cells"
-        yield (
-            number,
-            cells if isinstance(cells, str) else dict(zip(header.names, cells, strict=True)),
-        )
-
-
-def _lines(
-    source: Source, params: LogParameters, encoding: str
-) -> Iterator[tuple[int, bytes | str | None]]:
-    """Numbered lines of a file; if reading fails, the last item is the reason."""
-    for block in read_blocks(source, params.max_line_bytes, encoding):
-        yield from enumerate(block.lines, block.first)
-        if block.fault is not None:
-            yield block.first + len(block.lines), block.fault
-
-
-def _spanning(
-    line: bytes,
-    header: Header,
-    lines: Iterator[tuple[int, bytes | str | None]],
-    pending: deque[tuple[int, bytes | str | None]],
-    longest: int,
-) -> Cells | str:
-    """The cells of a row whose quoted cell goes on over the next lines.
-
-    Lines that do not complete the row are put back into `pending`.
-    """
-    taken: list[tuple[int, bytes | str | None]] = []
-    text = line
-    while len(taken) < MAX_SPANNED_LINES and len(text) <= longest:
-        item = pending.popleft() if pending else next(lines, None)
-        if item is None:
-            break
-        taken.append(item)
-        if not isinstance(item[1], bytes):
-            break
-        text += b"\n" + item[1]
-        if text.count(b'"') % 2:
-            continue
-        cells = _cells(text, header.delimiter, header.is_quoted)
-        if not isinstance(cells, str) and len(cells) == len(header.names):
-            return cells
-    pending.extendleft(reversed(taken))
-    return "bad_quotes"
-
-
-def _cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:
-    """The cells of a line, or the reason for rejecting it."""
-    if line is None:
-        return "line_too_long"
-    if not line.strip():
-        return "blank_line"
-    try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError:
-        return "not_utf8"
-    if not is_quoted:
-        return text.split(delimiter)
-    try:
-        rows = list(csv.reader([text], strict=True, delimiter=delimiter))
-    except csv.Error:
-        return "bad_quotes"
-    return rows[0] if rows else []
+) -> Iterator[Row]:
+    """See `delimited.read_rows`."""
+    return read_rows(source, header, params.max_line_bytes, MAX_SPANNED_LINES, encoding)
 
 
 def wide_records(

@@ -16,7 +16,7 @@ from builder.ingest.fields import OWN, rename
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.logs import json_lines, parquet
 from builder.ingest.logs.checks import check_records
-from builder.ingest.logs.delimited import read_header, read_rows, wide_records
+from builder.ingest.logs.delimited import read_header, read_log_rows, wide_records
 from builder.ingest.logs.detection import TEXT_FORMATS, LogFile, detect_format, inspect_log
 from builder.ingest.logs.json_rows import read_objects
 from builder.ingest.logs.long_form import as_rows, group_rows, is_long
@@ -136,7 +136,7 @@ def _delimited(
 ) -> Iterator[Batch]:
     source, encoding = file.source, file.encoding
     header = read_header(source, file.kind, params, encoding, timed=timed)
-    rows = read_rows(source, header, params, encoding)
+    rows = read_log_rows(source, header, params, encoding)
     if is_long(header.names, params.fields):
         yield from _long(rows, params, limits)
     else:

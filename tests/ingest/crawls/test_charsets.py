@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builder.ingest.crawls import fetches, formats
+from builder.ingest.crawls import checks, fetches
 from builder.ingest.crawls.charsets import codec_of, decode
 from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
@@ -171,7 +171,7 @@ def test_a_page_on_which_checks_fail_is_a_reject(
 
         return checked
 
-    monkeypatch.setattr(formats, "normalise_texts", failing(formats.normalise_texts))
+    monkeypatch.setattr(checks, "normalise_texts", failing(checks.normalise_texts))
     lines = [
         f'{{"url": "https://a.example/{n}", "timestamp": 5, "text": "{text}"}}'
         for n, text in enumerate(("zero", "one", "two", "three", "four"))

@@ -294,7 +294,8 @@ def test_parquet_crawls(tmp_path: Path) -> None:
     frame.rename({"text": "body"}).write_parquet(tmp_path / "d.parquet")
     with pytest.raises(FormatError, match="found url, timestamp, title, body"):
         _read(tmp_path / "d.parquet")
-    (tmp_path / "e.parquet").write_bytes((tmp_path / "c.parquet").read_bytes()[:200])
+    whole = (tmp_path / "c.parquet").read_bytes()
+    (tmp_path / "e.parquet").write_bytes(whole[:4] + b"\xff" * len(whole) + whole[-4:])
     with pytest.raises(FormatError, match="not a readable Parquet file"):
         _read(tmp_path / "e.parquet")
 
