@@ -31,7 +31,9 @@ from builder.runtime.progress import Progress
 
 FORMAT = "longeval-drift/1"
 
-SIZES = "SELECT count(*), coalesce(sum(tokens), 0)::BIGINT FROM documents"
+SIZES = """
+SELECT count(*), coalesce(sum(tokens), 0)::BIGINT, count(*) FILTER (truncated) FROM documents
+"""
 
 
 def measure(
@@ -150,11 +152,15 @@ def _snapshots(
     nothing = {"listed": 0, "judged": 0, "listed_only": 0, "judged_only": 0}
     for place, name in enumerate(series.names):
         series.view_snapshot(connection, name)
-        documents, tokens = connection.execute(SIZES).fetchall()[0]
-        queries = listed.get(place, nothing)
-        rows[place] |= {"documents": documents, "tokens": tokens, "queries": queries}
+        sizes = dict(zip(("documents", "tokens", "truncated"), _sizes(connection), strict=True))
+        rows[place] |= sizes | {"queries": listed.get(place, nothing)}
         checks += check_snapshot(connection, name)
     return rows, checks
+
+
+def _sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
+    """Documents of a snapshot, their words, and how many of them were cut."""
+    return tuple(connection.execute(SIZES).fetchall()[0])
 
 
 def _vocabulary(

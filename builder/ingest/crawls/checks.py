@@ -21,7 +21,8 @@ class PageBlock(NamedTuple):
     Args:
         records: How many records they are.
         pages: The pages among them: `line`, `url`, `url_key`, `fetched_at`, `title`, `text`,
-            `truncated`, `language_hint`, `published_at`, `modified_at`.
+            `truncated`, `is_cut` (at `crawl.max_text_chars`), `language_hint`, `published_at`,
+            `modified_at`.
         rejects: 1-based number and reason of each other record.
     """
 
@@ -79,6 +80,7 @@ def check_pages(
         url_keys(address).alias("url_key"),
         one_line(raw["title"]).alias("title"),
         text.alias("text"),
+        long.alias("is_cut"),
         (long | raw["is_part"].fill_null(value=False)).alias("truncated"),
     ).with_columns(
         pl.when(pl.col("url_key").is_null())

@@ -51,7 +51,7 @@ def ingest_crawl(
         FormatError: a file cannot be opened.
         DataError: two URL keys have one document id.
     """
-    ledger = Ledger("records")
+    ledger, cut = Ledger("records"), 0
     fetches, parts = LastFetches(limits), PageParts(out / "pages")
     with RejectWriter(out, "crawl", ledger) as rejects:
         with closing(parts), parsing(files, limits) as some:
@@ -62,6 +62,7 @@ def ingest_crawl(
                         rejects.add(reason, file=file.name, line=line)
                         if reason == TRUNCATED:
                             ledger.notes.append(f"{file.name} ends early; fetch it again")
+                    cut += int(block.pages["is_cut"].sum())
                     pages = _keyed(block.pages, number, parts.count)
                     fetches.add(pages)
                     parts.write(pages)
@@ -72,6 +73,9 @@ def ingest_crawl(
         if superseded.height:
             parts.take_out(superseded["number"].to_numpy(), limits.threads)
         ledger.rows_out = parts.count
+    if cut:
+        limit = f"{params.max_text_chars:,} characters (crawl.max_text_chars)"
+        ledger.notes.append(f"{cut:,} of the texts read were cut at {limit}")
     return ledger
 
 

@@ -194,6 +194,26 @@ def test_normalised_text(raw: str, clean: str) -> None:
     assert normalise(raw) == clean
 
 
-def test_a_long_text_is_cut(tmp_path: Path) -> None:
-    _, pages, _, _ = ingest(tmp_path, {**GOOD, "text": "abc " * 10}, max_text_chars=6)
-    assert pages["text"].to_list() == ["abc ab"]
+def test_texts_that_were_cut_are_counted(tmp_path: Path) -> None:
+    long, short = {**GOOD, "text": "abc " * 10}, {**GOOD, "url": "https://b.example", "text": "a"}
+    ledger, pages, _, _ = ingest(tmp_path, long, short, max_text_chars=6)
+    assert pages.sort("url")["text"].to_list() == ["abc ab", "a"]
+    assert ledger.notes == ["1 of the texts read were cut at 6 characters (crawl.max_text_chars)"]
+
+
+def test_a_file_that_ends_early_is_named(tmp_path: Path) -> None:
+    ledger, _, _, _ = ingest(tmp_path, GOOD, b'{"url": "https://a.example/2')
+    assert dict(ledger.rejected) == {"not_json": 1}
+    path = tmp_path / "crawl.jsonl"
+    (tmp_path / "cut").mkdir()
+    path.write_bytes(path.read_bytes()[:-1])
+    ledger = ingest_crawl(
+        tmp_path / "cut",
+        files=[Source(path, "crawl.jsonl")],
+        interval=Interval(1000, 2000),
+        params=CrawlParameters(),
+        limits=Limits(tmp_path, threads=1),
+        progress=Silent(),
+    )
+    assert dict(ledger.rejected) == {"file_truncated": 1}
+    assert ledger.notes == ["crawl.jsonl ends early; fetch it again"]
