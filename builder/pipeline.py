@@ -185,7 +185,7 @@ STAGES = (
     ),
     Stage(
         "documents",
-        "5",
+        "6",
         Scope.SNAPSHOT,
         gather,
         reads=(
@@ -285,7 +285,7 @@ STAGES = (
     ),
     Stage(
         "changes",
-        "3",
+        "4",
         Scope.PAIR,
         changes,
         reads=(
@@ -300,7 +300,7 @@ STAGES = (
     ),
     Stage(
         "words",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         count_snapshot,
         reads=(same("documents"), earlier("earlier", "documents")),
@@ -308,7 +308,7 @@ STAGES = (
     ),
     Stage(
         "lost_words",
-        "1",
+        "2",
         Scope.PAIR,
         count_lost,
         reads=(until("earlier", "documents"), sides("documents")[1]),
@@ -316,7 +316,7 @@ STAGES = (
     ),
     Stage(
         "pair_drift",
-        "3",
+        "4",
         Scope.PAIR,
         measure_pair,
         reads=(
@@ -338,7 +338,7 @@ STAGES = (
     ),
     Stage(
         "drift",
-        "4",
+        "5",
         Scope.COLLECTION,
         measure,
         reads=(
