@@ -54,7 +54,7 @@ ORDER BY 1, 2
 
 
 @stage(
-    "changes", version="3", scope=Scope.PAIR, writes=(DocumentChanges, QueryChanges, QrelChanges)
+    "changes", version="4", scope=Scope.PAIR, writes=(DocumentChanges, QueryChanges, QrelChanges)
 )
 def changes(
     out: Path,

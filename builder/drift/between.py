@@ -28,7 +28,7 @@ from schemas import DocumentChanges, Documents, PairDrift, QrelChanges, Qrels, Q
 CHECKS = "checks"
 
 
-@stage("pair_drift", version="3", scope=Scope.PAIR, writes=(PairDrift,))
+@stage("pair_drift", version="4", scope=Scope.PAIR, writes=(PairDrift,))
 def measure_pair(
     out: Path,
     *,

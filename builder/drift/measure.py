@@ -46,7 +46,9 @@ from schemas import (
 
 FORMAT = "longeval-drift/1"
 
-SIZES = "SELECT count(*), coalesce(sum(tokens), 0)::BIGINT FROM documents"
+SIZES = """
+SELECT count(*), coalesce(sum(tokens), 0)::BIGINT, count(*) FILTER (truncated) FROM documents
+"""
 
 
 def _recorded(workflow: Workflow, _: str) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def _recorded(workflow: Workflow, _: str) -> dict[str, Any]:
 RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded)]
 
 
-@stage("drift", version="4", scope=Scope.COLLECTION)
+@stage("drift", version="5", scope=Scope.COLLECTION)
 def measure(
     out: Path,
     *,
@@ -182,11 +184,15 @@ def _snapshots(
     nothing = {"listed": 0, "judged": 0, "listed_only": 0, "judged_only": 0}
     for place, name in enumerate(series.names):
         series.view_snapshot(connection, name)
-        documents, tokens = connection.execute(SIZES).fetchall()[0]
-        queries = listed.get(place, nothing)
-        rows[place] |= {"documents": documents, "tokens": tokens, "queries": queries}
+        sizes = dict(zip(("documents", "tokens", "truncated"), _sizes(connection), strict=True))
+        rows[place] |= sizes | {"queries": listed.get(place, nothing)}
         checks += check_snapshot(connection, name)
     return rows, checks
+
+
+def _sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
+    """Documents of a snapshot, their words, and how many of them were cut."""
+    return tuple(connection.execute(SIZES).fetchall()[0])
 
 
 def _vocabulary(

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from builder.documents.tokens import WORD_IN_SQL
+from builder.documents.words import JOINERS, WORD_IN_SQL
 from builder.drift import presence
 from builder.drift.presence import Patterns
 from builder.drift.statistics import jensen_shannon, share, spearman
@@ -44,7 +44,7 @@ GROUP BY place ORDER BY place
 LENGTHS = """
 SELECT
     place,
-    len(regexp_extract_all(text, $word)) AS words,
+    len(regexp_extract_all(regexp_replace(text, $joiners, '', 'g'), $word)) AS words,
     count(*) AS queries,
     sum(impressions)::BIGINT AS impressions
 FROM all_queries GROUP BY ALL ORDER BY ALL
@@ -145,7 +145,7 @@ def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def _lengths(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[dict[str, Any]]:
-    rows = connection.execute(LENGTHS, {"word": WORD_IN_SQL}).fetchall()
+    rows = connection.execute(LENGTHS, {"word": WORD_IN_SQL, "joiners": JOINERS}).fetchall()
     result = []
     for place, name in enumerate(names):
         counts = [(words, queries, shown) for p, words, queries, shown in rows if p == place]

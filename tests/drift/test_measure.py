@@ -45,6 +45,7 @@ def test_sizes(drift: dict[str, Any], months: dict[str, Month]) -> None:
     for row, (documents, queries, qrels) in zip(drift["snapshots"], months.values(), strict=True):
         assert row["documents"] == documents.height
         assert row["tokens"] == documents["tokens"].sum()
+        assert row["truncated"] == documents["truncated"].sum()
         assert row["queries"]["listed"] == row["queries"]["judged"] == queries.height
         assert row["grades"] == [qrels.filter(pl.col("grade") == g).height for g in range(3)]
         per_query = sorted(Counter(qrels["query_id"]).values())

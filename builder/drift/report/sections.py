@@ -148,6 +148,7 @@ def sizes(drift: Drift) -> Markup:
             s["snapshot"],
             integer(s["documents"]),
             integer(s["tokens"]),
+            integer(s["truncated"]),
             integer(s["queries"]["listed"]),
             integer(s["queries"]["judged"]),
             integer(sum(s["grades"])),
@@ -155,7 +156,7 @@ def sizes(drift: Drift) -> Markup:
         ]
         for s in drift["snapshots"]
     ]
-    columns = ("Snapshot", "Pages", "Words", "Queries", "Judged queries", "Judgements")
+    columns = ("Snapshot", "Pages", "Words", "Cut pages", "Queries", "Judged queries", "Judgements")
     grades = ("Not relevant", "Relevant", "Highly relevant")
     return section(
         "sizes",

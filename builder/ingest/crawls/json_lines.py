@@ -5,6 +5,7 @@ to the parser of single lines in `page`. What comes out is what that would have 
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from builder.ingest.crawls.page import AS_OURS, RAW, Names, names_of, parse_page
 from builder.ingest.line_columns import Layout, parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.lists import Mask, Rows
-from builder.ingest.page import AS_OURS, RAW, Names, names_of, parse_page
-from builder.ingest.rejects import RejectError
+from builder.ingest.rejects import made_or_reason
 from builder.ingest.times import unix_seconds
 from builder.parameters import CrawlParameters
 
@@ -26,7 +27,9 @@ NAMES = {str: pa.string(), int: pa.int64()}
 TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 SAMPLE_LINES = 64
 """Lines of a chunk from which the column types are inferred."""
-TOO_LARGE = "record_too_large"
+TOO_LARGE, TRUNCATED = "record_too_large", "file_truncated"
+UNFINISHED = ("not_json", "not_utf8")
+"""What a line is that was cut within."""
 
 
 def read_page_lines(
@@ -134,12 +137,12 @@ def _singly(
     rejects = []
     for place in places.tolist():
         line, number = chunk.line(place), chunk.first + place
-        try:
-            if line is None:
-                raise RejectError(TOO_LARGE)
-            rows.append((number, *parse_page(line, params)))
-        except RejectError as reject:
-            rejects.append((number, str(reject)))
+        page = TOO_LARGE if line is None else made_or_reason(partial(parse_page, line, params))
+        if isinstance(page, str):
+            is_end = chunk.is_open and place == len(chunk) - 1 and page in UNFINISHED
+            rejects.append((number, TRUNCATED if is_end else page))
+        else:
+            rows.append((number, *page))
     return raw_frame(rows), rejects
 
 

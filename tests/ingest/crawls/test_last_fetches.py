@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.errors import DataError
-from builder.ingest import page_parts
-from builder.ingest.last_fetches import LastFetches
-from builder.ingest.page_parts import PageParts
+from builder.ingest.crawls import page_parts
+from builder.ingest.crawls.last_fetches import LastFetches
+from builder.ingest.crawls.page_parts import PageParts
 from builder.runtime.limits import Limits
 from builder.text.keys import key64
 from schemas import Pages

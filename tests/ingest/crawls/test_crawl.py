@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.ingest import ingest_crawl, page_parts
+from builder.ingest import ingest_crawl
+from builder.ingest.crawls import page_parts
 from builder.ingest.texts import normalise
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
@@ -182,8 +183,10 @@ def test_spilling_and_parts_change_nothing_but_files(
 @pytest.mark.parametrize(
     ("raw", "clean"),
     [
-        ("a\r\nb\rc\u2028d\x85e", "a\nb\nc\nd\ne"),
-        ("  \x00e\u0301t\x07é\ufeff ", "été"),
+        ("a\r\nb\rc\u2028d\x0be", "a\nb\nc\nd\ne"),
+        ("  \x00e\u0301t\x07é\ufeff ", "ét é"),
+        ("d\x92offrir un \x9cuf \x85 3\x80", "d’offrir un œuf … 3€"),
+        ("un\ufeffmot\x81un\x00autre\u2029fin", "un mot un autre\nfin"),
         ("a\tb", "a\tb"),
     ],
 )
@@ -191,6 +194,26 @@ def test_normalised_text(raw: str, clean: str) -> None:
     assert normalise(raw) == clean
 
 
-def test_a_long_text_is_cut(tmp_path: Path) -> None:
-    _, pages, _, _ = ingest(tmp_path, {**GOOD, "text": "abc " * 10}, max_text_chars=6)
-    assert pages["text"].to_list() == ["abc ab"]
+def test_texts_that_were_cut_are_counted(tmp_path: Path) -> None:
+    long, short = {**GOOD, "text": "abc " * 10}, {**GOOD, "url": "https://b.example", "text": "a"}
+    ledger, pages, _, _ = ingest(tmp_path, long, short, max_text_chars=6)
+    assert pages.sort("url")["text"].to_list() == ["abc ab", "a"]
+    assert ledger.notes == ["1 of the texts read were cut at 6 characters (crawl.max_text_chars)"]
+
+
+def test_a_file_that_ends_early_is_named(tmp_path: Path) -> None:
+    ledger, _, _, _ = ingest(tmp_path, GOOD, b'{"url": "https://a.example/2')
+    assert dict(ledger.rejected) == {"not_json": 1}
+    path = tmp_path / "crawl.jsonl"
+    (tmp_path / "cut").mkdir()
+    path.write_bytes(path.read_bytes()[:-1])
+    ledger = ingest_crawl(
+        tmp_path / "cut",
+        files=[Source(path, "crawl.jsonl")],
+        interval=Interval(1000, 2000),
+        params=CrawlParameters(),
+        limits=Limits(tmp_path, threads=1),
+        progress=Silent(),
+    )
+    assert dict(ledger.rejected) == {"file_truncated": 1}
+    assert ledger.notes == ["crawl.jsonl ends early; fetch it again"]

@@ -10,9 +10,9 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from builder.ingest import fetches
-from builder.ingest.fetches import Batch, Body, Fetch, parsing
-from builder.ingest.warc import read_warc
+from builder.ingest.crawls import fetches
+from builder.ingest.crawls.fetches import Batch, Body, Fetch, Found, parsing, read_fetches
+from builder.ingest.crawls.warc import read_archive
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ProcessExecutor
@@ -21,6 +21,10 @@ from builder.runtime.limits import Limits
 PAGE = "<html><head><title>Page {0}</title></head><body><p>Le texte numéro {0}.</p></body></html>"
 RECORDS = 1100
 REASONS = {3: "http_404", 5: "not_html", 7: "unknown_encoding"}
+
+
+def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[Found]:
+    return read_fetches(read_archive(source, params), source, params, limits)
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from builder.ingest.encodings import decode_body
-from builder.ingest.html import decode, looks_like_html, read_html
-from builder.ingest.page import RawPage
-from builder.ingest.rejects import RejectError
+from builder.ingest.crawls.charsets import UTF8, decode
+from builder.ingest.crawls.encodings import decode_body
+from builder.ingest.crawls.html import looks_like_html, read_html
+from builder.ingest.crawls.page import RawPage
+from builder.ingest.rejects import RejectError, made_or_reason
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import map_partitions, process_pool
@@ -124,16 +125,12 @@ def _batches(offered: Iterable[Offered], source: Source) -> Iterator[Batch]:
 def read_batch(batch: Batch, _: Limits, params: CrawlParameters) -> list[Found]:
     """The pages of some records, in their order."""
     return [
-        (number, fetch if isinstance(fetch, str) else _page_or_reason(fetch, params))
+        (
+            number,
+            fetch if isinstance(fetch, str) else made_or_reason(partial(read_page, fetch, params)),
+        )
         for number, fetch in batch.records
     ]
-
-
-def _page_or_reason(fetch: Fetch, params: CrawlParameters) -> RawPage | str:
-    try:
-        return read_page(fetch, params)
-    except RejectError as reject:
-        return str(reject)
 
 
 def read_page(fetch: Fetch, params: CrawlParameters) -> RawPage:
@@ -144,7 +141,7 @@ def read_page(fetch: Fetch, params: CrawlParameters) -> RawPage:
     """
     body = decode_body(fetch.body, fetch.transfer, fetch.content, params.max_record_bytes)
     if fetch.kind is Body.TEXT:
-        text = decode(body, fetch.charset or "utf-8")
+        text = decode(body, fetch.charset or UTF8, is_html=False)
         return RawPage(fetch.url, fetch.fetched_at, "", text, is_part=fetch.is_part)
     if fetch.kind is Body.UNKNOWN and not looks_like_html(body):
         raise RejectError("not_html")

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builder.ingest.pages import read_pages
+from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ProcessExecutor

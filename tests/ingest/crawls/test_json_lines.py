@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from builder.ingest import page_lines
+from builder.ingest.crawls import json_lines
+from builder.ingest.crawls.json_lines import read_page_lines
+from builder.ingest.crawls.page import AS_OURS, RawPage, parse_page
 from builder.ingest.lines import Chunk
-from builder.ingest.page import AS_OURS, RawPage, parse_page
-from builder.ingest.page_lines import read_page_lines
 from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters
 from tests.ingest.logs.test_differential import BROKEN, TIMES, damaged, line_of
@@ -131,7 +131,7 @@ def test_most_lines_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch
         singly.append(line)
         return parse_page(line, params)
 
-    monkeypatch.setattr(page_lines, "parse_page", counted)
+    monkeypatch.setattr(json_lines, "parse_page", counted)
     pages, rejects = read_page_lines(Chunk(1, b"\n".join(lines), LONGEST))
     assert sorted(singly) == sorted([lines[17], lines[2000], lines[2999]])
     assert rejects == [(18, "not_json"), (2001, "bad_text"), (3000, "bad_time")]

@@ -14,24 +14,26 @@ import zlib
 from collections.abc import Iterator
 from datetime import datetime
 from email.message import Message
+from functools import partial
 from typing import IO
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from builder.ingest.fetches import Body, Fetch, Found, Offered, read_fetches
-from builder.ingest.rejects import RejectError
-from builder.ingest.restarts import (
+from builder.ingest.crawls.fetches import Body, Fetch, Offered
+from builder.ingest.crawls.restarts import (
     MOST_IN_VAIN,
+    Stop,
     after_record,
+    holds_several,
     is_too_long,
     restart,
     shows_record,
-    unread,
+    stop_of,
 )
-from builder.ingest.unpacking import first_bytes
+from builder.ingest.rejects import RejectError, made_or_reason
+from builder.ingest.unpacking import UnpackedStream, first_bytes
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
-from builder.runtime.limits import Limits
 
 HTML, TEXT = ("text/html", "application/xhtml+xml"), "text/plain"
 OTHERS = (
@@ -41,64 +43,132 @@ OTHERS = (
     | WarcRecordType.continuation
 )
 """Kinds of records that are no fetches."""
-TOO_LARGE = "record_too_large"
+TOO_LARGE, TRUNCATED, DAMAGED = "record_too_large", "file_truncated", "file_damaged"
 FIRST_LINE = 16
 DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{1,3}T\d\d:\d\d:\d\d(?:Z|[+-]\d{4}))", re.ASCII)
 DAMAGES = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 """What is raised where an archive cannot be read."""
 
 
-def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[Found]:
-    """The pages of a WARC file; each damaged stretch of it is one more reject."""
-    yield from read_fetches(_fetches(source, params), source, params, limits)
+def read_archive(source: Source, params: CrawlParameters) -> Iterator[Offered]:
+    """Every fetch of a WARC file, and a reject for each stretch of it that cannot be read."""
+    if not source.path.stat().st_size:
+        return
+    with source.path.open("rb") as file:
+        is_stream = holds_several(file)
+    yield from (_streamed if is_stream else _by_record)(source, params)
 
 
-def _fetches(source: Source, params: CrawlParameters) -> Iterator[Offered]:
-    """Every record, and a reject for each stretch of the file that cannot be read."""
+def _streamed(source: Source, params: CrawlParameters) -> Iterator[Offered]:
+    """The records of an archive that was packed as a whole."""
+    number, is_quirky = 0, _has_bare_ends(source)
+    with UnpackedStream(source) as stream:
+        try:
+            for record in ArchiveIterator(stream, parse_http=False, quirks_mode=is_quirky):
+                offered = None if _is_of_other_kind(record) else _offered(record, params)
+                if not _is_whole(record) and stream.fault is not None:
+                    break
+                if offered is not None:
+                    number += 1
+                    yield number, offered
+        except DAMAGES:
+            stream.fault = stream.fault or DAMAGED
+        if stream.fault is not None:
+            yield number + 1, stream.fault
+
+
+def _by_record(source: Source, params: CrawlParameters) -> Iterator[Offered]:
+    """The records of an archive that is plain, or packed record by record."""
     number, in_vain = 0, 0
-    begins = 0 if source.path.stat().st_size else None
+    begins: int | None = 0
     is_quirky = _has_bare_ends(source)
     with source.path.open("rb") as file:
         while begins is not None and in_vain <= MOST_IN_VAIN:
-            start = file.seek(begins)
-            last: WarcRecord | None = None
-            try:
-                for record in ArchiveIterator(file, parse_http=False, quirks_mode=is_quirky):
-                    if _is_of_other_kind(record):
-                        continue
-                    length = record.content_length
-                    offered = _offered(record, params)
-                    number, last = number + 1, record
-                    if _goes_too_far(file, record, length, offered):
-                        yield number, "bad_length"
-                        begins = restart(file, record.stream_pos + 1)
-                        break
-                    yield number, offered
-                else:
-                    place = start if last is None else last.stream_pos
-                    lost = unread(file, place)
-                    begins = None
-                    if lost is not None and (last is None or lost > place):
-                        number += 1
-                        yield number, "file_damaged"
-                        begins = restart(file, lost + 1)
-            except DAMAGES:
-                in_vain = 0 if last is not None else in_vain + 1
-                if last is not None or not start:
-                    number += 1
-                    yield number, "file_damaged"
-                after = start + 1
-                if last is not None:
-                    end = after_record(file, last.stream_pos, last.content_length)
-                    after = max(after, end)
-                begins = restart(file, after)
+            run = _Run(file, begins, params, is_quirky=is_quirky)
+            for number, offered in enumerate(run.records(), number + 1):  # noqa: B020
+                yield number, offered
+            in_vain = 0 if run.has_records else in_vain + 1
+            begins = run.resumes
+
+
+class _Run:
+    """Consecutive records of an archive, up to its end or to what cannot be read.
+
+    Attributes:
+        has_records: Whether there is a fetch among them.
+        resumes: Where the next run begins; None where there is none.
+    """
+
+    def __init__(
+        self, file: IO[bytes], start: int, params: CrawlParameters, *, is_quirky: bool
+    ) -> None:
+        self._file, self._start, self._params, self._is_quirky = file, start, params, is_quirky
+        self._place, self._length = start, 0
+        self.has_records = False
+        self.resumes: int | None = None
+
+    def records(self) -> Iterator[Fetch | str]:
+        """The fetches, or the reason why each is left out; at last the reason why reading stops."""
+        self._file.seek(self._start)
+        try:
+            for record in ArchiveIterator(
+                self._file, parse_http=False, quirks_mode=self._is_quirky
+            ):
+                self._place, self._length = record.stream_pos, record.content_length
+                offered = None if _is_of_other_kind(record) else _offered(record, self._params)
+                fault = self._fault_of(record, offered)
+                self.has_records |= offered is not None
+                if fault is not None:
+                    yield fault
+                    return
+                if offered is not None:
+                    yield offered
+        except DAMAGES:
+            yield from self._damage()
+        else:
+            yield from self._end()
+
+    def _fault_of(self, record: WarcRecord, offered: Fetch | str | None) -> str | None:
+        """Why nothing is read after a record, whose own reason it is; None where something is."""
+        too_far = offered is not None and _goes_too_far(self._file, record, self._length, offered)
+        if too_far:
+            self.resumes = restart(self._file, self._place + 1)
+        if self.resumes is None and not _is_whole(record):
+            stop = stop_of(self._file, self._place, self._length)
+            if stop == Stop(self._place, is_cut=True):
+                return TRUNCATED
+        return "bad_length" if too_far else None
+
+    def _end(self) -> Iterator[str]:
+        """What is wrong with the end of the file."""
+        stop = stop_of(self._file, self._place, self._length)
+        if stop is not None and (stop.is_cut or not self.has_records or stop.place > self._place):
+            yield TRUNCATED if stop.is_cut else DAMAGED
+            self.resumes = restart(self._file, stop.place + 1)
+
+    def _damage(self) -> Iterator[str]:
+        """What is wrong where the archive cannot be read on."""
+        stop = stop_of(self._file, self._place, self._length)
+        if stop is not None and stop.is_cut:
+            yield TRUNCATED
+            return
+        if self.has_records or not self._start:
+            yield DAMAGED
+        after = self._start + 1
+        if self.has_records:
+            after = max(after, after_record(self._file, self._place, self._length))
+        self.resumes = restart(self._file, after)
+
+
+def _is_whole(record: WarcRecord) -> bool:
+    """Whether the body of a record is as long as its header says; what is left of it is read."""
+    record.reader.consume()
+    given = record.headers.get("Content-Length") is not None
+    return given and record.reader.tell() >= record.content_length
 
 
 def _offered(record: WarcRecord, params: CrawlParameters) -> Fetch | str:
-    try:
-        return _fetch(record, params)
-    except RejectError as reject:
-        return str(reject)
+    return made_or_reason(partial(_fetch, record, params), DAMAGES)
 
 
 def _goes_too_far(file: IO[bytes], record: WarcRecord, length: int, offered: Fetch | str) -> bool:

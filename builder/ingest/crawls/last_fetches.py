@@ -11,7 +11,7 @@ import polars as pl
 
 from builder.errors import DataError
 from builder.ingest.buckets import Buckets, Load
-from builder.ingest.page_parts import Numbers
+from builder.ingest.crawls.page_parts import Numbers
 from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 

@@ -13,10 +13,11 @@ from typing import Annotated
 
 import polars as pl
 
-from builder.ingest.fetches import parsing
-from builder.ingest.last_fetches import LastFetches
-from builder.ingest.page_parts import PageParts
-from builder.ingest.pages import read_pages
+from builder.ingest.crawls.fetches import parsing
+from builder.ingest.crawls.formats import read_pages
+from builder.ingest.crawls.last_fetches import LastFetches
+from builder.ingest.crawls.page_parts import PageParts
+from builder.ingest.delimited import TRUNCATED
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -28,7 +29,7 @@ from builder.text.keys import id_of_key, keys64
 from schemas import Pages
 
 
-@stage("crawl", version="10", writes=(Pages,))
+@stage("crawl", version="11", writes=(Pages,))
 def ingest_crawl(
     out: Path,
     *,
@@ -55,7 +56,7 @@ def ingest_crawl(
         FormatError: a file cannot be opened.
         DataError: two URL keys have one document id.
     """
-    ledger = Ledger("records")
+    ledger, cut = Ledger("records"), 0
     fetches, parts = LastFetches(limits), PageParts(out / "pages")
     with RejectWriter(out, "crawl", ledger) as rejects:
         with closing(parts), parsing(files, limits) as some:
@@ -64,6 +65,9 @@ def ingest_crawl(
                     ledger.rows_in += block.records
                     for line, reason in block.rejects:
                         rejects.add(reason, file=file.name, line=line)
+                        if reason == TRUNCATED:
+                            ledger.notes.append(f"{file.name} ends early; fetch it again")
+                    cut += int(block.pages["is_cut"].sum())
                     pages = _keyed(block.pages, number, parts.count)
                     fetches.add(pages)
                     parts.write(pages)
@@ -74,6 +78,9 @@ def ingest_crawl(
         if superseded.height:
             parts.take_out(superseded["number"].to_numpy(), limits.threads)
         ledger.rows_out = parts.count
+    if cut:
+        limit = f"{params.max_text_chars:,} characters (crawl.max_text_chars)"
+        ledger.notes.append(f"{cut:,} of the texts read were cut at {limit}")
     return ledger
 
 

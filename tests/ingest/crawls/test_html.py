@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from builder.ingest.dates import parse_date
-from builder.ingest.html import read_html
+from builder.ingest.crawls.dates import parse_date
+from builder.ingest.crawls.html import read_html
 from builder.ingest.rejects import RejectError
 
 FETCHED = int(datetime(2022, 6, 15, tzinfo=UTC).timestamp())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from builder.ingest.html_bounds import (
+from builder.ingest.crawls.html_bounds import (
     DEEPEST,
     MOST_ATTRIBUTES,
     has_too_many_attributes,
