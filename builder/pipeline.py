@@ -275,7 +275,7 @@ STAGES = (
     ),
     Stage(
         "trec",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         export_trec,
         reads=(same("documents"), same("queries"), same("qrels")),

@@ -39,7 +39,13 @@ from schemas.documents import Coverage
 from schemas.drift import LostWords, PairDrift, WordCounts
 from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
 from schemas.raw import RawImpressions, RawPages
-from schemas.release import Irregularities, ReleaseIds
+from schemas.release import (
+    Irregularities,
+    ReleasedDocuments,
+    ReleasedQrels,
+    ReleasedQueries,
+    ReleaseIds,
+)
 from schemas.translation import SENTENCE_FLAGS, QueryCollisions, Sentences, Translations
 
 TABLES: dict[str, type[Contract]] = {
@@ -82,11 +88,18 @@ TABLES: dict[str, type[Contract]] = {
     "release_ids": ReleaseIds,
     "irregularities": Irregularities,
 }
+RELEASED: dict[str, type[Contract]] = {
+    "documents": ReleasedDocuments,
+    "queries": ReleasedQueries,
+    "qrels": ReleasedQrels,
+}
+"""Contracts of the tables that have the ids of a release where a collection was imported."""
 
 __all__ = [
     "DOC_ID_PATTERN",
     "GRADES",
     "QUERY_ID_PATTERN",
+    "RELEASED",
     "SENTENCE_FLAGS",
     "SNAPSHOT_PATTERN",
     "SPLITS",
@@ -123,6 +136,9 @@ __all__ = [
     "RawPages",
     "Rejects",
     "ReleaseIds",
+    "ReleasedDocuments",
+    "ReleasedQrels",
+    "ReleasedQueries",
     "Sentences",
     "ShownDocuments",
     "Topics",

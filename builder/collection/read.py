@@ -13,6 +13,7 @@ from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.reporting.html import html_table
 from builder.text.names import suffixes_of
+from builder.trec.released import release_ids
 from schemas import Documents
 
 
@@ -180,7 +181,7 @@ class Collection:
             raise UsageError(f"expected documents or queries, found {kind!r}")
         suffix = self.language(language)[1]
         frames: list[pl.LazyFrame] = [
-            getattr(self.snapshot(name), kind).select(
+            self._keyed(name, kind, keys[kind]).select(
                 keys[kind],
                 snapshot=pl.lit(name),
                 place=pl.lit(place),
@@ -189,6 +190,17 @@ class Collection:
             for place, name in enumerate(self.snapshots)
         ]
         return pl.concat(frames).sort(keys[kind], "place").drop("place")
+
+    def _keyed(self, snapshot: str, kind: str, column: str) -> pl.LazyFrame:
+        """Documents or queries by ids that hold in every snapshot; see `schemas.ReleaseIds`."""
+        opened = self.snapshot(snapshot)
+        rows: pl.LazyFrame = getattr(opened, kind)
+        ids = release_ids(opened.folder)
+        if ids is None:
+            return rows
+        keys = ids.filter(kind={"documents": "document", "queries": "query"}[kind])
+        named = keys.lazy().select("key", pl.col("id").alias(column))
+        return rows.join(named, on=column).drop(column).rename({"key": column})
 
     def sizes(self) -> list[tuple[str, int, int, int]]:
         """Name, documents, queries and judgements of each snapshot, as the manifest counts them."""
@@ -206,7 +218,7 @@ class Collection:
         return html_table(f"{self.name} {self.version}", header, self.sizes())
 
     def core_queries(self) -> pl.LazyFrame:
-        """Queries that every snapshot holds."""
+        """Queries that every snapshot holds, by the ids of `aligned`."""
         return self.table("queries_map").filter("core")
 
 

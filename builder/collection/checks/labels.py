@@ -33,13 +33,10 @@ def _outliers(reading: Reading) -> Iterator[Found]:
 def _left_out(reading: Reading, snapshot: str) -> pl.LazyFrame:
     """The query of each judgement that an import left out because it was there already."""
     rejects = reading.scan(f"snapshots/{snapshot}/rejects")
-    ids = reading.scan(f"snapshots/{snapshot}/release_ids")
-    if rejects is None or ids is None:
+    if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})
     repeated = rejects.filter(pl.col("reason").str.ends_with("_judgement"))
-    named = repeated.select(alias=pl.col("key").str.split(" ").list.first())
-    queries = ids.filter(kind="query").select("alias", query_id="id")
-    return named.join(queries, on="alias").select("query_id")
+    return repeated.select(query_id=pl.col("key").str.split(" ").list.first())
 
 
 def _flips(reading: Reading) -> Iterator[Found]:

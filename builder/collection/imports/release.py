@@ -1,7 +1,7 @@
 """Import a release: read every snapshot, compare neighbours, publish as a version."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,19 +9,13 @@ from typing import Any
 import orjson
 
 from builder.collection import layout as places
-from builder.collection.imports.found import (
-    find_snapshots,
-    source_language,
-    unread_files,
-)
+from builder.collection.imports.files import name_of
+from builder.collection.imports.found import find_snapshots, source_language, unread_files
 from builder.collection.imports.judged import read_common_texts
+from builder.collection.imports.origin import Release
 from builder.collection.imports.publish import publish_release
-from builder.collection.imports.snapshot import (
-    Release,
-    ids_of_all,
-    name_queries,
-    write_snapshot,
-)
+from builder.collection.imports.snapshot import ids_of_all, name_queries, write_snapshot
+from builder.collection.imports.walk import walk
 from builder.errors import UsageError
 from builder.io.disk import told
 from builder.runtime.ledger import Ledger
@@ -39,12 +33,16 @@ class ImportReport:
         ledgers: Records read, kept and left out, by snapshot.
         rows: Rows of `queries`, `qrels` and `documents`, by snapshot.
         unread: Files of the release that are of no snapshot, see `unread_files`.
+        outside: Links that lead out of the release; they were not followed.
+        missing: Prior datasets that its metadata name and that are not there.
     """
 
     version: Path
     ledgers: Mapping[str, Ledger]
     rows: Mapping[str, Mapping[str, int]]
     unread: Mapping[str, int]
+    outside: Sequence[str] = ()
+    missing: Sequence[str] = ()
 
 
 def import_release(
@@ -78,8 +76,10 @@ def import_release(
     root, final = Path(release), Path(out) / version
     if final.exists():
         raise UsageError(f"{final} exists; give another --out or --version")
-    snapshots = find_snapshots(root, layout, edition)
-    unread = unread_files(root, snapshots)
+    if not root.is_dir():
+        raise UsageError(f"{root}: expected the folder of a release")
+    files = walk(root)
+    snapshots = find_snapshots(files, layout, edition)
     common = Release(root, layout, source_language(snapshots), _is_escaped(root))
     partial = final.with_name(f".{version}{PARTIAL}")
     shutil.rmtree(partial, ignore_errors=True)
@@ -103,7 +103,14 @@ def import_release(
             partial.rename(final)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return ImportReport(final, ledgers, rows, unread)
+    return ImportReport(
+        final,
+        ledgers,
+        rows,
+        unread_files(files, snapshots),
+        tuple(name_of(link, root) for link in files.outside),
+        tuple(files.missing),
+    )
 
 
 def _is_escaped(root: Path) -> bool:
