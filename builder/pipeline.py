@@ -241,13 +241,16 @@ STAGES = (
     ),
     Stage(
         "split",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         split,
         reads=(same("judged_queries"), training("train_queries", "split_queries")),
         writes=("split_queries",),
         section="split",
-        context=lambda w, key: {"is_train": key in w.training},
+        context=lambda w, key: {
+            "is_train": key in w.training,
+            "threshold": w.variants.threshold,
+        },
     ),
     Stage(
         "leakage",

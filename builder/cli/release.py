@@ -74,6 +74,12 @@ def import_(
         str | None,
         typer.Option(help="Of several editions of judgements, such as raw and dctr, this one."),
     ] = None,
+    allow_empty: Annotated[
+        bool,
+        typer.Option(
+            "--allow-empty", help="Publish a snapshot whose files of a table gave no row, too."
+        ),
+    ] = False,
     memory: Memory = "4GiB",
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
@@ -92,6 +98,7 @@ def import_(
             name=name,
             version=version,
             edition=qrels,
+            allow_empty=allow_empty,
             limits=limits,
             progress=Terminal(),
         )

@@ -134,8 +134,13 @@ def earlier(argument: str, table: str) -> Read:
 
 
 def training(argument: str, table: str) -> Read:
-    """The tables of the training snapshots; none for a training snapshot itself."""
-    return Read(argument, table, lambda w, key: () if key in w.training else w.training)
+    """The tables of the training snapshots; for one of them, of those before it."""
+
+    def places(workflow: Workflow, key: str) -> tuple[str, ...]:
+        names = workflow.training
+        return names[: names.index(key)] if key in names else names
+
+    return Read(argument, table, places)
 
 
 def each(table: str) -> Read:

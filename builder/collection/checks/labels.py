@@ -80,7 +80,7 @@ CHECKS = (
         "labels are stable",
         "warning",
         "6.6 to 8.8 % of shared pairs flip between 0 and 2 from month to month",
-        "publish the evidence; raise the least number of impressions",
+        "publish the evidence; raise the minimum, such as `select.min_impressions = 10`",
         _flips,
     ),
     Check(
@@ -88,7 +88,8 @@ CHECKS = (
         "most of what is relevant was clicked",
         "warning",
         "grades above 0 for documents without a click, whose score is nearly the prior's mean",
-        "raise qrels.min_examinations or qrels.cuts, or take another prior",
+        "raise `qrels.min_examinations = 5` or `qrels.cuts = [0.2, 0.5]`, or set "
+        '`clicks.prior = "beta"`',
         _without_click,
     ),
 )

@@ -156,7 +156,7 @@ CHECKS = (
         "every query is judged",
         "error",
         "11,000 listed queries a month without a judgement",
-        "leave out queries without judgements",
+        "leave out queries without judgements: `qrels.min_judged = 1` or more",
         _unjudged,
     ),
     Check(

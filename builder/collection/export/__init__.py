@@ -4,7 +4,6 @@ Every export also holds `longeval-export.json`, which says what was exported, ho
 escaped and what the layout cannot hold, and `SHA256SUMS`.
 """
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from builder.errors import UsageError, meant
 from builder.io.disk import told
 from builder.parameters import ExportParameters
 from builder.runtime.progress import Progress, Silent
-from builder.runtime.store import PARTIAL, canonical_json
+from builder.runtime.publisher import PARTIAL, canonical_json, private_folder, publish
 
 DESCRIPTION = "longeval-export.json"
 Writer = Callable[[Collection, Path, Mapping[str, str], int, Progress], None]
@@ -105,17 +104,14 @@ def export(
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
     try:
-        with told(f"the export as {layout}", partial):
-            shutil.rmtree(partial, ignore_errors=True)
-            partial.mkdir(parents=True)
+        with told(f"the export as {layout}", partial), private_folder(partial):
             LAYOUTS[layout].write(opened, partial, chosen, size, meter)
             _describe(opened, layout, chosen, partial)
             if target.exists():
                 target.rmdir()
-            partial.rename(target)
+            publish(partial, target)
     finally:
         meter.finish()
-        shutil.rmtree(partial, ignore_errors=True)
     return target
 
 

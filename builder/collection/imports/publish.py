@@ -12,14 +12,14 @@ from builder.collection import layout as places
 from builder.collection.card import write_release_card
 from builder.collection.croissant import write_croissant
 from builder.collection.imports.files import ReleasedSnapshot, name_of
-from builder.collection.manifest import write_manifest
+from builder.collection.manifest import write_collection_manifest
 from builder.drift import compare_snapshots, measure
 from builder.io.tables import Table, TableWriter, table_at, write_frame, write_query
 from builder.parameters import ChangeParameters
 from builder.runtime.content import content_hash
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.store import sha256
+from builder.runtime.publisher import sha256
 from builder.text.names import ENGLISH
 from schemas import RELEASED, TABLES, Topics
 
@@ -61,7 +61,7 @@ def publish_release(
         for snapshot in names
     }
     write_croissant(folder, defined, main)
-    write_manifest(folder, defined, {}, tables, {})
+    write_collection_manifest(folder, defined, {}, tables, {})
 
 
 def _table(folder: Path, snapshot: str, name: str) -> Table:
