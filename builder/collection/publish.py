@@ -124,6 +124,8 @@ def check_topics(definition: Definition, store: Store) -> tuple[str, ...]:
 def check_sizes(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
     """Refuse to publish a snapshot that lacks documents, queries or judgements.
 
+    One whose log may be empty by definition (`log.empty = "allow"`) may lack them, too.
+
     Raises:
         DataError: a table of it has no row.
     """
@@ -133,6 +135,7 @@ def check_sizes(definition: Definition, store: Store, stages: Iterable[Stage]) -
         for name in stage.writes
         if name in NEEDED
         for key in stage.scope.keys(definition.workflow)
+        if getattr(definition.section("log", key), "empty", "") != "allow"
     }
     empty = [f"{key} has no {NEEDED[name]}" for (key, name), rows in sizes.items() if not rows]
     if empty:

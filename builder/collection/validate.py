@@ -163,10 +163,7 @@ def parse_severities(given: Sequence[str]) -> dict[str, Severity]:
     for text in given:
         check, _, severity = text.partition("=")
         if severity not in known:
-            raise UsageError(
-                f"--severity: expected a check and error or warning, such as LB205=warning, found "
-                f"{text!r}"
-            )
+            raise UsageError(f"--severity: expected such as LB205=warning, found {text!r}")
         parsed[check] = known[severity]
     return parsed
 
