@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test thorough install bench bench-quick fuzz faults mutants lint docs lock clean
+.PHONY: demo test thorough install bench bench-quick fuzz faults readers mutants lint docs lock clean
 
 demo: install
 	@$(BIN)/longeval demo $(DEMO)
@@ -57,6 +57,9 @@ lock: $(VENV)/.dev
 
 clean:
 	@rm -rf demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+
+readers: $(VENV)/.dev
+	@$(BIN)/python -m tests.readers
 
 faults: $(VENV)/.dev
 	@$(BIN)/python -m tests.faults

@@ -47,7 +47,13 @@ from schemas.intermediate import (
     SplitQueries,
 )
 from schemas.raw import RawImpressions, RawPages
-from schemas.release import Irregularities, ReleaseIds
+from schemas.release import (
+    Irregularities,
+    ReleasedDocuments,
+    ReleasedQrels,
+    ReleasedQueries,
+    ReleaseIds,
+)
 from schemas.translation import SENTENCE_FLAGS, QueryCollisions, Sentences, Translations
 
 TABLES: dict[str, type[Contract]] = {
@@ -107,12 +113,19 @@ INTERMEDIATE_TABLES: dict[str, type[Contract]] = {
     )
 }
 """Tables between two stages, with the columns of a published table."""
+RELEASED: dict[str, type[Contract]] = {
+    "documents": ReleasedDocuments,
+    "queries": ReleasedQueries,
+    "qrels": ReleasedQrels,
+}
+"""Contracts of the tables that have the ids of a release where a collection was imported."""
 
 __all__ = [
     "DOC_ID_PATTERN",
     "GRADES",
     "INTERMEDIATE_TABLES",
     "QUERY_ID_PATTERN",
+    "RELEASED",
     "SENTENCE_FLAGS",
     "SNAPSHOT_PATTERN",
     "SPLITS",
@@ -154,6 +167,9 @@ __all__ = [
     "RawPages",
     "Rejects",
     "ReleaseIds",
+    "ReleasedDocuments",
+    "ReleasedQrels",
+    "ReleasedQueries",
     "Sentences",
     "ShownDocuments",
     "SplitQueries",
