@@ -203,7 +203,7 @@ STAGES = (
     ),
     Stage(
         "coverage",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         measure_coverage,
         reads=(
@@ -213,7 +213,7 @@ STAGES = (
             same("pages"),
             same("gathered", "documents"),
         ),
-        writes=("coverage",),
+        writes=("coverage", "host_coverage"),
     ),
     Stage(
         "grades",
@@ -285,18 +285,23 @@ STAGES = (
     ),
     Stage(
         "changes",
-        "3",
+        "4",
         Scope.PAIR,
         changes,
         reads=(
             *sides("documents"),
             *sides("queries"),
             *sides("qrels"),
+            *sides("pages"),
+            sides("shown_documents")[1],
             before("earlier", "documents"),
         ),
         writes=("document_changes", "query_changes", "qrel_changes"),
         section="changes",
-        context=_pair_names,
+        context=lambda w, key: {
+            **_pair_names(w, key),
+            "sampling": w.section("documents", pair(key)[1]),
+        },
     ),
     Stage(
         "words",
@@ -330,10 +335,10 @@ STAGES = (
     ),
     Stage(
         "maps",
-        "1",
+        "2",
         Scope.COLLECTION,
         maps,
-        reads=(each("documents"), each("queries"), each("variants")),
+        reads=(each("documents"), each("queries"), each("variants"), each("pages")),
         writes=("documents_map", "queries_map"),
     ),
     Stage(

@@ -35,7 +35,7 @@ from schemas.collection import (
     Variants,
     Verdicts,
 )
-from schemas.documents import Coverage
+from schemas.documents import Coverage, HostCoverage
 from schemas.drift import LostWords, PairDrift, WordCounts
 from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
 from schemas.raw import RawImpressions, RawPages
@@ -57,6 +57,7 @@ TABLES: dict[str, type[Contract]] = {
     "click_estimates": ClickEstimates,
     "click_diagnostics": ClickDiagnostics,
     "coverage": Coverage,
+    "host_coverage": HostCoverage,
     "pair_statistics": PairStatistics,
     "documents": Documents,
     "judged_queries": JudgedQueries,
@@ -101,6 +102,7 @@ __all__ = [
     "DocumentsMap",
     "GradeCuts",
     "GradeSensitivity",
+    "HostCoverage",
     "Impressions",
     "Irregularities",
     "JudgedQueries",

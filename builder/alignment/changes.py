@@ -12,9 +12,10 @@ from pathlib import Path
 
 import duckdb
 
+from builder.alignment.absence import Crawls
 from builder.alignment.documents import align_documents
 from builder.io.tables import Table, write_query
-from builder.parameters import ChangeParameters
+from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -65,6 +66,10 @@ def changes(
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
+    pages_from: Table | None = None,
+    pages_to: Table | None = None,
+    shown_documents_to: Table | None = None,
+    sampling: DocumentParameters | None = None,
 ) -> Ledger:
     """Write the change tables of one pair of snapshots.
 
@@ -82,6 +87,10 @@ def changes(
         params: Shingle size, bands, what counts as moved.
         limits: Memory, threads, scratch space.
         progress: Told of the documents whose degree of change is measured.
+        pages_from: Pages that the earlier crawl has; only `doc_id` is read. Absent: not known.
+        pages_to: Pages that the later crawl has.
+        shown_documents_to: Documents that selected queries of the later snapshot showed.
+        sampling: How the later snapshot samples its crawl.
 
     Returns:
         Document ids in either snapshot; none is rejected.
@@ -99,6 +108,7 @@ def changes(
             params,
             limits,
             progress,
+            Crawls(pages_from, pages_to, shown_documents_to, sampling),
         )
         _views(connection, "queries", queries_from, queries_to)
         _views(connection, "qrels", qrels_from, qrels_to)

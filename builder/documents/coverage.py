@@ -1,8 +1,8 @@
 """Coverage: which of the pages that result lists show the crawl and the collection have.
 
 In: what a log showed, the crawled pages and the documents of a snapshot. Out: `coverage`, counts
-of documents and of times shown, for the whole log and for candidate queries; and as rejects every
-document that a candidate query showed and that the snapshot lacks, with the reason. A judgement on
+of documents and of times shown, for the whole log and for candidate queries; `host_coverage`, the
+same per host for candidate queries; and as rejects every document that a candidate query showed and that the snapshot lacks, with the reason. A judgement on
 a page that nobody has a copy of is worth nothing, so this says how much of the log can be judged.
 """
 
@@ -15,7 +15,7 @@ from builder.io.tables import Table, write_query
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import Coverage
+from schemas import Coverage, HostCoverage
 
 NOT_IN_CRAWL = "not_in_crawl"
 LEFT_OUT = "left_out_of_collection"
@@ -56,6 +56,21 @@ GROUP BY scope
 ORDER BY scope
 """
 
+HOST_COVERAGE = r"""
+SELECT
+    coalesce(regexp_extract(url_key, '^https?://([^/?]*)', 1), '') AS host,
+    count(*) AS shown,
+    count(*) FILTER (in_crawl) AS in_crawl,
+    count(*) FILTER (in_collection) AS in_collection,
+    sum(kept_times) AS impressions,
+    coalesce(sum(kept_times) FILTER (in_crawl), 0) AS impressions_in_crawl,
+    coalesce(sum(kept_times) FILTER (in_collection), 0) AS impressions_in_collection
+FROM shown LEFT JOIN log_urls USING (doc)
+WHERE kept_times > 0
+GROUP BY host
+ORDER BY host
+"""
+
 LACKING = """
 SELECT doc, in_crawl FROM shown WHERE kept_times > 0 AND NOT in_collection ORDER BY doc
 """
@@ -82,7 +97,8 @@ def measure_coverage(
     """Stage: find the pages that were shown and are not there.
 
     Args:
-        out: Folder that receives `coverage.parquet` and `rejects.parquet`.
+        out: Folder that receives `coverage.parquet`, `host_coverage.parquet`
+            and `rejects.parquet`.
         impressions: See `schemas.Impressions`.
         log_urls: See `schemas.LogUrls`.
         shown_documents: See `schemas.ShownDocuments`.
@@ -106,6 +122,7 @@ def measure_coverage(
         _check_ids(connection)
         connection.execute(SHOWN)
         write_query(connection, COVERAGE, out / "coverage.parquet", Coverage)
+        write_query(connection, HOST_COVERAGE, out / "host_coverage.parquet", HostCoverage)
         offered = connection.execute("SELECT count(*) FROM shown WHERE kept_times > 0").fetchall()
         lacking = connection.execute(LACKING).fetchall()
     ledger = Ledger("documents shown", offered[0][0], offered[0][0] - len(lacking))
