@@ -62,9 +62,10 @@ def _pair_names(_: Workflow, key: str) -> dict[str, str]:
     return dict(zip(("from_snapshot", "to_snapshot"), pair(key), strict=True))
 
 
-def _recorded(workflow: Workflow, _: str) -> dict[str, Any]:
-    """The parameters that decide what every snapshot holds, by dotted key."""
+def _pair_names_and_parameters(workflow: Workflow, key: str) -> dict[str, Any]:
+    """The two snapshots of a pair, and by dotted key the parameters that decide what they hold."""
     return {
+        **_pair_names(workflow, key),
         "recorded": {
             name: {
                 f"{section}.{key}": value
@@ -72,8 +73,8 @@ def _recorded(workflow: Workflow, _: str) -> dict[str, Any]:
                 for key, value in workflow.section(section, name).model_dump(mode="json").items()
                 if key not in getattr(workflow, section).describes_input
             }
-            for name in workflow.names
-        }
+            for name in pair(key)
+        },
     }
 
 
@@ -321,7 +322,7 @@ STAGES = (
     ),
     Stage(
         "pair_drift",
-        "3",
+        "4",
         Scope.PAIR,
         measure_pair,
         reads=(
@@ -329,9 +330,12 @@ STAGES = (
             *sides("queries"),
             *sides("qrels"),
             *(same(table) for table in ("document_changes", "query_changes", "qrel_changes")),
+            *sides("coverage"),
+            *sides("host_coverage"),
+            *sides("click_estimates"),
         ),
         writes=("pair_drift",),
-        context=_pair_names,
+        context=_pair_names_and_parameters,
     ),
     Stage(
         "maps",
@@ -343,7 +347,7 @@ STAGES = (
     ),
     Stage(
         "drift",
-        "4",
+        "5",
         Scope.COLLECTION,
         measure,
         reads=(
@@ -354,7 +358,6 @@ STAGES = (
         ),
         writes=(),
         section="changes",
-        context=_recorded,
     ),
 )
 

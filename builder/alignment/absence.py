@@ -1,4 +1,4 @@
-"""Why a snapshot lacks a document of its neighbour: the crawl lost it, or the collection left it out.
+"""Why a snapshot lacks a document of the one before: the crawl lacks it, or a rule of selection.
 
 In: the crawled pages of both snapshots, what the later one showed, and how it samples. Out: the
 table `absences` of a DuckDB connection, one row per document of the earlier snapshot that the

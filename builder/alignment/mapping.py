@@ -98,9 +98,7 @@ def maps(
         return ledger
 
 
-def _view_crawls(
-    connection: duckdb.DuckDBPyConnection, pages: Mapping[str, Table] | None
-) -> None:
+def _view_crawls(connection: duckdb.DuckDBPyConnection, pages: Mapping[str, Table] | None) -> None:
     """Create `all_crawled`: the documents that the crawl of each snapshot has."""
     set_variables(connection, crawls_known=pages is not None, names=list(pages or {}))
     relations = [

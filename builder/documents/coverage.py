@@ -2,8 +2,9 @@
 
 In: what a log showed, the crawled pages and the documents of a snapshot. Out: `coverage`, counts
 of documents and of times shown, for the whole log and for candidate queries; `host_coverage`, the
-same per host for candidate queries; and as rejects every document that a candidate query showed and that the snapshot lacks, with the reason. A judgement on
-a page that nobody has a copy of is worth nothing, so this says how much of the log can be judged.
+same per host for candidate queries; and as rejects every document that a candidate query showed
+and that the snapshot lacks, with the reason. A judgement on a page that nobody has a copy of is
+worth nothing, so this says how much of the log can be judged.
 """
 
 from pathlib import Path

@@ -6,6 +6,7 @@ change what is found here.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,21 @@ import polars as pl
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
-from builder.drift.checks import check_pair
+from builder.drift.checks import Recorded, check_pair, record
 from builder.io.tables import Table, write_frame
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import PairDrift
+from schemas import ClickEstimates, Coverage, HostCoverage, PairDrift
 
 CHECKS = "checks"
+
+OPTIONAL = {
+    "coverage": Coverage,
+    "host_coverage": HostCoverage,
+    "click_estimates": ClickEstimates,
+}
+"""Tables that an imported release lacks; their views are empty then."""
 
 
 def measure_pair(
@@ -41,6 +49,13 @@ def measure_pair(
     to_snapshot: str,
     limits: Limits,
     progress: Progress,  # noqa: ARG001 - every stage is given one
+    coverage_from: Table | None = None,
+    coverage_to: Table | None = None,
+    host_coverage_from: Table | None = None,
+    host_coverage_to: Table | None = None,
+    click_estimates_from: Table | None = None,
+    click_estimates_to: Table | None = None,
+    recorded: Mapping[str, Recorded] | None = None,
 ) -> Ledger:
     """Write `pair_drift` of two consecutive snapshots.
 
@@ -59,6 +74,13 @@ def measure_pair(
         to_snapshot: Name of the later snapshot.
         limits: Memory, threads, scratch space.
         progress: Not told of anything; a pair is quick.
+        coverage_from: Shown pages that the earlier crawl has; absent: not known.
+        coverage_to: Shown pages that the later crawl has.
+        host_coverage_from: The same per host of the earlier snapshot.
+        host_coverage_to: The same per host of the later snapshot.
+        click_estimates_from: Click evidence of the earlier snapshot.
+        click_estimates_to: Click evidence of the later snapshot.
+        recorded: Parameters that both snapshots were built with, by name and dotted key.
 
     Returns:
         Tables read; none is rejected.
@@ -74,10 +96,22 @@ def measure_pair(
         "query_changes": query_changes,
         "qrel_changes": qrel_changes,
     }
+    optional = {
+        "coverage_from": coverage_from,
+        "coverage_to": coverage_to,
+        "host_coverage_from": host_coverage_from,
+        "host_coverage_to": host_coverage_to,
+        "click_estimates_from": click_estimates_from,
+        "click_estimates_to": click_estimates_to,
+    }
+    pair = (from_snapshot, to_snapshot)
     with limits.connect(share=0.5) as connection:
         for name, table in views.items():
             table.view(connection, name)
-        measured = _measure(connection, (from_snapshot, to_snapshot))
+        view_optional(connection, optional)
+        for side, name in zip(("from", "to"), pair, strict=True):
+            record(connection, side, (recorded or {}).get(name))
+        measured = _measure(connection, pair)
     rows = [
         {
             "from_snapshot": from_snapshot,
@@ -89,9 +123,30 @@ def measure_pair(
     ]
     frame = pl.DataFrame(rows, schema=PairDrift.dtypes())
     write_frame(frame, out / "pair_drift.parquet", PairDrift)
-    ledger = Ledger("tables", rows_in=len(views), rows_out=len(views))
+    read = len(views) + sum(table is not None for table in optional.values())
+    ledger = Ledger("tables", rows_in=read, rows_out=read)
     with RejectWriter(out, "pair_drift", ledger):
         return ledger
+
+
+def view_optional(
+    connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table | None]
+) -> None:
+    """Create the views of `OPTIONAL`, `_from` and `_to`; empty where a table is absent.
+
+    Args:
+        connection: A private connection.
+        tables: Tables by the name of their view.
+    """
+    for kind, contract in OPTIONAL.items():
+        for side in ("from", "to"):
+            name = f"{kind}_{side}"
+            table = tables.get(name)
+            if table is not None and table.paths:
+                table.view(connection, name)
+            else:
+                nothing = pl.DataFrame(schema=contract.dtypes()).to_arrow()
+                connection.from_arrow(nothing).create_view(name)
 
 
 def _measure(connection: duckdb.DuckDBPyConnection, pair: tuple[str, str]) -> dict[str, Any]:

@@ -8,12 +8,21 @@ It also shows pairs that do not come back, but so does a new ranking: that alone
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, percent, row, unknown
+from builder.drift.checks.outcome import (
+    Check,
+    Outcome,
+    Shares,
+    compare_shares,
+    percent,
+    row,
+    unknown,
+)
 from builder.drift.statistics import share
 
 MOST_RATIO = 5
 MOST_JUDGED = 50
 FEWEST = 200
+FEWEST_READ = 50
 PAGES_READ = 1000
 """Relevant pages that are read: those with the smallest ids, which are a random sample."""
 
@@ -82,7 +91,8 @@ def none_gathers_judgements(connection: duckdb.DuckDBPyConnection) -> Outcome:
     says = f"the most judgements of one query are {before} before and {after} after"
     found = max(before, after) >= max(MOST_JUDGED, MOST_RATIO * min(before, after))
     verdict = ": judgements of several queries are attached to one" if found else ""
-    return Outcome(found, says + verdict, numbers)
+    sees = f"a query with {MOST_RATIO} times as many judgements, and {MOST_JUDGED} or more"
+    return Outcome(found, says + verdict, numbers, sees)
 
 
 def pairs_recur(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -107,16 +117,17 @@ def pages_mention_queries(connection: duckdb.DuckDBPyConnection) -> Outcome:
         row(connection, MENTIONS.format(side=side, pages=PAGES_READ)) for side in ("from", "to")
     )
     numbers = {"from": before, "to": after}
-    if min(before["pairs"], after["pairs"]) < FEWEST:
-        return unknown(f"fewer than {FEWEST} relevant pages can be read")
-    shares = [side["mentions"] / side["pairs"] for side in (before, after)]
-    says = (
-        f"{percent(shares[0])} of relevant pages mention a word of their query before and "
-        f"{percent(shares[1])} after"
+    if min(before["pairs"], after["pairs"]) < FEWEST_READ:
+        return unknown(f"fewer than {FEWEST_READ} relevant pages can be read")
+    shares = Shares(
+        (before["mentions"], before["pairs"]), (after["mentions"], after["pairs"]), MENTION_DROP
     )
-    found = abs(shares[1] - shares[0]) >= MENTION_DROP
-    verdict = ": judgements are attached to queries they were not made for" if found else ""
-    return Outcome(found, says + verdict, numbers)
+    says = (
+        f"{percent(shares.values[0])} of relevant pages mention a word of their query before and "
+        f"{percent(shares.values[1])} after"
+    )
+    verdict = "judgements are attached to queries they were not made for"
+    return compare_shares(shares, says, verdict, numbers, most=0.4)
 
 
 CHECKS = (

@@ -3,15 +3,17 @@
 A grade is a step function of a score, and within a snapshot the steps can be bounded from the
 qrels. Bounds that exclude each other prove another rule: no behaviour of users brings them about.
 Where a collection gives no scores, or none whose rule can be read back, a jump of grade shares on
-the same pairs is held against the clicks on those pairs. With scores it proves nothing: a few
-clicks move a prior, and all pairs with the same counts pass a cut together.
+the same pairs is compared with the grades that equal counts of clicks and examinations get in both
+snapshots: users change the counts, and only a rule changes what equal counts are graded. With
+scores it proves nothing: a few clicks move a prior, and all pairs with the same counts pass a
+threshold together.
 """
 
 from typing import Any
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, percent, row, unknown
+from builder.drift.checks.outcome import Check, Outcome, percent, points, row, unknown
 from builder.drift.checks.scoring import priors_stand
 from builder.drift.judgements import agreement
 from builder.drift.statistics import share
@@ -27,6 +29,9 @@ EXAMINED_SHIFT = 0.1
 """Change of examinations per impression on common pairs that clicks must explain."""
 
 FEWEST = 100
+
+COARSE = 0.1
+"""Width of the bounds of a step from which scores are too few to tell."""
 
 CUTS = """
 WITH rows AS (SELECT grade, score FROM qrels_{side} WHERE source = 'click' AND score IS NOT NULL)
@@ -47,6 +52,23 @@ FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id)
 WHERE f.source = 'click' AND t.source = 'click'
 """
 
+SAME_EVIDENCE = """
+WITH
+cells_from AS (
+    SELECT clicks, examinations, avg(grade) AS grade FROM qrels_from
+    WHERE source = 'click' AND examinations > 0 GROUP BY ALL
+),
+cells_to AS (
+    SELECT clicks, examinations, avg(grade) AS grade, count(*) AS judgements FROM qrels_to
+    WHERE source = 'click' AND examinations > 0 GROUP BY ALL
+)
+SELECT
+    coalesce(sum(judgements), 0)::BIGINT AS judgements,
+    coalesce(sum(judgements) FILTER (abs(f.grade - t.grade) >= 0.5), 0)::BIGINT AS regraded
+FROM cells_to AS t JOIN cells_from AS f USING (clicks, examinations)
+"""
+"""Later judgements whose counts occur among the earlier ones, and those graded otherwise."""
+
 COMMON_GRADES = """
 SELECT f.grade, t.grade, count(*)
 FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id) GROUP BY ALL
@@ -57,21 +79,23 @@ def cuts_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Bound the score at which each grade begins, and compare."""
     before, after = (row(connection, CUTS.format(side=side)) for side in ("from", "to"))
     numbers: dict[str, Any] = {"from": before, "to": after}
-    sentences, comparable = [], False
+    sentences, widths = [], []
     for grade in (1, 2):
         bounds = [(s[f"below_{grade}"], s[f"from_{grade}"]) for s in (before, after)]
         if any(None in pair or pair[0] > pair[1] + EPSILON for pair in bounds):
             continue
-        comparable = True
+        widths += [above - below for below, above in bounds]
         if bounds[0][0] > bounds[1][1] + EPSILON or bounds[1][0] > bounds[0][1] + EPSILON:
             sentences.append(
                 f"grade {grade} began between {bounds[0][0]:.3f} and {bounds[0][1]:.3f}, "
                 f"now between {bounds[1][0]:.3f} and {bounds[1][1]:.3f}"
             )
-    if not comparable:
+    if not widths:
         return unknown("there are no scores of which grades are steps")
     if not sentences:
-        return Outcome(False, "grades can have begun at the same scores", numbers)
+        says = "grades can have begun at the same scores"
+        sees = f"a grade that begins {max(0.001, *widths):.3f} higher or lower"
+        return Outcome(False if max(widths) <= COARSE else None, says, numbers, sees)
     return Outcome(True, "; ".join(sentences) + ": scores are cut elsewhere", numbers)
 
 
@@ -94,11 +118,15 @@ def examination_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     moved = abs(rates["examinations"][0] - rates["examinations"][1]) >= EXAMINED_SHIFT
     found = moved and _alike(*rates["clicks"])
-    return Outcome(found, f"{says}: the rule of examination changed" if found else says, numbers)
+    if moved and not found:
+        return Outcome(None, says, numbers, "nothing where clicks change as well")
+    sees = f"{points(EXAMINED_SHIFT)} more or fewer impressions examined"
+    verdict = ": the rule of examination changed" if found else ""
+    return Outcome(found, says + verdict, numbers, sees)
 
 
 def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Hold a jump of grade shares on common pairs against the clicks on them."""
+    """Compare a jump of grade shares on common pairs with the grades of equal evidence."""
     table = [[0, 0, 0] for _ in range(3)]
     for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
         table[before][after] = pairs
@@ -114,16 +142,23 @@ def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome
         f"{_shares(rows)} before and {_shares(columns)} after"
     )
     if distance < GRADE_SHIFT:
-        return Outcome(False, says, numbers)
-    if not (numbers["clicks_from"] and numbers["examinations_from"] and numbers["examinations_to"]):
-        return Outcome(None, f"{says}, and there are no clicks to hold against them", numbers)
-    rates = [numbers[f"clicks_{s}"] / numbers[f"examinations_{s}"] for s in ("from", "to")]
-    says += f", while {percent(rates[0])} and {percent(rates[1])} of examinations were clicks"
-    if not _alike(rates[0], rates[1]):
-        return Outcome(False, says, numbers)
+        return Outcome(False, says, numbers, f"{points(GRADE_SHIFT)} of grades on common pairs")
     if cuts_stand(connection).found is False and priors_stand(connection).found is False:
-        return Outcome(False, f"{says}; scores are made and cut by the same rules", numbers)
-    return Outcome(True, f"{says}: grading changed, users did not", numbers)
+        says = f"{says}; scores are made and cut by the same rules"
+        return Outcome(False, says, numbers, "any other rule of scores or cuts")
+    same = row(connection, SAME_EVIDENCE)
+    numbers |= {"same_evidence": same}
+    if same["judgements"] < FEWEST:
+        return Outcome(None, f"{says}, and few judgements have clicks to compare them by", numbers)
+    share_regraded = same["regraded"] / same["judgements"]
+    says += (
+        f", and {percent(share_regraded)} of {same['judgements']:,} later judgements got another "
+        "grade than earlier ones with as many clicks and examinations"
+    )
+    found = share_regraded >= GRADE_SHIFT
+    if found:
+        return Outcome(True, f"{says}: grading changed, users did not", numbers)
+    return Outcome(False, says, numbers, f"{points(GRADE_SHIFT)} of grades on equal evidence")
 
 
 def _alike(before: float, after: float) -> bool:

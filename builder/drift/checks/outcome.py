@@ -1,5 +1,6 @@
-"""What a check says: found or clear, in one sentence with its numbers."""
+"""What a check says: construction, clear or cannot tell, and which change it would have found."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,11 +16,14 @@ class Outcome:
         found: Whether the construction changed; None where the data cannot tell.
         evidence: One sentence with the numbers it rests on.
         numbers: Those numbers.
+        sees: The smallest change that the check finds at this amount of data; where it cannot
+            tell, what it would need. Empty where nothing can be said.
     """
 
     found: bool | None
     evidence: str
     numbers: dict[str, Any] = field(default_factory=dict)
+    sees: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,76 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def unknown(reason: str) -> Outcome:
+def points(value: float) -> str:
+    """A difference of two shares in words: `5.0 points`."""
+    return f"{100 * value:.1f} points"
+
+
+def unknown(reason: str, sees: str = "") -> Outcome:
     """An answer that the data cannot give."""
-    return Outcome(None, reason)
+    return Outcome(None, reason, {}, sees)
+
+
+DEVIATIONS = 5.0
+"""Standard errors that a difference of two shares must exceed: chance brings 1 in 10^6 there."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The share of rows with a property, before and after.
+
+    Args:
+        before: Rows with the property, and all rows, of the earlier snapshot.
+        after: The same of the later one.
+        least: Difference that matters, however many rows there are.
+    """
+
+    before: tuple[int, int]
+    after: tuple[int, int]
+    least: float
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """Both shares; 0 where there is no row."""
+        first, second = (part / whole if whole else 0.0 for part, whole in self._sides)
+        return first, second
+
+    @property
+    def visible(self) -> float:
+        """The smallest difference that is not chance: `least`, or five standard errors."""
+        if not all(whole for _, whole in self._sides):
+            return math.inf
+        rows = sum(whole for _, whole in self._sides)
+        pooled = (sum(part for part, _ in self._sides) + 1) / (rows + 2)
+        error = math.sqrt(pooled * (1 - pooled) * sum(1 / whole for _, whole in self._sides))
+        return max(self.least, DEVIATIONS * error)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the difference is visible."""
+        before, after = self.values
+        return abs(after - before) >= self.visible
+
+    @property
+    def _sides(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        return self.before, self.after
+
+
+def compare_shares(
+    shares: Shares, says: str, verdict: str, numbers: dict[str, Any], most: float = 0.2
+) -> Outcome:
+    """The outcome of a check that compares two shares.
+
+    Args:
+        shares: The shares.
+        says: Both of them in words.
+        verdict: What a difference means.
+        numbers: Counts behind the shares.
+        most: A visible difference above this is too coarse to call the pair clear.
+    """
+    if shares.changed:
+        return Outcome(True, f"{says}: {verdict}", numbers)
+    if shares.visible > most:
+        coarse = f"only a difference above {points(min(shares.visible, 1.0))} would show"
+        return Outcome(None, says, numbers, coarse)
+    return Outcome(False, says, numbers, f"a difference of {points(shares.visible)}")
