@@ -52,7 +52,7 @@ def drift(
     Example: longeval drift demo/collection --html report.html
     """
     from builder.commands.drift import drift_of
-    from builder.drift import HEADER, findings, pair_rows, render_report
+    from builder.drift import HEADER, findings, pair_rows, render_report, unseen
     from builder.runtime.progress import Terminal
 
     with working_limits(memory) as limits:
@@ -68,6 +68,8 @@ def drift(
         for finding in findings(found):
             mark = "! " if finding.warns else "- "
             typer.echo(mark + printable(finding.text))
+        for text in unseen(found):
+            typer.echo(printable(f"? cannot tell: {text}"))
 
 
 def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -10,7 +10,7 @@ from builder.drift.crawls import compare_crawls
 from builder.drift.measure import measure, measure_snapshots
 from builder.drift.pairs import of_pair
 from builder.drift.report import render_report
-from builder.drift.report.findings import findings
+from builder.drift.report.findings import findings, unseen
 from builder.drift.series import Evidence, compare_snapshots
 from builder.drift.summary import HEADER, pair_rows
 from builder.drift.words import count_lost, count_snapshot
@@ -32,4 +32,5 @@ __all__ = [
     "of_pair",
     "pair_rows",
     "render_report",
+    "unseen",
 ]

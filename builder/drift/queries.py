@@ -80,7 +80,7 @@ movers AS (
     FROM query_changes JOIN texts USING (query_id)
 )
 SELECT movement, query_id, text, impressions_from, impressions_to FROM movers
-WHERE movement <> 'kept'
+WHERE movement <> 'kept' AND impressions_from + impressions_to > 0
 QUALIFY row_number() OVER (
     PARTITION BY movement ORDER BY abs(impressions_to - impressions_from) DESC, query_id
 ) <= 10

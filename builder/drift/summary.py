@@ -6,6 +6,9 @@ from typing import Any
 
 from builder.reporting.numbers import decimal, percent
 
+NOT_KEPT = ("not_sampled", "not_shown", "left_out")
+"""Statuses of documents that the later crawl has, and the later snapshot not."""
+
 HEADER = (
     "snapshots",
     "pages kept",
@@ -57,4 +60,4 @@ def _row(
 
 def not_kept(documents: Mapping[str, Any]) -> int:
     """Documents of the earlier snapshot that the later crawl has, and the later snapshot not."""
-    return int(sum(documents[name] for name in ("not_sampled", "not_shown", "left_out")))
+    return int(sum(documents[name] for name in NOT_KEPT))

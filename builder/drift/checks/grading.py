@@ -143,9 +143,14 @@ def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome
     )
     if distance < GRADE_SHIFT:
         return Outcome(False, says, numbers, f"{points(GRADE_SHIFT)} of grades on common pairs")
-    if cuts_stand(connection).found is False and priors_stand(connection).found is False:
-        says = f"{says}; scores are made and cut by the same rules"
-        return Outcome(False, says, numbers, "any other rule of scores or cuts")
+    cuts = cuts_stand(connection)
+    if cuts.found is False or (cuts.found is None and cuts.numbers):
+        priors = priors_stand(connection)
+        if priors.found is False:
+            says = f"{says}; scores are made and cut by the same rules"
+            return Outcome(False, says, numbers, "any other rule of scores or cuts")
+        if priors.found is None:
+            return Outcome(None, f"{says}; scores are cut by the same rule", numbers, priors.sees)
     same = row(connection, SAME_EVIDENCE)
     numbers |= {"same_evidence": same}
     if same["judgements"] < FEWEST:

@@ -62,8 +62,8 @@ def unknown(reason: str, sees: str = "") -> Outcome:
     return Outcome(None, reason, {}, sees)
 
 
-DEVIATIONS = 5.0
-"""Standard errors that a difference of two shares must exceed: chance brings 1 in 10^6 there."""
+DEVIATIONS = 4.5
+"""Standard errors that a difference of two shares must exceed: chance brings 7 in 10^6 there."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Shares:
 
     @property
     def visible(self) -> float:
-        """The smallest difference that is not chance: `least`, or five standard errors."""
+        """The smallest difference that is not chance: `least`, or `DEVIATIONS` standard errors."""
         if not all(whole for _, whole in self._sides):
             return math.inf
         rows = sum(whole for _, whole in self._sides)

@@ -9,6 +9,8 @@ count for little: they could not have stayed. E is taken times the share of comp
 that did stay, since topics and interest take queries away at every count, and times the share of
 rows that survive next to the threshold, since another rule may act there too.
 Rows with 0, which was never counted (judgements by people, imported releases), say nothing.
+The number of judged documents of a query is not compared: it moves with the traffic, and not as
+a count does that Poisson's distribution describes.
 """
 
 import math
@@ -36,7 +38,6 @@ Counts = Sequence[tuple[int, int, int]]
 MEASURED = {
     "impressions of a query": ("queries", "impressions"),
     "users of a query": ("queries", "users"),
-    "judged documents of a query": ("queries", "judged"),
     "examinations of a judgement": ("qrels", "examinations"),
 }
 

@@ -17,6 +17,7 @@ from builder.drift.report.sections import (
     status_bars,
 )
 from builder.drift.report.tables import Cell, Row, decimal, integer, share, table
+from builder.drift.summary import not_kept
 from builder.reporting import numbers
 
 STATUS_PARTS = (
@@ -25,6 +26,7 @@ STATUS_PARTS = (
     ("added", "added", lambda p: p["documents"]["added"] - p["documents"]["returned"]),
     ("returned", "returned", lambda p: p["documents"]["returned"]),
     ("removed", "removed", lambda p: p["documents"]["removed"]),
+    ("crawled, but not kept", "not-kept", lambda p: not_kept(p["documents"])),
 )
 
 
@@ -45,7 +47,9 @@ def pages(drift: Drift) -> Markup:
     return section(
         "pages",
         "Pages",
-        "A page is one address. It is updated when its words differ, whatever its bytes do.",
+        "A page is one address. It is updated when its words differ, whatever its bytes do. It is "
+        "removed when the later crawl lacks it; a page that is crawled and not kept was not "
+        "sampled, not shown by a selected query, or left out by a rule.",
         status_bars("What happened to pages", pairs, STATUS_PARTS),
         grid(
             figure(
@@ -166,7 +170,10 @@ def _hosts(pair: Mapping[str, Any]) -> Markup:
     rows: list[Row] = [
         [
             row["host"],
-            *(integer(row[name]) for name in ("added", "removed", "updated", "unchanged")),
+            *(
+                integer(row[name])
+                for name in ("added", "removed", "not_kept", "updated", "unchanged")
+            ),
         ]
         for row in hosts["most_changed"]
     ]
@@ -174,7 +181,9 @@ def _hosts(pair: Mapping[str, Any]) -> Markup:
         f"Hosts, {pair_name(pair)}: {numbers.count(hosts['new'])} new, "
         f"{numbers.count(hosts['gone'])} gone of {numbers.count(hosts['from'])}"
     )
-    return _folded(caption, table(caption, ("Host", "Added", "Removed", "Updated", "Same"), rows))
+    return _folded(
+        caption, table(caption, ("Host", "Added", "Removed", "Not kept", "Updated", "Same"), rows)
+    )
 
 
 def _folded(summary: str, content: Markup) -> Markup:

@@ -106,11 +106,7 @@ def topics(drift: Drift) -> Markup:
     if not mix["mix"]:
         return section("topics", "Topics", None, nothing("No query names a topic."))
     names = mix["snapshots"]
-    totals = [sum(row["queries"][n] for row in mix["mix"]) for n in range(len(names))]
-    shares = [
-        [n / total if total else None for n, total in zip(row["queries"], totals, strict=True)]
-        for row in mix["mix"]
-    ]
+    shares = _topic_shares(mix, "impressions")
     most = max(value or 0.0 for row in shares for value in row)
     rows: list[Row] = [
         [
@@ -121,18 +117,35 @@ def topics(drift: Drift) -> Markup:
         for place, row in enumerate(mix["mix"][:TOPICS_SHOWN])
     ]
     columns = ["Topic", *names, *(f"Queries {name}" for name in names)]
+    divergences = [
+        f"{names[n]} to {names[n + 1]}: {numbers.decimal(shown, 4)} by impressions, "
+        f"{numbers.decimal(listed, 4)} by queries"
+        for n, (shown, listed) in enumerate(
+            zip(mix["js_bits_impressions"], mix["js_bits"], strict=True)
+        )
+    ]
     more = len(mix["mix"]) - len(rows)
-    divergence = ", ".join(numbers.decimal(value, 4) for value in mix["js_bits"])
     return section(
         "topics",
         "Topics",
-        "Share of each topic among the listed queries; a query of several topics counts for each."
-        + (f" Divergence of the mix between neighbours: {divergence} bits." if divergence else ""),
+        "Share of each topic among the impressions of listed queries, and its queries; a query of "
+        "several topics counts for each."
+        + (f" Divergence in bits: {'; '.join(divergences)}." if divergences else ""),
         table("Topic mix", columns, rows),
         element("p", f"{numbers.plural(more, 'more topic')} in drift.json.", class_="note")
         if more > 0
         else None,
     )
+
+
+def _topic_shares(mix: Mapping[str, Any], counted: str) -> list[list[float | None]]:
+    """The share of each topic in each snapshot, by `queries` or `impressions`."""
+    snapshots = range(len(mix["snapshots"]))
+    totals = [sum(row[counted][n] for row in mix["mix"]) for n in snapshots]
+    return [
+        [row[counted][n] / totals[n] if totals[n] else None for n in snapshots]
+        for row in mix["mix"]
+    ]
 
 
 def judgements(drift: Drift) -> Markup:

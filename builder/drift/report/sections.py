@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from builder.drift.report.charts import Part, figure, heat_map, stacked_bars
-from builder.drift.report.findings import findings
+from builder.drift.report.findings import findings, unseen
 from builder.drift.report.markup import Content, Markup, element, join
 from builder.drift.report.tables import Cell, Row, integer, share, table
 from builder.reporting import numbers
 
 Drift = Mapping[str, Any]
-VERDICTS = {"construction": "changed", "clear": "clear", "unknown": "cannot tell"}
+VERDICTS = {"construction": "changed", "clear": "clear", "cannot tell": "unknown"}
+"""Verdicts with the class of their colour."""
 
 
 def section(identifier: str, heading: str, lead: Content, *content: Content) -> Markup:
@@ -126,11 +127,20 @@ def first_things(drift: Drift) -> Markup:
             class_="calm",
         )
     )
+    blind = [element("li", _unbroken(text, names)) for text in unseen(drift)]
     return section(
         "findings",
         "Findings",
         None,
         construction,
+        element(
+            "details",
+            element("summary", f"What could not be seen ({len(blind)})"),
+            element("ul", blind, class_="facts"),
+            open="" if not warnings else None,
+        )
+        if blind
+        else None,
         element("ul", facts, class_="facts") if facts else nothing("There is nothing to compare."),
     )
 
@@ -169,7 +179,7 @@ def all_checks(drift: Drift) -> Markup:
     """Every check; those that found nothing are folded."""
     checks = drift["checks"]
     found = [check for check in checks if check["verdict"] == "construction"]
-    unknown = [check for check in checks if check["verdict"] == "unknown"]
+    unknown = [check for check in checks if check["verdict"] == "cannot tell"]
     clear = [check for check in checks if check["verdict"] == "clear"]
     return section(
         "checks",
@@ -195,12 +205,13 @@ def _check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup:
         [
             " \N{RIGHTWARDS ARROW} ".join(check["snapshots"]),
             Cell(check["asks"]),
-            Cell(element("span", VERDICTS[check["verdict"]], class_=f"verdict {check['verdict']}")),
+            Cell(element("span", check["verdict"], class_=f"verdict {VERDICTS[check['verdict']]}")),
             Cell(check["evidence"]),
+            Cell(check["sees"] or numbers.DASH),
         ]
         for check in checks
     ]
-    return table(caption, ("Snapshots", "Question", "Answer", "Evidence"), rows)
+    return table(caption, ("Snapshots", "Question", "Answer", "Evidence", "Would have found"), rows)
 
 
 def status_bars(title: str, pairs: Sequence[Mapping[str, Any]], parts: Sequence[Any]) -> Markup:
