@@ -42,13 +42,20 @@ FROM rows
 """
 
 COMMON = """
+WITH
+changed AS (
+    SELECT query_id FROM qrels_from ANTI JOIN qrels_to USING (query_id, doc_id)
+    UNION SELECT query_id FROM qrels_to ANTI JOIN qrels_from USING (query_id, doc_id)
+),
+same_from AS (FROM qrels_from ANTI JOIN changed USING (query_id)),
+same_to AS (FROM qrels_to ANTI JOIN changed USING (query_id))
 SELECT
     count(*) AS pairs,
     sum(f.impressions)::BIGINT AS impressions_from, sum(t.impressions)::BIGINT AS impressions_to,
     sum(f.examinations)::BIGINT AS examinations_from,
     sum(t.examinations)::BIGINT AS examinations_to,
     sum(f.clicks)::BIGINT AS clicks_from, sum(t.clicks)::BIGINT AS clicks_to
-FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id)
+FROM same_from AS f JOIN same_to AS t USING (query_id, doc_id)
 WHERE f.source = 'click' AND t.source = 'click'
 """
 
@@ -100,10 +107,13 @@ def cuts_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def examination_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare examinations per impression on common pairs with clicks per impression."""
+    """Compare examinations with clicks per impression, for queries with the same documents.
+
+    A page that leaves a result list moves those below it up, where more users see them.
+    """
     numbers = row(connection, COMMON)
     if numbers["pairs"] < FEWEST or not (numbers["impressions_from"] and numbers["clicks_from"]):
-        return unknown(f"fewer than {FEWEST} common pairs, or no counts")
+        return unknown(f"fewer than {FEWEST} pairs of queries with the same documents")
     rates = {
         what: (
             share(numbers[f"{what}_from"], numbers["impressions_from"]) or 0.0,
@@ -112,8 +122,8 @@ def examination_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
         for what in ("examinations", "clicks")
     }
     says = (
-        f"on {numbers['pairs']:,} common pairs, {percent(rates['examinations'][0])} of impressions "
-        f"counted as examined before and {percent(rates['examinations'][1])} after, while "
+        f"on {numbers['pairs']:,} pairs of queries with the same documents, "
+        f"{percent(rates['examinations'][0])} of impressions counted as examined before and {percent(rates['examinations'][1])} after, while "
         f"{percent(rates['clicks'][0])} and {percent(rates['clicks'][1])} were clicked"
     )
     moved = abs(rates["examinations"][0] - rates["examinations"][1]) >= EXAMINED_SHIFT
@@ -136,7 +146,7 @@ def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome
     rows = [sum(table[grade]) / total for grade in range(3)]
     columns = [sum(line[grade] for line in table) / total for grade in range(3)]
     distance = sum(abs(a - b) for a, b in zip(rows, columns, strict=True)) / 2
-    numbers = row(connection, COMMON) | {"transitions": table, "total_variation": distance}
+    numbers: dict[str, Any] = {"transitions": table, "total_variation": distance}
     says = (
         f"on {total} common pairs the grades 0, 1, 2 have shares "
         f"{_shares(rows)} before and {_shares(columns)} after"

@@ -62,8 +62,11 @@ def unknown(reason: str, sees: str = "") -> Outcome:
     return Outcome(None, reason, {}, sees)
 
 
-DEVIATIONS = 4.5
-"""Standard errors that a difference of two shares must exceed: chance brings 7 in 10^6 there."""
+DEVIATIONS = 3.9
+"""Standard errors that a difference of two shares must exceed: chance brings 1 in 10^4 there."""
+
+STEP = 0.005
+"""Steps in which the smallest visible difference is looked for."""
 
 
 @dataclass(frozen=True)
@@ -83,32 +86,40 @@ class Shares:
     @property
     def values(self) -> tuple[float, float]:
         """Both shares; 0 where there is no row."""
-        first, second = (part / whole if whole else 0.0 for part, whole in self._sides)
+        first, second = (
+            part / whole if whole else 0.0 for part, whole in (self.before, self.after)
+        )
         return first, second
 
     @property
     def visible(self) -> float:
-        """The smallest difference that is not chance: `least`, or `DEVIATIONS` standard errors."""
-        if not all(whole for _, whole in self._sides):
-            return math.inf
-        rows = sum(whole for _, whole in self._sides)
-        pooled = (sum(part for part, _ in self._sides) + 1) / (rows + 2)
-        error = math.sqrt(pooled * (1 - pooled) * sum(1 / whole for _, whole in self._sides))
-        return max(self.least, DEVIATIONS * error)
+        """The smallest difference from the earlier share that would count; 1 where none would."""
+        first = self.values[0]
+        direction = 1 if first <= 0.5 else -1
+        for step in range(1, round(1 / STEP)):
+            difference = step * STEP
+            if difference >= self.least and self._counts(first, first + direction * difference):
+                return difference
+        return 1.0
 
     @property
     def changed(self) -> bool:
-        """Whether the difference is visible."""
+        """Whether the difference matters and is not chance."""
         before, after = self.values
-        return abs(after - before) >= self.visible
+        return abs(after - before) >= self.least and self._counts(before, after)
 
-    @property
-    def _sides(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        return self.before, self.after
+    def _counts(self, before: float, after: float) -> bool:
+        """Whether a difference of two shares of so many rows is no chance."""
+        rows = (self.before[1], self.after[1])
+        if not all(rows):
+            return False
+        pooled = (before * rows[0] + after * rows[1] + 1) / (sum(rows) + 2)
+        error = math.sqrt(pooled * (1 - pooled) * (1 / rows[0] + 1 / rows[1]))
+        return abs(after - before) >= DEVIATIONS * error
 
 
 def compare_shares(
-    shares: Shares, says: str, verdict: str, numbers: dict[str, Any], most: float = 0.2
+    shares: Shares, says: str, verdict: str, numbers: dict[str, Any], most: float = 0.1
 ) -> Outcome:
     """The outcome of a check that compares two shares.
 
@@ -122,6 +133,6 @@ def compare_shares(
     if shares.changed:
         return Outcome(True, f"{says}: {verdict}", numbers)
     if shares.visible > most:
-        coarse = f"only a difference above {points(min(shares.visible, 1.0))} would show"
+        coarse = f"only a difference of {points(shares.visible)} or more would show"
         return Outcome(None, says, numbers, coarse)
     return Outcome(False, says, numbers, f"a difference of {points(shares.visible)}")
