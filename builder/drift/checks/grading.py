@@ -123,8 +123,9 @@ def examination_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
     }
     says = (
         f"on {numbers['pairs']:,} pairs of queries with the same documents, "
-        f"{percent(rates['examinations'][0])} of impressions counted as examined before and {percent(rates['examinations'][1])} after, while "
-        f"{percent(rates['clicks'][0])} and {percent(rates['clicks'][1])} were clicked"
+        f"{percent(rates['examinations'][0])} of impressions counted as examined before and "
+        f"{percent(rates['examinations'][1])} after, while {percent(rates['clicks'][0])} and "
+        f"{percent(rates['clicks'][1])} were clicked"
     )
     moved = abs(rates["examinations"][0] - rates["examinations"][1]) >= EXAMINED_SHIFT
     found = moved and _alike(*rates["clicks"])

@@ -119,7 +119,7 @@ class Shares:
 
 
 def compare_shares(
-    shares: Shares, says: str, verdict: str, numbers: dict[str, Any], most: float = 0.1
+    shares: Shares, says: str, verdict: str, numbers: dict[str, Any], most: float = 0.15
 ) -> Outcome:
     """The outcome of a check that compares two shares.
 
