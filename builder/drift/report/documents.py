@@ -4,21 +4,38 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from builder.drift.report.charts import figure, heat_map
-from builder.drift.report.drawings import curves, histogram
-from builder.drift.report.markup import Markup, element
+from markupsafe import Markup
+
 from builder.drift.report.sections import (
     Drift,
-    grid,
-    nothing,
+    fold_many,
     overlap_map,
     pair_name,
-    section,
     status_bars,
 )
-from builder.drift.report.tables import Cell, Row, decimal, integer, share, table
 from builder.drift.summary import not_kept
 from builder.reporting import numbers
+from builder.reporting.charts import Series, histogram, lines
+from builder.reporting.parts import (
+    Cell,
+    Row,
+    decimal,
+    figure,
+    folded,
+    grid,
+    heat_map,
+    integer,
+    nothing,
+    paragraph,
+    section,
+    share,
+    subheading,
+    table,
+    twins,
+)
+
+MOST_PAIRS = 36
+"""Pairs of snapshots up to which the table of words lists all; else neighbours alone."""
 
 STATUS_PARTS = (
     ("unchanged", "unchanged", lambda p: p["documents"]["unchanged"]),
@@ -59,15 +76,14 @@ def pages(drift: Drift) -> Markup:
             ),
             figure("Survival of the first snapshot's pages", _survival(drift)),
         ),
-        element("h3", "How much updated pages changed"),
-        element(
-            "p",
+        subheading("How much updated pages changed"),
+        paragraph(
             "What both versions have in common: by sequences of words (Jaccard coefficient of "
             "shingles) and by words (Dice coefficient), which stays near 1 while texts are "
             "rearranged.",
-            class_="note",
+            "note",
         ),
-        grid(*(_degree(pair) for pair in pairs)),
+        fold_many("Degree of change", [_degree(pair) for pair in pairs]),
         _degree_table(pairs),
         _length_table(pairs),
         *(_rewritten(pair) for pair in pairs if pair["documents"]["most_rewritten"]),
@@ -77,13 +93,14 @@ def pages(drift: Drift) -> Markup:
 
 def _survival(drift: Drift) -> Markup:
     rows = drift["documents"]["survival"]
-    return curves(
+    return lines(
         "Share of the first snapshot's pages that later snapshots hold",
         [row["snapshot"] for row in rows],
         (
-            ("present", "updated", [row["present_share"] for row in rows]),
-            ("never absent", "added", [row["uninterrupted_share"] for row in rows]),
+            Series("present", "updated", [row["present_share"] for row in rows]),
+            Series("never absent", "added", [row["uninterrupted_share"] for row in rows]),
         ),
+        as_shares=True,
     )
 
 
@@ -95,11 +112,9 @@ def _degree(pair: Mapping[str, Any]) -> Markup:
     jaccard, dice = documents["shingle_jaccard"], documents["dice"]
     return figure(
         title,
-        element(
-            "div",
+        twins(
             histogram("Sequences in common", jaccard["histogram"], "updated"),
             histogram("Words in common", dice["histogram"], "added"),
-            class_="twins",
         ),
         f"Half of the updated pages keep at least {numbers.percent(jaccard['median'])} of their "
         f"sequences and {numbers.percent(dice['median'])} of their words; a tenth keeps at most "
@@ -162,7 +177,7 @@ def _rewritten(pair: Mapping[str, Any]) -> Markup:
     ]
     caption = f"Pages that changed most, {pair_name(pair)}"
     columns = ("Title", "Address", "Sequences", "Words", "Words before", "Words after")
-    return _folded(caption, table(caption, columns, rows))
+    return folded(caption, table(caption, columns, rows))
 
 
 def _hosts(pair: Mapping[str, Any]) -> Markup:
@@ -181,13 +196,9 @@ def _hosts(pair: Mapping[str, Any]) -> Markup:
         f"Hosts, {pair_name(pair)}: {numbers.count(hosts['new'])} new, "
         f"{numbers.count(hosts['gone'])} gone of {numbers.count(hosts['from'])}"
     )
-    return _folded(
+    return folded(
         caption, table(caption, ("Host", "Added", "Removed", "Not kept", "Updated", "Same"), rows)
     )
-
-
-def _folded(summary: str, content: Markup) -> Markup:
-    return element("details", element("summary", summary), content)
 
 
 def words(drift: Drift) -> Markup:
@@ -234,12 +245,14 @@ def _vocabulary_table(everything: list[Mapping[str, Any]], core: list[Mapping[st
         ]
         for pairs, label in ((everything, ""), (core, " (core)"))
         for pair in pairs
+        if len(pairs) <= MOST_PAIRS or "rising" in pair
     ]
     columns = (
         "Snapshots", "Distinct words before", "after", "Jaccard", "Divergence, bits",
         "Unknown before", "Unknown after",
     )  # fmt: skip
-    return table("Vocabulary of every two snapshots", columns, rows)
+    of = "every two snapshots" if len(everything) <= MOST_PAIRS else "neighbouring snapshots"
+    return table(f"Vocabulary of {of}", columns, rows)
 
 
 def _risen_and_fallen(pair: Mapping[str, Any]) -> Markup:
@@ -250,4 +263,4 @@ def _risen_and_fallen(pair: Mapping[str, Any]) -> Markup:
             [row["word"], integer(row["n_from"]), integer(row["n_to"])] for row in pair[direction]
         ]
         lists.append(table(f"Words that {heading}", columns, rows))
-    return _folded(f"Words that rose and fell, {pair_name(pair)}", grid(*lists))
+    return folded(f"Words that rose and fell, {pair_name(pair)}", grid(*lists))

@@ -3,20 +3,34 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from builder.drift.report.charts import Part, figure, heat_map, stacked_bars
-from builder.drift.report.markup import Markup, element
+from markupsafe import Markup
+
 from builder.drift.report.sections import (
     Drift,
-    grid,
-    nothing,
+    fold_many,
     overlap_map,
     pair_name,
-    section,
     status_bars,
     upset,
 )
-from builder.drift.report.tables import Cell, Row, decimal, integer, share, table
 from builder.reporting import numbers
+from builder.reporting.parts import (
+    Cell,
+    Row,
+    Segment,
+    decimal,
+    figure,
+    folded,
+    grid,
+    heat_map,
+    integer,
+    nothing,
+    paragraph,
+    section,
+    share,
+    stacked_bars,
+    table,
+)
 
 STATUS_PARTS = (
     ("kept", "unchanged", lambda p: p["queries"]["kept"]),
@@ -27,6 +41,8 @@ GRADE_NAMES = ("not relevant", "relevant", "highly relevant")
 GRADE_COLOURS = ("unchanged", "updated", "added")
 MOVERS = (("new", "New"), ("gone", "Gone"), ("risen", "Risen"), ("fallen", "Fallen"))
 TOPICS_SHOWN = 30
+SNAPSHOTS_SHOWN = 4
+"""Snapshots that the table of topics shows; all of them are in drift.json."""
 
 
 def queries(drift: Drift) -> Markup:
@@ -96,8 +112,7 @@ def _movers(pair: Mapping[str, Any]) -> Markup | None:
             lists.append(table(f"{heading} queries", ("Query", "Shown before", "After"), rows))
     if not lists:
         return None
-    summary = element("summary", f"Queries that moved most, {pair_name(pair)}")
-    return element("details", summary, grid(*lists))
+    return folded(f"Queries that moved most, {pair_name(pair)}", grid(*lists))
 
 
 def topics(drift: Drift) -> Markup:
@@ -106,17 +121,18 @@ def topics(drift: Drift) -> Markup:
     if not mix["mix"]:
         return section("topics", "Topics", None, nothing("No query names a topic."))
     names = mix["snapshots"]
+    chosen = _shown(len(names))
     shares = _topic_shares(mix, "impressions")
     most = max(value or 0.0 for row in shares for value in row)
     rows: list[Row] = [
         [
             row["topic"],
-            *(share(value, most) for value in shares[place]),
-            *(integer(row["queries"][n]) for n in range(len(names))),
+            *(share(shares[place][n], most) for n in chosen),
+            *(integer(row["queries"][n]) for n in chosen),
         ]
         for place, row in enumerate(mix["mix"][:TOPICS_SHOWN])
     ]
-    columns = ["Topic", *names, *(f"Queries {name}" for name in names)]
+    columns = ["Topic", *(names[n] for n in chosen), *(f"Queries {names[n]}" for n in chosen)]
     divergences = [
         f"{names[n]} to {names[n + 1]}: {numbers.decimal(shown, 4)} by impressions, "
         f"{numbers.decimal(listed, 4)} by queries"
@@ -132,10 +148,17 @@ def topics(drift: Drift) -> Markup:
         "several topics counts for each."
         + (f" Divergence in bits: {'; '.join(divergences)}." if divergences else ""),
         table("Topic mix", columns, rows),
-        element("p", f"{numbers.plural(more, 'more topic')} in drift.json.", class_="note")
+        paragraph(f"{numbers.plural(more, 'more topic')} in drift.json.", "note")
         if more > 0
         else None,
     )
+
+
+def _shown(snapshots: int) -> list[int]:
+    """Positions of the snapshots that a table has room for: the first and the last ones."""
+    if snapshots <= SNAPSHOTS_SHOWN:
+        return list(range(snapshots))
+    return [0, *range(snapshots - SNAPSHOTS_SHOWN + 1, snapshots)]
 
 
 def _topic_shares(mix: Mapping[str, Any], counted: str) -> list[list[float | None]]:
@@ -160,15 +183,18 @@ def judgements(drift: Drift) -> Markup:
         "grade moves.",
         figure("Grades", stacked_bars([_grades(s) for s in drift["snapshots"]])),
         _per_query(drift["snapshots"]),
-        grid(*(_transitions(pair) for pair in compared)),
-        grid(*(_by_evidence(pair) for pair in compared)),
-        grid(*(_fate(pair) for pair in drift["pairs"] if pair["qrels"]["relevant_before"])),
+        fold_many("Grades of common pairs", [_transitions(pair) for pair in compared]),
+        fold_many("Label stability", [_by_evidence(pair) for pair in compared]),
+        fold_many(
+            "What became of relevant pages",
+            [_fate(pair) for pair in drift["pairs"] if pair["qrels"]["relevant_before"]],
+        ),
     )
 
 
-def _grades(snapshot: Mapping[str, Any]) -> tuple[str, Sequence[Part]]:
+def _grades(snapshot: Mapping[str, Any]) -> tuple[str, Sequence[Segment]]:
     return snapshot["snapshot"], [
-        Part(name, value, colour)
+        Segment(name, value, colour)
         for name, value, colour in zip(GRADE_NAMES, snapshot["grades"], GRADE_COLOURS, strict=True)
     ]
 
