@@ -1,9 +1,14 @@
-"""Runs the matrix of planted causes and prints it as a table: `make truth SEEDS=10`."""
+"""Runs the matrix of planted causes and prints it as a table: `make truth SEEDS=10`.
+
+An interrupt (Ctrl-C) ends the run, and prints the cells that are finished.
+"""
 
 import argparse
 import sys
 import tempfile
 from collections import Counter
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 from tests.truth.matrix import SIZES, Laboratory, Verdict
@@ -23,16 +28,16 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help=f"also write it into {PAGE}")
     options = parser.parse_args()
     causes = [c for c in CAUSES if not options.causes or any(n in c.name for n in options.causes)]
-    verdicts = []
-    for size in options.sizes:
-        for seed in range(options.seeds):
+    verdicts: list[Verdict] = []
+    with suppress(KeyboardInterrupt):
+        for seed, size in product(range(options.seeds), options.sizes):
             with tempfile.TemporaryDirectory() as folder:
                 laboratory = Laboratory(Path(folder), size, seed)
                 for cause in causes:
                     verdicts.append(verdict := laboratory.judge(cause))
                     line = f"{size} seed {seed} {cause.name}: {verdict.said} {verdict.named}"
                     sys.stderr.write(f"{line}\n")
-    table = as_table(verdicts, options.sizes, options.seeds)
+    table = as_table(verdicts, options.sizes)
     sys.stdout.write(f"{table}\n")
     if options.write:
         text = PAGE.read_text(encoding="utf-8")
@@ -43,7 +48,7 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def as_table(verdicts: list[Verdict], sizes: list[str], seeds: int) -> str:
+def as_table(verdicts: list[Verdict], sizes: list[str]) -> str:
     """One row per cause; a cell counts what the checks said of its worlds."""
     lines = [
         f"| planted | check | {' | '.join(f'{size} impressions' for size in sizes)} |",
@@ -57,7 +62,11 @@ def as_table(verdicts: list[Verdict], sizes: list[str], seeds: int) -> str:
         if any(cells):
             check = f"`{cause.check}`" if cause.check else "world"
             lines.append(f"| {cause.name} | {check} | {' | '.join(cells)} |")
-    lines += ["", f"{seeds} worlds of each size, of which the odd seeds were kept from tuning."]
+    seeds = ", ".join(map(str, sorted({v.seed for v in verdicts})))
+    lines += [
+        "",
+        f"Worlds of seed {seeds}; the checks were tuned on even seeds, and not on odd ones.",
+    ]
     return "\n".join(lines)
 
 

@@ -2,7 +2,7 @@
 
 A published release joined old ids by a prefix: about two thirds of its lines pair a document with a
 query it was never judged for, and one query gathered 726 judgements where 49 is the most. Such a
-file shows queries with far too many judgements, and relevant pages that do not mention the query.
+file shows queries with far too many judgements, and judged pages that do not mention the query.
 It also shows pairs that do not come back, but so does a new ranking: that alone decides nothing.
 """
 
@@ -24,10 +24,10 @@ MOST_JUDGED = 50
 FEWEST = 200
 FEWEST_READ = 50
 PAGES_READ = 1000
-"""Relevant pages that are read: those with the smallest ids, which are a random sample."""
+"""Judged pages that are read: those with the smallest ids, which are a random sample."""
 
 MENTION_DROP = 0.2
-"""Fall of the share of relevant pages that mention the query."""
+"""Fall of the share of judged pages that mention the query."""
 
 RECURRING = 0.35
 """Share of pairs, of queries and documents judged in both snapshots, that are in both."""
@@ -63,7 +63,7 @@ SELECT
 MENTIONS = r"""
 WITH
 judged AS (
-    SELECT doc_id, query_id FROM qrels_{side} WHERE grade > 0
+    SELECT doc_id, query_id FROM qrels_{side}
     ORDER BY doc_id, query_id LIMIT {pages:d}
 ),
 asked AS (
@@ -118,18 +118,21 @@ def pairs_recur(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def pages_mention_queries(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of relevant pages that mention the rarest word of their query."""
+    """Compare the share of judged pages that mention the rarest word of their query.
+
+    Pages of all grades: which of them are relevant changes with the clicks of users.
+    """
     before, after = (
         row(connection, MENTIONS.format(side=side, pages=PAGES_READ)) for side in ("from", "to")
     )
     numbers = {"from": before, "to": after}
     if min(before["pairs"], after["pairs"]) < FEWEST_READ:
-        return unknown(f"fewer than {FEWEST_READ} relevant pages can be read")
+        return unknown(f"fewer than {FEWEST_READ} judged pages can be read")
     shares = Shares(
         (before["mentions"], before["pairs"]), (after["mentions"], after["pairs"]), MENTION_DROP
     )
     says = (
-        f"{percent(shares.values[0])} of relevant pages mention the rarest word of their query "
+        f"{percent(shares.values[0])} of judged pages mention the rarest word of their query "
         f"before and {percent(shares.values[1])} after"
     )
     verdict = "judgements are attached to queries they were not made for"
@@ -143,5 +146,5 @@ CHECKS = (
         none_gathers_judgements,
     ),
     Check("pairs_recur", "Do judged pairs come back?", pairs_recur),
-    Check("pages_mention_queries", "Do relevant pages mention the query?", pages_mention_queries),
+    Check("pages_mention_queries", "Do judged pages mention the query?", pages_mention_queries),
 )
