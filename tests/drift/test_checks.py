@@ -169,15 +169,21 @@ def test_cuts_of_scores() -> None:
 
 
 def test_rule_of_examination() -> None:
-    every = [qrel("eau", f"p{n}", 0, impressions=10, examinations=9, clicks=2) for n in range(120)]
-    skip = [row | {"examinations": 4} for row in every]
+    every = [qrel(f"q{n // 4}", f"p{n}", 0, examinations=10 - n % 4) for n in range(120)]
+    skip = [row | {"examinations": row["examinations"] - 4} for row in every]
     outcome = grading.examination_stands(asking([], [], (every, skip)))
     assert outcome.found is True
-    assert "90.0 % of impressions counted as examined before and 40.0 % after" in outcome.evidence
-    busy = [row | {"clicks": 1} for row in skip]
-    assert grading.examination_stands(asking([], [], (every, busy))).found is None
+    assert "examined at 100.0 % of its impressions before and 60.0 % after" in outcome.evidence
     assert grading.examination_stands(asking([], [], (every, every))).found is False
+    assert grading.examination_stands(asking([], [], (skip, skip))).found is None
     assert grading.examination_stands(asking([], [], (every[:9], skip))).found is None
+
+
+def test_deeper_clicks_are_no_other_rule_of_examination() -> None:
+    """As many clicks at deeper ranks: all documents but the first are examined more often."""
+    before = [qrel(f"q{n // 4}", f"p{n}", 0, examinations=10 - 2 * (n % 4)) for n in range(120)]
+    after = [row | {"examinations": max(row["examinations"], 9)} for row in before]
+    assert grading.examination_stands(asking([], [], (before, after))).found is False
 
 
 def test_grades_follow_clicks() -> None:

@@ -16,18 +16,16 @@ import duckdb
 from builder.drift.checks.outcome import Check, Outcome, percent, points, row, unknown
 from builder.drift.checks.scoring import priors_stand
 from builder.drift.judgements import agreement
-from builder.drift.statistics import share
 
 EPSILON = 1e-9
 GRADE_SHIFT = 0.1
 """Total variation distance of grade shares on common pairs that is a jump."""
 
-BEHAVIOUR_SHIFT = 0.1
-"""Relative change of the click rate on common pairs below which behaviour is unchanged."""
+EXAMINED_ALWAYS, EXAMINED_SELDOM = 0.9, 0.8
+"""Shares of impressions at which the most examined document of a query counts as examined: from
+the first on all impressions count, up to the second those without a click do not."""
 
-EXAMINED_SHIFT = 0.1
-"""Change of examinations per impression on common pairs that clicks must explain."""
-
+FEWEST_QUERIES = 20
 FEWEST = 100
 
 COARSE = 0.1
@@ -41,22 +39,12 @@ SELECT
 FROM rows
 """
 
-COMMON = """
-WITH
-changed AS (
-    SELECT query_id FROM qrels_from ANTI JOIN qrels_to USING (query_id, doc_id)
-    UNION SELECT query_id FROM qrels_to ANTI JOIN qrels_from USING (query_id, doc_id)
-),
-same_from AS (FROM qrels_from ANTI JOIN changed USING (query_id)),
-same_to AS (FROM qrels_to ANTI JOIN changed USING (query_id))
-SELECT
-    count(*) AS pairs,
-    sum(f.impressions)::BIGINT AS impressions_from, sum(t.impressions)::BIGINT AS impressions_to,
-    sum(f.examinations)::BIGINT AS examinations_from,
-    sum(t.examinations)::BIGINT AS examinations_to,
-    sum(f.clicks)::BIGINT AS clicks_from, sum(t.clicks)::BIGINT AS clicks_to
-FROM same_from AS f JOIN same_to AS t USING (query_id, doc_id)
-WHERE f.source = 'click' AND t.source = 'click'
+EXAMINED = """
+WITH queries AS (
+    SELECT query_id, max(examinations / impressions) AS examined
+    FROM qrels_{side} WHERE source = 'click' AND impressions >= 5 GROUP BY query_id
+)
+SELECT count(*) AS queries, median(examined) AS examined FROM queries
 """
 
 SAME_EVIDENCE = """
@@ -107,33 +95,26 @@ def cuts_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def examination_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare examinations with clicks per impression, for queries with the same documents.
+    """Compare how often the most examined document of a query counts as examined.
 
-    A page that leaves a result list moves those below it up, where more users see them.
+    The first result lies at or above every click, so that it is examined at every impression,
+    whatever users do, unless impressions without a click are left out.
     """
-    numbers = row(connection, COMMON)
-    if numbers["pairs"] < FEWEST or not (numbers["impressions_from"] and numbers["clicks_from"]):
-        return unknown(f"fewer than {FEWEST} pairs of queries with the same documents")
-    rates = {
-        what: (
-            share(numbers[f"{what}_from"], numbers["impressions_from"]) or 0.0,
-            share(numbers[f"{what}_to"], numbers["impressions_to"]) or 0.0,
-        )
-        for what in ("examinations", "clicks")
-    }
+    before, after = (row(connection, EXAMINED.format(side=side)) for side in ("from", "to"))
+    numbers = {"from": before, "to": after}
+    if min(before["queries"], after["queries"]) < FEWEST_QUERIES:
+        return unknown(f"fewer than {FEWEST_QUERIES} queries have judgements by clicks")
+    least, most = sorted((before["examined"], after["examined"]))
     says = (
-        f"on {numbers['pairs']:,} pairs of queries with the same documents, "
-        f"{percent(rates['examinations'][0])} of impressions counted as examined before and "
-        f"{percent(rates['examinations'][1])} after, while {percent(rates['clicks'][0])} and "
-        f"{percent(rates['clicks'][1])} were clicked"
+        f"the most examined document of a query counts as examined at "
+        f"{percent(before['examined'])} of its impressions before and "
+        f"{percent(after['examined'])} after (medians)"
     )
-    moved = abs(rates["examinations"][0] - rates["examinations"][1]) >= EXAMINED_SHIFT
-    found = moved and _alike(*rates["clicks"])
-    if moved and not found:
-        return Outcome(None, says, numbers, "nothing where clicks change as well")
-    sees = f"{points(EXAMINED_SHIFT)} more or fewer impressions examined"
-    verdict = ": the rule of examination changed" if found else ""
-    return Outcome(found, says + verdict, numbers, sees)
+    if most >= EXAMINED_ALWAYS and least <= EXAMINED_SELDOM:
+        return Outcome(True, f"{says}: the rule of examination changed", numbers)
+    if least >= EXAMINED_ALWAYS:
+        return Outcome(False, says, numbers, "impressions without a click left out")
+    return Outcome(None, says, numbers, "nothing where no document is always examined")
 
 
 def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -175,10 +156,6 @@ def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome
     if found:
         return Outcome(True, f"{says}: grading changed, users did not", numbers)
     return Outcome(False, says, numbers, f"{points(GRADE_SHIFT)} of grades on equal evidence")
-
-
-def _alike(before: float, after: float) -> bool:
-    return abs(after - before) <= BEHAVIOUR_SHIFT * before
 
 
 def _shares(values: list[float]) -> str:
