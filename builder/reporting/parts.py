@@ -4,7 +4,7 @@ A heat map is a table and bars are a list, for screen readers and paper; what mu
 `builder.reporting.charts`. Colours are classes, so that light and dark share one markup.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -158,6 +158,12 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Row]) -> Markup:
     numeric = [cell.value is not None for cell in cells[0]] if cells else []
     numeric += [False] * (len(columns) - len(numeric))
     return part("table", caption, list(zip(columns, numeric, strict=True)), cells)
+
+
+def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
+    """A plain table, as notebooks show it; integers have their thousands apart."""
+    cells = [[f"{c:,}" if isinstance(c, int) else c for c in row] for row in rows]
+    return part("plain_table", caption, header, cells)
 
 
 def heat_map(
