@@ -1,1 +1,1 @@
-"""How results are shown: numbers as text, and reports by one kit of templates, charts and tables."""
+"""How results are shown: numbers as text, and reports by one kit of templates and charts."""
