@@ -86,14 +86,14 @@ class Attribution:
     Args:
         change: Later minus earlier mean score.
         contributions: Part of each component; None where a cell has no query.
-        residual: Change while everything is held, by collection statistics of the ranker and by
-            the system itself; None where no query is left.
+        statistics_and_system: Change while everything is held: by collection statistics of the
+            ranker, and by the system itself; None where no query is left.
         cells: All eight cells, from nothing held to everything held.
     """
 
     change: float
     contributions: Mapping[str, float | None]
-    residual: float | None
+    statistics_and_system: float | None
     cells: tuple[Cell, ...]
 
 
@@ -126,7 +126,7 @@ def attribute(
     return Attribution(
         change=whole,
         contributions={name: shapley(changes, name) for name in COMPONENTS},
-        residual=changes[frozenset(COMPONENTS)],
+        statistics_and_system=changes[frozenset(COMPONENTS)],
         cells=tuple(cells.values()),
     )
 

@@ -7,7 +7,7 @@ switches between light and dark.
 from collections.abc import Mapping
 from typing import Any
 
-from builder.drift.report import clicks, documents, queries, sections
+from builder.drift.report import clicks, documents, judgements, queries, sections, topics, words
 from builder.reporting.render import page
 
 CONTENTS = (
@@ -43,10 +43,10 @@ def render_report(drift: Mapping[str, Any]) -> str:
         sections.first_things(drift),
         sections.sizes(drift),
         documents.pages(drift),
-        documents.words(drift),
+        words.words(drift),
         queries.queries(drift),
-        queries.topics(drift),
-        queries.judgements(drift),
+        topics.topics(drift),
+        judgements.judgements(drift),
         clicks.clicks(drift),
         sections.all_checks(drift),
     )
