@@ -12,7 +12,7 @@ import polars as pl
 
 from builder.collection import layout
 from builder.collection.read import Collection, open_collection
-from builder.drift import Evidence, compare_snapshots, measure_snapshots, of_pair
+from builder.drift import FORMAT, Evidence, compare_snapshots, measure_snapshots, of_pair
 from builder.drift.between import OPTIONAL
 from builder.errors import FormatError, UsageError, meant
 from builder.io.tables import Table, table_at
@@ -58,9 +58,13 @@ def _published(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise UsageError(f"{path}: no such file; build the collection again")
     try:
-        return dict(orjson.loads(path.read_text("utf-8")))
+        found = orjson.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise FormatError(f"expected JSON ({error}); build the collection again", path) from None
+    written = found.get("format") if isinstance(found, dict) else None
+    if written != FORMAT:
+        raise FormatError(f"expected {FORMAT}, found {written}; build the collection again", path)
+    return dict(found)
 
 
 def _known(name: str, names: tuple[str, ...]) -> str:

@@ -28,7 +28,7 @@ from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 
-FORMAT = "longeval-drift/1"
+FORMAT = "longeval-drift/2"
 
 SIZES = "SELECT count(*), coalesce(sum(tokens), 0)::BIGINT FROM documents"
 

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -132,6 +133,17 @@ def test_drift_prints_what_changed(built: BuildReport, capsys: Captured) -> None
     assert numbers[1:4] == [str(known.get(n, 0)) for n in ("updated", "added", "removed")]
     assert any(line.startswith("- ") for line in lines)
     assert any(line.startswith("? cannot tell: ") for line in lines)
+
+
+def test_drift_of_an_earlier_format(built: BuildReport, tmp_path: Path, capsys: Captured) -> None:
+    assert built.version is not None
+    copy = shutil.copytree(built.version, tmp_path / "copy")
+    path = copy / "drift.json"
+    path.write_text(path.read_text().replace("longeval-drift/2", "longeval-drift/1"))
+    assert run("drift", copy) == 1
+    assert "expected longeval-drift/2, found longeval-drift/1" in capsys.readouterr().err
+    path.write_text("[]")
+    assert run("drift", copy) == 1
 
 
 def test_any_two_snapshots(built: BuildReport, tmp_path: Path, capsys: Captured) -> None:

@@ -76,7 +76,10 @@ class Laboratory:
     def judge(self, cause: Cause) -> Verdict:
         """Plant a cause, compare both months, and read the checks."""
         after = self._plant(cause)
-        checks = self._compare(after, shifted=cause.shifted)
+        if cause.change is not None:
+            checks = json.loads((after / "drift.json").read_text())["checks"]
+        else:
+            checks = self._compare(after, shifted=cause.shifted)
         shutil.rmtree(self.folder / "after", ignore_errors=True)
         named = tuple(c["check"] for c in checks if c["verdict"] == "construction")
         if cause.check is None:
@@ -114,7 +117,10 @@ class Laboratory:
                 file.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in records)
 
     def _build(self, name: str) -> Path:
-        report = builder.build(self.world / "workflow.toml", out=self.folder / name)
+        root = self.folder / name
+        if name != "before":
+            shutil.copytree(self.folder / "before", root)  # what did not change is not built again
+        report = builder.build(self.world / "workflow.toml", out=root)
         assert report.version is not None
         return report.version
 

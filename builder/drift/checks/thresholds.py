@@ -32,6 +32,9 @@ EXPECTED = -LOG10_CHANCE * math.log(10)
 FACTOR = 4
 """A rise of a threshold by this factor must be visible, or the check cannot tell."""
 
+STEPS = 30
+"""Raised thresholds that are tried to find the smallest that would show."""
+
 Counts = Sequence[tuple[int, int, int]]
 """Values in ascending order, how many rows have it, and how many of these the other side lacks."""
 
@@ -101,7 +104,8 @@ class Floor:
 
     def visible(self) -> int | None:
         """The smallest raised least value that would show, up to `FACTOR` times; None if none."""
-        for raised in range(self.least + 1, FACTOR * self.least + 1):
+        rise = (FACTOR - 1) * self.least
+        for raised in sorted({self.least - (-rise * n // STEPS) for n in range(1, STEPS + 1)}):
             if self.expected_below(raised) >= EXPECTED:
                 return raised
         return None
