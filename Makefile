@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test thorough install bench bench-quick fuzz faults readers mutants lint docs lock clean
+.PHONY: demo test thorough install bench bench-quick fuzz faults readers mutants truth lint docs lock clean
 
 demo: install
 	@$(BIN)/longeval demo $(DEMO)
@@ -63,6 +63,10 @@ readers: $(VENV)/.dev
 
 faults: $(VENV)/.dev
 	@$(BIN)/python -m tests.faults
+
+# Plants changes of known cause in simulated worlds and prints what the drift checks say of each.
+truth: $(VENV)/.dev
+	@$(BIN)/python -m tests.truth --seeds $(or $(SEEDS),10) $(TRUTH)
 
 mutants: $(VENV)/.dev
 	@$(BIN)/python -m tests.mutants $(or $(PACKAGE),builder/clicks) --count $(or $(COUNT),60) \

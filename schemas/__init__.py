@@ -35,7 +35,7 @@ from schemas.collection import (
     Variants,
     Verdicts,
 )
-from schemas.documents import Coverage
+from schemas.documents import Coverage, HostCoverage
 from schemas.drift import LostWords, PairDrift, WordCounts
 from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
 from schemas.intermediate import (
@@ -73,6 +73,7 @@ TABLES: dict[str, type[Contract]] = {
         ClickEstimates,
         ClickDiagnostics,
         Coverage,
+        HostCoverage,
         PairStatistics,
         Documents,
         JudgedQueries,
@@ -143,6 +144,7 @@ __all__ = [
     "GradeSensitivity",
     "GradedPairs",
     "GradedQueries",
+    "HostCoverage",
     "Impressions",
     "Irregularities",
     "JudgedQueries",

@@ -231,9 +231,9 @@ def _print_summary(report: "BuildReport") -> None:
 
     collection = open_collection(report.version or report.root)
     counts = ("documents", "queries", "grade 0", "grade 1", "grade 2")
-    header = ("snapshot", *counts, "added", "removed", "updated")
+    header = ("snapshot", *counts, "added", "removed", "not kept", "updated")
     rows = [
-        (s.snapshot, s.documents, s.queries, *s.grades, s.added, s.removed, s.updated)
+        (s.snapshot, s.documents, s.queries, *s.grades, s.added, s.removed, s.not_kept, s.updated)
         for s in summarize(collection)
     ]
     typer.echo("\n" + table(rows, header) + "\n")

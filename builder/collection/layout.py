@@ -34,6 +34,7 @@ SNAPSHOT_TABLES: Mapping[str, str] = {
     "click_estimates": "click_estimates",
     "click_diagnostics": "click_diagnostics",
     "coverage": "coverage",
+    "host_coverage": "host_coverage",
     "grade_cuts": "grade_cuts",
     "grade_sensitivity": "grade_sensitivity",
 }

@@ -11,7 +11,7 @@ from builder.collection import layout
 from builder.collection.claims import read_manifest
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
-from builder.reporting.html import html_table
+from builder.reporting.parts import html_table
 from builder.runtime.publisher import MANIFEST
 from builder.text.names import suffixes_of
 from builder.trec.released import release_ids

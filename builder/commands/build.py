@@ -19,7 +19,7 @@ from builder.definition.model import Definition
 from builder.errors import UsageError
 from builder.io.disk import told
 from builder.pipeline import PIPELINE
-from builder.reporting.html import html_table
+from builder.reporting.parts import html_table
 from builder.runtime.executors import get_executor
 from builder.runtime.limits import DEFAULT_MEMORY, parse_memory, usable_cores
 from builder.runtime.progress import Progress, Silent

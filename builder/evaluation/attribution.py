@@ -52,7 +52,7 @@ class AttributedChange:
             "to": self.pair[1],
             "change": found.change,
             **found.contributions,
-            "residual": found.residual,
+            "statistics_and_system": found.statistics_and_system,
             "least_queries": min(min(cell.n_from, cell.n_to) for cell in found.cells),
         }
 
@@ -68,7 +68,7 @@ class AttributedChange:
             }
             for cell in self.attribution.cells
         ]
-        return {**self.row(), "cells": cells}
+        return {**self.row(), "residual": self.attribution.statistics_and_system, "cells": cells}
 
 
 def attribute_paths(

@@ -1,9 +1,9 @@
 """Publish a folder of results atomically, by one process at a time.
 
 Builds, imports, exports and classification publish through these functions: one process at a time
-locks a collection (`locked`); results are written into a private folder and described by a manifest,
-which is written last (`write_manifest`); the files are synced before one rename makes them visible
-(`publish`). A kill or a power cut at any moment leaves the old folder or the new one.
+locks a collection (`locked`); results are written into a private folder, with a manifest that is
+written last (`write_manifest`); files are synced before one rename makes them visible (`publish`).
+A kill or a power cut at any moment leaves the old folder or the new one.
 """
 
 import ctypes

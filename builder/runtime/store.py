@@ -26,6 +26,7 @@ from builder.runtime.publisher import (
     WORK,
     canonical_json,
     locked,
+    open_no_follow,
     private_folder,
     publish,
     sha256,

@@ -14,7 +14,12 @@ import polars as pl
 
 from builder.collection import layout
 from builder.collection.compare.definitions import differences
-from builder.collection.compare.judgements import JudgementDifference, judged_texts, label_causes
+from builder.collection.compare.judgements import (
+    Changed,
+    JudgementDifference,
+    judged_texts,
+    label_causes,
+)
 from builder.collection.compare.tables import CARRIED, TIMES, Ids, TableDifference, compare_tables
 from builder.collection.export import LAYOUTS
 from builder.collection.export.longeval_web import LOST
@@ -24,8 +29,11 @@ from builder.io.tables import Table, table_at
 from builder.runtime.stage import CONTRACTS
 from builder.trec.released import release_ids
 
-ESTIMATION = ("clicks",)
-THRESHOLDS = ("qrels",)
+EVIDENCE_SECTIONS = ("crawl", "documents", "log", "verdicts", "select", "variants", "clicks")
+"""Sections of the definition that decide which queries and clicks count, and how they score."""
+
+GRADING_SECTION = "qrels"
+INPUTS = ("log", "crawl", "judgements", "release")
 
 
 @dataclass(frozen=True)
@@ -140,19 +148,15 @@ def _sides(homes: tuple[Path, ...], place: str, name: str) -> tuple[Table, Table
 
 
 def _judgements(old: Collection, new: Collection) -> Iterator[JudgementDifference]:
-    parameters = [side.manifest["definition"]["parameters"] for side in (old, new)]
     for name in (name for name in old.snapshots if name in new.snapshots):
         before, after = old.snapshot(name), new.snapshot(name)
-        causes = label_causes(
-            before.qrels,
-            after.qrels,
-            same_parameters=_same(parameters, ESTIMATION),
-            same_thresholds=_same(parameters, THRESHOLDS),
-        )
+        changed = _changed(old.manifest["definition"], new.manifest["definition"], name)
+        causes = label_causes(before.qrels, after.qrels, changed)
         texts = judged_texts(_by_text(before), _by_text(after))
         if causes or texts[1]:
             judged = before.qrels.select(pl.len()).collect().item()
-            yield JudgementDifference(name, judged, causes, *texts)
+            parameters = (*changed.evidence, *changed.thresholds) if causes else ()
+            yield JudgementDifference(name, judged, causes, parameters, *texts)
 
 
 def _by_text(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
@@ -168,6 +172,24 @@ def _by_text(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     return queries, qrels
 
 
-def _same(parameters: list[dict[str, Any]], sections: tuple[str, ...]) -> bool:
-    first, second = ([side.get(section) for section in sections] for side in parameters)
-    return first == second
+def _changed(old: dict[str, Any], new: dict[str, Any], name: str) -> Changed:
+    """What differs between the definitions of two versions for one snapshot."""
+    evidence, thresholds = (
+        tuple(
+            line.partition(":")[0].removesuffix(" changed")
+            for section in sections
+            for line in differences(
+                old["parameters"].get(section), new["parameters"].get(section), section
+            )
+        )
+        for sections in (EVIDENCE_SECTIONS, (GRADING_SECTION,))
+    )
+    return Changed(evidence, thresholds, _inputs(old, name) != _inputs(new, name))
+
+
+def _inputs(definition: dict[str, Any], name: str) -> list[Any]:
+    """Interval and hashes of the raw files of a snapshot, whatever the files are called."""
+    (snapshot,) = (s for s in definition["snapshots"] if s["name"] == name)
+    files = [sorted(snapshot.get(kind, {}).values()) for kind in INPUTS]
+    topics = sorted(definition.get("topics", {}).values())
+    return [snapshot["start"], snapshot["end"], topics, *files]
