@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test thorough install bench bench-quick fuzz faults mutants lint docs lock clean
+.PHONY: demo test thorough install bench bench-quick fuzz faults readers mutants truth lint docs lock clean
 
 demo: install
 	@$(BIN)/longeval demo $(DEMO)
@@ -58,8 +58,15 @@ lock: $(VENV)/.dev
 clean:
 	@rm -rf demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
 
+readers: $(VENV)/.dev
+	@$(BIN)/python -m tests.readers
+
 faults: $(VENV)/.dev
 	@$(BIN)/python -m tests.faults
+
+# Plants changes of known cause in simulated worlds and prints what the drift checks say of each.
+truth: $(VENV)/.dev
+	@$(BIN)/python -m tests.truth --seeds $(or $(SEEDS),10) $(TRUTH)
 
 mutants: $(VENV)/.dev
 	@$(BIN)/python -m tests.mutants $(or $(PACKAGE),builder/clicks) --count $(or $(COUNT),60) \

@@ -35,7 +35,7 @@ from schemas.collection import (
     Variants,
     Verdicts,
 )
-from schemas.documents import Coverage
+from schemas.documents import Coverage, HostCoverage
 from schemas.drift import LostWords, PairDrift, WordCounts
 from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
 from schemas.intermediate import (
@@ -47,7 +47,13 @@ from schemas.intermediate import (
     SplitQueries,
 )
 from schemas.raw import RawImpressions, RawPages
-from schemas.release import Irregularities, ReleaseIds
+from schemas.release import (
+    Irregularities,
+    ReleasedDocuments,
+    ReleasedQrels,
+    ReleasedQueries,
+    ReleaseIds,
+)
 from schemas.translation import SENTENCE_FLAGS, QueryCollisions, Sentences, Translations
 
 TABLES: dict[str, type[Contract]] = {
@@ -67,6 +73,7 @@ TABLES: dict[str, type[Contract]] = {
         ClickEstimates,
         ClickDiagnostics,
         Coverage,
+        HostCoverage,
         PairStatistics,
         Documents,
         JudgedQueries,
@@ -107,12 +114,19 @@ INTERMEDIATE_TABLES: dict[str, type[Contract]] = {
     )
 }
 """Tables between two stages, with the columns of a published table."""
+RELEASED: dict[str, type[Contract]] = {
+    "documents": ReleasedDocuments,
+    "queries": ReleasedQueries,
+    "qrels": ReleasedQrels,
+}
+"""Contracts of the tables that have the ids of a release where a collection was imported."""
 
 __all__ = [
     "DOC_ID_PATTERN",
     "GRADES",
     "INTERMEDIATE_TABLES",
     "QUERY_ID_PATTERN",
+    "RELEASED",
     "SENTENCE_FLAGS",
     "SNAPSHOT_PATTERN",
     "SPLITS",
@@ -130,6 +144,7 @@ __all__ = [
     "GradeSensitivity",
     "GradedPairs",
     "GradedQueries",
+    "HostCoverage",
     "Impressions",
     "Irregularities",
     "JudgedQueries",
@@ -154,6 +169,9 @@ __all__ = [
     "RawPages",
     "Rejects",
     "ReleaseIds",
+    "ReleasedDocuments",
+    "ReleasedQrels",
+    "ReleasedQueries",
     "Sentences",
     "ShownDocuments",
     "SplitQueries",

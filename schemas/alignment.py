@@ -14,7 +14,16 @@ from schemas._base import (
     snapshot,
 )
 
-DOCUMENT_STATUSES = ("added", "removed", "updated", "unchanged", "returned")
+DOCUMENT_STATUSES = (
+    "added",
+    "returned",
+    "updated",
+    "unchanged",
+    "removed",
+    "not_sampled",
+    "not_shown",
+    "left_out",
+)
 CHANGE_BANDS = ("cosmetic", "edited", "rewritten")
 MATCHES = ("loose", "moved")
 QUERY_STATUSES = ("new", "gone", "kept")
@@ -32,6 +41,12 @@ class DocumentsMap(Contract):
         regex=DOC_ID_PATTERN,
         description="Smallest doc_id among the addresses that differ from this one by scheme, www "
         "or trailing slash only; null where there is no other",
+    )
+    crawled = dy.List(
+        dy.String(),
+        nullable=True,
+        description="Snapshots whose crawl has the page, whether they hold it or not, in order; "
+        "null where the crawls are not known",
     )
 
 
@@ -84,7 +99,10 @@ class DocumentChanges(Contract):
     to_snapshot = snapshot(primary_key=True, description="Later snapshot")
     status = dy.String(
         regex=rf"^({'|'.join(DOCUMENT_STATUSES)})$",
-        description="updated: tokens of title and text differ; returned: added, but seen before",
+        description="updated: tokens of title and text differ; returned: added, but an earlier "
+        "snapshot holds it; removed: the later crawl lacks the page, or is not known; the later "
+        "crawl has the page, which is not_sampled, not_shown by a selected query, or left_out by a "
+        "rule",
     )
     text_changed = dy.Bool(nullable=True, description="Raw text differs, before normalisation")
     dice = dy.Float64(nullable=True, min=0, max=1, description="Dice of word sets; updated only")
@@ -104,6 +122,11 @@ class DocumentChanges(Contract):
     )
     matched_id = dy.String(
         nullable=True, regex=DOC_ID_PATTERN, description="doc_id of that page in the other snapshot"
+    )
+    crawled = dy.Bool(
+        nullable=True,
+        description="Whether the crawl of the snapshot that lacks the page has it; null where both "
+        "hold it, and where the crawl is not known",
     )
 
 

@@ -151,7 +151,8 @@ class Queries(Contract):
     topics = dy.List(dy.String(), description="Ids of the topics it matches, sorted")
     split = dy.String(
         regex=rf"^({'|'.join(SPLITS)})$",
-        description="train or heldout at t; later test, or seen where the query was in train",
+        description="train or heldout at t; later test, or seen where the query or a spelling of "
+        "it was in train",
     )
     impressions = count("Times shown in the snapshot")
     users = count("Distinct users")

@@ -9,19 +9,30 @@ shingle Jaccard of `cosmetic` on, *rewritten* below `rewritten`, else *edited*.
 """
 
 from pathlib import Path
+from typing import Annotated
 
 import duckdb
 
+from builder.alignment.absence import Crawls
 from builder.alignment.documents import align_documents
 from builder.io.tables import Table, write_query
-from builder.parameters import ChangeParameters
+from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Before, From, FromName, To, ToName
-from builder.runtime.scope import Scope
+from builder.runtime.references import Before, From, FromName, Setting, To, ToName
+from builder.runtime.scope import Scope, pair
 from builder.runtime.stage import stage
-from schemas import DocumentChanges, Documents, QrelChanges, Qrels, Queries, QueryChanges
+from schemas import (
+    DocumentChanges,
+    Documents,
+    Pages,
+    QrelChanges,
+    Qrels,
+    Queries,
+    QueryChanges,
+    ShownDocuments,
+)
 
 QUERY_CHANGES = """
 SELECT
@@ -54,7 +65,7 @@ ORDER BY 1, 2
 
 
 @stage(
-    "changes", version="3", scope=Scope.PAIR, writes=(DocumentChanges, QueryChanges, QrelChanges)
+    "changes", version="5", scope=Scope.PAIR, writes=(DocumentChanges, QueryChanges, QrelChanges)
 )
 def changes(
     out: Path,
@@ -71,6 +82,13 @@ def changes(
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
+    pages_from: From[Pages] | None = None,
+    pages_to: To[Pages] | None = None,
+    shown_documents_to: To[ShownDocuments] | None = None,
+    sampling: Annotated[
+        DocumentParameters, Setting(lambda w, key: w.section("documents", pair(key)[1]))
+    ]
+    | None = None,
 ) -> Ledger:
     """Write the change tables of one pair of snapshots.
 
@@ -88,6 +106,10 @@ def changes(
         params: Shingle size, bands, what counts as moved.
         limits: Memory, threads, scratch space.
         progress: Told of the documents whose degree of change is measured.
+        pages_from: Pages that the earlier crawl has; only `doc_id` is read. Absent: not known.
+        pages_to: Pages that the later crawl has.
+        shown_documents_to: Documents that selected queries of the later snapshot showed.
+        sampling: How the later snapshot samples its crawl.
 
     Returns:
         Document ids in either snapshot; none is rejected.
@@ -105,6 +127,7 @@ def changes(
             params,
             limits,
             progress,
+            Crawls(pages_from, pages_to, shown_documents_to, sampling),
         )
         _views(connection, "queries", queries_from, queries_to)
         _views(connection, "qrels", qrels_from, qrels_to)

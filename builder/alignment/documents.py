@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from builder.alignment.absence import Crawls, explain_absences
 from builder.alignment.degree import measure_degrees
 from builder.alignment.moved import match_moved
 from builder.alignment.pairing import pair_documents
@@ -42,7 +43,13 @@ SELECT
         WHEN d.shingle_jaccard IS NOT NULL THEN 'edited'
     END AS band,
     m.matched_by,
-    m.matched_id
+    m.matched_id,
+    CASE
+        WHEN p.tokens_to IS NULL AND getvariable('crawl_to_known')
+            THEN p.doc_id IN (SELECT doc_id FROM crawled_to)
+        WHEN p.tokens_from IS NULL AND getvariable('crawl_from_known')
+            THEN p.doc_id IN (SELECT doc_id FROM crawled_from)
+    END AS crawled
 FROM pairing AS p
 LEFT JOIN returned AS r ON p.doc_id = r.doc_id
 LEFT JOIN degrees AS d ON p.doc_id = d.doc_id
@@ -66,6 +73,7 @@ def align_documents(
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
+    crawls: Crawls | None = None,
 ) -> tuple[int, int]:
     """Write `document_changes` of one pair of snapshots.
 
@@ -79,6 +87,7 @@ def align_documents(
         params: Shingle size, bands, what counts as moved.
         limits: Threads, scratch space.
         progress: Told of the documents whose text is read.
+        crawls: The pages that were crawled; absent: not known.
 
     Returns:
         Ids in either snapshot, and rows written.
@@ -95,6 +104,7 @@ def align_documents(
     documents_to.view(connection, "documents_to")
     _earlier(connection, earlier)
     ids = int(connection.execute(IDS_IN_EITHER).fetchall()[0][0])
+    explain_absences(connection, crawls or Crawls())
     pair_documents(connection)
     match_moved(connection, documents_from, documents_to, params, limits, progress)
     measure_degrees(

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 
 from builder.alignment.pairing import LOOSE_KEY
 from builder.io import parquet
-from builder.io.tables import Table, write_query
+from builder.io.engine import set_variables
+from builder.io.tables import Table, view_together, write_query
 from builder.queries import query_aliases
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -23,7 +24,7 @@ from builder.runtime.progress import Progress
 from builder.runtime.references import All
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
-from schemas import Contract, Documents, DocumentsMap, Queries, QueriesMap, Variants
+from schemas import Contract, Documents, DocumentsMap, Pages, Queries, QueriesMap, Variants
 
 ROWS_PER_RANGE = 500_000
 
@@ -31,16 +32,24 @@ DOCUMENTS_MAP = """
 WITH twins AS (
     SELECT loose_key(url_key) AS loose_key, min(('0x' || doc_id[2:])::UBIGINT) AS smallest
     FROM presence GROUP BY 1 HAVING count(*) > 1
+),
+crawled AS (
+    SELECT doc_id, list(getvariable('names')[place + 1] ORDER BY place) AS crawled
+    FROM all_crawled SEMI JOIN presence USING (doc_id) GROUP BY doc_id
 )
 SELECT
     doc_id,
     url,
     url_key,
     snapshots,
-    'd' || lpad(lower(to_hex(smallest)), 16, '0') AS loose_id
+    'd' || lpad(lower(to_hex(smallest)), 16, '0') AS loose_id,
+    CASE WHEN getvariable('crawls_known') THEN coalesce(crawled, []) END AS crawled
 FROM presence LEFT JOIN twins ON loose_key(presence.url_key) = twins.loose_key
+LEFT JOIN crawled USING (doc_id)
 ORDER BY doc_id
 """
+
+NOTHING_CRAWLED = "CREATE TEMP TABLE all_crawled (place BIGINT, doc_id VARCHAR)"
 
 QUERIES_MAP = """
 SELECT query_id, text, snapshots, len(snapshots) = getvariable('snapshots') AS core, impressions,
@@ -50,7 +59,7 @@ ORDER BY query_id
 """
 
 
-@stage("maps", version="1", scope=Scope.COLLECTION, writes=(DocumentsMap, QueriesMap))
+@stage("maps", version="2", scope=Scope.COLLECTION, writes=(DocumentsMap, QueriesMap))
 def maps(
     out: Path,
     *,
@@ -59,6 +68,7 @@ def maps(
     limits: Limits,
     progress: Progress,
     variants: All[Variants] | None = None,
+    pages: All[Pages] | None = None,
 ) -> Ledger:
     """Write `documents_map` and `queries_map`.
 
@@ -69,12 +79,14 @@ def maps(
         limits: Memory, threads, scratch space.
         progress: Told of every range of ids.
         variants: Which queries stand for which, by name of the snapshot; their texts are aliases.
+        pages: Pages that the crawl of each snapshot has; only `doc_id` is read. Absent: not known.
 
     Returns:
         Document and query ids; none is rejected.
     """
     ledger = Ledger("ids")
     with limits.connect(share=0.5) as connection:
+        _view_crawls(connection, pages)
         connection.execute("SET VARIABLE snapshots = ?", [len(queries)])
         connection.register("aliases", aliases(variants or {}).to_arrow())
         for write, tables, name in (
@@ -88,6 +100,19 @@ def maps(
             ledger.rows_out += rows
     with RejectWriter(out, "maps", ledger):
         return ledger
+
+
+def _view_crawls(connection: duckdb.DuckDBPyConnection, pages: Mapping[str, Table] | None) -> None:
+    """Create `all_crawled`: the documents that the crawl of each snapshot has."""
+    set_variables(connection, crawls_known=pages is not None, names=list(pages or {}))
+    relations = [
+        table.rows(connection).select(f"{place} AS place, doc_id")
+        for place, table in enumerate((pages or {}).values())
+    ]
+    if relations:
+        view_together(relations, "all_crawled")
+    else:
+        connection.execute(NOTHING_CRAWLED)
 
 
 def map_documents(

@@ -1,10 +1,12 @@
 """Which documents of two snapshots are the same page: three tiers, strictest first.
 
-In: views `documents_from`, `documents_to` and `documents_earlier` of a DuckDB connection. Out: the
+In: views `documents_from`, `documents_to` and `documents_earlier` of a DuckDB connection, and the
+table `absences` (see `builder.alignment.absence`). Out: the
 tables `pairing` (one row for each id in either snapshot, with its status by URL key) and `matches`
 (removed and added pages that are one page under another address).
 
-1. By URL key: added, removed, updated, unchanged; returned where an earlier snapshot had it.
+1. By URL key: added, removed, updated, unchanged; returned where an earlier snapshot had it;
+   not_sampled, not_shown or left_out where the later crawl still has the page.
 2. Loose: a removed and an added address that differ by scheme, www or trailing slash only. Where
    several share one loose key, they are paired in order of address.
 3. Moved: see `builder.alignment.moved`.
@@ -17,7 +19,7 @@ CREATE TEMP TABLE pairing AS
 SELECT
     coalesce(f.doc_id, t.doc_id) AS doc_id,
     CASE
-        WHEN t.doc_id IS NULL THEN 'removed'
+        WHEN t.doc_id IS NULL THEN coalesce(a.status, 'removed')
         WHEN f.doc_id IS NULL THEN 'added'
         WHEN f.token_hash <> t.token_hash THEN 'updated'
         ELSE 'unchanged'
@@ -26,6 +28,7 @@ SELECT
     f.tokens AS tokens_from,
     t.tokens AS tokens_to
 FROM documents_from AS f FULL JOIN documents_to AS t ON f.doc_id = t.doc_id
+LEFT JOIN absences AS a ON a.doc_id = f.doc_id
 """
 
 RETURNED = """

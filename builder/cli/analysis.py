@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import orjson
 import typer
 
 from builder.cli.options import Definition, Format, Memory, PlainFormat, working_limits
-from builder.cli.output import table
-from builder.errors import FormatError, UsageError
+from builder.cli.output import printable, table
 from builder.runtime.limits import DEFAULT_MEMORY
 
 
@@ -41,32 +39,38 @@ def changes(
 def drift(
     collection: Annotated[Path, typer.Argument(help="A version folder, or one above it.")],
     html: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
-    start: Annotated[str | None, typer.Option("--from", help="Only the pair from here.")] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Only the pair to here.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help="Earlier of two snapshots, adjacent or not.")
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--to", help="Later of two snapshots; default: the last.")
+    ] = None,
+    memory: Memory = "4GiB",
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Print how a collection changes over time, or write its report.
+    """Print what changed between snapshots of a collection, or write the report.
 
     Example: longeval drift demo/collection --html report.html
     """
-    from builder.collection.read import open_collection
-    from builder.drift import of_pair, render_report
+    from builder.commands.drift import drift_of
+    from builder.drift import HEADER, findings, pair_rows, render_report, unseen
+    from builder.runtime.progress import Terminal
 
-    path = open_collection(collection).path / "drift.json"
-    if not path.is_file():
-        raise UsageError(f"{path}: not there; build the collection again")
-    try:
-        measured = orjson.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise FormatError(f"expected JSON ({error}); build the collection again", path) from None
-    found = of_pair(measured, start, end)
+    with working_limits(memory) as limits:
+        found = drift_of(collection, start, end, limits, Terminal())
     if html is not None:
         html.write_text(render_report(found), encoding="utf-8")
         typer.echo(f"wrote {html}")
-    elif format is PlainFormat.JSON:
+    if format is PlainFormat.JSON:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True))
-    else:
-        typer.echo(table(list(_flatten(found)), ("statistic", "value")))
+    elif html is None:
+        rows = pair_rows(found)
+        typer.echo(table(rows, HEADER) if rows else "one snapshot has nothing to compare with")
+        for finding in findings(found):
+            mark = "! " if finding.warns else "- "
+            typer.echo(mark + printable(finding.text))
+        for text in unseen(found):
+            typer.echo(printable(f"? cannot tell: {text}"))
 
 
 def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

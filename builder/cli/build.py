@@ -16,7 +16,7 @@ from builder.cli.options import (
     from_options,
     progress_bar,
 )
-from builder.cli.output import because, say_step, table, warn_step
+from builder.cli.output import because, printable, say_step, table, warn_step
 from builder.cli.shapes import build_shape, say_json, verified_shape
 from builder.runtime.limits import DEFAULT_MEMORY
 
@@ -59,6 +59,7 @@ def demo(
         typer.echo(_next_steps(report.world, report.build))
     if report.findings:
         typer.echo(f"longeval validate finds {len(report.findings)} defects", err=True)
+    if any(finding.severity == "error" for finding in report.findings):
         raise typer.Exit(1)
 
 
@@ -121,6 +122,12 @@ def build(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what would run and why; run nothing.")
     ] = False,
+    allow_empty: Annotated[
+        bool,
+        typer.Option(
+            "--allow-empty", help="Publish snapshots without documents, queries or judgements."
+        ),
+    ] = False,
     verify: Annotated[
         Path | None, typer.Option(help="Build this published version again, elsewhere; compare.")
     ] = None,
@@ -160,6 +167,7 @@ def build(
         snapshots=snapshot or (),
         until=until,
         explain=explain,
+        allow_empty=allow_empty,
         threads=threads,
         memory=memory,
         executor=executor,
@@ -209,6 +217,8 @@ def _print_outcome(report: "BuildReport") -> None:
         typer.echo(f"nothing is published by a partial build; its tables are in {report.root}")
     elif report.published:
         _print_summary(report)
+        for note in report.notes:
+            typer.echo(printable(f"differs from the draft that was replaced: {note}"))
         typer.echo(f"published {report.version}")
     else:
         typer.echo(f"nothing to do: {report.version} is up to date")
@@ -221,9 +231,9 @@ def _print_summary(report: "BuildReport") -> None:
 
     collection = open_collection(report.version or report.root)
     counts = ("documents", "queries", "grade 0", "grade 1", "grade 2")
-    header = ("snapshot", *counts, "added", "removed", "updated")
+    header = ("snapshot", *counts, "added", "removed", "not kept", "updated")
     rows = [
-        (s.snapshot, s.documents, s.queries, *s.grades, s.added, s.removed, s.updated)
+        (s.snapshot, s.documents, s.queries, *s.grades, s.added, s.removed, s.not_kept, s.updated)
         for s in summarize(collection)
     ]
     typer.echo("\n" + table(rows, header) + "\n")

@@ -41,6 +41,9 @@ def validate(
     severity: Annotated[
         list[str] | None, typer.Option(help="Another severity: `LB205=warning`.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Check every version below the folder.")
+    ] = False,
 ) -> None:
     """Check a collection: exit 0 without errors, 1 with errors.
 
@@ -48,7 +51,8 @@ def validate(
     """
     from builder.collection import validate as checks
 
-    findings = checks.validate(
+    validate_paths = checks.validate_all if every else checks.validate
+    findings = validate_paths(
         collection,
         select=tuple(select or ()),
         ignore=tuple(ignore or ()),

@@ -1,6 +1,6 @@
 """Verbs about layouts and versions of collections: `export`, `import`, `diff`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +21,7 @@ class ExportLayout(StrEnum):
 
     TREC = "trec"
     LONGEVAL_2023 = "longeval-2023"
+    LONGEVAL_SCI = "longeval-sci"
     LONGEVAL_WEB = "longeval-web"
     HUGGINGFACE = "huggingface"
 
@@ -74,6 +75,12 @@ def import_(
         str | None,
         typer.Option(help="Of several editions of judgements, such as raw and dctr, this one."),
     ] = None,
+    allow_empty: Annotated[
+        bool,
+        typer.Option(
+            "--allow-empty", help="Publish a snapshot whose files of a table gave no row, too."
+        ),
+    ] = False,
     memory: Memory = DEFAULT_MEMORY,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
@@ -92,6 +99,7 @@ def import_(
             name=name,
             version=version,
             edition=qrels,
+            allow_empty=allow_empty,
             limits=limits,
             progress=Terminal(),
         )
@@ -112,7 +120,17 @@ def import_(
         typer.echo("\n" + table(left, ("snapshot", "left out because", "records")))
     if report.unread:
         typer.echo(_unread(report.unread))
+    if report.outside:
+        typer.echo(f"not followed, as they lead out of the release: {_named(report.outside)}")
+    if report.missing:
+        typer.echo(f"prior datasets that are not there: {_named(report.missing)}")
     typer.echo(f"wrote {report.version}; check it: longeval validate {report.version}")
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - MOST_UNREAD
+    shown = ", ".join(printable(name) for name in names[:MOST_UNREAD])
+    return shown + (f" and {more:,} more" if more > 0 else "")
 
 
 def _unread(files: Mapping[str, int]) -> str:

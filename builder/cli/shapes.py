@@ -52,6 +52,8 @@ def import_shape(report: "ImportReport") -> dict[str, Any]:
         "rows": {snapshot: dict(rows) for snapshot, rows in report.rows.items()},
         "accounts": accounts,
         "unread": dict(report.unread),
+        "outside": list(report.outside),
+        "missing": list(report.missing),
     }
 
 

@@ -1,5 +1,6 @@
 """The dataset card of a version: what it holds, how it was made, how to load it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from builder.reporting.numbers import plural
 _FRONT = """---
 pretty_name: {name}
 language: [{languages}]
+license: other
+license_name: {licence}
 task_categories: [text-retrieval]
 configs:
 {configs}---
@@ -136,12 +139,14 @@ Imported from a release in the layout `{layout}`; its licence and terms hold.
 | snapshot | interval | documents | queries | judgements |
 |---|---|--:|--:|--:|
 {rows}
-- `snapshots/<snapshot>/release_ids.parquet`: the ids of the release and the stable ones
+- `snapshots/<snapshot>/release_ids.parquet`: the keys by which ids are aligned over time
 - `snapshots/<snapshot>/rejects.parquet`, `irregularities.parquet`: what was left out, what was odd
 - `drift.json`, `report.html`, `changes/`: what changed from snapshot to snapshot
 - `manifest.json`, `SHA256SUMS`: every file and input by hash
 
-What the release does not say is empty or 0: topics, impressions, users, clicks, times of fetches.
+Ids are those of the release; maps, changes and drift have the keys of texts and addresses, which
+are the same in every snapshot. What the release does not say is empty or 0: topics, impressions,
+users, clicks, times of fetches.
 
 ## Provenance
 
@@ -168,6 +173,63 @@ def write_release_card(folder: Path, defined: dict[str, Any], tables: dict[str, 
     (folder / CARD).write_text(text, encoding="utf-8")
 
 
+_EXPORT_CARD = """
+# {name} {version}
+
+{described}
+
+| snapshot | interval | documents | queries | judgements |
+|---|---|--:|--:|--:|
+{rows}
+Each table is a configuration with one split per snapshot (`snapshot_2022_06`):
+
+```python
+from datasets import load_dataset
+
+qrels = load_dataset("<this repository>", "qrels", split="{split}")
+```
+
+- `documents/`, `queries/`, `qrels/`: the test collection, one folder per snapshot
+- `topics.parquet`, `queries_map.parquet`: topics, and which snapshot holds which query
+- `croissant.json`: every column by name, type and meaning
+- `longeval-export.json`, `SHA256SUMS`: what was exported, and every file by hash
+
+How the collection was made is in the card of the version that this is an export of.
+
+## Licence
+
+{licence}
+
+## Citation
+
+{citation}
+"""
+
+
+def write_export_card(
+    folder: Path, defined: dict[str, Any], tables: dict[str, Any], configs: str
+) -> None:
+    """Write the card of an export for Hugging Face.
+
+    Args:
+        folder: The export.
+        defined: The definition with defaults and input hashes.
+        tables: Rows of every table by path.
+        configs: See `configurations`.
+    """
+    collection, snapshots = defined["collection"], defined["snapshots"]
+    text = front_matter(defined, configs) + _EXPORT_CARD.format(
+        name=collection["name"],
+        version=collection["version"],
+        described=described(defined),
+        rows="".join(snapshot_row(s, tables) for s in snapshots),
+        split=f"snapshot_{snapshots[0]['name'].replace('-', '_')}",
+        licence=_one_line(collection["licence"]),
+        citation=_one_line(collection["citation"]) or "Not stated.",
+    )
+    (folder / CARD).write_text(text, encoding="utf-8")
+
+
 def described(defined: dict[str, Any]) -> str:
     """A collection in two sentences."""
     licence = _one_line(defined["collection"]["licence"])
@@ -185,6 +247,7 @@ def front_matter(defined: dict[str, Any], configs: str) -> str:
     return _FRONT.format(
         name=f"{collection['name']} {collection['version']}",
         languages=", ".join(collection["languages"]),
+        licence=json.dumps(_one_line(collection["licence"]), ensure_ascii=False),
         configs=configs,
     )
 
@@ -193,12 +256,16 @@ def configurations(patterns: dict[str, str]) -> str:
     """Dataset configurations, one a table; split names take no dash.
 
     Args:
-        patterns: Paths of the files of each table of a snapshot, by `<table> <snapshot>`.
+        patterns: Paths of the files of each table of a snapshot, by `<table> <snapshot>`; of the
+            whole collection by `<table>`.
     """
     lines = []
     before = ""
     for key, pattern in patterns.items():
         kind, _, snapshot = key.partition(" ")
+        if not snapshot:
+            lines.append(f"  - config_name: {kind}\n    data_files: {pattern}\n")
+            continue
         if kind != before:
             lines.append(f"  - config_name: {kind}\n    data_files:\n")
         before = kind

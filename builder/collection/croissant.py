@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from builder.collection.card import described
-from builder.runtime.store import canonical_json, sha256
+from builder.runtime.publisher import canonical_json, sha256
 from schemas import TABLES, Contract
 
 CROISSANT = "croissant.json"

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from builder.runtime.store import sha256
+from builder.runtime.publisher import sha256
 
 
 def sum_lines(folder: Path) -> str:

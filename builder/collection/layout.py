@@ -13,9 +13,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-MANIFEST = "manifest.json"
-SUMS = "SHA256SUMS"
+from builder.runtime.publisher import MANIFEST, SUMS
+
 CARD = "README.md"
+
 
 COLLECTION_TABLES: Mapping[str, str] = {
     "topics": "topics",
@@ -33,6 +34,7 @@ SNAPSHOT_TABLES: Mapping[str, str] = {
     "click_estimates": "click_estimates",
     "click_diagnostics": "click_diagnostics",
     "coverage": "coverage",
+    "host_coverage": "host_coverage",
     "grade_cuts": "grade_cuts",
     "grade_sensitivity": "grade_sensitivity",
 }
@@ -73,6 +75,20 @@ def find_version(path: Path) -> Path | None:
         if not any(part.startswith(".") for part in manifest.relative_to(path).parts)
     ]
     return max(found, key=lambda folder: (version_key(folder.name), folder.name), default=None)
+
+
+def find_versions(path: Path) -> list[Path]:
+    """Every version folder at or below a path, sorted; hidden folders are left out.
+
+    A folder with a `manifest.json` is a version if it has sums or snapshots beside that.
+    """
+    found = []
+    for manifest in sorted(path.rglob(MANIFEST)):
+        hidden = any(part.startswith(".") for part in manifest.relative_to(path).parts)
+        beside = (manifest.with_name(SUMS), manifest.with_name("snapshots"))
+        if not hidden and any(other.exists() for other in beside):
+            found.append(manifest.parent)
+    return found
 
 
 def version_key(version: str) -> tuple[tuple[int, ...], bool]:

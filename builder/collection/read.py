@@ -11,8 +11,10 @@ from builder.collection import layout
 from builder.collection.claims import read_manifest
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
-from builder.reporting.html import html_table
+from builder.reporting.parts import html_table
+from builder.runtime.publisher import MANIFEST
 from builder.text.names import suffixes_of
+from builder.trec.released import release_ids
 from schemas import Documents
 
 
@@ -25,6 +27,8 @@ class Snapshot:
 
     collection: Path
     name: str
+    counted: int = 0
+    """Documents that the manifest counts."""
 
     @property
     def folder(self) -> Path:
@@ -53,11 +57,9 @@ class Snapshot:
             FormatError: there is none, and the manifest counts documents.
         """
         parts = sorted((self.folder / "documents").glob("part-*.parquet"))
-        manifest = self.collection / layout.MANIFEST
-        counted = read_manifest(manifest)["tables"].get(f"snapshots/{self.name}/documents", {})
-        if not parts and counted.get("rows"):
+        if not parts and self.counted:
             raise FormatError(
-                f"expected the {counted['rows']} documents that the manifest counts, found none",
+                f"expected the {self.counted} documents that the manifest counts, found none",
                 self.folder / "documents",
             )
         return parts
@@ -96,7 +98,7 @@ class Collection:
         Raises:
             FormatError: it is not readable JSON, or not what a manifest is.
         """
-        return read_manifest(self.path / layout.MANIFEST)
+        return read_manifest(self.path / MANIFEST)
 
     @property
     def name(self) -> str:
@@ -148,7 +150,8 @@ class Collection:
         if name not in self.snapshots:
             known = ", ".join(self.snapshots)
             raise UsageError(f"{self.path}: no snapshot {name!r}; it has {known}")
-        return Snapshot(self.path, name)
+        counted = self.manifest["tables"].get(f"snapshots/{name}/documents", {})
+        return Snapshot(self.path, name, int(counted.get("rows", 0)))
 
     def table(self, name: str) -> pl.LazyFrame:
         """A table of the whole collection: topics, maps or changes, by its contract's name.
@@ -180,7 +183,7 @@ class Collection:
             raise UsageError(f"expected documents or queries, found {kind!r}")
         suffix = self.language(language)[1]
         frames: list[pl.LazyFrame] = [
-            getattr(self.snapshot(name), kind).select(
+            self._keyed(name, kind, keys[kind]).select(
                 keys[kind],
                 snapshot=pl.lit(name),
                 place=pl.lit(place),
@@ -189,6 +192,17 @@ class Collection:
             for place, name in enumerate(self.snapshots)
         ]
         return pl.concat(frames).sort(keys[kind], "place").drop("place")
+
+    def _keyed(self, snapshot: str, kind: str, column: str) -> pl.LazyFrame:
+        """Documents or queries by ids that hold in every snapshot; see `schemas.ReleaseIds`."""
+        opened = self.snapshot(snapshot)
+        rows: pl.LazyFrame = getattr(opened, kind)
+        ids = release_ids(opened.folder)
+        if ids is None:
+            return rows
+        keys = ids.filter(kind={"documents": "document", "queries": "query"}[kind])
+        named = keys.lazy().select("key", pl.col("id").alias(column))
+        return rows.join(named, on=column).drop(column).rename({"key": column})
 
     def sizes(self) -> list[tuple[str, int, int, int]]:
         """Name, documents, queries and judgements of each snapshot, as the manifest counts them."""
@@ -206,7 +220,7 @@ class Collection:
         return html_table(f"{self.name} {self.version}", header, self.sizes())
 
     def core_queries(self) -> pl.LazyFrame:
-        """Queries that every snapshot holds."""
+        """Queries that every snapshot holds, by the ids of `aligned`."""
         return self.table("queries_map").filter("core")
 
 
@@ -222,7 +236,7 @@ def open_collection(path: Path | str) -> Collection:
     version = layout.find_version(Path(path))
     if version is None:
         raise UsageError(
-            f"{path}: no published collection here; expected a folder with {layout.MANIFEST}, "
+            f"{path}: no published collection here; expected a folder with {MANIFEST}, "
             "as `longeval build` writes it"
         )
     return Collection(version)

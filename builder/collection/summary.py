@@ -16,7 +16,8 @@ class SnapshotSummary:
         queries: Queries.
         grades: Judgements of each grade, from 0.
         added: Documents that the snapshot before did not have; None for the first.
-        removed: Documents of the snapshot before that are gone.
+        removed: Documents of the snapshot before that the crawl lacks now.
+        not_kept: Documents of the snapshot before that the crawl still has, and the snapshot not.
         updated: Documents whose tokens changed.
     """
 
@@ -26,6 +27,7 @@ class SnapshotSummary:
     grades: tuple[int, ...]
     added: int | None = None
     removed: int | None = None
+    not_kept: int | None = None
     updated: int | None = None
 
 
@@ -53,6 +55,11 @@ def summarize(collection: Collection) -> list[SnapshotSummary]:
     return summaries
 
 
-_STEPS = {"added": ("added", "returned"), "removed": ("removed",), "updated": ("updated",)}
+_STEPS = {
+    "added": ("added", "returned"),
+    "removed": ("removed",),
+    "not_kept": ("not_sampled", "not_shown", "left_out"),
+    "updated": ("updated",),
+}
 
 __all__ = ["SnapshotSummary", "summarize"]

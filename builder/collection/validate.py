@@ -3,14 +3,16 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from builder.collection.checks import CHECKS, Check, Finding, Reading, Severity
+from builder.collection.layout import find_versions
 from builder.collection.read import open_collection
-from builder.errors import UsageError
+from builder.errors import FormatError, UsageError
 from builder.plugins import installed, load
+from builder.runtime.publisher import MANIFEST, published_manifest
 
 OTHER_ID = re.compile(r"(?!LB)[A-Z]{2,8}\d{3}")
 SEVERITIES: tuple[Severity, ...] = ("error", "warning")
@@ -65,10 +67,16 @@ def validate(
     """
     changed = severities or {}
     checks = (*CHECKS, *_others())
-    for given in (*select, *ignore, *changed):
-        if not any(check.id.startswith(given) for check in checks):
+    for given in (*select, *ignore):
+        if not given or not any(check.id.startswith(given) for check in checks):
             raise UsageError(
                 f"no check {given!r}; ids are such as {CHECKS[0].id}, LB1 is all that begin so"
+            )
+    for given, severity in changed.items():
+        if given not in {check.id for check in checks}:
+            raise UsageError(
+                f"--severity: no check {given!r}; a severity is that of one check, such as "
+                f"{CHECKS[0].id}={severity}"
             )
     reading = Reading(open_collection(path))
     return [
@@ -77,6 +85,52 @@ def validate(
         if _is_chosen(check, select, ignore)
         for finding in check.run(reading, changed.get(check.id))
     ]
+
+
+def validate_all(
+    path: Path | str,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    severities: Mapping[str, Severity] | None = None,
+) -> list[Finding]:
+    """All defects of every version below a folder; `where` begins with the version's path.
+
+    Arguments as of `validate`. Versions of classification collections are left out: they have a
+    validation of their own.
+
+    Raises:
+        UsageError: there is no version below it, or no such check.
+    """
+    root = Path(path)
+    versions = [version for version in find_versions(root) if not _is_of_posts(version)]
+    if not versions:
+        raise UsageError(f"{path}: no published version here or below")
+    found = []
+    for version in versions:
+        home = version.relative_to(root).as_posix()
+        for finding in _validate_one(version, select, ignore, severities):
+            where = finding.where if home == "." else f"{home}/{finding.where}"
+            found.append(replace(finding, where=where))
+    return found
+
+
+def _is_of_posts(version: Path) -> bool:
+    return (published_manifest(version) or {}).get("kind") == "classification"
+
+
+def _validate_one(
+    version: Path,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    severities: Mapping[str, Severity] | None,
+) -> list[Finding]:
+    """`validate`; a manifest that cannot be read is a finding, so that others are checked too."""
+    try:
+        return validate(version, select=select, ignore=ignore, severities=severities)
+    except FormatError as error:
+        check = next(check for check in CHECKS if check.id == "LB004")
+        return [Finding(check.id, "error", MANIFEST, str(error), 1, (), check.fix)]
 
 
 def _others() -> list[Check]:

@@ -6,19 +6,26 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.collection.layout import SUMS
-from builder.collection.publish import check_topics, check_version, is_published, publish
+from builder.collection.publish import (
+    check_program,
+    check_sizes,
+    check_topics,
+    check_version,
+    is_published,
+    publish_version,
+)
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
 from builder.errors import UsageError
 from builder.io.disk import told
 from builder.pipeline import PIPELINE
-from builder.reporting.html import html_table
+from builder.reporting.parts import html_table
 from builder.runtime.executors import get_executor
 from builder.runtime.limits import DEFAULT_MEMORY, parse_memory, usable_cores
 from builder.runtime.progress import Progress, Silent
+from builder.runtime.publisher import SUMS, sha256
 from builder.runtime.runner import Runner, Step
-from builder.runtime.store import Store, sha256
+from builder.runtime.store import Store
 
 
 @dataclass
@@ -30,12 +37,14 @@ class BuildReport:
         steps: Outcome of each unit, in the order of the plan.
         version: The published version folder; None if nothing was to be published.
         published: Whether this build wrote that version.
+        notes: How its topics differ from those of the draft that it replaced.
     """
 
     root: Path
     steps: list[Step] = field(default_factory=list)
     version: Path | None = None
     published: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def ran(self) -> int:
@@ -70,6 +79,7 @@ def build(
     snapshots: Sequence[str] = (),
     until: str | None = None,
     explain: bool = False,
+    allow_empty: bool = False,
     threads: int | None = None,
     memory: str = DEFAULT_MEMORY,
     executor: str = "local",
@@ -84,6 +94,7 @@ def build(
         snapshots: Build only these and their dependencies, without publishing; empty: all.
         until: Name of the last stage to run, without publishing; None: all.
         explain: Report which units would run and why, without running them.
+        allow_empty: Also publish snapshots without documents, queries or judgements.
         threads: Worker threads; None: all cores.
         memory: Memory limit of a stage, such as `4GiB`.
         executor: Executor of partitions: `local`, `processes` (one per thread) or `ray`.
@@ -93,7 +104,8 @@ def build(
     Raises:
         UsageError: a wrong definition, an unknown stage or snapshot, or a released version that
             would change.
-        DataError: a stage failed, or another build of the collection is running.
+        DataError: a stage failed, another build of the collection is running, or a snapshot has
+            no documents, queries or judgements.
     """
     definition = Definition.load(workflow)
     definition.check_names(snapshots, "--snapshot")
@@ -110,14 +122,17 @@ def build(
     with closing(workers), told("the build", root), store.locked():
         if whole:
             check_version(definition, store)
-            check_topics(definition, store)
-        report = BuildReport(root, runner.run(units, say))
+            check_program(definition, store, PIPELINE.stages)
+        notes = check_topics(definition, store) if whole else ()
+        report = BuildReport(root, runner.run(units, say), notes=notes)
         if whole:
             report.version = store.root / definition.workflow.collection.version
             report.published = not is_published(definition, store, PIPELINE.stages)
         if report.published:
+            if not allow_empty:
+                check_sizes(definition, store, PIPELINE.stages)
             runner.repair(units, say)
-            publish(definition, store, PIPELINE.stages)
+            publish_version(definition, store, PIPELINE.stages)
     return report
 
 
@@ -161,6 +176,7 @@ def verify(
         report = build(
             workflow,
             folder,
+            allow_empty=True,
             threads=threads,
             memory=memory,
             executor=executor,

@@ -1,13 +1,18 @@
 """Lists of hosts and addresses that are left out, or never are.
 
-In: text files, one entry a line. Out: which pages they cover. `example.fr` covers the host and its
-subdomains, `example.fr/forum/` every address of that host that begins so, and
+In: text files, one entry per line. Out: which pages they cover. `example.fr` covers the host and
+its subdomains, `example.fr/forum/` every address of that host that begins so, and
 `https://example.fr/page` that one page. `#` begins a comment. The files belong to the definition,
 so every snapshot is held to the same ones, and the manifest has their hashes.
+
+A host is a host however it is written: in capitals, in Unicode or Punycode, with a dot at its end,
+at any port unless the entry names one. `www.example.fr` is a subdomain like any other: covered by
+`example.fr`, and not the other way round.
 """
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from builder.errors import FormatError
@@ -15,7 +20,17 @@ from builder.io.sources import Source
 from builder.text.keys import url_key
 from builder.trec.bounded import read_text_lines
 
-_HOST = re.compile(r"[\w.-]+(:\d+)?", re.ASCII)
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
+PORT = re.compile(r":\d+$", re.ASCII)
+PORTS = {"http": 80, "https": 443}
+
+
+class _Address(NamedTuple):
+    """A URL key by its parts: the host in Punycode, the port, and path with query."""
+
+    host: str
+    port: int | None
+    rest: str
 
 
 class AddressList:
@@ -29,8 +44,8 @@ class AddressList:
     """
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
-        self._hosts: set[str] = set()
-        self._beginnings: dict[str, list[str]] = {}
+        self._hosts: set[tuple[str, int | None]] = set()
+        self._beginnings: dict[tuple[str, int | None], list[str]] = {}
         self._pages: set[str] = set()
         for entry in entries:
             self.add(entry)
@@ -44,14 +59,16 @@ class AddressList:
         if "://" in entry:
             self._pages.add(url_key(entry))
             return
-        parts = urlsplit(url_key(f"http://{entry}"))
-        if not _HOST.fullmatch(parts.netloc) or any(c.isspace() for c in entry):
+        written, _, _ = entry.partition("/")
+        address = _parts(url_key(f"http://{entry}"))
+        is_host = _HOST.fullmatch(address.host) and "@" not in written
+        if not is_host or any(map(str.isspace, entry)):
             raise ValueError(f"not a host: {entry!r}")
+        port = address.port if PORT.search(written) else None
         if "/" in entry.rstrip("/"):
-            path = parts.path + (f"?{parts.query}" if parts.query else "")
-            self._beginnings.setdefault(parts.netloc, []).append(path)
+            self._beginnings.setdefault((address.host, port), []).append(address.rest)
         else:
-            self._hosts.add(parts.netloc)
+            self._hosts.add((address.host, port))
 
     def __bool__(self) -> bool:
         return bool(self._hosts or self._beginnings or self._pages)
@@ -60,15 +77,22 @@ class AddressList:
         """Whether a URL key is on the list."""
         if address in self._pages:
             return True
-        _, _, rest = address.partition("://")
-        host, slash, path = rest.partition("/")
-        if any(map((slash + path).startswith, self._beginnings.get(host, ()))):
-            return True
-        while host:
-            if host in self._hosts:
+        found = _parts(address)
+        labels = found.host.split(".")
+        domains = [".".join(labels[place:]) for place in range(len(labels))]
+        for port in (None, found.port):
+            if any(map(found.rest.startswith, self._beginnings.get((found.host, port), ()))):
                 return True
-            _, _, host = host.partition(".")
+            if any((domain, port) in self._hosts for domain in domains):
+                return True
         return False
+
+
+def _parts(address: str) -> _Address:
+    found = urlsplit(address)
+    rest = found.path + (f"?{found.query}" if found.query else "")
+    port = PORTS.get(found.scheme) if found.port is None else found.port
+    return _Address((found.hostname or "").rstrip("."), port, rest)
 
 
 def read_address_list(files: Sequence[Source]) -> AddressList:

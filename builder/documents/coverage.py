@@ -1,9 +1,10 @@
 """Coverage: which of the pages that result lists show the crawl and the collection have.
 
 In: what a log showed, the crawled pages and the documents of a snapshot. Out: `coverage`, counts
-of documents and of times shown, for the whole log and for candidate queries; and as rejects every
-document that a candidate query showed and that the snapshot lacks, with the reason. A judgement on
-a page that nobody has a copy of is worth nothing, so this says how much of the log can be judged.
+of documents and of times shown, for the whole log and for candidate queries; `host_coverage`, the
+same per host for candidate queries; and as rejects every document that a candidate query showed
+and that the snapshot lacks, with the reason. A judgement on a page that nobody has a copy of is
+worth nothing, so this says how much of the log can be judged.
 """
 
 from pathlib import Path
@@ -17,7 +18,7 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Same
 from builder.runtime.stage import stage
-from schemas import Coverage, Gathered, Impressions, LogUrls, Pages, ShownDocuments
+from schemas import Coverage, Gathered, HostCoverage, Impressions, LogUrls, Pages, ShownDocuments
 
 NOT_IN_CRAWL = "not_in_crawl"
 LEFT_OUT = "left_out_of_collection"
@@ -58,6 +59,21 @@ GROUP BY scope
 ORDER BY scope
 """
 
+HOST_COVERAGE = r"""
+SELECT
+    coalesce(regexp_extract(url_key, '^https?://([^/?]*)', 1), '') AS host,
+    count(*) AS shown,
+    count(*) FILTER (in_crawl) AS in_crawl,
+    count(*) FILTER (in_collection) AS in_collection,
+    sum(kept_times) AS impressions,
+    coalesce(sum(kept_times) FILTER (in_crawl), 0) AS impressions_in_crawl,
+    coalesce(sum(kept_times) FILTER (in_collection), 0) AS impressions_in_collection
+FROM shown LEFT JOIN log_urls USING (doc)
+WHERE kept_times > 0
+GROUP BY host
+ORDER BY host
+"""
+
 LACKING = """
 SELECT doc, in_crawl FROM shown WHERE kept_times > 0 AND NOT in_collection ORDER BY doc
 """
@@ -70,7 +86,7 @@ LIMIT 1
 """
 
 
-@stage("coverage", version="1", writes=(Coverage,))
+@stage("coverage", version="2", writes=(Coverage, HostCoverage))
 def measure_coverage(
     out: Path,
     *,
@@ -85,7 +101,8 @@ def measure_coverage(
     """Stage: find the pages that were shown and are not there.
 
     Args:
-        out: Folder that receives `coverage.parquet` and `rejects.parquet`.
+        out: Folder that receives `coverage.parquet`, `host_coverage.parquet`
+            and `rejects.parquet`.
         impressions: See `schemas.Impressions`.
         log_urls: See `schemas.LogUrls`.
         shown_documents: See `schemas.ShownDocuments`.
@@ -109,6 +126,7 @@ def measure_coverage(
         _check_ids(connection)
         connection.execute(SHOWN)
         write_query(connection, COVERAGE, out / "coverage.parquet", Coverage)
+        write_query(connection, HOST_COVERAGE, out / "host_coverage.parquet", HostCoverage)
         offered = connection.execute("SELECT count(*) FROM shown WHERE kept_times > 0").fetchall()
         lacking = connection.execute(LACKING).fetchall()
     ledger = Ledger("documents shown", offered[0][0], offered[0][0] - len(lacking))

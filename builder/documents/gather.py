@@ -39,7 +39,7 @@ PART_BYTES = 64 * 2**20
 """Text of a part, at most, but for what the last of its buckets of keys has more."""
 
 
-@stage("documents", version="5", writes=(Gathered,))
+@stage("documents", version="6", writes=(Gathered,))
 def gather(
     out: Path,
     *,

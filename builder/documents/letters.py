@@ -4,7 +4,8 @@ In: bytes of UTF-8 and where characters beyond ASCII begin. Out: the small ones 
 
 The tables are what Polars makes of each character by itself, so that they are never of another
 Unicode than its regular expressions. Not in them: characters whose small one takes more or fewer
-bytes or depends on what is around it, and those beyond the planes where scripts in use are.
+bytes or depends on what is around it, joiners, and those beyond the planes where scripts in use
+are.
 """
 
 from functools import cache
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from builder.documents.words import JOINERS, WORD
 from builder.text.text_bytes import Bytes, Places
 
 STOP = 0x20000
@@ -21,7 +23,7 @@ STOP = 0x20000
 SURROGATES = range(0xD800, 0xE000)
 SIGMA = 0x3A3
 """The capital whose small one depends on whether a word ends with it."""
-BETWEEN, OF_WORD, UNKNOWN = range(3)
+BETWEEN, OF_WORD, UNKNOWN, MARK = range(4)
 TWO, THREE, FOUR = 0xC2, 0xE0, 0xF0
 """The least first bytes of characters of two bytes and more."""
 BEYOND_ASCII = TWO
@@ -38,7 +40,8 @@ class Letters(NamedTuple):
 
     Args:
         small: The number of the small one.
-        kinds: `OF_WORD` where `\w` matches the small one, else `BETWEEN`; `UNKNOWN`: see above.
+        kinds: `OF_WORD` where a word may begin with the small one, `MARK` where it may have it
+            within, else `BETWEEN`; `UNKNOWN`: see above.
     """
 
     small: Numbers
@@ -52,12 +55,14 @@ def letters() -> Letters:
     texts = pl.Series(list(numbers.tobytes().decode("utf-32-le")))
     lowered = texts.str.to_lowercase()
     as_long = (lowered.str.len_chars() == 1) & (lowered.str.len_bytes() == texts.str.len_bytes())
-    known = as_long.to_numpy() & (numbers != SIGMA)
+    is_joiner = texts.str.contains(JOINERS).to_numpy()
+    known = as_long.to_numpy() & (numbers != SIGMA) & ~is_joiner
     small = np.arange(STOP, dtype=np.uint32)
     found = "".join(lowered.filter(pl.Series(known)).to_list()).encode("utf-32-le")
     small[numbers[known]] = np.frombuffer(found, "<u4")
     kinds = np.full(STOP, UNKNOWN, dtype=np.uint8)
-    kinds[numbers[known]] = lowered.str.contains(r"\w").to_numpy()[known]
+    begins, of_word = (lowered.str.contains(p).to_numpy() for p in (WORD, r"\w"))
+    kinds[numbers[known]] = np.where(begins, OF_WORD, np.where(of_word, MARK, BETWEEN))[known]
     return Letters(small, kinds)
 
 

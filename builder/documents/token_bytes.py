@@ -1,7 +1,7 @@
 r"""Tokens of texts as bytes: found and counted without an object for each.
 
 In: texts. Out: their tokens (see `tokens`), one after the other with a space after each, just as
-lower-casing by Polars and `\w+` make them. Texts are dealt with some at a time, so that what is
+Polars makes them. Texts are dealt with some at a time, so that what is
 known of their bytes stays in the processor's cache. Characters beyond ASCII go by the tables of
 `letters`; the few texts with one that is not in them are left to Polars.
 """
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.letters import BETWEEN, BEYOND_ASCII, UNKNOWN, lower_in_place
-from builder.text.keys import runs_as_spaces
+from builder.documents.letters import BETWEEN, BEYOND_ASCII, MARK, UNKNOWN, lower_in_place
+from builder.documents.tokens import tokens
 from builder.text.replacement import replaced
 from builder.text.text_bytes import Bytes, Places, TextBytes, bytes_of, digests
 
@@ -140,8 +140,8 @@ def _tokens_of(lines: TextBytes, rows: slice) -> TokenBytes:
 
 def _by_character(texts: pl.Series) -> pl.Series:
     """Tokens of texts, each with a space after it, as Polars finds them."""
-    joined = runs_as_spaces(pl.col("text").str.to_lowercase(), r"[\W]").str.strip_chars_start(" ")
-    return texts.to_frame("text").select(joined)["text"]
+    words = tokens(pl.col("text")).list.eval(pl.element() + " ").list.join("")
+    return texts.to_frame("text").select(words)["text"]
 
 
 def _without_runs(small: Bytes, stops: Places) -> TokenBytes:
@@ -167,11 +167,13 @@ def _put_others(small: Bytes, places: Places) -> Places:
         places: Where these characters begin.
 
     Returns:
-        The places of those that are not in the tables.
+        The places of those that are not in the tables, and of marks that stand on no character.
     """
     kinds, sizes = lower_in_place(small, places)
     between = np.flatnonzero(kinds == BETWEEN)
     for offset in range(4):
         small[places[between] + offset] = SPACE
         between = between[sizes[between] > offset + 1]
-    return np.asarray(places[kinds == UNKNOWN])
+    marks = places[kinds == MARK]
+    alone = marks[small[marks - 1] == SPACE]
+    return np.union1d(places[kinds == UNKNOWN], alone)

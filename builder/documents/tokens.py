@@ -1,22 +1,19 @@
-r"""Tokens: the words by which two texts are the same or not.
+"""Tokens: the words by which two texts are the same or not.
 
-A token is a run of `\w` (letters, marks, digits, underscore), lower-cased. A document's tokens are
-those of its title, then of its text.
+A token is a word (see `words`), lower-cased. A document's tokens are those of its title, then of
+its text.
 """
 
 import polars as pl
 
 from builder.documents.lowering import lowered
+from builder.documents.words import JOINERS, WORD
 from builder.text.text_bytes import bytes_of, digests
-
-WORD = r"\w+"
-WORD_IN_SQL = r"[\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]+"
-"""The same for DuckDB, to whom `\\w` means letters of ASCII."""
 
 
 def tokens(text: pl.Expr) -> pl.Expr:
     """Tokens of a text column, as lists."""
-    return text.str.to_lowercase().str.extract_all(WORD)
+    return text.str.to_lowercase().str.replace_all(JOINERS, "").str.extract_all(WORD)
 
 
 def document_tokens() -> pl.Expr:
@@ -50,4 +47,4 @@ def document_chunks(documents: pl.DataFrame) -> pl.Series:
 
 def tokens_of_chunk() -> pl.Expr:
     """Tokens of the column `chunk`, see `document_chunks`."""
-    return pl.col("chunk").str.extract_all(WORD)
+    return pl.col("chunk").str.replace_all(JOINERS, "").str.extract_all(WORD)

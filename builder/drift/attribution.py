@@ -13,11 +13,14 @@ A component is *held* when it is made the same on both sides with what both snap
   its absence) counts on both sides; other judgements stay, since nobody made them before.
 
 Let c(S) be the change of the mean score while the components S are held. c of none is the whole
-change, c of all three the residual: what the system itself does differently on the same queries,
-documents and judgements. Holding one component after another takes c from the first to the second;
-what each takes away depends on the order, so its contribution is the mean over all six orders: the
-Shapley value (Shapley 1953). Contributions and residual add up to the change. The eight cells are
-given with their numbers of queries, because a cell over few queries says little.
+change, c of all three the residual: what differs on the same queries, documents and judgements.
+That is the system itself, and the statistics of the collection that its ranker uses (document
+frequencies and lengths, for BM25), which change with the documents that are not held: where only
+documents changed, a residual of 5 to 13 % of the change was measured. Holding one component after
+another takes c from the first to the second; what each takes away depends on the order, so its
+contribution is the mean over all six orders: the Shapley value (Shapley 1953). Contributions and
+residual add up to the change. The eight cells are given with their numbers of queries, because a
+cell over few queries says little.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -83,13 +86,14 @@ class Attribution:
     Args:
         change: Later minus earlier mean score.
         contributions: Part of each component; None where a cell has no query.
-        residual: Change while everything is held; None where no query is left.
+        statistics_and_system: Change while everything is held: by collection statistics of the
+            ranker, and by the system itself; None where no query is left.
         cells: All eight cells, from nothing held to everything held.
     """
 
     change: float
     contributions: Mapping[str, float | None]
-    residual: float | None
+    statistics_and_system: float | None
     cells: tuple[Cell, ...]
 
 
@@ -122,7 +126,7 @@ def attribute(
     return Attribution(
         change=whole,
         contributions={name: shapley(changes, name) for name in COMPONENTS},
-        residual=changes[frozenset(COMPONENTS)],
+        statistics_and_system=changes[frozenset(COMPONENTS)],
         cells=tuple(cells.values()),
     )
 

@@ -6,29 +6,66 @@ change what is found here.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import duckdb
 import polars as pl
 
+from builder.definition.model import Workflow
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
-from builder.drift.checks import check_pair
+from builder.drift.checks import Recorded, check_pair, record
 from builder.io.tables import Table, write_frame
+from builder.parameters import Parameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import From, FromName, Same, To, ToName
-from builder.runtime.scope import Scope
+from builder.runtime.references import From, FromName, Same, Setting, To, ToName
+from builder.runtime.scope import Scope, pair
 from builder.runtime.stage import stage
-from schemas import DocumentChanges, Documents, PairDrift, QrelChanges, Qrels, Queries, QueryChanges
+from schemas import (
+    ClickEstimates,
+    Coverage,
+    DocumentChanges,
+    Documents,
+    HostCoverage,
+    PairDrift,
+    QrelChanges,
+    Qrels,
+    Queries,
+    QueryChanges,
+)
 
 CHECKS = "checks"
 
+OPTIONAL = {
+    "coverage": Coverage,
+    "host_coverage": HostCoverage,
+    "click_estimates": ClickEstimates,
+}
+"""Tables that an imported release lacks; their views are empty then."""
 
-@stage("pair_drift", version="3", scope=Scope.PAIR, writes=(PairDrift,))
+
+def _recorded(workflow: Workflow, key: str) -> dict[str, Any]:
+    """The parameters that decide what the snapshots of a pair hold, by snapshot and dotted key."""
+    return {
+        name: {
+            f"{section}.{parameter}": value
+            for section in Parameters.model_fields
+            for parameter, value in workflow.section(section, name).model_dump(mode="json").items()
+            if parameter not in getattr(workflow, section).describes_input
+        }
+        for name in pair(key)
+    }
+
+
+RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded)]
+
+
+@stage("pair_drift", version="5", scope=Scope.PAIR, writes=(PairDrift,))
 def measure_pair(
     out: Path,
     *,
@@ -45,6 +82,13 @@ def measure_pair(
     to_snapshot: ToName,
     limits: Limits,
     progress: Progress,  # noqa: ARG001 - every stage is given one
+    coverage_from: From[Coverage] | None = None,
+    coverage_to: To[Coverage] | None = None,
+    host_coverage_from: From[HostCoverage] | None = None,
+    host_coverage_to: To[HostCoverage] | None = None,
+    click_estimates_from: From[ClickEstimates] | None = None,
+    click_estimates_to: To[ClickEstimates] | None = None,
+    recorded: RecordedParameters | None = None,
 ) -> Ledger:
     """Write `pair_drift` of two consecutive snapshots.
 
@@ -63,6 +107,13 @@ def measure_pair(
         to_snapshot: Name of the later snapshot.
         limits: Memory, threads, scratch space.
         progress: Not told of anything; a pair is quick.
+        coverage_from: Shown pages that the earlier crawl has; absent: not known.
+        coverage_to: Shown pages that the later crawl has.
+        host_coverage_from: The same per host of the earlier snapshot.
+        host_coverage_to: The same per host of the later snapshot.
+        click_estimates_from: Click evidence of the earlier snapshot.
+        click_estimates_to: Click evidence of the later snapshot.
+        recorded: Parameters that both snapshots were built with, by name and dotted key.
 
     Returns:
         Tables read; none is rejected.
@@ -78,10 +129,22 @@ def measure_pair(
         "query_changes": query_changes,
         "qrel_changes": qrel_changes,
     }
+    optional = {
+        "coverage_from": coverage_from,
+        "coverage_to": coverage_to,
+        "host_coverage_from": host_coverage_from,
+        "host_coverage_to": host_coverage_to,
+        "click_estimates_from": click_estimates_from,
+        "click_estimates_to": click_estimates_to,
+    }
+    pair = (from_snapshot, to_snapshot)
     with limits.connect(share=0.5) as connection:
         for name, table in views.items():
             table.view(connection, name)
-        measured = _measure(connection, (from_snapshot, to_snapshot))
+        view_optional(connection, optional)
+        for side, name in zip(("from", "to"), pair, strict=True):
+            record(connection, side, (recorded or {}).get(name))
+        measured = _measure(connection, pair)
     rows = [
         {
             "from_snapshot": from_snapshot,
@@ -93,9 +156,30 @@ def measure_pair(
     ]
     frame = pl.DataFrame(rows, schema=PairDrift.dtypes())
     write_frame(frame, out / "pair_drift.parquet", PairDrift)
-    ledger = Ledger("tables", rows_in=len(views), rows_out=len(views))
+    read = len(views) + sum(table is not None for table in optional.values())
+    ledger = Ledger("tables", rows_in=read, rows_out=read)
     with RejectWriter(out, "pair_drift", ledger):
         return ledger
+
+
+def view_optional(
+    connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table | None]
+) -> None:
+    """Create the views of `OPTIONAL`, `_from` and `_to`; empty where a table is absent.
+
+    Args:
+        connection: A private connection.
+        tables: Tables by the name of their view.
+    """
+    for kind, contract in OPTIONAL.items():
+        for side in ("from", "to"):
+            name = f"{kind}_{side}"
+            table = tables.get(name)
+            if table is not None and table.paths:
+                table.view(connection, name)
+            else:
+                nothing = pl.DataFrame(schema=contract.dtypes()).to_arrow()
+                connection.from_arrow(nothing).create_view(name)
 
 
 def _measure(connection: duckdb.DuckDBPyConnection, pair: tuple[str, str]) -> dict[str, Any]:

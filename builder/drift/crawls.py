@@ -12,6 +12,7 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
+from builder.alignment.absence import Crawls
 from builder.alignment.documents import align_documents
 from builder.documents.fingerprints import fingerprints
 from builder.drift import documents as document_drift
@@ -84,7 +85,8 @@ def _compare(
 ) -> dict[str, Any]:
     scratch, pair = limits.scratch, (OLD, NEW)
     changes, of_both = scratch / "document_changes.parquet", (tables[OLD], tables[NEW])
-    align_documents(connection, changes, *of_both, (), pair, params, limits, progress)
+    crawls = Crawls(*of_both)
+    align_documents(connection, changes, *of_both, (), pair, params, limits, progress, crawls)
     parquet.rows(connection, changes).create_view("document_changes")
     connection.execute(document_drift.ADDRESSES)
     counts = document_drift.between(connection)

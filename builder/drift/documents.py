@@ -33,9 +33,14 @@ STATUSES = """
 SELECT
     count(*) FILTER (status IN ('added', 'returned')) AS added,
     count(*) FILTER (status = 'removed') AS removed,
+    count(*) FILTER (status = 'not_sampled') AS not_sampled,
+    count(*) FILTER (status = 'not_shown') AS not_shown,
+    count(*) FILTER (status = 'left_out') AS left_out,
     count(*) FILTER (status = 'updated') AS updated,
     count(*) FILTER (status = 'unchanged') AS unchanged,
     count(*) FILTER (status = 'returned') AS returned,
+    count(*) FILTER (status IN ('added', 'returned') AND crawled) AS added_in_crawl_before,
+    count(*) FILTER (status = 'removed' AND crawled IS NULL) AS removed_crawl_unknown,
     count(*) FILTER (status IN ('updated', 'unchanged') AND text_changed) AS text_changed,
     count(*) FILTER (status = 'unchanged' AND text_changed) AS text_changed_only,
     count(*) FILTER (status = 'removed' AND matched_by = 'loose') AS loose,
@@ -65,12 +70,13 @@ WITH by_host AS (
         regexp_extract(url_key, '^https?://([^/?]*)', 1) AS host,
         count(*) FILTER (status IN ('added', 'returned')) AS added,
         count(*) FILTER (status = 'removed') AS removed,
+        count(*) FILTER (status IN ('not_sampled', 'not_shown', 'left_out')) AS not_kept,
         count(*) FILTER (status = 'updated') AS updated,
         count(*) FILTER (status = 'unchanged') AS unchanged
     FROM document_changes JOIN documents_map USING (doc_id)
     GROUP BY host
 )
-FROM by_host ORDER BY added + removed DESC, updated DESC, host
+FROM by_host ORDER BY added + removed + not_kept DESC, updated DESC, host
 """
 
 
@@ -144,7 +150,7 @@ def summary(values: pl.Series) -> dict[str, Any]:
 def hosts(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     """Hosts that came and went, and those with the most documents added or removed."""
     rows = connection.sql(HOSTS).pl()
-    before = pl.col("removed") + pl.col("updated") + pl.col("unchanged")
+    before = pl.col("removed") + pl.col("not_kept") + pl.col("updated") + pl.col("unchanged")
     after = pl.col("added") + pl.col("updated") + pl.col("unchanged")
     in_from, in_to = rows.filter(before > 0).height, rows.filter(after > 0).height
     in_both = rows.filter((before > 0) & (after > 0)).height

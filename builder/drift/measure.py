@@ -9,27 +9,25 @@ import json
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import duckdb
 
-from builder.definition.model import Workflow
 from builder.drift import clicks as click_drift
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
 from builder.drift.between import CHECKS, read_pair
-from builder.drift.checks import check_parameters, check_snapshot
-from builder.drift.checks.parameters import Recorded
+from builder.drift.checks import check_neighbours, check_snapshot
 from builder.drift.report import render_report
 from builder.drift.series import Series, Tables
 from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, put_beside
 from builder.io.tables import view_together
-from builder.parameters import ChangeParameters, Parameters
+from builder.parameters import ChangeParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import All, Collection, Pairs, Setting
+from builder.runtime.references import All, Collection, Pairs
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from schemas import (
@@ -44,28 +42,14 @@ from schemas import (
     WordCounts,
 )
 
-FORMAT = "longeval-drift/1"
+FORMAT = "longeval-drift/2"
 
-SIZES = "SELECT count(*), coalesce(sum(tokens), 0)::BIGINT FROM documents"
-
-
-def _recorded(workflow: Workflow, _: str) -> dict[str, Any]:
-    """The parameters that decide what every snapshot holds, by snapshot and dotted key."""
-    return {
-        name: {
-            f"{section}.{key}": value
-            for section in Parameters.model_fields
-            for key, value in workflow.section(section, name).model_dump(mode="json").items()
-            if key not in getattr(workflow, section).describes_input
-        }
-        for name in workflow.names
-    }
+SIZES = """
+SELECT count(*), coalesce(sum(tokens), 0)::BIGINT, count(*) FILTER (truncated) FROM documents
+"""
 
 
-RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded)]
-
-
-@stage("drift", version="4", scope=Scope.COLLECTION)
+@stage("drift", version="6", scope=Scope.COLLECTION)
 def measure(
     out: Path,
     *,
@@ -80,7 +64,6 @@ def measure(
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
-    recorded: RecordedParameters | None = None,
     click_diagnostics: All[ClickDiagnostics] | None = None,
 ) -> Ledger:
     """Write `drift.json` and `report.html`.
@@ -98,7 +81,6 @@ def measure(
         params: What the change tables were made with; recorded.
         limits: Memory, threads, scratch space.
         progress: Told of every pair of snapshots whose words are compared.
-        recorded: Parameters that snapshots were built with, by dotted key, where they may differ.
         click_diagnostics: Diagnostics of clicks of each snapshot; None where there are none, as in
             an imported release.
 
@@ -115,8 +97,7 @@ def measure(
         documents_map,
         queries_map,
     )
-    drift = measure_series(series, params, limits, progress, recorded or {})
-    drift["clicks"] = click_drift.of_each(click_diagnostics or {})
+    drift = measure_snapshots(series, params, limits, progress, click_diagnostics or {})
     (out / "drift.json").write_text(to_json(drift), encoding="utf-8")
     (out / "report.html").write_text(render_report(drift), encoding="utf-8")
     tables = series.tables + len(click_diagnostics or ())
@@ -125,14 +106,25 @@ def measure(
         return ledger
 
 
+def measure_snapshots(
+    series: Series,
+    params: ChangeParameters,
+    limits: Limits,
+    progress: Progress,
+    click_diagnostics: Tables,
+) -> dict[str, Any]:
+    """The content of `drift.json`, with the clicks of snapshots that have diagnostics."""
+    drift = measure_series(series, params, limits, progress)
+    return drift | {"clicks": click_drift.of_each(click_diagnostics)}
+
+
 def measure_series(
     series: Series,
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
-    recorded: Mapping[str, Recorded],
 ) -> dict[str, Any]:
-    """The content of `drift.json`, described in the manual."""
+    """The content of `drift.json` but for clicks, described in the manual."""
     names = series.names
     with limits.connect(share=0.5) as connection:
         series.documents_map.view(connection, "documents_map")
@@ -141,10 +133,10 @@ def measure_series(
         stack(connection, "all_qrels", series.qrels, "query_id, doc_id, grade, examinations")
         patterns = document_drift.presence_patterns(connection)
         snapshots, checks = _snapshots(connection, series)
+        checks += check_neighbours(connection, names)
         pairs = []
         for pair, table in series.pair_drift.items():
             parts = read_pair(table)
-            checks.append(check_parameters(pair, *(recorded.get(name) for name in pair)))
             checks += parts.pop(CHECKS)
             pairs.append({"from": pair[0], "to": pair[1]} | parts)
         return {
@@ -182,11 +174,15 @@ def _snapshots(
     nothing = {"listed": 0, "judged": 0, "listed_only": 0, "judged_only": 0}
     for place, name in enumerate(series.names):
         series.view_snapshot(connection, name)
-        documents, tokens = connection.execute(SIZES).fetchall()[0]
-        queries = listed.get(place, nothing)
-        rows[place] |= {"documents": documents, "tokens": tokens, "queries": queries}
+        sizes = dict(zip(("documents", "tokens", "truncated"), _sizes(connection), strict=True))
+        rows[place] |= sizes | {"queries": listed.get(place, nothing)}
         checks += check_snapshot(connection, name)
     return rows, checks
+
+
+def _sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
+    """Documents of a snapshot, their words, and how many of them were cut."""
+    return tuple(connection.execute(SIZES).fetchall()[0])
 
 
 def _vocabulary(

@@ -5,12 +5,13 @@ A *listed* query is in the query file, a *judged* one in the qrels; published co
 shown the two to tell different stories, so both are always given.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import duckdb
 
-from builder.documents.tokens import WORD_IN_SQL
+from builder.documents.words import JOINERS, WORD_IN_SQL
 from builder.drift import presence
 from builder.drift.presence import Patterns
 from builder.drift.statistics import jensen_shannon, share, spearman
@@ -44,7 +45,7 @@ GROUP BY place ORDER BY place
 LENGTHS = """
 SELECT
     place,
-    len(regexp_extract_all(text, $word)) AS words,
+    len(regexp_extract_all(regexp_replace(text, $joiners, '', 'g'), $word)) AS words,
     count(*) AS queries,
     sum(impressions)::BIGINT AS impressions
 FROM all_queries GROUP BY ALL ORDER BY ALL
@@ -79,7 +80,7 @@ movers AS (
     FROM query_changes JOIN texts USING (query_id)
 )
 SELECT movement, query_id, text, impressions_from, impressions_to FROM movers
-WHERE movement <> 'kept'
+WHERE movement <> 'kept' AND impressions_from + impressions_to > 0
 QUALIFY row_number() OVER (
     PARTITION BY movement ORDER BY abs(impressions_to - impressions_from) DESC, query_id
 ) <= 10
@@ -145,7 +146,7 @@ def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def _lengths(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[dict[str, Any]]:
-    rows = connection.execute(LENGTHS, {"word": WORD_IN_SQL}).fetchall()
+    rows = connection.execute(LENGTHS, {"word": WORD_IN_SQL, "joiners": JOINERS}).fetchall()
     result = []
     for place, name in enumerate(names):
         counts = [(words, queries, shown) for p, words, queries, shown in rows if p == place]
@@ -165,7 +166,8 @@ def _lengths(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> lis
 def topics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Any]:
     """Queries and impressions of each topic in each snapshot, and divergence of the mix.
 
-    A query of several topics counts for each. `js_bits` compares consecutive snapshots.
+    A query of several topics counts for each. `js_bits` compares the numbers of queries of
+    consecutive snapshots, `js_bits_impressions` how often these queries were shown.
     """
     table: dict[str, dict[str, list[int]]] = {}
     for topic, place, queries, impressions in connection.execute(TOPICS).fetchall():
@@ -177,13 +179,18 @@ def topics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[
     return {
         "snapshots": list(names),
         "mix": [{"topic": topic} | row for topic, row in ordered],
-        "js_bits": [_mix_divergence(table, place) for place in range(len(names) - 1)],
+        "js_bits": _divergences(table, "queries", len(names)),
+        "js_bits_impressions": _divergences(table, "impressions", len(names)),
     }
 
 
-def _mix_divergence(table: dict[str, dict[str, list[int]]], place: int) -> float | None:
-    classes: dict[tuple[int, int], int] = {}
-    for row in table.values():
-        pair = (row["queries"][place], row["queries"][place + 1])
-        classes[pair] = classes.get(pair, 0) + 1
-    return jensen_shannon(classes)
+def _divergences(
+    table: dict[str, dict[str, list[int]]], counted: str, snapshots: int
+) -> list[float | None]:
+    """Divergence of the topic mix of consecutive snapshots, by queries or by impressions."""
+    return [
+        jensen_shannon(
+            Counter((row[counted][place], row[counted][place + 1]) for row in table.values())
+        )
+        for place in range(snapshots - 1)
+    ]

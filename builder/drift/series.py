@@ -1,7 +1,7 @@
 """The tables of a collection that drift reads, and how they are made outside the pipeline."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -9,13 +9,14 @@ from typing import Any, cast
 import duckdb
 
 from builder.alignment import changes, maps
-from builder.drift.between import measure_pair
+from builder.drift.between import OPTIONAL, measure_pair
+from builder.drift.checks import Recorded
 from builder.drift.words import count_lost, count_snapshot
 from builder.io.tables import Table, table_at
-from builder.parameters import ChangeParameters
+from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import TABLES, Documents, Queries
+from schemas import TABLES, Documents, Pages, Queries
 
 CHANGES = ("document_changes", "query_changes", "qrel_changes")
 
@@ -54,12 +55,48 @@ class Series:
         self.qrels[name].view(connection, "qrels")
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of snapshots beside their main tables; nothing, where a release was imported.
+
+    Args:
+        pages: `doc_id` of the pages that each crawl has, by snapshot.
+        tables: Tables of `builder.drift.between.OPTIONAL`, by kind and snapshot.
+        sampling: How crawls are sampled; None where it is not known.
+        recorded: Parameters that each snapshot was built with, by dotted key.
+    """
+
+    pages: Mapping[str, Table[Pages]] = field(default_factory=dict)
+    tables: Mapping[str, Tables] = field(default_factory=dict)
+    sampling: DocumentParameters | None = None
+    recorded: Mapping[str, Recorded] = field(default_factory=dict)
+
+    def of_changes(self, pair: Pair) -> dict[str, Any]:
+        """Arguments of `changes` for a pair."""
+        pages = {f"pages_{side}": self.pages.get(name) for side, name in _sides(pair)}
+        return {**pages, "sampling": self.sampling}
+
+    def of_measures(self, pair: Pair) -> dict[str, Any]:
+        """Arguments of `measure_pair` for a pair."""
+        tables = {
+            f"{kind}_{side}": self.tables.get(kind, {}).get(name)
+            for kind in OPTIONAL
+            for side, name in _sides(pair)
+        }
+        return {**tables, "recorded": self.recorded}
+
+
+def _sides(pair: Pair) -> Iterator[tuple[str, str]]:
+    return zip(("from", "to"), pair, strict=True)
+
+
 def compare_snapshots(
     out: Path,
     main: Mapping[str, Tables],
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
+    evidence: Evidence | None = None,
 ) -> tuple[Series, dict[str, dict[Pair, Table]]]:
     """Make what drift reads from the main tables of snapshots.
 
@@ -69,11 +106,13 @@ def compare_snapshots(
         params: How documents are compared.
         limits: Memory, threads, and the scratch space that receives all other tables.
         progress: Told of documents.
+        evidence: What else is known of the snapshots.
 
     Returns:
         The series, and the change tables by name and pair.
     """
-    steps = _Steps(main, params, limits, progress)
+    evidence = evidence or Evidence()
+    steps = _Steps(main, params, limits, progress, evidence)
     names = list(main["documents"])
     counts = {name: steps.count(place) for place, name in enumerate(names)}
     pairs = {pair: steps.compare(place, pair) for place, pair in enumerate(pairwise(names))}
@@ -83,6 +122,7 @@ def compare_snapshots(
         queries=cast("Mapping[str, Table[Queries]]", main["queries"]),
         limits=limits.within("maps"),
         progress=progress,
+        pages=evidence.pages or None,
     )
 
     def of_pairs(name: str) -> dict[Pair, Table]:
@@ -109,6 +149,7 @@ class _Steps:
     params: ChangeParameters
     limits: Limits
     progress: Progress
+    evidence: Evidence
 
     @property
     def _documents(self) -> Mapping[str, Table[Documents]]:
@@ -136,7 +177,7 @@ class _Steps:
         shared: dict[str, Any] = {
             f"{kind}_{side}": tables[name]
             for kind, tables in self.main.items()
-            for side, name in zip(("from", "to"), pair, strict=True)
+            for side, name in _sides(pair)
         }
         shared |= {"from_snapshot": pair[0], "to_snapshot": pair[1], "progress": self.progress}
         documents = list(self._documents.items())
@@ -146,6 +187,7 @@ class _Steps:
             earlier=tuple(table for _, table in documents[:place]),
             params=self.params,
             limits=self.limits.within(f"changes-{place}"),
+            **self.evidence.of_changes(pair),
         )
         count_lost(
             home,
@@ -155,5 +197,7 @@ class _Steps:
             progress=self.progress,
         )
         found: dict[str, Any] = {name: table_at(home, name, TABLES[name]) for name in CHANGES}
-        measure_pair(home, **shared, **found, limits=self.limits.within(f"drift-{place}"))
+        more = self.evidence.of_measures(pair)
+        limits = self.limits.within(f"drift-{place}")
+        measure_pair(home, **shared, **found, **more, limits=limits)
         return home

@@ -40,7 +40,7 @@ FROM partial GROUP BY ALL ORDER BY ALL
 """
 
 
-@stage("words", version="1", writes=(WordCounts,))
+@stage("words", version="2", writes=(WordCounts,))
 def count_snapshot(
     out: Path,
     *,
@@ -72,7 +72,7 @@ def count_snapshot(
         return ledger
 
 
-@stage("lost_words", version="1", scope=Scope.PAIR, writes=(LostWords,))
+@stage("lost_words", version="2", scope=Scope.PAIR, writes=(LostWords,))
 def count_lost(
     out: Path,
     *,

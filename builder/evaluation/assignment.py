@@ -9,7 +9,7 @@ them in 2026, is the second snapshot of the collection.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +21,9 @@ _EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|tsv|gz|zst|zstd))+$", re.IGNOREC
 _SEPARATORS = " ._-+"
 NAMELESS = "run"
 """What the lab calls every file of a submission, in folders of snapshots."""
+_MONTH = re.compile(r"(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?!\d)")
+NEAR = 3
+"""The file's name and the folders just above it, in which another month is looked for."""
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _NO_RUN = re.compile(r"\..*|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
 """Files and folders beside runs, such as `ir-metadata.yml`."""
@@ -113,11 +116,26 @@ def _assign(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
                 system = _name_above(path, pattern)
             return RunFile(system or _folder_name(path, pattern), named[0], path)
     if len(patterns) == 1:
+        _refuse_other_month(path, [part for part in parts[:NEAR] if part not in "/."], patterns)
         return RunFile(stem, next(iter(patterns)), path)
     raise UsageError(
         f"{path}: expected the name of a snapshot ({', '.join(patterns)}) in the file name or in "
         "a folder, as in bm25/2022-06.txt or bm25_2022-06.txt" + _absent(path)
     )
+
+
+def _refuse_other_month(path: Path, parts: Sequence[str], snapshots: Iterable[str]) -> None:
+    """Refuse a run whose name or folder says a month that is no snapshot of the collection.
+
+    Raises:
+        UsageError: it does.
+    """
+    for part in parts:
+        if other := _MONTH.search(part):
+            raise UsageError(
+                f"{path}: a run of {other[0]}, as {part!r} says, and the collection has "
+                f"{', '.join(snapshots)} alone; leave it out, or rename it if it is none"
+            )
 
 
 def _absent(path: Path) -> str:

@@ -6,7 +6,7 @@ measure and pair of snapshots: the change and what documents, queries and judgem
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from builder.evaluation.effectiveness import Judge
 from builder.evaluation.measures import Measure, parse_measures
 from builder.evaluation.qrels import read_qrels
 from builder.io import parquet
-from builder.trec.released import read_run_of
+from builder.trec.released import by_keys, read_run_of
 from builder.trec.runs import DEFAULT_DEPTH, Run
 
 Pair = tuple[str, str]
@@ -52,7 +52,7 @@ class AttributedChange:
             "to": self.pair[1],
             "change": found.change,
             **found.contributions,
-            "residual": found.residual,
+            "statistics_and_system": found.statistics_and_system,
             "least_queries": min(min(cell.n_from, cell.n_to) for cell in found.cells),
         }
 
@@ -68,7 +68,7 @@ class AttributedChange:
             }
             for cell in self.attribution.cells
         ]
-        return {**self.row(), "cells": cells}
+        return {**self.row(), "residual": self.attribution.statistics_and_system, "cells": cells}
 
 
 def attribute_paths(
@@ -106,7 +106,7 @@ def attribute_paths(
         if all((system, name) in paths for name in pair)
         for measure, attribution in _attribute(
             [
-                (read_run_of(paths[system, name], depth, qrels[name].parent), judged[name])
+                _aligned(paths[system, name], judged[name], depth, qrels[name].parent)
                 for name in pair
             ],
             unchanged(document_changes, pair),
@@ -136,6 +136,15 @@ def unchanged(document_changes: Path, pair: Pair) -> pl.Series:
         )
     rows = of_pair.filter(status="unchanged")
     return rows.select("doc_id").collect()["doc_id"]
+
+
+def _aligned(
+    path: Path, judged: pl.DataFrame, depth: int, snapshot: Path
+) -> tuple[Run, pl.DataFrame]:
+    """A run and judgements of a snapshot, under ids that hold in every snapshot."""
+    run = read_run_of(path, depth, snapshot)
+    keyed = replace(run, ranking=by_keys(run.ranking, snapshot))
+    return keyed, by_keys(judged, snapshot)
 
 
 def _attribute(

@@ -49,6 +49,8 @@ class SnapshotScores:
         missing: Judged queries that a run lacks, shape (queries, systems).
         unjudged: Queries of each system's run that nobody judged; -1 where it has no run.
         irrelevant: Judged queries without any relevant document, shape (queries,).
+        keys: What each query is called in every snapshot: its id, or its key where a release was
+            imported (see `schemas.ReleaseIds`).
     """
 
     snapshot: str
@@ -57,18 +59,21 @@ class SnapshotScores:
     missing: Flags
     unjudged: tuple[int, ...]
     irrelevant: Flags
+    keys: tuple[str, ...]
 
-    def restrict(self, query_ids: Iterable[str]) -> "SnapshotScores":
-        """The same scores for some of the judged queries, in sorted order."""
-        wanted = set(query_ids)
-        kept = np.array([query in wanted for query in self.query_ids], dtype=np.bool_)
+    def restrict(self, keys: Iterable[str]) -> "SnapshotScores":
+        """The same scores for some of the judged queries, in the order of their keys."""
+        place = {key: number for number, key in enumerate(self.keys)}
+        wanted = sorted(place.keys() & set(keys))
+        kept = np.array([place[key] for key in wanted], dtype=np.int64)
         return SnapshotScores(
             self.snapshot,
-            tuple(query for query in self.query_ids if query in wanted),
+            tuple(self.query_ids[number] for number in kept),
             self.values[kept],
             self.missing[kept],
             self.unjudged,
             self.irrelevant[kept],
+            tuple(wanted),
         )
 
     def means(self) -> Floats:
@@ -127,7 +132,11 @@ class Judge:
 
 
 def gather(
-    snapshot: str, judge: Judge, systems: Sequence[str], scores: Mapping[str, RunScores]
+    snapshot: str,
+    judge: Judge,
+    systems: Sequence[str],
+    scores: Mapping[str, RunScores],
+    keys: Mapping[str, str] | None = None,
 ) -> SnapshotScores:
     """Put the scores of several runs of one snapshot side by side.
 
@@ -136,6 +145,7 @@ def gather(
         judge: What scored them.
         systems: All systems of the evaluation, in order.
         scores: Scores by system; a system may lack a run here.
+        keys: Key of each query, where that is not its id.
     """
     queries = len(judge.query_ids)
     values = np.full((queries, len(systems), len(judge.measures)), np.nan)
@@ -145,4 +155,6 @@ def gather(
             values[:, index] = scores[system].values
             missing[:, index] = scores[system].missing
     unjudged = tuple(scores[s].unjudged if s in scores else -1 for s in systems)
-    return SnapshotScores(snapshot, judge.query_ids, values, missing, unjudged, judge.irrelevant)
+    named = tuple((keys or {}).get(query, query) for query in judge.query_ids)
+    ids = judge.query_ids
+    return SnapshotScores(snapshot, ids, values, missing, unjudged, judge.irrelevant, named)

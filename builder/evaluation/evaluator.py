@@ -23,7 +23,7 @@ from builder.evaluation.perquery import query_drops, query_scores
 from builder.evaluation.qrels import read_qrels
 from builder.evaluation.topicsets import TopicSet, topic_sets
 from builder.runtime.progress import Progress, Silent
-from builder.trec.released import read_run_of
+from builder.trec.released import query_keys, read_run_of
 from builder.trec.runs import Run
 
 
@@ -115,7 +115,7 @@ def evaluate(
         for system, by_snapshot in runs.items()
         for snapshot, run in by_snapshot.items()
     ]
-    return _evaluate(qrels, sources, parameters, progress or Silent())
+    return _evaluate(qrels, sources, parameters, progress or Silent(), {})
 
 
 def evaluate_paths(
@@ -149,7 +149,8 @@ def evaluate_paths(
 
     sources = [_Source(f.system, f.snapshot, loader(f.path, f.snapshot)) for f in files]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
-    return _evaluate(frames, sources, parameters, progress or Silent())
+    keys = {snapshot: query_keys(path.parent) for snapshot, path in qrels.items()}
+    return _evaluate(frames, sources, parameters, progress or Silent(), keys)
 
 
 def _evaluate(
@@ -157,10 +158,11 @@ def _evaluate(
     sources: Sequence[_Source],
     parameters: EvaluationParameters,
     progress: Progress,
+    keys: Mapping[str, Mapping[str, str]],
 ) -> Evaluation:
     systems = sorted({source.system for source in sources})
     _check(qrels, sources, systems, parameters)
-    snapshots = _score(qrels, sources, systems, parameters, progress)
+    snapshots = _score(qrels, sources, systems, parameters, progress, keys)
     sets = topic_sets(snapshots, parameters)
 
     def table(
@@ -209,6 +211,7 @@ def _score(
     systems: Sequence[str],
     parameters: EvaluationParameters,
     progress: Progress,
+    keys: Mapping[str, Mapping[str, str]],
 ) -> list[SnapshotScores]:
     measures = parse_measures(parameters.measures)
     progress.start("evaluate", len(sources), "runs")
@@ -220,6 +223,6 @@ def _score(
             if source.snapshot == snapshot:
                 scores[source.system] = judge.score(source.load())
                 progress.advance(1)
-        snapshots.append(gather(snapshot, judge, systems, scores))
+        snapshots.append(gather(snapshot, judge, systems, scores, keys.get(snapshot)))
     progress.finish()
     return snapshots

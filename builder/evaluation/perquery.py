@@ -50,9 +50,10 @@ def query_scores(
             else scores.values[:, [pivot]]
         )
         names = [systems[i] for i in present]
+        own = [q for q, key in zip(scores.query_ids, scores.keys, strict=True) if key in core]
         frame = _cells(scores.query_ids, names, parameters.measures).with_columns(
             snapshot=pl.lit(scores.snapshot),
-            core=pl.col("query_id").is_in(core),
+            core=pl.col("query_id").is_in(own),
             score=_flat(scores.values[:, present]),
             over_pivot=_flat((scores.values - reference)[:, present]),
         )

@@ -1,29 +1,21 @@
-"""An evaluation as one HTML page that works offline: tables and charts, no script.
+"""An evaluation as one HTML page that works offline: tables and charts.
 
 In: an `Evaluation`. Out: the page as text. Charts follow Keller et al. 2024: means over snapshots
 (figure 2), effect ratio against delta RI (figure 3), drop per query (figure 4).
 """
 
-from html import escape
 from typing import Any
 
 import polars as pl
+from markupsafe import Markup
 
-from builder.evaluation.charts import Point, Series, bars, lines, scatter
 from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.summary import summary_rows
 from builder.evaluation.topicsets import TOPIC_SETS
-from builder.reporting.numbers import score
-
-_STYLE = """
-body{font:14px/1.45 sans-serif;max-width:72rem;margin:1.5rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse;font-size:12px;margin:.6rem 0}
-td,th{padding:2px 8px;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}
-td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}
-code{font-size:11px;word-break:break-all}
-.charts{display:flex;flex-wrap:wrap;gap:.8rem}
-.grid{stroke:#e5e5e5}.ideal{stroke:#888;stroke-dasharray:4 3}
-"""
+from builder.reporting.charts import Point, Series, bars, lines, scatter, series_colour
+from builder.reporting.numbers import DASH, score
+from builder.reporting.parts import Cell, Row, grid, nothing, paragraph, section, table
+from builder.reporting.render import page
 
 _LEGEND = (
     "Positive drops are losses. An effect ratio of 1 and a delta RI of 0 mean that a system kept "
@@ -36,6 +28,9 @@ _ABOUT = {
 }
 
 
+FOOTER = "Drops are differences of the earlier and the later snapshot."
+
+
 def html_report(evaluation: Evaluation) -> str:
     """The page.
 
@@ -45,23 +40,34 @@ def html_report(evaluation: Evaluation) -> str:
     Returns:
         A complete HTML document; the same evaluation gives the same text.
     """
-    parts = [
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
-        f"<title>Effectiveness over time</title><style>{_STYLE}</style></head><body>",
-        "<h1>Effectiveness over time</h1>",
-        f"<p><code>{escape(evaluation.signature())}</code></p>",
-        f"<p>{_LEGEND}</p>",
+    sections = [
+        section(
+            topic_set,
+            f"{topic_set.capitalize()} queries",
+            _ABOUT[topic_set],
+            grid(_charts(evaluation, topic_set)),
+            _table(f"{topic_set.capitalize()} queries", summary_rows(evaluation, topic_set)),
+        )
+        for topic_set in TOPIC_SETS
     ]
-    for topic_set in TOPIC_SETS:
-        parts.append(f"<h2>{topic_set.capitalize()} queries</h2><p>{_ABOUT[topic_set]}</p>")
-        parts.append(f'<div class="charts">{"".join(_charts(evaluation, topic_set))}</div>')
-        parts.append(_table(summary_rows(evaluation, topic_set)))
-    parts.append("<h2>Drop per query</h2><p>Queries judged in both snapshots, sorted.</p>")
-    parts.append(f'<div class="charts">{"".join(_drops(evaluation))}</div>')
-    return "".join([*parts, "</body></html>\n"])
+    drops = section(
+        "drops",
+        "Drop per query",
+        "Queries judged in both snapshots, sorted.",
+        grid(_drops(evaluation)),
+    )
+    contents = [(name, f"{name.capitalize()} queries") for name in TOPIC_SETS]
+    return page(
+        "Effectiveness over time",
+        "Effectiveness over time",
+        evaluation.signature(),
+        [*contents, ("drops", "Drop per query")],
+        (paragraph(_LEGEND, "note"), sections, drops),
+        FOOTER,
+    )
 
 
-def _charts(evaluation: Evaluation, topic_set: str) -> list[str]:
+def _charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
     charts = [_over_time(evaluation, topic_set, m) for m in evaluation.parameters.measures]
     chosen = evaluation.persistence.filter(
         pl.col("topic_set") == topic_set, pl.col("quantity").is_in(["effect_ratio", "delta_ri"])
@@ -70,7 +76,7 @@ def _charts(evaluation: Evaluation, topic_set: str) -> list[str]:
     for (first, second, measure), rows in chosen.group_by(keys, maintain_order=True):
         wide = rows.pivot("quantity", index="system", values="value").drop_nulls()
         points = [
-            Point(name, evaluation.systems.index(name), ratio, delta)
+            Point(name, series_colour(evaluation.systems.index(name)), ratio, delta)
             for name, ratio, delta in wide.select("system", "effect_ratio", "delta_ri").iter_rows()
         ]
         if points:
@@ -79,7 +85,7 @@ def _charts(evaluation: Evaluation, topic_set: str) -> list[str]:
     return charts
 
 
-def _over_time(evaluation: Evaluation, topic_set: str, measure: str) -> str:
+def _over_time(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
     rows = evaluation.effectiveness.filter(
         pl.col("topic_set") == topic_set, pl.col("measure") == measure
     )
@@ -89,37 +95,41 @@ def _over_time(evaluation: Evaluation, topic_set: str, measure: str) -> str:
         return [cells.get((system, s), {}).get(column) for s in evaluation.snapshots]
 
     series = [
-        Series(name, place, *(values(name, column) for column in ("value", "ci_low", "ci_high")))
+        Series(
+            name,
+            series_colour(place),
+            *(values(name, column) for column in ("value", "ci_low", "ci_high")),
+        )
         for place, name in enumerate(evaluation.systems)
     ]
-    return lines(measure, evaluation.snapshots, series, f"mean {measure}")
+    return lines(f"Mean {measure}", evaluation.snapshots, series)
 
 
-def _drops(evaluation: Evaluation) -> list[str]:
+def _drops(evaluation: Evaluation) -> list[Markup]:
     """Bars for the first measure: one chart per pair of snapshots and system."""
     measure = evaluation.parameters.measures[0]
     rows = evaluation.query_drops.filter(pl.col("measure") == measure)
     keys = ["from_snapshot", "to_snapshot", "system"]
     return [
         bars(
-            f"{system}, {first} to {second}", group["drop"].to_list(), "query", f"drop of {measure}"
+            f"{system}, {first} to {second}: drop of {measure}",
+            sorted(group["drop"].to_list(), reverse=True),
+            series_colour(evaluation.systems.index(str(system))),
         )
         for (first, second, system), group in rows.group_by(keys, maintain_order=True)
     ]
 
 
-def _table(rows: list[dict[str, Any]]) -> str:
+def _table(caption: str, rows: list[dict[str, Any]]) -> Markup:
     if not rows:
-        return "<p>No run.</p>"
-    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row.values())}</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return nothing("No run.")
+    cells: list[Row] = [[_cell(value) for value in row.values()] for row in rows]
+    return table(caption, list(rows[0]), cells)
 
 
-def _cell(value: object) -> str:
+def _cell(value: object) -> Cell:
     if value is None:
-        return "–"
-    return score(value) if isinstance(value, float) else str(value)
+        return Cell(DASH, -1e300)
+    if isinstance(value, int | float):
+        return Cell(score(value) if isinstance(value, float) else str(value), float(value))
+    return Cell(str(value))

@@ -34,8 +34,8 @@ class TopicSet:
 
 
 def core_queries(snapshots: Sequence[SnapshotScores]) -> set[str]:
-    """Queries judged in every snapshot."""
-    judged = [set(scores.query_ids) for scores in snapshots]
+    """Keys of the queries judged in every snapshot."""
+    judged = [set(scores.keys) for scores in snapshots]
     return set.intersection(*judged) if judged else set()
 
 

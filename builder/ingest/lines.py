@@ -6,7 +6,6 @@ fault, never raised: a damaged or truncated file keeps the lines before the dama
 line is skipped, and a file that unpacks to far more than its size is left at the bound.
 """
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import IO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.ingest.unpacking import CHUNK, open_plain
+from builder.ingest.unpacking import CHUNK, open_plain, read_or_fault
 from builder.io.sources import Source
 
 LF = 10
@@ -36,11 +35,13 @@ class Block:
         first: 1-based number of the first line.
         lines: The lines.
         fault: Why reading stopped after them, or None.
+        is_open: Whether the file ends without the end of the last line.
     """
 
     first: int
     lines: list[bytes | None]
     fault: str | None = None
+    is_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Chunk:
         longest: Longest line in bytes; longer ones are skipped.
         is_cut: Whether the first line is the end of one that is too long.
         fault: Why reading stopped after them, or None.
+        is_open: Whether the file ends without the end of the last line.
     """
 
     first: int
@@ -61,6 +63,7 @@ class Chunk:
     longest: int
     is_cut: bool = False
     fault: str | None = None
+    is_open: bool = False
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
@@ -88,7 +91,7 @@ class Chunk:
         """All lines."""
         pieces = [] if self.data is None else bytes(self.data).split(b"\n")
         lines = [self._line(piece, place) for place, piece in enumerate(pieces)]
-        return Block(self.first, lines, self.fault)
+        return Block(self.first, lines, self.fault, self.is_open)
 
     def _line(self, piece: bytes, place: int) -> bytes | None:
         if len(piece) > self.longest or (self.is_cut and not place):
@@ -166,7 +169,7 @@ def _chunks(source: Source, longest: int, size: int) -> Iterator[Chunk]:
         else:
             return
     if rest or is_cut:
-        yield Chunk(first, memoryview(rest), longest, is_cut)
+        yield Chunk(first, memoryview(rest), longest, is_cut, is_open=True)
 
 
 def _last_end(data: memoryview, start: int, stop: int) -> int | None:
@@ -180,8 +183,6 @@ def _last_end(data: memoryview, start: int, stop: int) -> int | None:
 
 class _Filling:
     """Reads the decompressed bytes of a file, up to what is wrong with them.
-
-    `readinto1` gives what could be unpacked before it meets the damage; `readinto` would lose it.
 
     Attributes:
         fault: Why nothing more is read, or None.
@@ -197,7 +198,7 @@ class _Filling:
         """Fill some room, but at the end of the file; returns the bytes that were read."""
         filled = 0
         while filled < len(room) and self.fault is None:
-            count = self._more(room[filled:])
+            count, self.fault = read_or_fault(self._file, room[filled:])
             if not count:
                 break
             if not self._seen and room[: len(BOM)] == BOM:
@@ -207,12 +208,3 @@ class _Filling:
             if self._seen > self._most:
                 self.fault = "decompression_bomb"
         return filled
-
-    def _more(self, room: memoryview) -> int:
-        try:
-            return self._file.readinto1(room)
-        except EOFError:
-            self.fault = "file_truncated"
-        except (OSError, zlib.error):
-            self.fault = "file_damaged"
-        return 0

@@ -14,8 +14,14 @@ from builder.ingest.doubtful import are_doubtful, are_plain_lines
 from builder.text.keys import url_key
 from builder.text.replacement import replaced
 
-_LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+_LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\u2028\u2029]")
+C1 = {code: bytes([code]).decode("cp1252", "replace") for code in range(0x80, 0xA0)}
+"""The windows-1252 character of each C1 control, as WHATWG decodes them; U+FFFD where none is."""
+_CONTROLS = {
+    **dict.fromkeys([*range(0x09), *range(0x0E, 0x1C), 0x1F, 0x7F, 0xFEFF, 0xFFFE, 0xFFFF], " "),
+    **{code: " " if character == "\ufffd" else character for code, character in C1.items()},
+}
+"""What stands for each character that texts do not have: never nothing, which would join words."""
 UNCLEAN = (
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u{2028}\u{2029}\u{feff}\u{fffe}\u{ffff}"
     r"\p{M}\u{340}-\u{387}\u{900}-\u{fff}\u{1100}-\u{11ff}\u{1b00}-\u{1bff}\u{1f00}-\u{2001}"
@@ -35,8 +41,12 @@ CREDENTIALS = r"(?i)^(\s*https?://)[^/?#\\]*@"
 
 
 def normalise(text: str) -> str:
-    """NFC, LF line ends, no control characters, no outer white space."""
-    clean = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
+    """NFC, LF line ends, no outer white space, no control characters.
+
+    C1 controls take their meaning in windows-1252, as which they were written; other controls and
+    byte order marks become a space.
+    """
+    clean = _LINE_ENDS.sub("\n", text).translate(_CONTROLS)
     return unicodedata.normalize("NFC", clean).strip()
 
 

@@ -7,6 +7,7 @@ to do about them.
 import gzip
 import re
 import zlib
+from io import BufferedIOBase
 from pathlib import Path
 from typing import IO, Self, cast
 
@@ -180,3 +181,63 @@ class ZstdFrames:
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
+
+
+class UnpackedStream:
+    """The decompressed bytes of a file up to where they can be read, for readers of streams.
+
+    Args:
+        source: The file.
+
+    Attributes:
+        fault: Why it cannot be read to its end, once that was met; None: it can, so far.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._file = cast("BufferedIOBase", open_plain(source))
+        self._place = 0
+        self.fault: str | None = None
+
+    def read(self, size: int = CHUNK) -> bytes:
+        """Some bytes, none at the end or at the fault."""
+        if self.fault is not None:
+            return b""
+        room = memoryview(bytearray(min(size, CHUNK) if size >= 0 else CHUNK))
+        count, self.fault = read_or_fault(self._file, room)
+        self._place += count
+        return bytes(room[:count])
+
+    def tell(self) -> int:
+        """How many bytes were read."""
+        return self._place
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Fail: streams go forwards.
+
+        Raises:
+            OSError: always.
+        """
+        raise OSError(f"cannot seek to {offset} from {whence}")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.__exit__(None, None, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def read_or_fault(file: BufferedIOBase, room: memoryview) -> tuple[int, str | None]:
+    """Fill some room from a file; how much was filled, and why nothing more can be read, or None.
+
+    `readinto1` gives what could be unpacked before it meets the damage; `readinto` would lose it.
+    """
+    try:
+        return file.readinto1(room), None
+    except EOFError:
+        return 0, "file_truncated"
+    except (OSError, zlib.error):
+        return 0, "file_damaged"

@@ -29,9 +29,13 @@ class PageFields(Section):
 class CrawlParameters(RawParameters):
     """`[crawl]`: how crawls become pages."""
 
-    describes_input = RawParameters.describes_input | {"fields"}
+    describes_input = RawParameters.describes_input | {"fields", "format"}
     overridable = describes_input | {"text_format", "undated"}
 
+    format: Literal["auto", "jsonl", "parquet", "warc", "csv", "tsv"] = Field(
+        default="auto",
+        description="Format of the files; auto: detected from the first bytes of each",
+    )
     fields: PageFields = PageFields()
 
     interval: Literal["enforce", "ignore"] = Field(
@@ -43,7 +47,7 @@ class CrawlParameters(RawParameters):
     )
     text_format: Literal["plain", "html"] = Field(
         default="plain",
-        description="Texts of JSON lines and Parquet: as they are, or pages of HTML to be read",
+        description="Texts of records other than WARC: as they are, or pages of HTML to be read",
     )
     max_text_chars: Positive = Field(
         default=1_000_000, description="Longer texts are cut there and flagged"

@@ -106,3 +106,8 @@ class SplitParameters(Section):
         default=0.2, description="Part of the queries at t held out, by keyed hash of the query id"
     )
     seed: str = Field(default="longeval-builder", description="Key of that hash")
+    near: Literal["together", "listed"] = Field(
+        default="together",
+        description="Spellings of one query (`variants.threshold`) on both sides: put them on one, "
+        "or leave them where they are; what is left is in `near_leaks`",
+    )

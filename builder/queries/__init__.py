@@ -28,7 +28,12 @@ from builder.queries.selection import select
 from builder.queries.splits import split
 from builder.queries.text_audit import TextAudit, audit_text_file, audit_texts
 from builder.queries.topic_audit import TopicAudit, audit_topic_file, audit_topics
-from builder.queries.topics import parse_topics, read_topics, require_same_topics
+from builder.queries.topics import (
+    parse_topics,
+    read_topics,
+    require_same_topics,
+    topic_differences,
+)
 from builder.queries.variants import find_variants
 from builder.queries.verdicts import collect_verdicts, coverage, left_out
 
@@ -64,5 +69,6 @@ __all__ = [
     "require_same_topics",
     "select",
     "split",
+    "topic_differences",
     "write_topics",
 ]

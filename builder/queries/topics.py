@@ -80,6 +80,19 @@ def parse_topics(source: Source) -> tuple[pl.DataFrame, list[int]]:
     return topics, blank
 
 
+def topic_differences(published: pl.DataFrame, topics: pl.DataFrame) -> tuple[str, ...]:
+    """How topics differ from those of a published collection, a line per kind of difference."""
+    columns = ["topic_id", "label", "aliases", "language"]
+    before, now = (
+        {row[0]: row for row in frame.select(columns).rows()} for frame in (published, topics)
+    )
+    changed = {name for name in before.keys() & now.keys() if before[name] != now[name]}
+    kinds = {"added": now.keys() - before, "removed": before.keys() - now, "changed": changed}
+    return tuple(
+        f"topics {kind}: {', '.join(sorted(names))}" for kind, names in kinds.items() if names
+    )
+
+
 def require_same_topics(published: pl.DataFrame, topics: pl.DataFrame) -> None:
     """Compare the topics of a published collection with those of a definition.
 

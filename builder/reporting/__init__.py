@@ -1,1 +1,1 @@
-"""How results are shown: numbers and tables, as text and as HTML."""
+"""How results are shown: numbers as text, and reports by one kit of templates and charts."""

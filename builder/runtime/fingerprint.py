@@ -13,8 +13,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from builder.definition.model import Definition, Workflow
+from builder.runtime.publisher import canonical_json
 from builder.runtime.stage import Stage
-from builder.runtime.store import Store, canonical_json
+from builder.runtime.store import Store
 
 Identity = dict[str, Any]
 LONGEST = 60

@@ -69,7 +69,8 @@ def _until(workflow: Workflow, key: str) -> dict[Any, str]:
 
 
 def _training(workflow: Workflow, key: str) -> tuple[str, ...]:
-    return () if key in workflow.training else workflow.training
+    names = workflow.training
+    return names[: names.index(key)] if key in names else names
 
 
 Same = Annotated[Table[TableContract], Located(lambda _, key: key)]
@@ -85,7 +86,7 @@ From = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[0])]
 To = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[1])]
 """The table of the second snapshot of the pair."""
 Training = Annotated[Sequence[Table[TableContract]], Located(_training)]
-"""The tables of the training snapshots; none if this is one of them."""
+"""The tables of the training snapshots; of those before this one, if it is one of them."""
 All = Annotated[
     Mapping[str, Table[TableContract]], Located(lambda w, _: {name: name for name in w.names})
 ]

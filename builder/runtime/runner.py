@@ -22,8 +22,9 @@ from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline, Unit
 from builder.runtime.progress import Progress, Silent
+from builder.runtime.publisher import describe_files
 from builder.runtime.references import TableInput
-from builder.runtime.store import Store, check_columns, describe_files
+from builder.runtime.store import Store, check_columns
 
 
 @dataclass(frozen=True)

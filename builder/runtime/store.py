@@ -8,64 +8,34 @@
 A kill at any moment leaves the old record or the new one; leftovers are removed at the next start.
 """
 
-import errno
-import fcntl
-import hashlib
 import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow.parquet as pq
 
 from builder.errors import ContractError, DataError
 from builder.io.sources import Source
 from builder.io.tables import Table, arrow_schema, table_at
+from builder.runtime.publisher import (
+    PARTIAL,
+    WORK,
+    canonical_json,
+    locked,
+    open_no_follow,
+    private_folder,
+    publish,
+    sha256,
+    write_atomically,
+)
 from builder.text.names import written
 from schemas import Contract
 
 RECORD = "record.json"
-PARTIAL = ".partial"
-
-
-def sha256(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def canonical_json(value: Any) -> str:
-    """JSON text with sorted keys, so that equal values give equal bytes."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file atomically, by rename."""
-    partial = path.with_name(path.name + PARTIAL)
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(path)
-
-
-def open_no_follow(path: Path) -> IO[str]:
-    """Open or create a file of the store for appending; symbolic links are refused.
-
-    Raises:
-        DataError: the path is a symbolic link.
-    """
-    try:
-        return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise DataError(
-                f"{path}: expected a regular file, found a symbolic link; remove it"
-            ) from None
-        raise
 
 
 class InputHashes:
@@ -129,39 +99,16 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.work = root / ".work"
+        self.work = root / WORK
         self._inputs = InputHashes(self.work / "inputs.jsonl")
         self._verified: set[Path] = set()
         self._records: dict[Path, tuple[tuple[int, int, int], dict[str, Any]]] = {}
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the collection for one build; the lock ends with the process.
-
-        Raises:
-            DataError: another build holds the lock, or the work folder is a symbolic link.
-        """
-        if self.work.is_symlink():
-            raise DataError(f"{self.work}: expected a folder, found a symbolic link; remove it")
-        self.work.mkdir(parents=True, exist_ok=True)
-        with open_no_follow(self.work / "lock") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise DataError(
-                    f"{self.root}: another build of this collection is running; wait for it, "
-                    "or give another --out"
-                ) from None
-            self._sweep()
+        """Hold the collection for one build; see `publisher.locked`."""
+        with locked(self.root):
             yield
-
-    def _sweep(self) -> None:
-        """Remove leftovers of killed runs."""
-        for leftover in (self.work / "scratch", *self.work.rglob(f"*{PARTIAL}")):
-            if leftover.is_dir() and not leftover.is_symlink():
-                shutil.rmtree(leftover)
-            else:
-                leftover.unlink(missing_ok=True)
 
     def record(self, stage: str, key: str) -> dict[str, Any] | None:
         """The record of a unit's outputs; None if a file is missing or has another size."""
@@ -221,20 +168,12 @@ class Store:
     def publishing(self, stage: str, key: str, identity: str) -> Iterator[Path]:
         """Yield a private folder for a unit's outputs, which is renamed into place on success."""
         home = self.work / stage / key
-        partial = home / (identity + PARTIAL)
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True, mode=0o700)
-        try:
-            yield partial
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
-        for folder in filter(Path.is_dir, partial.rglob("*")):
-            folder.chmod(0o700)
         final = home / identity
-        if final.exists():
-            shutil.rmtree(final)
-        partial.rename(final)
+        with private_folder(home / (identity + PARTIAL), 0o700) as partial:
+            yield partial
+            for folder in filter(Path.is_dir, partial.rglob("*")):
+                folder.chmod(0o700)
+            publish(partial, final)
         self._verified.add(final)
 
     def commit(self, stage: str, key: str, record: dict[str, Any]) -> None:
@@ -251,17 +190,6 @@ class Store:
             file.name: digest
             for file, digest in zip(files, self._inputs.hash_files(files), strict=True)
         }
-
-
-def describe_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """SHA-256, size in bytes and (for Parquet) rows of every file in a folder, by relative path."""
-    described: dict[str, dict[str, Any]] = {}
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        entry: dict[str, Any] = {"sha256": sha256(path), "bytes": path.stat().st_size}
-        if path.suffix == ".parquet":
-            entry["rows"] = pq.read_metadata(path).num_rows
-        described[path.relative_to(folder).as_posix()] = entry
-    return described
 
 
 def check_columns(table: Table, name: str) -> None:

@@ -1,21 +1,25 @@
 """Users over existing pages: a log, topics and truth for crawls that somebody else made.
 
-In: one crawl file (JSON lines, plain or gzip) a snapshot. Out: what `simulate` writes, without the
-crawls. Queries are made of rare words of page titles; a page whose title has all of them answers
-(grade 2), one that has some is related (grade 1), others fill the list (grade 0).
+In: one crawl file per snapshot, of any format that a build reads. Out: what `simulate` writes,
+without the crawls. Queries are made of rare words of page titles; a page whose title has all of
+them answers (grade 2), one that has some is related (grade 1), others fill the list (grade 0).
 """
 
-import gzip
 import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
-import orjson
+import polars as pl
 
 from builder.errors import UsageError
+from builder.ingest.crawls import read_pages
+from builder.io.sources import Interval, Source
+from builder.parameters import CrawlParameters
+from builder.runtime.limits import Limits
 from builder.simulation import truth
 from builder.simulation.calendar import Month, months
 from builder.simulation.definition import write_definition, write_topics
@@ -32,6 +36,8 @@ from builder.simulation.write_log import log_name, write_log
 SHORTEST_WORD = 4
 MOST_FREQUENT = 0.05
 LEAST_PAGES = 3
+TITLE_CHARS = 80
+"""Characters of a title, or of a text without one, that are looked at."""
 MOST_TOPICS = 200
 
 
@@ -48,7 +54,7 @@ def simulate_over(out: Path | str, crawls: Sequence[Path], params: Simulation) -
     Args:
         out: Folder; created.
         crawls: A crawl file for each snapshot, in order of time; a month in its name, such as
-            `2022-06-30.jsonl.gz`, is the snapshot's.
+            `2022-06-30.warc.gz`, is the snapshot's.
         params: The users; the parameters of pages do not count.
 
     Raises:
@@ -90,22 +96,21 @@ def _calendar(crawls: Sequence[Path]) -> list[Month]:
 
 
 def _read_titles(path: Path) -> list[Title]:
-    """Addresses and title words of the pages of a crawl; lines that are no page are passed over."""
+    """Addresses and title words of the pages of a crawl; records that are no page are ignored."""
     if not path.is_file():
         raise UsageError(f"--over: no such file: {path}")
     titles: dict[str, Title] = {}
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rb") as file:
-        for line in file:
-            try:
-                record = orjson.loads(line)
-                url, text = record["url"], record.get("title") or record.get("content") or ""
-            except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError):
-                continue
-            words = [w for w in plain(str(text)[:80]).split() if len(w) >= SHORTEST_WORD]
-            titles[str(url)] = Title(str(url), tuple(dict.fromkeys(words)))
+    params = CrawlParameters(interval="ignore", undated="start")
+    with TemporaryDirectory(prefix="longeval-") as scratch:
+        limits = Limits(Path(scratch))
+        for block in read_pages(Source(path, path.name), Interval(0, 0), params, limits):
+            texts = block.pages.select("url", "title", pl.col("text").str.slice(0, TITLE_CHARS))
+            for url, title, text in texts.iter_rows():
+                words = plain((title or text)[:TITLE_CHARS]).split()
+                long = dict.fromkeys(word for word in words if len(word) >= SHORTEST_WORD)
+                titles[url] = Title(url, tuple(long))
     if not any(title.words for title in titles.values()):
-        raise UsageError(f"--over: {path}: expected JSON lines with url and title, found no title")
+        raise UsageError(f"--over: {path}: expected a crawl with titles, found no title")
     return list(titles.values())
 
 

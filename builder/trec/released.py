@@ -1,8 +1,8 @@
-"""Runs in the ids of a published release -> runs in the stable ids of the collection it became.
+"""Runs and judgements of a snapshot of an imported release: ids of the release, and their keys.
 
-In: a run, and the folder of a snapshot that was imported, which holds `release_ids.parquet`. Out:
-the same ranking under our ids. Of two ids of the release that are one query the first (as text)
-keeps its ranking; ids that the release does not know stay as they are.
+In: a run, and the folder of a snapshot, which holds `release_ids.parquet` where it was imported.
+Out: the run under the ids that the judgements have; or frames under the keys by which snapshots are
+aligned. Snapshots that were built have one id for both.
 """
 
 import re
@@ -14,53 +14,61 @@ from builder.io import parquet
 from builder.trec.runs import Run, read_run
 
 IDS = "release_ids.parquet"
-_PREFIXED = re.compile(r"doc(?=\d{1,19}$)")
+_PREFIXED = re.compile(r"doc(\d{1,19})")
 
 
 def plain_number(alias: str) -> str:
     """A document number of `longeval-web` without `doc`, which judgements leave out."""
-    return _PREFIXED.sub("", alias)
+    match = _PREFIXED.fullmatch(alias)
+    return match[1] if match else alias
 
 
 def read_run_of(path: Path, depth: int | None, snapshot: Path | None) -> Run:
-    """Read a run of a snapshot, in stable ids; see `read_run` and `in_stable_ids`."""
-    run = read_run(path, depth)
-    return run if snapshot is None else in_stable_ids(run, snapshot)
+    """Read a run of a snapshot, in the ids of its judgements; see `in_release_ids`."""
+    if snapshot is None or not (snapshot / IDS).is_file():
+        return read_run(path, depth)
+    return in_release_ids(read_run(path, None), snapshot).cut(depth)
 
 
-def in_stable_ids(run: Run, snapshot: Path) -> Run:
-    """A run under the ids of its collection.
+def in_release_ids(run: Run, snapshot: Path) -> Run:
+    """A run with document numbers as the judgements write them: `12` for `doc12` where it is so.
 
     Args:
         run: Any run.
         snapshot: The folder of its snapshot; of one that was not imported, the run is as it is.
     """
-    path = snapshot / IDS
-    if not path.is_file():
+    ids = release_ids(snapshot)
+    if ids is None:
         return run
-    ids = parquet.read(path)
-    queries, documents = (
-        ids.filter(kind=kind).select("alias", "id") for kind in ("query", "document")
-    )
-    ranked = run.ranking.with_columns(alias=pl.col("query_id"))
-    if ranked.join(queries, on="alias", how="semi").is_empty():
+    known = ids.filter(kind="document")["id"].implode()
+    plain = pl.col("doc_id").str.extract(f"^{_PREFIXED.pattern}$")
+    is_other = plain.is_in(known) & ~pl.col("doc_id").is_in(known)
+    named = run.ranking.with_columns(doc_id=pl.when(is_other).then(plain).otherwise("doc_id"))
+    if named.equals(run.ranking):
         return run
-    named = _renamed(ranked, "query_id", ranked["query_id"], queries)
-    first = named.group_by("query_id").agg(pl.col("alias").min())
-    kept = named.join(first, on=["query_id", "alias"], how="semi")
-    plain = pl.Series([plain_number(doc) for doc in kept["doc_id"]], dtype=pl.String)
-    whole = _renamed(kept, "doc_id", plain, documents)
-    best = whole.sort("query_id", "rank").unique(["query_id", "doc_id"], keep="first")
+    best = named.sort("query_id", "rank").unique(["query_id", "doc_id"], keep="first")
     return Run.from_scores(best.select("query_id", "doc_id", "score"), run.tag, run.depth)
 
 
-def _renamed(
-    rows: pl.DataFrame, column: str, aliases: pl.Series, ids: pl.DataFrame
-) -> pl.DataFrame:
-    """Rows with the stable id of each alias; without one, with what they had."""
-    found = (
-        aliases.alias("own")
-        .to_frame()
-        .join(ids, left_on="own", right_on="alias", how="left", maintain_order="left")
-    )
-    return rows.with_columns(pl.coalesce(found["id"], rows[column]).alias(column))
+def release_ids(snapshot: Path) -> pl.DataFrame | None:
+    """`schemas.ReleaseIds` of a snapshot; None of one that was not imported."""
+    path = snapshot / IDS
+    return parquet.read(path) if path.is_file() else None
+
+
+def query_keys(snapshot: Path) -> dict[str, str]:
+    """The key of each query id of an imported snapshot; none of others, whose ids are the keys."""
+    ids = release_ids(snapshot)
+    return {} if ids is None else dict(ids.filter(kind="query").select("id", "key").rows())
+
+
+def by_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
+    """Rows with `query_id` and `doc_id` under their keys; ids without one stay as they are."""
+    ids = release_ids(snapshot)
+    if ids is None:
+        return rows
+    for column, kind in (("query_id", "query"), ("doc_id", "document")):
+        keys = ids.filter(kind=kind).select(pl.col("id").alias(column), "key")
+        joined = rows.join(keys, on=column, how="left", maintain_order="left")
+        rows = joined.with_columns(pl.coalesce("key", column).alias(column)).drop("key")
+    return rows

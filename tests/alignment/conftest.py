@@ -94,6 +94,7 @@ def align(
         earlier: Sequence[Sequence[Page]] = (),
         queries: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], []),
         qrels: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], []),
+        crawls: dict[str, Any] | None = None,
         **parameters: Any,
     ) -> tuple[Ledger, dict[str, pl.DataFrame]]:
         nonlocal runs
@@ -114,6 +115,7 @@ def align(
             params=ChangeParameters(**parameters),
             limits=limits,
             progress=Silent(),
+            **(crawls or {}),
         )
         return ledger, {path.stem: pl.read_parquet(path) for path in out.glob("*.parquet")}
 

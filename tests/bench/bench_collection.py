@@ -17,17 +17,17 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builder.collection.export.files import Parts, trec_texts, write_documents
-from builder.collection.imports.documents import Released
+from builder.collection.imports.documents import ReleasedPages
 from builder.collection.imports.found import ReleasedSnapshot
 from builder.collection.imports.notes import Notes
+from builder.collection.imports.origin import Release
 from builder.collection.imports.publish import _describe_tables
-from builder.collection.manifest import write_manifest
+from builder.collection.manifest import write_collection_manifest
 from builder.collection.validate import validate
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
-from builder.text.keys import doc_id, key64
-from schemas import Documents, Qrels, Queries
+from schemas import RELEASED, Documents
 from tests.bench.peak import peak_bytes
 
 WORDS = 800
@@ -49,31 +49,31 @@ def write_version(folder: Path, documents: int) -> Path:
     home.mkdir(parents=True)
     scratch = Limits(folder / "scratch")
     scratch.scratch.mkdir()
-    released = Released(
-        ReleasedSnapshot("2022-06"), folder, "bench", "fr", Notes(), is_escaped=False
-    )
+    release = Release(folder, "longeval-sci", "fr", is_escaped=False)
+    released = ReleasedPages(ReleasedSnapshot("2022-06"), release, Notes())
     nothing = pl.Series("judged", [], dtype=pl.String)
     rng = np.random.default_rng(0)
     letters = rng.integers(97, 123, (50_000, 12)).astype(np.uint8).view("S12").ravel().astype(str)
     words = np.array([word[: 2 + n % 10] for n, word in enumerate(letters)])
-    urls = sorted((doc_id(key64(f"bench:{n}")), str(n)) for n in range(documents))
-    with TableWriter(home / "documents" / "part-00000.parquet", Documents) as writer:
+    ids = sorted(map(str, range(documents)))
+    with TableWriter(home / "documents" / "part-00000.parquet", RELEASED["documents"]) as writer:
         for start in range(0, documents, CHUNK):
-            some = urls[start : start + CHUNK]
+            some = ids[start : start + CHUNK]
             drawn = words[rng.integers(0, len(words), (len(some), WORDS))]
             texts = [" ".join(row) + "." for row in drawn]
-            frame = pl.DataFrame(
-                {"doc_id": [d for d, _ in some], "alias": [n for _, n in some], "text": texts}
-            ).with_columns(title=pl.lit(""), text_en=pl.lit(None, dtype=pl.String))
+            frame = pl.DataFrame({"doc_id": some, "text": texts}).with_columns(
+                title=pl.lit(""), text_en=pl.lit(None, dtype=pl.String)
+            )
             writer.write(released._described(frame, nothing).to_arrow())
-    for name, contract in (("queries", Queries), ("qrels", Qrels)):
+    for name in ("queries", "qrels"):
+        contract = RELEASED[name]
         write_frame(pl.DataFrame(schema=contract.dtypes()), home / f"{name}.parquet", contract)
     snapshot = {"name": "2022-06", "start": "2022-06-01", "end": "2022-07-01"}
     collection = {"name": "bench", "version": "1.0.0"}
     defined = {"collection": collection, "snapshots": [snapshot], "parameters": {}}
     imported = {"imported": {"layout": "longeval-web", "documents": True}}
     tables = _describe_tables(version, [], scratch)
-    write_manifest(version, defined | imported, {}, tables, {})
+    write_collection_manifest(version, defined | imported, {}, tables, {})
     return version
 
 

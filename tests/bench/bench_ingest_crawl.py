@@ -36,7 +36,7 @@ from builder import Simulation
 from builder.documents import gather
 from builder.documents.rules import mark_origin
 from builder.ingest import ingest_crawl
-from builder.ingest.html import read_html
+from builder.ingest.crawls.html import read_html
 from builder.io.sources import Interval, Source
 from builder.io.tables import table_at, write_frame
 from builder.parameters import CrawlParameters, DocumentParameters

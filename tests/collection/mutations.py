@@ -8,10 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from builder.collection.layout import MANIFEST, SUMS
 from builder.io.tables import TableWriter, table_at
+from builder.runtime.publisher import MANIFEST, SUMS, canonical_json, describe_files, sha256
 from builder.runtime.stage import CONTRACTS
-from builder.runtime.store import canonical_json, describe_files, sha256
 from builder.text.keys import doc_id, key64
 
 Mutation = Callable[[Path], None]

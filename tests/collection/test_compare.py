@@ -8,10 +8,15 @@ import pytest
 
 import builder
 from builder import BuildReport
-from builder.collection.compare import compare
+from builder.collection.compare import Difference, compare
 from builder.collection.compare.changelog import changelog
 from builder.collection.compare.definitions import differences
-from builder.collection.compare.judgements import judged_texts, label_causes
+from builder.collection.compare.judgements import (
+    Changed,
+    JudgementDifference,
+    judged_texts,
+    label_causes,
+)
 from builder.errors import UsageError
 from tests.collection.mutations import edit, edit_manifest, seal, where
 
@@ -86,17 +91,10 @@ def test_causes_by_hand() -> None:
         ("q1", "d4", 2, 0.8, 9, 5, 4, 1, "click"),
         ("q2", "d1", 1, 0.3, 9, 5, 2, 1, "click"),
     )
-    assert label_causes(old, new, same_parameters=False, same_thresholds=False) == {
-        "log": 1,
-        "parameters": 1,
-        "threshold": 1,
-        "unknown": 1,
-    }
-    assert label_causes(old, new, same_parameters=True, same_thresholds=True) == {
-        "log": 1,
-        "code": 2,
-        "unknown": 1,
-    }
+    changed = Changed(("select.min_users",), ("qrels.cuts[0]",), inputs=True)
+    assert label_causes(old, new, changed) == {"parameters": 2, "threshold": 1, "unknown": 1}
+    assert label_causes(old, new, Changed(inputs=True)) == {"inputs": 3, "unknown": 1}
+    assert label_causes(old, new, Changed()) == {"code": 3, "unknown": 1}
 
 
 def test_texts_that_are_judged_by_hand() -> None:
@@ -109,6 +107,30 @@ def test_texts_that_are_judged_by_hand() -> None:
     new = _qrels(("qa", "d1", 0, 0.1, 1, 1, 1, 0, "click"))
     queries = pl.LazyFrame({"query_id": ["qa", "qb"]})
     assert judged_texts((queries, old), (queries, new)) == (2, 1)
+
+
+def test_a_minimum_of_users_is_the_cause_and_not_the_log(
+    world: Path, built: BuildReport, tmp_path: Path
+) -> None:
+    assert built.version is not None
+    definition = (world / "workflow.toml").read_text()
+    assert "[select]" not in definition
+    other = world / "min_users.toml"
+    other.write_text(definition + "\n[select]\nmin_users = 8\n")
+    report = builder.build(other, out=tmp_path / "other")
+    assert report.version is not None
+    found = compare(built.version, report.version)
+    causes = {cause for judged in found.judgements for cause in judged.causes}
+    assert causes == {"parameters"}
+    assert {judged.parameters for judged in found.judgements} == {("select.min_users",)}
+    assert "parameters that decide about grades and differ: select.min_users" in changelog(found)
+
+
+def test_shares_are_of_the_judgements_that_can_be_compared() -> None:
+    found = JudgementDifference("2022-06", 100, {}, (), 10, 5)
+    difference = Difference("a|", "b|", (), (), (), (), (found,))
+    assert "5 of 10 judgements of the old version that have a query text" in changelog(difference)
+    assert "(50%)" in changelog(difference)
 
 
 def test_definitions_key_by_key() -> None:

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from builder.cli import app
 from builder.collection.imports.found import find_snapshots
+from builder.collection.imports.walk import walk
 from builder.collection.validate import validate
 from builder.errors import UsageError
-from builder.text.keys import doc_id, key64
 from tests.collection.releases import imported, opened, query_of, write
 
 
@@ -55,7 +55,7 @@ def test_a_release_of_scientific_papers(tmp_path: Path) -> None:
     splits = dict(november.queries.collect().select("text", "split").rows())
     assert splits == {"water": "train", "salt": "train", "pepper": "heldout"}
     pages = november.documents.collect().select("doc_id", "title", "text")
-    ids = {n: doc_id(key64(f"longeval-sci:{n}")) for n in (11, 12)}
+    ids = {n: str(n) for n in (11, 12)}
     assert set(pages.rows()) == {
         (ids[11], "On Water", "Wet.\nVery wet."),
         (ids[12], "", "On salt"),
@@ -78,14 +78,14 @@ def test_a_snapshot_of_papers_may_say_its_month(tmp_path: Path) -> None:
     write(home / "documents/a.jsonl", '{"id": "1", "title": "t", "abstract": "a"}\n')
     write(home / "queries.txt", "x\tsalt\n")
     with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(tmp_path / "r", "longeval-sci")
+        find_snapshots(walk(tmp_path / "r"), "longeval-sci")
     write(home / "metadata.json", '{"timestamp": "2024-11", "snapshot": "s1"}')
-    (snapshot,) = find_snapshots(tmp_path / "r", "longeval-sci")
+    (snapshot,) = find_snapshots(walk(tmp_path / "r"), "longeval-sci")
     assert snapshot.name == "2024-11"
     assert len(snapshot.paths) == 2
     write(home / "metadata.json", '{"snapshot": "../../x"}')
     with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(tmp_path / "r", "longeval-sci")
+        find_snapshots(walk(tmp_path / "r"), "longeval-sci")
 
 
 def _science_of_2026(root: Path) -> Path:
@@ -133,7 +133,7 @@ def test_the_release_of_papers_of_2026(tmp_path: Path) -> None:
 
 def test_an_edition_of_judgements_can_be_chosen(tmp_path: Path) -> None:
     release = _science_of_2026(tmp_path / "r")
-    found = find_snapshots(release, "longeval-sci", "raw")
+    found = find_snapshots(walk(release), "longeval-sci", "raw")
     assert [[path.name for path in snapshot.qrels] for snapshot in found] == [
         ["task1_longeval_adhoc-qrels-snapshot-train-raw.txt"],
         ["qrels-snapshot-2-raw.txt"],
@@ -143,7 +143,7 @@ def test_an_edition_of_judgements_can_be_chosen(tmp_path: Path) -> None:
     said = CliRunner().invoke(app, [*arguments, "--qrels", "dtcr"])
     assert "--qrels: no judgements 'dtcr' here; did you mean 'dctr'" in str(said.exception)
     with pytest.raises(UsageError, match="this release has no editions"):
-        find_snapshots(_science(tmp_path / "s"), "longeval-sci", "raw")
+        find_snapshots(walk(_science(tmp_path / "s")), "longeval-sci", "raw")
 
 
 def test_numbers_of_another_year_are_not_guessed(tmp_path: Path) -> None:
@@ -151,18 +151,18 @@ def test_numbers_of_another_year_are_not_guessed(tmp_path: Path) -> None:
     write(tmp_path / "r/longeval_sci_training_2027/snapshot-1/documents/a.jsonl", page)
     write(tmp_path / "r/task1_longeval_adhoc-queries-snapshot-train.tsv", "a\twater\n")
     with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(tmp_path / "r", "longeval-sci")
+        find_snapshots(walk(tmp_path / "r"), "longeval-sci")
     write(tmp_path / "longeval_sci_2026/s/snapshot-1/documents/a.jsonl", page)
     (tmp_path / "longeval_sci_2026/s").rename(tmp_path / "s")
     with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(tmp_path / "s", "longeval-sci")
+        find_snapshots(walk(tmp_path / "s"), "longeval-sci")
 
 
 def test_queries_that_lie_among_papers(tmp_path: Path) -> None:
     home = tmp_path / "r/2025-03/documents"
     write(home / "a.jsonl", '{"id": "1", "title": "t", "abstract": "a"}\n')
     write(home / "queries-test.tsv", "a\twater\n")
-    (snapshot,) = find_snapshots(tmp_path / "r", "longeval-sci")
+    (snapshot,) = find_snapshots(walk(tmp_path / "r"), "longeval-sci")
     assert [path.name for path, _, _ in snapshot.queries] == ["queries-test.tsv"]
     assert [path.name for path in snapshot.documents["en"]] == ["a.jsonl"]
 

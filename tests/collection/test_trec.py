@@ -129,7 +129,11 @@ def test_a_snapshot_in_both_languages(tmp_path: Path) -> None:
     assert (out / "qrels.txt").read_text() == f"{QUERY} 0 {IDS[1]} 2\n"
     assert (out / "fr/topics.tsv").read_text() == f"{QUERY}\tdeux mots\n"
     assert (out / "en/topics.tsv").read_text() == f"{QUERY}\ttwo words\n"
-    assert "<title>two words</title>" in (out / "en/topics.trec").read_text()
+    topics = (out / "en/topics.trec").read_text()
+    number = int(QUERY[1:], 16) >> 33
+    assert topics.startswith(f"<top>\n<num> Number: {number}\n<title> Topic: two words\n<desc>")
+    assert (out / "qrels.numbers.txt").read_text() == f"{number} 0 {IDS[1]} 2\n"
+    assert (out / "query_numbers.tsv").read_text() == f"{number}\t{QUERY}\n"
     english = (out / "en/documents/part-00000.trec").read_text()
     assert english.count("<DOC>\n") == 2
     assert "Text two." in english

@@ -15,7 +15,7 @@ from builder.io.sources import Source
 from builder.parameters import DocumentParameters, VerdictFilter, VerdictParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
-from builder.text.keys import doc_id, key64
+from builder.text.keys import doc_id, key64, url_key
 from schemas import Verdicts
 from tests.documents.snapshots import gather_documents, store_pages
 
@@ -89,7 +89,57 @@ def test_entries(entry: str, covered: set[str]) -> None:
     assert {text for url, text in PAGES.items() if addresses.covers(url)} == covered
 
 
-@pytest.mark.parametrize("line", ["two words", "ftp://a.fr/x", "://", "https:///x", "é a.fr"])
+HOSTS = {
+    "http://example.fr:8080/x": "port",
+    "https://example.fr/x": "plain",
+    "http://example.fr./x": "dot",
+    "http://www.example.fr.:81/x": "www",
+    "http://xn--mnchen-3ya.example/": "idn",
+    "http://notexample.fr/x": "other",
+}
+
+
+@pytest.mark.parametrize(
+    ("entry", "covered"),
+    [
+        ("example.fr", {"port", "plain", "dot", "www"}),
+        ("Example.FR.", {"port", "plain", "dot", "www"}),
+        ("www.example.fr", {"www"}),
+        ("www.example.fr.:81", {"www"}),
+        ("www.example.fr:82", set()),
+        ("example.fr:8080", {"port"}),
+        ("example.fr:443", {"plain"}),
+        ("example.fr:80", {"dot"}),
+        ("example.fr/x", {"port", "plain", "dot"}),
+        ("example.fr:8080/x", {"port"}),
+        ("example.fr:8081/x", set()),
+        ("München.example", {"idn"}),
+        ("xn--mnchen-3ya.example.", {"idn"}),
+        ("example", {"idn"}),
+        ("http://example.fr:8080/x", {"port"}),
+    ],
+)
+def test_hosts_however_they_are_written(entry: str, covered: set[str]) -> None:
+    addresses = AddressList([entry])
+    assert {name for url, name in HOSTS.items() if addresses.covers(url_key(url))} == covered
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ".example.fr",
+        "*.example.fr",
+        "user@a.fr",
+        "a..fr",
+        "a.fr:x",
+        ":80",
+        "two words",
+        "ftp://a.fr/x",
+        "://",
+        "https:///x",
+        "é a.fr",
+    ],
+)
 def test_a_line_that_is_no_entry(tmp_path: Path, line: str) -> None:
     path = tmp_path / "deny.txt"
     path.write_text(f"a.fr\n{line}\n")

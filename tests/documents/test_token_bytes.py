@@ -71,9 +71,9 @@ def test_few_characters_are_left_to_polars() -> None:
     """Scripts whose letters are all left to it would be as slow as before."""
     kinds = letters().kinds
     common = "éÉœŒßàÅøñŁłşĞĄčδλИЯжбעبक字あ한ก’“«»…–€\xa0🙂🎉"
-    assert all(kinds[ord(character)] < 2 for character in common)
+    assert all(kinds[ord(character)] in (0, 1, 3) for character in common + "\u0301قَकाก็")
     unknown = [n for n in range(STOP) if kinds[n] == 2 and not 0xD800 <= n < 0xE000]
-    assert len(unknown) < 40
+    assert len(unknown) < 62
 
 
 def test_the_texts_themselves_stay_as_they_are() -> None:

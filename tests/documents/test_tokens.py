@@ -5,25 +5,65 @@ import re
 
 import duckdb
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.documents.tokens import WORD, WORD_IN_SQL, digest
+from builder.documents.fingerprints import fingerprints
+from builder.documents.tokens import digest, tokens
+from builder.documents.words import JOINERS, WORD_IN_SQL
 from builder.text.keys import runs_as_spaces
 
+IN_SQL = """
+SELECT regexp_extract_all(regexp_replace(text, $joiners, '', 'g'), $word) AS words FROM texts
+"""
 LETTERS = st.sampled_from("aB_1 é,.’\n\t\xa0\u2028字ก็İ") | st.characters(codec="utf-8")
 TEXTS = st.lists(st.text(LETTERS, max_size=40))
 
 
-@given(st.lists(st.text(st.sampled_from("aZ_19é, ’\xa0œß字قَकाก็ⅷ‿İ\u0301"), max_size=20)))
+@given(
+    st.lists(
+        st.text(st.sampled_from("az_19é, ’\xa0œß字قَकाก็ⅷ‿\u0301\u200d\ufe0f\u20e3❤"), max_size=20)
+    )
+)
 def test_words_are_the_same_for_both_engines(texts: list[str]) -> None:
     column = pl.DataFrame({"text": texts}, {"text": pl.String})
     with duckdb.connect() as connection:
         connection.register("texts", column.to_arrow())
-        query = "SELECT regexp_extract_all(text, $word) AS words FROM texts"
-        found = connection.execute(query, {"word": WORD_IN_SQL}).fetchall()
-    expected = column.select(pl.col("text").str.extract_all(WORD))["text"].to_list()
+        found = connection.execute(IN_SQL, {"word": WORD_IN_SQL, "joiners": JOINERS}).fetchall()
+    expected = column.select(tokens(pl.col("text")))["text"].to_list()
     assert [words for (words,) in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("L'Été d_1 à 20h", ["l", "été", "d_1", "à", "20h"]),
+        ("e\u0301te\u0301 q\u0303", ["e\u0301te\u0301", "q\u0303"]),
+        ("\u0301 \u0301a \u20e3", ["a"]),
+        ("❤️ ❤ ☎️ © ©️", []),
+        ("👩\u200d💻 👩💻 👍🏽", []),
+        ("1️⃣ 1⃣ #️⃣", ["1⃣", "1⃣"]),
+        ("می\u200cخواهم میخواهم", ["میخواهم", "میخواهم"]),
+        ("क्\u200dष हिन्दी", ["क्ष", "हिन्दी"]),
+        ("葛\U000e0100城 葛城", ["葛城", "葛城"]),
+        ("กำลังทำ", ["กำลังทำ"]),
+        ("co\u00adop co\u200bop", ["co", "op", "co", "op"]),
+    ],
+)
+def test_what_a_word_is(text: str, words: list[str]) -> None:
+    frame = pl.DataFrame({"text": [text]})
+    assert frame.select(tokens(pl.col("text")))["text"].to_list() == [words]
+    hashed = fingerprints(frame.with_columns(title=pl.lit(""))).pages
+    joined = hashlib.md5(" ".join(words).encode()).hexdigest()
+    assert hashed.select("tokens", "token_hash").row(0) == (len(words), joined)
+
+
+def test_a_variant_of_an_emoji_changes_no_word() -> None:
+    texts = ["J’❤️ Paris 👩\u200d💻 ☎️", "J’❤ Paris 👩💻 ☎"]
+    pages = fingerprints(pl.DataFrame({"title": ["", ""], "text": texts})).pages
+    assert pages["token_hash"].n_unique() == 1
+    assert pages["text_hash"].n_unique() == 2
 
 
 @given(TEXTS, st.integers(0, 3))

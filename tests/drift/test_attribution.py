@@ -90,7 +90,7 @@ def test_only_documents_change(seed: int) -> None:
     found = attribute(world.evaluated, after, unchanged, ndcg)
     assert found.change < -0.05
     assert share_of(found.contributions, "documents") > 0.9
-    assert abs(found.residual or 0.0) < 0.1 * abs(found.change)
+    assert abs(found.statistics_and_system or 0.0) < 0.1 * abs(found.change)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -125,14 +125,14 @@ def test_only_judgements_change(seed: int) -> None:
     found = attribute(world.evaluated, after, world.ids, ndcg)
     assert found.change < -0.03
     assert share_of(found.contributions, "judgements") > 0.9
-    assert found.residual == pytest.approx(0.0, abs=1e-12)
+    assert found.statistics_and_system == pytest.approx(0.0, abs=1e-12)
 
 
 def test_a_new_system_is_the_residual() -> None:
     world = World(3)
     after = Evaluated(world.run.with_columns(-pl.col("score")), world.qrels)
     found = attribute(world.evaluated, after, world.ids, ndcg)
-    assert found.residual == pytest.approx(found.change)
+    assert found.statistics_and_system == pytest.approx(found.change)
     assert found.contributions == dict.fromkeys(COMPONENTS, 0.0)
 
 
@@ -142,7 +142,7 @@ def test_parts_and_residual_add_up() -> None:
     after = Evaluated(other.run.filter(pl.col("query_id") != "q1"), other.jitter(0.2).qrels)
     found = attribute(world.evaluated, after, unchanged, ndcg)
     parts = [value or 0.0 for value in found.contributions.values()]
-    assert sum(parts) + (found.residual or 0.0) == pytest.approx(found.change)
+    assert sum(parts) + (found.statistics_and_system or 0.0) == pytest.approx(found.change)
     assert len(found.cells) == 8
     assert found.cells[0].change == found.change
 
@@ -190,7 +190,7 @@ def test_no_common_query_gives_no_parts() -> None:
         world.qrels.with_columns((pl.lit("n") + pl.col("query_id")).alias("query_id")),
     )
     found = attribute(world.evaluated, renamed, world.ids, ndcg)
-    assert found.residual is None
+    assert found.statistics_and_system is None
     assert found.contributions == dict.fromkeys(COMPONENTS)
     assert found.change == pytest.approx(0.0)
 

@@ -3,15 +3,37 @@
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
-from builder.drift.checks import attachment, grading, lists, pages, scoring, thresholds
+from builder.clicks.priors import fit_beta
+from builder.drift.checks import (
+    attachment,
+    crawling,
+    grading,
+    lists,
+    pages,
+    scoring,
+    texts,
+    thresholds,
+)
+from builder.drift.checks.neighbours import pages_stay
 from builder.drift.checks.outcome import Outcome
 from builder.drift.checks.parameters import parameters_agree
-from builder.drift.checks.scoring import Prior, recover_prior
+from builder.drift.checks.scoring import recover_prior
 from builder.drift.checks.selection import chance
-from builder.drift.checks.thresholds import log10_chance
-from schemas import DocumentChanges, Documents, Qrels, Queries
+from builder.drift.checks.thresholds import Floor, log10_chance
+from builder.text.keys import doc_id, key64
+from schemas import (
+    Contract,
+    Coverage,
+    DocumentChanges,
+    Documents,
+    DocumentsMap,
+    HostCoverage,
+    Qrels,
+    Queries,
+)
 from tests.drift.worlds import compare, frame, page, qrel, query
 
 Rows = list[dict[str, Any]]
@@ -80,18 +102,41 @@ def test_listed_queries_are_judged() -> None:
     )
 
 
-def test_chance_of_a_least_value() -> None:
+def test_chance_of_a_greatest_value() -> None:
     before = [(5, 60, 30), (10, 40, 0)]
-    assert log10_chance(before, [(5, 9, 0)], (1, 1)) == 0.0
-    assert log10_chance(before, [(10, 100, 0)], (1, 1)) == pytest.approx(100 * -0.15490196)
-    assert log10_chance(before, [(10, 100, 0)], (1, 2)) == 0.0  # grown to 10: nothing is below
-    assert log10_chance([(5, 9, 9)], [(6, 1, 1)], (1, 1)) == float("-inf")
+    assert log10_chance(before, [(5, 9, 0)]) == 0.0
+    assert log10_chance(before, [(10, 100, 0)]) == pytest.approx(100 * -0.15490196)
+    assert log10_chance([(5, 9, 9)], [(6, 1, 1)]) == float("-inf")
+
+
+def test_rows_that_should_lie_below_a_raised_threshold() -> None:
+    """Under Poisson(5), P(5 <= X < 20) is .5595, P(X in {5, 6}) .3217 and P(X = 5) .1755."""
+    floor = Floor([(5, 100, 0), (40, 100, 0)], (1, 1))
+    assert floor.expected_below(20) == pytest.approx(55.97, abs=0.01)
+    half_gone = Floor([(5, 100, 0), (40, 100, 50)], (1, 1))
+    assert half_gone.expected_below(20) == pytest.approx(55.97 / 2, abs=0.01)
+    assert floor.visible() == 6
+    assert Floor([(5, 60, 0), (40, 100, 0)], (1, 1)).visible() == 7
+    assert Floor([(5, 10, 0), (40, 9, 0)], (1, 1)).visible() is None
+
+
+def test_rows_that_could_not_have_stayed_do_not_count() -> None:
+    """Traffic falls to a third: nearly all missing rows are expected below the threshold."""
+    before = [query(f"requête {n}", "t", impressions=6, users=6) for n in range(60)]
+    before += [query(f"autre {n}", "t", impressions=90, users=90) for n in range(50)]
+    after = [
+        row | {"impressions": 20 + n % 20, "users": 20 + n % 20}
+        for n, row in enumerate(before[60:])
+    ]
+    outcome = thresholds.floors_stand(asking(before, after))
+    assert outcome.found is None
+    assert "impressions of a query (a minimum of 24 instead of 6 would show" in outcome.sees
 
 
 def test_a_least_value_that_growth_lifts() -> None:
-    before = [query(f"requête {n}", "t", impressions=5 + n) for n in range(100)]
-    doubled = [query(f"requête {n}", "t", impressions=10 + 2 * n) for n in range(100)]
-    assert thresholds.floors_stand(asking(before, doubled)).found is False
+    before = [query(f"requête {n}", "t", impressions=5 + n % 100) for n in range(300)]
+    doubled = [row | {"impressions": 2 * row["impressions"]} for row in before]
+    assert thresholds.floors_stand(asking(before, doubled)).found is not True
     cut = [row for row in before if row["impressions"] >= 30]
     outcome = thresholds.floors_stand(asking(before, cut))
     assert outcome.found is True
@@ -124,14 +169,21 @@ def test_cuts_of_scores() -> None:
 
 
 def test_rule_of_examination() -> None:
-    every = [qrel("eau", f"p{n}", 0, impressions=10, examinations=9, clicks=2) for n in range(120)]
-    skip = [row | {"examinations": 4} for row in every]
+    every = [qrel(f"q{n // 4}", f"p{n}", 0, examinations=10 - n % 4) for n in range(120)]
+    skip = [row | {"examinations": row["examinations"] - 4} for row in every]
     outcome = grading.examination_stands(asking([], [], (every, skip)))
     assert outcome.found is True
-    assert "90.0 % of impressions counted as examined before and 40.0 % after" in outcome.evidence
-    busy = [row | {"clicks": 1} for row in skip]
-    assert grading.examination_stands(asking([], [], (every, busy))).found is False
+    assert "examined at 100.0 % of its impressions before and 60.0 % after" in outcome.evidence
+    assert grading.examination_stands(asking([], [], (every, every))).found is False
+    assert grading.examination_stands(asking([], [], (skip, skip))).found is None
     assert grading.examination_stands(asking([], [], (every[:9], skip))).found is None
+
+
+def test_deeper_clicks_are_no_other_rule_of_examination() -> None:
+    """As many clicks at deeper ranks: all documents but the first are examined more often."""
+    before = [qrel(f"q{n // 4}", f"p{n}", 0, examinations=10 - 2 * (n % 4)) for n in range(120)]
+    after = [row | {"examinations": max(row["examinations"], 9)} for row in before]
+    assert grading.examination_stands(asking([], [], (before, after))).found is False
 
 
 def test_grades_follow_clicks() -> None:
@@ -140,11 +192,17 @@ def test_grades_follow_clicks() -> None:
     same_clicks = grading.grade_shares_follow_clicks(asking([], [], (before, after)))
     assert same_clicks.found is True
     more = [row | {"clicks": 6} for row in after]
-    assert grading.grade_shares_follow_clicks(asking([], [], (before, more))).found is False
-    unclicked, later = ([row | {"clicks": 0} for row in rows] for rows in (before, after))
-    outcome = grading.grade_shares_follow_clicks(asking([], [], (unclicked, later)))
-    assert outcome.found is None
-    assert "no clicks" in outcome.evidence
+    assert grading.grade_shares_follow_clicks(asking([], [], (before, more))).found is None
+
+
+def test_noise_in_clicks_is_no_change_of_grading() -> None:
+    """As many clicks, spread otherwise: equal counts still get equal grades."""
+    before = [qrel("eau", f"p{n}", 2 * (n % 2), clicks=6 * (n % 2)) for n in range(200)]
+    before += [qrel("eau", f"r{n}", 1, clicks=3) for n in range(20)]
+    after = [row | {"clicks": 3, "grade": 1} for row in before]
+    outcome = grading.grade_shares_follow_clicks(asking([], [], (before, after)))
+    assert outcome.found is False
+    assert "0.0 % of 220 later judgements got another grade" in outcome.evidence
 
 
 def cells(alpha: float, beta: float, most: int = 24) -> list[tuple[int, int, float, int]]:
@@ -159,7 +217,6 @@ def test_priors_are_read_back() -> None:
     prior = recover_prior(cells(1.2, 3.4))
     assert prior is not None
     assert (prior.alpha, prior.beta) == pytest.approx((1.2, 3.4), abs=1e-6)
-    assert prior.mean == pytest.approx(1.2 / 4.6)
     assert recover_prior([(1, 2, 0.5, 1), (1, 3, 0.9, 1), (2, 3, 0.1, 1)]) is None
     assert recover_prior([]) is None
 
@@ -171,12 +228,72 @@ def scored(alpha: float, beta: float, most: int = 24, **values: Any) -> Rows:
     ]
 
 
-def test_priors_follow_clicks_or_stay() -> None:
+FITTED = {"clicks.model": "sdbn", "clicks.prior": "empirical_bayes"}
+UNIFORM = {
+    "clicks.model": "sdbn",
+    "clicks.prior": "beta",
+    "clicks.prior_alpha": 1.0,
+    "clicks.prior_beta": 1.0,
+}
+
+
+def estimating(before: Rows, after: Rows, recorded: dict[str, Any] | None) -> Any:
+    """Priors of two snapshots whose estimates are these rows, under recorded parameters."""
+    nothing = (frame([], Queries), frame([], Qrels))
+    connection = compare(nothing, nothing, {"from": recorded, "to": recorded} if recorded else {})
+    for side, rows in (("from", before), ("to", after)):
+        connection.execute(f"DROP VIEW click_estimates_{side}")
+        connection.register(f"click_estimates_{side}", frame(rows, Qrels).to_arrow())
+    return scoring.priors_stand(connection)
+
+
+def fitted(rate: float) -> Rows:
+    """Pairs that are clicked at a rate, scored under the prior fitted to them."""
+    draw = np.random.default_rng(3)
+    examinations = draw.integers(1, 20, 400)
+    clicks = draw.binomial(examinations, rate * draw.beta(0.8, 2.5, 400))
+    prior = fit_beta(clicks, examinations, np.ones(400, np.int64))
+    return [
+        qrel("eau", f"p{n}", 0, clicks=c, examinations=e, attractiveness=a)
+        for n, (c, e) in enumerate(zip(clicks.tolist(), examinations.tolist(), strict=True))
+        for a in [(c + prior.alpha) / (e + prior.alpha + prior.beta)]
+    ]
+
+
+def test_a_prior_that_is_fitted_follows_its_clicks() -> None:
+    """Attractiveness x .3: the strength of the prior moves by itself, and no rule changed."""
+    outcome = estimating(fitted(1.0), fitted(0.3), FITTED)
+    assert outcome.found is False
+    assert "each as it is fitted to its own clicks" in outcome.evidence
+    strengths = [sum(outcome.numbers[side]["prior"].values()) for side in ("from", "to")]
+    assert max(strengths) > 1.8 * min(strengths)
+    assert estimating(fitted(1.0), scored(2, 2), FITTED).found is True
+
+
+def test_a_prior_that_the_recorded_parameters_do_not_imply() -> None:
+    assert estimating(scored(1, 1), scored(1, 1), UNIFORM).found is False
+    outcome = estimating(scored(1, 1), scored(4, 4), UNIFORM)
+    assert outcome.found is True
+    assert "the prior of the later scores is Beta(4, 4), the recorded one Beta(1, 1)" in (
+        outcome.evidence
+    )
+
+
+def test_scores_of_another_click_model() -> None:
+    other = [row | {"attractiveness": 0.1 + 0.8 * n / 400} for n, row in enumerate(scored(1, 1))]
+    outcome = estimating(scored(1, 1), other, UNIFORM)
+    assert outcome.found is True
+    assert "the later scores are not those of sdbn, which is recorded" in outcome.evidence
+    assert estimating(scored(1, 1), other, None).found is True
+    assert estimating(other, other, None).found is None
+
+
+def test_nobody_knows_whether_priors_were_fitted() -> None:
     assert scoring.priors_stand(asking([], [], (scored(1, 1), scored(1, 1)))).found is False
-    assert scoring.priors_stand(asking([], [], (scored(1, 1), scored(1.1, 1)))).found is False
-    assert scoring.priors_stand(asking([], [], (scored(1, 1), scored(4, 4)))).found is True
+    outcome = scoring.priors_stand(asking([], [], (scored(1, 1), scored(4, 4))))
+    assert outcome.found is None
+    assert outcome.sees == "no parameters say whether priors are fitted"
     assert scoring.priors_stand(asking([], [], (scored(1, 1), []))).found is None
-    assert Prior(1, 3, 0.2, 9).strength == 4
 
 
 def test_pairs_with_the_same_counts_pass_a_cut_together() -> None:
@@ -194,18 +311,11 @@ def test_pairs_with_the_same_counts_pass_a_cut_together() -> None:
 
     before, after = pairs(0.40, 3.06), pairs(0.48, 3.01)
     outcome = grading.grade_shares_follow_clicks(asking([], [], (before, after)))
-    assert outcome.found is False
-    assert "scores are made and cut by the same rules" in outcome.evidence
+    assert outcome.found is None
+    assert "scores are cut by the same rule" in outcome.evidence
     unscored = [row | {"score": None} for row in before]
     outcome = grading.grade_shares_follow_clicks(asking([], [], (unscored, after)))
     assert outcome.found is True
-
-
-def test_few_pairs_cannot_tell_how_strong_a_prior_is() -> None:
-    before, after = scored(1, 1, most=2), scored(4, 4, most=2)
-    assert scoring.priors_stand(asking([], [], (before, after))).found is False
-    after = scored(8, 1, most=2)
-    assert scoring.priors_stand(asking([], [], (before, after))).found is True
 
 
 def test_which_score_is_graded() -> None:
@@ -255,16 +365,16 @@ def test_pages_that_do_not_mention_the_query() -> None:
 
 
 def test_languages() -> None:
-    french, mixed = crawl(200), [*crawl(180), *crawl(200, language="en")[180:]]
+    french, mixed = crawl(200), [*crawl(170), *crawl(200, language="en")[170:]]
     new = [row | {"text_hash": "0" * 32} for row in mixed]
     assert pages.languages_stand(holding(french, french)).found is False
     filtered = pages.languages_stand(holding(french, new))
     assert filtered.found is True
-    assert "0.0 % of documents are not in the main language 'fr' before and 10.0 % after" in (
+    assert "0.0 % of documents are not in the main language 'fr' before and 15.0 % after" in (
         filtered.evidence
     )
     relabelled = pages.languages_stand(holding(french, mixed))
-    assert "20 of 200 unchanged texts got another language" in relabelled.evidence
+    assert "30 of 200 unchanged texts got another language" in relabelled.evidence
     assert pages.languages_stand(holding(crawl(9), crawl(9))).found is None
 
 
@@ -274,8 +384,10 @@ def test_repeated_texts() -> None:
     ]
     outcome = pages.repeated_texts_stand(holding(crawl(150), repeated))
     assert outcome.found is True
-    assert "the most repeated text stands 1 and 30 times" in outcome.evidence
-    assert pages.repeated_texts_stand(holding(repeated, repeated)).found is False
+    assert "the most repeated text occurs 1 and 30 times" in outcome.evidence
+    assert pages.repeated_texts_stand(holding(crawl(150), crawl(150))).found is False
+    blind = pages.repeated_texts_stand(holding(repeated, repeated))
+    assert (blind.found, blind.sees[:20]) == (None, "only a difference of")
     assert pages.repeated_texts_stand(holding(crawl(5), repeated)).found is None
 
 
@@ -315,16 +427,128 @@ def test_addresses_of_another_form() -> None:
     assert pages.addresses_stand(holding([], [], stay)).found is None
 
 
+def covering(before: Rows, after: Rows, kind: type[Contract] = Coverage) -> Any:
+    """A connection with the coverage of two snapshots."""
+    connection = compare(*[(frame([], Queries), frame([], Qrels))] * 2)
+    name = "coverage" if kind is Coverage else "host_coverage"
+    for side, rows in (("from", before), ("to", after)):
+        connection.execute(f"DROP VIEW {name}_{side}")
+        connection.register(f"{name}_{side}", frame(rows, kind).to_arrow())
+    return connection
+
+
+def held(shown: int, in_crawl: int, **values: Any) -> dict[str, Any]:
+    """A row of `coverage` or `host_coverage`."""
+    counts = {"shown": shown, "in_crawl": in_crawl, "impressions": shown}
+    return {"scope": "kept_queries", "impressions_in_crawl": in_crawl} | counts | values
+
+
+def test_a_partial_crawl() -> None:
+    """Of 394 pages shown the crawl holds 273, a month before all 386."""
+    outcome = crawling.crawl_holds_shown(covering([held(386, 386)], [held(394, 273)]))
+    assert outcome.found is True
+    assert "the crawl holds 386 of 386 pages shown before (100.0 %) and 273 of 394 after" in (
+        outcome.evidence
+    )
+    assert crawling.crawl_holds_shown(covering([held(386, 386)], [held(394, 390)])).found is False
+    few = crawling.crawl_holds_shown(covering([held(12, 12)], [held(12, 11)]))
+    assert (few.found, few.sees[:20]) == (None, "only a difference of")
+    assert crawling.crawl_holds_shown(covering([], [held(394, 273)])).found is None
+
+
+def test_hosts_that_a_crawl_lacks() -> None:
+    before = [held(9, 9, host=f"h{n}.fr") for n in range(12)]
+    after = [row | {"in_crawl": 0 if n < 4 else 9} for n, row in enumerate(before)]
+    outcome = crawling.hosts_are_crawled(covering(before, after, HostCoverage))
+    assert outcome.found is True
+    assert "4 are crawled before only and 0 after only (h0.fr, h1.fr, h2.fr)" in outcome.evidence
+    one = [row | {"in_crawl": 0 if n < 1 else 9} for n, row in enumerate(before)]
+    assert crawling.hosts_are_crawled(covering(before, one, HostCoverage)).found is False
+    assert crawling.hosts_are_crawled(covering(before[:4], after, HostCoverage)).found is None
+
+
+def long_texts(*, cut: int | None = None) -> Rows:
+    rows = []
+    for n in range(200):
+        words = " ".join(f"mot{n}{k}" for k in range(40 + n))
+        rows.append(page(f"https://site.fr/{n}", f"Page {n}", words[:cut]))
+    return rows
+
+
+def test_texts_that_end_at_one_length() -> None:
+    outcome = texts.texts_end_freely(holding(long_texts(), long_texts(cut=400)))
+    assert outcome.found is True
+    assert "at 400 characters after: texts are cut at one length" in outcome.evidence
+    assert texts.texts_end_freely(holding(long_texts(cut=400), long_texts())).found is True
+    assert texts.texts_end_freely(holding(long_texts(), long_texts())).found is False
+    assert texts.texts_end_freely(holding(long_texts()[:20], long_texts())).found is None
+
+
+@pytest.mark.parametrize(
+    ("change", "evidence"),
+    [
+        (lambda text: f"<p>{text}</p>", "tags of HTML"),
+        (lambda text: text.encode().decode("latin-1"), "characters of another encoding"),
+        (lambda text: text.replace("é", "\ufffd"), "characters of another encoding"),
+    ],
+)
+def test_texts_that_are_read_by_another_rule(change: Any, evidence: str) -> None:
+    before = [page(f"https://site.fr/{n}", "T", f"été {n} à la mer") for n in range(100)]
+    after = [row | {"text": change(row["text"])} for row in before]
+    outcome = texts.texts_are_read_alike(holding(before, after))
+    assert outcome.found is True
+    assert f"0.0 % of texts hold {evidence} before and 100.0 % after" in outcome.evidence
+    assert texts.texts_are_read_alike(holding(before, before)).found is False
+    assert texts.texts_are_read_alike(holding(before[:9], after)).found is None
+
+
+def crawled(*patterns: tuple[str, int]) -> duckdb.DuckDBPyConnection:
+    """A map of documents: the months whose crawl has them, and how many there are of each host."""
+    rows = [
+        {
+            "doc_id": doc_id(key64(f"{months}{host}{n}")),
+            "url_key": f"https://h{host}.fr/{n}",
+            "crawled": [f"2022-0{month}" for month in months],
+        }
+        for months, count in patterns
+        for host in range(4)
+        for n in range(count)
+    ]
+    connection = duckdb.connect()
+    connection.register("documents_map", frame(rows, DocumentsMap).to_arrow())
+    return connection
+
+
+def test_pages_that_one_crawl_alone_lacks() -> None:
+    names = ("2022-06", "2022-07", "2022-08")
+    ((name, outcome),) = pages_stay(crawled(("678", 70), ("68", 30), ("6", 9)), names)
+    assert (name, outcome.found) == ("2022-07", True)
+    assert "the crawl lacks 120 of 400 pages that the crawls before and after it have" in (
+        outcome.evidence
+    )
+    ((_, whole),) = pages_stay(crawled(("678", 70), ("67", 30), ("8", 9)), names)
+    assert whole.found is False
+    ((_, few),) = pages_stay(crawled(("678", 2)), names)
+    assert few.found is None
+    assert list(pages_stay(crawled(("67", 2)), names[:2])) == []
+
+
+def recording(before: dict[str, Any] | None, after: dict[str, Any] | None) -> Any:
+    nothing = (frame([], Queries), frame([], Qrels))
+    sides = {"from": before, "to": after}
+    return compare(nothing, nothing, {side: rows for side, rows in sides.items() if rows})
+
+
 def test_recorded_parameters() -> None:
     old = {"select.min_users": 5, "qrels.cuts": [0.15, 0.4]}
-    assert parameters_agree(old, dict(old)).found is False
-    outcome = parameters_agree(old, old | {"select.min_users": 3})
+    assert parameters_agree(recording(old, dict(old))).found is False
+    outcome = parameters_agree(recording(old, old | {"select.min_users": 3}))
     assert outcome == Outcome(
         True,
         "recorded parameters differ: select.min_users 5 -> 3",
         {"changed": {"select.min_users": {"from": 5, "to": 3}}},
     )
-    assert parameters_agree(None, old).found is None
+    assert parameters_agree(recording(None, old)).found is None
 
 
 def test_chance_of_a_taken_topic() -> None:

@@ -14,7 +14,7 @@ from builder.drift import measure
 from builder.drift.checks import OF_PAIR, OF_SNAPSHOT
 from builder.drift.measure import measure_series, to_json
 from builder.drift.queries import over_all
-from builder.drift.series import Series
+from builder.drift.series import Evidence, Series
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
@@ -33,7 +33,7 @@ def months() -> dict[str, Month]:
 @pytest.fixture(scope="module")
 def drift(months: dict[str, Month], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     series, limits = store(tmp_path_factory.mktemp("series"), months)
-    found = measure_series(series, ChangeParameters(), limits, Silent(), {})
+    found = measure_series(series, ChangeParameters(), limits, Silent())
     return dict(json.loads(to_json(found)))
 
 
@@ -45,6 +45,7 @@ def test_sizes(drift: dict[str, Any], months: dict[str, Month]) -> None:
     for row, (documents, queries, qrels) in zip(drift["snapshots"], months.values(), strict=True):
         assert row["documents"] == documents.height
         assert row["tokens"] == documents["tokens"].sum()
+        assert row["truncated"] == documents["truncated"].sum()
         assert row["queries"]["listed"] == row["queries"]["judged"] == queries.height
         assert row["grades"] == [qrels.filter(pl.col("grade") == g).height for g in range(3)]
         per_query = sorted(Counter(qrels["query_id"]).values())
@@ -199,10 +200,10 @@ def graded(qrels: pl.DataFrame) -> dict[tuple[str, str], tuple[int, int]]:
 def test_every_check_is_answered(drift: dict[str, Any]) -> None:
     assert not [c for c in drift["checks"] if c["verdict"] == "construction"]
     assert all(check["evidence"] for check in drift["checks"])
-    assert len(drift["checks"]) == 3 * len(OF_SNAPSHOT) + 2 * (len(OF_PAIR) + 1)
+    assert len(drift["checks"]) == 3 * len(OF_SNAPSHOT) + 2 * len(OF_PAIR) + 1
 
 
-def run(series: Series, limits: Limits, out: Path, **recorded: Any) -> Any:
+def run(series: Series, limits: Limits, out: Path) -> Any:
     out.mkdir()
     return measure(
         out,
@@ -210,7 +211,6 @@ def run(series: Series, limits: Limits, out: Path, **recorded: Any) -> Any:
         params=ChangeParameters(),
         limits=limits,
         progress=Silent(),
-        **recorded,
     )
 
 
@@ -225,9 +225,10 @@ def test_the_stage_writes_the_same_bytes(months: dict[str, Month], tmp_path: Pat
 
 
 def test_recorded_parameters_are_compared(months: dict[str, Month], tmp_path: Path) -> None:
-    series, limits = store(tmp_path / "x", dict(list(months.items())[:2]))
     recorded = {"2022-06": {"select.min_users": 5}, "2022-07": {"select.min_users": 3}}
-    run(series, limits, tmp_path / "out", recorded=recorded)
+    two = dict(list(months.items())[:2])
+    series, limits = store(tmp_path / "x", two, Evidence(recorded=recorded))
+    run(series, limits, tmp_path / "out")
     checks = json.loads((tmp_path / "out/drift.json").read_text())["checks"]
     (found,) = (check for check in checks if check["verdict"] == "construction")
     assert found["evidence"] == "recorded parameters differ: select.min_users 5 -> 3"
@@ -251,7 +252,7 @@ def test_one_page_one_query(tmp_path: Path) -> None:
         frame([qrel("eau", "https://site.fr/", 2)], Qrels),
     )
     series, limits = store(tmp_path / "x", dict.fromkeys(NAMES, month))
-    drift = measure_series(series, ChangeParameters(), limits, Silent(), {})
+    drift = measure_series(series, ChangeParameters(), limits, Silent())
     assert all(pair["documents"]["unchanged"] == 1 for pair in drift["pairs"])
     assert [row["js_bits"] for row in drift["vocabulary"]["all"]] == [0.0, 0.0, 0.0]
     assert drift["queries"]["judged"]["core"] == 1

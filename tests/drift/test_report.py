@@ -14,8 +14,7 @@ import pytest
 
 from builder.drift import render_report
 from builder.drift.measure import measure_series
-from builder.drift.report.findings import findings
-from builder.drift.report.markup import Markup, element, join
+from builder.drift.report.findings import findings, unseen
 from builder.parameters import ChangeParameters
 from builder.reporting import numbers
 from builder.runtime.progress import Silent
@@ -34,7 +33,7 @@ def drift(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     rules = (Rules(), Rules(), Rules(cuts=(0.3, 0.6)))
     months = {f"2022-0{6 + n}": observe(world, rules[n], n) for n in range(3)}
     series, limits = store(tmp_path_factory.mktemp("world"), months)
-    return measure_series(series, ChangeParameters(), limits, Silent(), {})
+    return measure_series(series, ChangeParameters(), limits, Silent())
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     months = {"2022-06": before, "2022-07": after}
     series, limits = store(tmp_path_factory.mktemp("hostile"), months)
-    return measure_series(series, ChangeParameters(), limits, Silent(), {})
+    return measure_series(series, ChangeParameters(), limits, Silent())
 
 
 class Outline(HTMLParser):
@@ -107,7 +106,7 @@ def test_nothing_leaves_the_page(drift: dict[str, Any]) -> None:
     assert all(link is not None and link.startswith("#") for link in links)
     assert "url(" not in document
     assert "@import" not in document
-    assert "default-src 'none'" in document.replace("&#x27;", "'")
+    assert "default-src 'none'" in document.replace("&#39;", "'")
     assert len(document) < 400_000
 
 
@@ -142,7 +141,9 @@ def test_findings_begin_with_the_construction(drift: dict[str, Any]) -> None:
     assert found[0].warns
     assert "scores are cut elsewhere" in "".join(f.text for f in found if f.warns)
     plain = [f.text for f in found if not f.warns]
-    assert any(re.match(r"[\d.]+ % of the \d+ pages of 2022-06 are still there", t) for t in plain)
+    assert any(
+        re.match(r"[\d.]+ % of the \d+ pages of 2022-06 are in 2022-08 as well", t) for t in plain
+    )
     assert any("kept their grade" in text for text in plain)
 
 
@@ -177,12 +178,85 @@ def test_shares_are_not_rounded_away(value: float | None, text: str) -> None:
     assert numbers.percent(value) == text
 
 
-def test_markup_escapes_everything_once() -> None:
-    inner = element("b", "<&>", 3, None, title='"x"')
-    assert inner == '<b title="&quot;x&quot;">&lt;&amp;&gt;3</b>'
-    assert element("p", inner, class_=None, hidden="") == f"<p hidden>{inner}</p>"
-    assert join(["a", Markup("<br>"), ("b", ["<"])]) == "a<br>b&lt;"
-    assert element("meta", charset="utf-8") == '<meta charset="utf-8">'
+def test_what_could_not_be_seen_is_listed(drift: dict[str, Any]) -> None:
+    blind = unseen(drift)
+    assert any(text.startswith("Does the crawl hold the pages that were shown?") for text in blind)
+    assert f"What no check could have seen ({len(blind)})" in Outline(render_report(drift)).text
+
+
+def calm(drift: dict[str, Any]) -> dict[str, Any]:
+    """The same without a change of construction."""
+    checks = [
+        c | {"verdict": "clear"} if c["verdict"] == "construction" else c for c in drift["checks"]
+    ]
+    return drift | {"checks": checks}
+
+
+def test_no_check_found_anything(drift: dict[str, Any]) -> None:
+    text = Outline(render_report(calm(drift))).text
+    assert "No check found a change of construction" in text
+    assert "what none could have seen is listed here" in text
+
+
+def test_a_topical_shift_is_a_finding(tmp_path: Path) -> None:
+    """One topic is shown .08 times as often, with as many queries: by queries nothing moves."""
+    queries = [[query(f"q{n} {t}", t, impressions=100) for n in range(9)] for t in "ab"]
+    later = [
+        row | {"impressions": 8 if row["topics"] == ["a"] else 500} for r in queries for row in r
+    ]
+    nothing = (frame([], Documents), frame([], Qrels))
+    months = {
+        name: (nothing[0], frame(rows, Queries), nothing[1])
+        for name, rows in (("2022-06", [*queries[0], *queries[1]]), ("2022-07", later))
+    }
+    series, limits = store(tmp_path, months)
+    found = measure_series(series, ChangeParameters(), limits, Silent())
+    topics = found["queries"]["topics"]
+    assert topics["js_bits"] == [0.0]
+    assert topics["js_bits_impressions"][0] > 0.2
+    (sentence,) = (f.text for f in findings(found) if "mix of topics" in f.text)
+    assert "went from 50.0 % to 98.4 % of impressions" in sentence
+
+
+def test_queries_that_were_never_shown_do_not_move(tmp_path: Path) -> None:
+    """A release without impressions has no queries that moved most."""
+    rows = [
+        frame([query(f"{text} {n}", "t", impressions=0) for n in range(9)], Queries)
+        for text in "ab"
+    ]
+    months = {
+        name: (frame([], Documents), table, frame([], Qrels))
+        for name, table in zip(("2022-06", "2022-07"), rows, strict=True)
+    }
+    series, limits = store(tmp_path, months)
+    found = measure_series(series, ChangeParameters(), limits, Silent())
+    assert found["pairs"][0]["queries"]["new"] == 9
+    assert not any(found["pairs"][0]["queries"]["movers"].values())
+
+
+@pytest.fixture(scope="module", params=[2, 9, 36])
+def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Few queries over many months."""
+    world = World(seed=1, topics=2, queries_per_topic=5, pages_per_query=3)
+    months = {
+        f"{2022 + n // 12}-{n % 12 + 1:02d}": observe(world, Rules(), n)
+        for n in range(request.param)
+    }
+    series, limits = store(tmp_path_factory.mktemp("many"), months)
+    return measure_series(series, ChangeParameters(), limits, Silent())
+
+
+def test_many_snapshots(many: dict[str, Any]) -> None:
+    document = render_report(many)
+    outline = Outline(document)
+    assert outline.open == []
+    count = len(many["snapshots"])
+    assert (document.count('class="upset tall wide"') > 0) == (count > 6)
+    assert (document.count("tiny wide") > 0) == (count > 12)
+    headings = re.search(r"<caption>Topic mix</caption>.*?</thead>", document, re.DOTALL)
+    assert headings is not None
+    assert headings[0].count("<th scope") <= 9
+    assert len(document) < 150_000 + 30_000 * count
 
 
 CHROMIUM = (
@@ -216,7 +290,17 @@ addEventListener("load", () => {
 def test_in_a_browser(
     content: str, width: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    document = render_report(request.getfixturevalue(content))
+    check_in_a_browser(render_report(request.getfixturevalue(content)), width, tmp_path)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_many_snapshots_in_a_browser(many: dict[str, Any], width: int, tmp_path: Path) -> None:
+    check_in_a_browser(render_report(many), width, tmp_path)
+
+
+def check_in_a_browser(document: str, width: int, tmp_path: Path) -> None:
+    """Nothing overflows, nothing is requested, tables sort, the theme switches."""
     open_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", document)
     probed = html.escape(open_policy.replace("</head>", PROBE + "</head>"))
     path = tmp_path / "frame.html"

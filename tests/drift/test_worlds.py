@@ -44,7 +44,14 @@ HAPPENED: dict[str, dict[str, Any]] = {
 def found(
     world: World, later: World, rules: Rules, after: Rules, only: str | None = None
 ) -> set[str]:
-    with compare(asked(world, rules, 0), asked(later, after, 1)) as connection:
+    parameters = {
+        "clicks.model": "sdbn",
+        "clicks.prior": "beta",
+        "clicks.prior_alpha": rules.prior,
+        "clicks.prior_beta": rules.prior,
+    }
+    recorded = dict.fromkeys(("from", "to"), parameters)
+    with compare(asked(world, rules, 0), asked(later, after, 1), recorded) as connection:
         return {
             check.name
             for check in CHECKS

@@ -12,7 +12,9 @@ import polars as pl
 
 from builder.alignment.changes import QREL_CHANGES, QUERY_CHANGES
 from builder.documents.tokens import digest, tokens
-from builder.drift.series import Series, compare_snapshots
+from builder.drift.between import view_optional
+from builder.drift.checks import Recorded, record
+from builder.drift.series import Evidence, Series, compare_snapshots
 from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
@@ -174,7 +176,9 @@ def observe(world: World, rules: Rules, month: int) -> Month:
 
 
 def compare(
-    before: tuple[pl.DataFrame, pl.DataFrame], after: tuple[pl.DataFrame, pl.DataFrame]
+    before: tuple[pl.DataFrame, pl.DataFrame],
+    after: tuple[pl.DataFrame, pl.DataFrame],
+    recorded: Mapping[str, Recorded] | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """A connection with queries, qrels and their changes, for checks that need no more."""
     connection = duckdb.connect(config={"threads": 1})
@@ -182,12 +186,16 @@ def compare(
         connection.register(f"queries_{side}", queries.to_arrow())
         connection.register(f"qrels_{side}", qrels.to_arrow())
         connection.execute(f"SET VARIABLE {side}_snapshot = '2022-06'")
+        record(connection, side, (recorded or {}).get(side))
+    view_optional(connection, {})
     connection.execute(f"CREATE TABLE query_changes AS {QUERY_CHANGES}")
     connection.execute(f"CREATE TABLE qrel_changes AS {QREL_CHANGES}")
     return connection
 
 
-def store(folder: Path, months: Mapping[str, Month]) -> tuple[Series, Limits]:
+def store(
+    folder: Path, months: Mapping[str, Month], evidence: Evidence | None = None
+) -> tuple[Series, Limits]:
     """Write the tables of all snapshots, align them, and map them: what drift reads."""
     limits = Limits(folder / "scratch", threads=2, memory=2**30)
     limits.scratch.mkdir(parents=True)
@@ -200,5 +208,6 @@ def store(folder: Path, months: Mapping[str, Month]) -> tuple[Series, Limits]:
             write_frame(table, path, contract)
             each[name][month] = Table((path,), contract)
     (folder / "maps").mkdir()
-    series, _ = compare_snapshots(folder / "maps", each, ChangeParameters(), limits, Silent())
+    maps, params = folder / "maps", ChangeParameters()
+    series, _ = compare_snapshots(maps, each, params, limits, Silent(), evidence)
     return series, limits

@@ -110,3 +110,11 @@ def test_a_folder_without_runs_is_not_passed_over(tmp_path: Path) -> None:
     for paths in ([folder], [run, folder]):
         with pytest.raises(UsageError, match=r"empty: expected run files in this folder"):
             assign_runs(paths, SNAPSHOTS)
+
+
+def test_a_run_of_another_month_is_refused(tmp_path: Path) -> None:
+    for name in ("lag6/2023-06/bm25.txt", "bm25_2023-06.txt"):
+        with pytest.raises(UsageError, match=r"a run of 2023-06.*has 2022-06 alone"):
+            assign_runs([tmp_path / name], ["2022-06"])
+    (run,) = assign_runs([Path("runs/bm25.txt")], ["2022-06"])
+    assert (run.system, run.snapshot) == ("bm25", "2022-06")

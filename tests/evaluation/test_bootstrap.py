@@ -16,7 +16,7 @@ def snapshot(
     values = np.array(columns).T.reshape(len(queries), 2, 1)
     missing = np.zeros((len(queries), 2), dtype=bool)
     return SnapshotScores(
-        name, queries, values, missing, (0, 0), np.zeros(len(queries), dtype=bool)
+        name, queries, values, missing, (0, 0), np.zeros(len(queries), dtype=bool), queries
     )
 
 

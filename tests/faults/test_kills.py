@@ -76,7 +76,7 @@ def test_two_builds_at_once(undisturbed: tuple[Path, str], tmp_path: Path) -> No
     codes = sorted(run.returncode for run in runs)
     assert codes == [0, 1]
     refused = outputs[[run.returncode for run in runs].index(1)]
-    assert "another build of this collection is running" in refused
+    assert "another build or import of this collection is running" in refused
     version = builder.open_collection(tmp_path / "out").path
     assert (version / "SHA256SUMS").read_text() == wanted
 

@@ -29,14 +29,21 @@ def judged(number: int, variant_set: int | None = None, text: str | None = None)
     }
 
 
-def run(room, rows: list[dict], *, train: tuple[Table, ...] | None = None) -> Table:  # type: ignore[no-untyped-def]
+def run(  # type: ignore[no-untyped-def]
+    room,
+    rows: list[dict],
+    *,
+    train: tuple[Table, ...] | None = None,
+    params: SplitParameters = PARAMS,
+) -> Table:
     out = room.out()
     ledger = split(
         out,
         judged_queries=room.table("judged_queries", rows),
         train_queries=train or (),
         is_train=train is None,
-        params=PARAMS,
+        threshold=0.8,
+        params=params,
         limits=room.limits,
         progress=Silent(),
     )
@@ -87,6 +94,7 @@ def test_without_training_snapshots_all_is_test(room) -> None:
         judged_queries=room.table("judged_queries", [judged(1)]),
         train_queries=(),
         is_train=False,
+        threshold=0.8,
         params=PARAMS,
         limits=room.limits,
         progress=Silent(),
@@ -97,8 +105,10 @@ def test_without_training_snapshots_all_is_test(room) -> None:
 def test_one_text_under_two_ids_on_both_sides_stops_the_build(room) -> None:
     """What ids promise is checked on the texts: a published release had such queries."""
     rows = [judged(n, text="la même question") for n in range(40)]
+    listed = SplitParameters(heldout_share=0.4, near="listed")
     with pytest.raises(DataError, match="expected no tested query in training"):
-        run(room, rows)
+        run(room, rows, params=listed)
+    assert len(set(sides(run(room, rows)).values())) == 1
 
 
 queries = st.lists(

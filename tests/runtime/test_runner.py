@@ -328,7 +328,10 @@ def test_a_broken_contract_is_a_fault(folder: Path) -> None:
 
 def test_two_builds_at_once(folder: Path) -> None:
     store = Store(folder / "out")
-    with store.locked(), pytest.raises(DataError, match="another build of this collection"):
+    with (
+        store.locked(),
+        pytest.raises(DataError, match="another build or import of this collection"),
+    ):
         run(folder)
     assert ran(run(folder)) == ALL
 

@@ -27,6 +27,7 @@ from builder.collection.imports.found import find_snapshots
 from builder.collection.imports.ids import read_mapping
 from builder.collection.imports.notes import Notes
 from builder.collection.imports.pages import read_pages
+from builder.collection.imports.walk import walk
 from builder.collection.validate import as_github, validate
 from builder.definition.model import Definition
 from builder.drift import render_report
@@ -101,16 +102,21 @@ def test_months_of_a_release_are_no_paths(tmp_path: Path) -> None:
     (home / "etc").mkdir()
     (home / "etc/metadata.json").write_text('{"snapshot": "../../2022-06"}')
     with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(tmp_path / "r", "longeval-2023")
+        find_snapshots(walk(tmp_path / "r"), "longeval-2023")
 
 
-def test_links_in_a_release_are_not_followed(tmp_path: Path) -> None:
+def test_links_that_lead_out_of_a_release_are_not_followed(tmp_path: Path) -> None:
     root = tmp_path / "r"
     root.mkdir()
     (tmp_path / "secret_queries.txt").write_text("1\tsecret\n")
     (root / "2022-06_queries.txt").symlink_to(tmp_path / "secret_queries.txt")
+    (root / "metadata.json").write_text('{"prior-datasets": ["../../", "../secret", "/etc"]}')
+    files = walk(root)
+    assert [path.name for path in files.paths] == ["metadata.json"]
+    assert [path.name for path in files.outside] == ["2022-06_queries.txt"]
+    assert files.missing == ["../../", "../secret", "/etc"]
     with pytest.raises(UsageError, match="no snapshot"):
-        find_snapshots(root, "longeval-web")
+        find_snapshots(files, "longeval-web")
 
 
 def test_document_ids_of_a_release_are_no_paths(tmp_path: Path) -> None:
@@ -193,11 +199,11 @@ def test_a_mapping_is_only_read(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE mapping (id INTEGER, url TEXT)")
         connection.execute("INSERT INTO mapping VALUES (1, 'https://a.example/'), (2, x'00')")
     before = path.read_bytes()
-    assert list(read_mapping(path)) == [("1", "https://a.example/")]
+    assert list(read_mapping(path, "2022-06")) == [("1", "https://a.example/", 0)]
     assert path.read_bytes() == before
     path.write_bytes(b"SQLite format 3\0" + bytes(100))
     with pytest.raises(FormatError, match="expected a database"):
-        list(read_mapping(path))
+        list(read_mapping(path, "2022-06"))
 
 
 def test_the_program_runs_no_text() -> None:

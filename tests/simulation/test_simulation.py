@@ -2,10 +2,12 @@
 
 import gzip
 import hashlib
+import html
 import json
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -298,6 +300,42 @@ def test_shares_of_queries_are_never_negative() -> None:
     assert popularity.sum() == pytest.approx(1)
     assert popularity[kinds == "need"].sum() == 0
     assert popularity[kinds == "personal"].sum() == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("crawl_format", ["warc", "qwant", "parquet", "csv"])
+def test_users_over_crawls_of_every_format(tmp_path: Path, crawl_format: str) -> None:
+    """The users over a crawl are the same, whatever its format."""
+    params = Simulation(documents=120, snapshots=1, queries=5, impressions=60, malformed_rate=0)
+    simulate(tmp_path / "pages", params)
+    (lines,) = (tmp_path / "pages/crawls").iterdir()
+    rows = [json.loads(line) for line in gzip.decompress(lines.read_bytes()).splitlines()]
+    path = tmp_path / f"2022-06.{crawl_format}"
+    if crawl_format == "warc":
+        path.write_bytes(b"".join(_record(row) for row in rows))
+    elif crawl_format == "parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    elif crawl_format == "csv":
+        pl.DataFrame(rows).write_csv(path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    users = Simulation(queries=8, impressions=80, malformed_rate=0)
+    for out, crawl in (("wanted", lines), ("found", path)):
+        simulate_over(tmp_path / out, [crawl], users)
+    logs = [sorted((tmp_path / out / "logs").iterdir()) for out in ("wanted", "found")]
+    assert [log.read_bytes() for log in logs[0]] == [log.read_bytes() for log in logs[1]]
+
+
+def _record(row: dict[str, Any]) -> bytes:
+    """A page as a resource of an archive."""
+    title, text = (html.escape(row[name]) for name in ("title", "text"))
+    page = f"<html><head><meta charset=utf-8><title>{title}</title></head><p>{text}</p></html>"
+    body = page.encode()
+    head = (
+        f"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: {row['url']}\r\n"
+        f"WARC-Date: 2022-06-15T12:00:00Z\r\nContent-Type: text/html\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body + b"\r\n\r\n"
 
 
 def test_over_nothing(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 import builder
 from builder import Simulation
-from builder.ingest.html import read_html
-from builder.ingest.pages import read_pages
+from builder.ingest.crawls.formats import read_pages
+from builder.ingest.crawls.html import read_html
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.limits import Limits

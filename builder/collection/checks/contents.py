@@ -67,7 +67,7 @@ CHECKS = (
         "no text stands for many documents",
         "warning",
         "one boilerplate text 13,288 times",
-        'set documents.duplicates = "keep-first" or "drop"',
+        'set `documents.duplicates = "keep_first"` or `documents.duplicates = "drop"`',
         _boilerplate,
     ),
     Check(
@@ -75,7 +75,7 @@ CHECKS = (
         "no English text is empty",
         "error",
         "337,348 of 1,790,028 English documents empty",
-        "translate again; keep the source, marked, where that fails",
+        'translate again with `translate.on_empty_output = "source"`, which marks what it keeps',
         _faults("empty_english"),
     ),
     Check(
@@ -83,7 +83,7 @@ CHECKS = (
         "English texts are English",
         "warning",
         "untranslated French left silently",
-        "translate again; mark what is kept",
+        "translate again with `translate.retry = true`, which marks what it keeps",
         _faults("untranslated"),
     ),
     Check(
@@ -91,7 +91,7 @@ CHECKS = (
         "no translation runs away",
         "warning",
         "leg leg leg ... 108 times",
-        "translate again with another decoding",
+        'translate again with `translate.beam_size = 4` and `translate.on_repetition = "source"`',
         _faults("runaway_english"),
     ),
     Check(
@@ -107,7 +107,7 @@ CHECKS = (
         "queries hold no search operator",
         "warning",
         "site: operators among published queries",
-        "select with operators left out",
+        'set `select.operators = "drop"`',
         _faults("search_operator"),
     ),
     Check(
@@ -115,7 +115,7 @@ CHECKS = (
         "texts are no markup",
         "warning",
         "crawls of HTML that were taken for text: the words of every page are tags",
-        'set crawl.text_format = "html"',
+        'set `crawl.text_format = "html"`',
         _faults("markup", share=MARKUP),
     ),
 )

@@ -145,7 +145,7 @@ CHECKS = (
         "topics are whole words",
         "warning",
         "eau in 52 % of the query texts, and a word in a tenth of these (bordeaux, chateau)",
-        'select with matching = "word"',
+        'set `select.matching = "word"`',
         _inside_words,
     ),
     Check(
@@ -185,7 +185,7 @@ CHECKS = (
         "texts are in the languages that the collection names",
         "error",
         "a collection of two languages whose English was never made",
-        "name a model in [translate], or leave `en` out of collection.languages",
+        'set `translate.model = "embedded"`, or leave English out: `collection.languages = ["fr"]`',
         _languages,
     ),
 )

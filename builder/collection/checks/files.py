@@ -5,8 +5,7 @@ from pathlib import Path
 
 from builder.collection.checks.finding import Check, Found
 from builder.collection.checks.reading import Reading
-from builder.collection.layout import MANIFEST, SUMS
-from builder.runtime.store import sha256
+from builder.runtime.publisher import MANIFEST, SUMS, sha256
 
 REBUILD = "rebuild the version from its definition, or fetch it again"
 

@@ -33,13 +33,10 @@ def _outliers(reading: Reading) -> Iterator[Found]:
 def _left_out(reading: Reading, snapshot: str) -> pl.LazyFrame:
     """The query of each judgement that an import left out because it was there already."""
     rejects = reading.scan(f"snapshots/{snapshot}/rejects")
-    ids = reading.scan(f"snapshots/{snapshot}/release_ids")
-    if rejects is None or ids is None:
+    if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})
     repeated = rejects.filter(pl.col("reason").str.ends_with("_judgement"))
-    named = repeated.select(alias=pl.col("key").str.split(" ").list.first())
-    queries = ids.filter(kind="query").select("alias", query_id="id")
-    return named.join(queries, on="alias").select("query_id")
+    return repeated.select(query_id=pl.col("key").str.split(" ").list.first())
 
 
 def _flips(reading: Reading) -> Iterator[Found]:
@@ -83,7 +80,7 @@ CHECKS = (
         "labels are stable",
         "warning",
         "6.6 to 8.8 % of shared pairs flip between 0 and 2 from month to month",
-        "publish the evidence; raise the least number of impressions",
+        "publish the evidence; raise the minimum, such as `select.min_impressions = 10`",
         _flips,
     ),
     Check(
@@ -91,7 +88,8 @@ CHECKS = (
         "most of what is relevant was clicked",
         "warning",
         "grades above 0 for documents without a click, whose score is nearly the prior's mean",
-        "raise qrels.min_examinations or qrels.cuts, or take another prior",
+        "raise `qrels.min_examinations = 5` or `qrels.cuts = [0.2, 0.5]`, or set "
+        '`clicks.prior = "beta"`',
         _without_click,
     ),
 )

@@ -24,7 +24,7 @@ from builder.io.tables import Table, arrow_schema, table_at
 from builder.runtime.executors import ordered_map
 from builder.runtime.limits import usable_cores
 from builder.runtime.stage import CONTRACTS
-from schemas import Contract
+from schemas import RELEASED, Contract
 
 KEYS_SHOWN = 3
 
@@ -86,6 +86,7 @@ class Reading:
 
     def _tables(self) -> Iterator[tuple[str, Table]]:
         expected = self.manifest["tables"] if self.is_imported else None
+        contracts = {**CONTRACTS, **(RELEASED if self.is_imported else {})}
         collection = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
         found = [(place, self.collection.path, place, name) for name, place in collection.items()]
         for snapshot in self.collection.snapshots:
@@ -97,7 +98,7 @@ class Reading:
                 for name, place in tables.items()
             ]
         for where, folder, place, name in found:
-            table = table_at(folder, place, CONTRACTS[name])
+            table = table_at(folder, place, contracts[name])
             if expected is None or where in expected or table.paths:
                 yield where, table
 
@@ -112,6 +113,15 @@ class Reading:
             frames = [self.scan(f"snapshots/{name}/{kind}") for kind in kinds]
             if all(frame is not None for frame in frames):
                 yield name, frames[0] if len(frames) == 1 else tuple(frames)
+
+    def keyed(self, rows: pl.LazyFrame, snapshot: str, column: str) -> pl.LazyFrame:
+        """Rows of a snapshot under the keys by which an imported release is aligned."""
+        ids = self.scan(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
+        if ids is None:
+            return rows
+        kind = {"doc_id": "document", "query_id": "query"}[column]
+        keys = ids.filter(kind=kind).select("key", pl.col("id").alias(column))
+        return rows.join(keys, on=column).drop(column).rename({"key": column})
 
 
 def _examine(facts: Facts, where: str) -> Facts:

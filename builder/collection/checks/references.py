@@ -108,7 +108,8 @@ def _maps(reading: Reading) -> Iterator[Found]:
     for kind, key in (("documents", "doc_id"), ("queries", "query_id")):
         mapped = reading.scan(f"{kind}_map")
         held = [
-            frame.select(key, snapshots=pl.lit(name)) for name, frame in reading.snapshots(kind)
+            reading.keyed(frame, name, key).select(key, snapshots=pl.lit(name))
+            for name, frame in reading.snapshots(kind)
         ]
         if mapped is None or len(held) < len(reading.collection.snapshots):
             continue
@@ -155,7 +156,7 @@ CHECKS = (
         "every query is judged",
         "error",
         "11,000 listed queries a month without a judgement",
-        "leave out queries without judgements",
+        "leave out queries without judgements: `qrels.min_judged = 1` or more",
         _unjudged,
     ),
     Check(

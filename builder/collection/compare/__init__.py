@@ -14,17 +14,26 @@ import polars as pl
 
 from builder.collection import layout
 from builder.collection.compare.definitions import differences
-from builder.collection.compare.judgements import JudgementDifference, judged_texts, label_causes
-from builder.collection.compare.tables import CARRIED, TableDifference, compare_tables
+from builder.collection.compare.judgements import (
+    Changed,
+    JudgementDifference,
+    judged_texts,
+    label_causes,
+)
+from builder.collection.compare.tables import CARRIED, TIMES, Ids, TableDifference, compare_tables
 from builder.collection.export import LAYOUTS
 from builder.collection.export.longeval_web import LOST
-from builder.collection.read import Collection, open_collection
+from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
 from builder.io.tables import Table, table_at
 from builder.runtime.stage import CONTRACTS
+from builder.trec.released import release_ids
 
-ESTIMATION = ("clicks",)
-THRESHOLDS = ("qrels",)
+EVIDENCE_SECTIONS = ("crawl", "documents", "log", "verdicts", "select", "variants", "clicks")
+"""Sections of the definition that decide which queries and clicks count, and how they score."""
+
+GRADING_SECTION = "qrels"
+INPUTS = ("log", "crawl", "judgements", "release")
 
 
 @dataclass(frozen=True)
@@ -73,8 +82,16 @@ def compare(old: Path | str, new: Path | str) -> Difference:
     sides = open_collection(old), open_collection(new)
     before, after = (side.manifest for side in sides)
     imported = [m["definition"]["imported"] for m in (before, after) if _is_imported(m)]
+    has_times = all(found["layout"] == "longeval-web" for found in imported)
     pairs = (
-        compare_tables(path, *tables, name if imported else None)
+        compare_tables(
+            path,
+            *tables,
+            {**CARRIED[name], **(TIMES if has_times and name == "documents" else {})}
+            if imported
+            else None,
+            _ids(*sides, path) if len(imported) == 1 else (None, None),
+        )
         for path, name, tables in _tables(*sides, only_main=bool(imported))
         if _content(before, path) is None or _content(before, path) != _content(after, path)
     )
@@ -87,6 +104,12 @@ def compare(old: Path | str, new: Path | str) -> Difference:
         tuple(found for found in pairs if not found.is_empty),
         tuple(_judgements(*sides)),
     )
+
+
+def _ids(old: Collection, new: Collection, path: str) -> tuple[Ids, Ids]:
+    """The ids of the side that was imported: what was built has the keys for ids."""
+    before, after = (release_ids((side.path / path).parent) for side in (old, new))
+    return before, after
 
 
 def _lost(layout: str) -> tuple[str, ...]:
@@ -125,21 +148,48 @@ def _sides(homes: tuple[Path, ...], place: str, name: str) -> tuple[Table, Table
 
 
 def _judgements(old: Collection, new: Collection) -> Iterator[JudgementDifference]:
-    parameters = [side.manifest["definition"]["parameters"] for side in (old, new)]
     for name in (name for name in old.snapshots if name in new.snapshots):
         before, after = old.snapshot(name), new.snapshot(name)
-        causes = label_causes(
-            before.qrels,
-            after.qrels,
-            same_parameters=_same(parameters, ESTIMATION),
-            same_thresholds=_same(parameters, THRESHOLDS),
-        )
-        texts = judged_texts((before.queries, before.qrels), (after.queries, after.qrels))
+        changed = _changed(old.manifest["definition"], new.manifest["definition"], name)
+        causes = label_causes(before.qrels, after.qrels, changed)
+        texts = judged_texts(_by_text(before), _by_text(after))
         if causes or texts[1]:
             judged = before.qrels.select(pl.len()).collect().item()
-            yield JudgementDifference(name, judged, causes, *texts)
+            parameters = (*changed.evidence, *changed.thresholds) if causes else ()
+            yield JudgementDifference(name, judged, causes, parameters, *texts)
 
 
-def _same(parameters: list[dict[str, Any]], sections: tuple[str, ...]) -> bool:
-    first, second = ([side.get(section) for section in sections] for side in parameters)
-    return first == second
+def _by_text(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Queries and qrels of a snapshot, with the key of each query's text as its id."""
+    ids = release_ids(snapshot.folder)
+    if ids is None:
+        return snapshot.queries, snapshot.qrels
+    named = ids.filter(kind="query").select(query_id="id", by_text=pl.coalesce("text_key", "key"))
+    queries, qrels = (
+        rows.join(named.lazy(), on="query_id").with_columns(query_id="by_text")
+        for rows in (snapshot.queries, snapshot.qrels)
+    )
+    return queries, qrels
+
+
+def _changed(old: dict[str, Any], new: dict[str, Any], name: str) -> Changed:
+    """What differs between the definitions of two versions for one snapshot."""
+    evidence, thresholds = (
+        tuple(
+            line.partition(":")[0].removesuffix(" changed")
+            for section in sections
+            for line in differences(
+                old["parameters"].get(section), new["parameters"].get(section), section
+            )
+        )
+        for sections in (EVIDENCE_SECTIONS, (GRADING_SECTION,))
+    )
+    return Changed(evidence, thresholds, _inputs(old, name) != _inputs(new, name))
+
+
+def _inputs(definition: dict[str, Any], name: str) -> list[Any]:
+    """Interval and hashes of the raw files of a snapshot, whatever the files are called."""
+    (snapshot,) = (s for s in definition["snapshots"] if s["name"] == name)
+    files = [sorted(snapshot.get(kind, {}).values()) for kind in INPUTS]
+    topics = sorted(definition.get("topics", {}).values())
+    return [snapshot["start"], snapshot["end"], topics, *files]

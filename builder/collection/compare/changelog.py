@@ -8,6 +8,9 @@ from builder.collection.markdown import as_code
 MOST = 40
 """Lines of a section; further ones are counted."""
 
+NAMED = 5
+"""Parameters that are named; further ones are counted."""
+
 
 def changelog(difference: Difference) -> str:
     """The change log of a version."""
@@ -43,10 +46,18 @@ def _row(found: TableDifference) -> str:
 
 def _labels(found: JudgementDifference) -> list[str]:
     lines = [f"{found.snapshot}: {n:,} grades changed by {c}" for c, n in found.causes.items()]
+    if found.parameters:
+        named = ", ".join(found.parameters[:NAMED])
+        more = len(found.parameters) - NAMED
+        lines.append(
+            f"{found.snapshot}: parameters that decide about grades and differ: {named}"
+            + (f" and {more:,} more" if more > 0 else "")
+        )
     if found.other_text:
         lines.append(
-            f"{found.snapshot}: {found.other_text:,} of {found.judged:,} judgements of the old "
-            f"version ({found.other_text / found.judged:.0%}) judge another query text than the "
-            f"new one does ({found.compared:,} have a text and a document that is judged in both)"
+            f"{found.snapshot}: {found.other_text:,} of {found.compared:,} judgements of the old "
+            f"version that have a query text and a document judged in both "
+            f"({found.other_text / found.compared:.0%}) judge another query text than the new one "
+            f"does; the old version has {found.judged:,} judgements"
         )
     return lines

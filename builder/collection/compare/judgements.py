@@ -6,7 +6,22 @@ from dataclasses import dataclass
 import polars as pl
 
 EVIDENCE = ("impressions", "examinations", "clicks", "last_clicks")
-CAUSES = ("log", "parameters", "threshold", "code", "unknown")
+CAUSES = ("parameters", "threshold", "inputs", "code", "unknown")
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What differs between the definitions behind two versions of a snapshot.
+
+    Args:
+        evidence: Dotted keys of parameters that decide what is counted, and how it is scored.
+        thresholds: Dotted keys of parameters that decide how scores become grades.
+        inputs: Whether the raw files differ.
+    """
+
+    evidence: tuple[str, ...] = ()
+    thresholds: tuple[str, ...] = ()
+    inputs: bool = False
 
 
 @dataclass(frozen=True)
@@ -17,6 +32,7 @@ class JudgementDifference:
         snapshot: Its name.
         judged: Judgements of the old version.
         causes: Pairs whose grade changed, by cause (see `label_causes`).
+        parameters: Dotted keys of the parameters that differ and decide about grades.
         compared: Judgements of the old version whose query has a text and whose document the new
             version judges as well.
         other_text: Those of them that the new version has with other query texts only.
@@ -25,33 +41,37 @@ class JudgementDifference:
     snapshot: str
     judged: int
     causes: Mapping[str, int]
+    parameters: tuple[str, ...]
     compared: int
     other_text: int
 
 
-def label_causes(
-    old: pl.LazyFrame, new: pl.LazyFrame, *, same_parameters: bool, same_thresholds: bool
-) -> dict[str, int]:
+def label_causes(old: pl.LazyFrame, new: pl.LazyFrame, changed: Changed) -> dict[str, int]:
     """Why grades of pairs that both versions judge differ.
 
-    The evidence behind them differs: `log`. The evidence is the same and the score is not: the
-    estimation's parameters, or, where those are the same, its code. The score is the same too:
-    `threshold`, or `code` where thresholds are the same. Releases that were imported come without
-    evidence: `unknown`.
+    Where the evidence or the score differs: `parameters` where one that decides about them does,
+    whatever else differs, since a minimum of users changes what is counted and the prior that is
+    fitted to it; else `inputs` where the raw files differ; else `code`. Where evidence and score
+    are the same: `threshold` where a parameter of grading differs, else the first of the same
+    three. Releases that were imported come without evidence: `unknown`.
+
+    Args:
+        old: Judgements of the old version.
+        new: Judgements of the new version.
+        changed: What differs between their definitions.
     """
     key = ["query_id", "doc_id"]
     both = old.join(new, on=key, suffix="_new").filter(pl.col("grade") != pl.col("grade_new"))
     other_evidence = pl.any_horizontal(pl.col(n) != pl.col(f"{n}_new") for n in EVIDENCE)
     same_score = pl.col("score").eq_missing(pl.col("score_new"))
     released = (pl.col("source") == "release") | (pl.col("source_new") == "release")
+    upstream = "parameters" if changed.evidence else "inputs" if changed.inputs else "code"
     cause = (
         pl.when(released)
         .then(pl.lit("unknown"))
-        .when(other_evidence)
-        .then(pl.lit("log"))
-        .when(~same_score)
-        .then(pl.lit("code" if same_parameters else "parameters"))
-        .otherwise(pl.lit("code" if same_thresholds else "threshold"))
+        .when(other_evidence | ~same_score)
+        .then(pl.lit(upstream))
+        .otherwise(pl.lit("threshold" if changed.thresholds else upstream))
     )
     counts = both.group_by(cause.alias("cause")).len().collect()
     found = dict(counts.iter_rows())

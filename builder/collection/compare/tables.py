@@ -20,6 +20,11 @@ CARRIED: dict[str, dict[str, pl.Expr]] = {
     "qrels": {"grade": pl.col("grade")},
 }
 """What every layout of a release carries of a table, beside its key."""
+TIMES = {"fetched_at": pl.col("fetched_at")}
+"""What `longeval-web` carries of documents as well."""
+
+Ids = pl.DataFrame | None
+"""`schemas.ReleaseIds` of a side that is to be compared by keys."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +51,27 @@ class TableDifference:
         return not (self.added or self.removed or self.changed)
 
 
-def compare_tables(path: str, old: Table, new: Table, carried: str | None) -> TableDifference:
+def compare_tables(
+    path: str,
+    old: Table,
+    new: Table,
+    values: dict[str, pl.Expr] | None,
+    ids: tuple[Ids, Ids] = (None, None),
+) -> TableDifference:
     """Compare two versions of a table.
 
     Args:
         path: Its path, for the result.
         old: Parts of the old version; none: an empty table.
         new: Parts of the new version.
-        carried: A key of `CARRIED` where only that is compared; None: all columns.
+        values: What is compared, such as of `CARRIED`; None: all columns.
+        ids: Of a side that is compared by keys, its ids.
     """
     contract = old.contract
     keys = list(contract.sort_key() if not contract.primary_key() else contract.primary_key())
     names = [name for name in contract.columns() if name not in keys]
-    values = CARRIED[carried] if carried else {name: pl.col(name) for name in names}
-    sides = [_hashed(table, keys, values) for table in (old, new)]
+    compared = values or {name: pl.col(name) for name in names}
+    sides = [_hashed(*side, keys, compared) for side in zip((old, new), ids, strict=True)]
     both = sides[0].join(
         sides[1], on=keys, how="full", coalesce=True, nulls_equal=True, suffix="_new"
     )
@@ -70,11 +82,18 @@ def compare_tables(path: str, old: Table, new: Table, carried: str | None) -> Ta
     return TableDifference(path, int(added.sum()), int(removed.sum()), changed, tuple(examples))
 
 
-def _hashed(table: Table, keys: list[str], values: dict[str, pl.Expr]) -> pl.LazyFrame:
+def _hashed(table: Table, ids: Ids, keys: list[str], values: dict[str, pl.Expr]) -> pl.LazyFrame:
     """Keys and a hash of the other columns, for comparison within this process."""
     if not table.paths:
         empty = pl.DataFrame(schema=table.contract.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))
     named = [value.alias(name) for name, value in values.items()]
     row = pl.struct(named).hash() if named else pl.lit(1, dtype=pl.UInt64)
-    return table.scan().select(*keys, row=row)
+    found = table.scan().select(*keys, row=row)
+    if ids is None:
+        return found
+    for column in keys:
+        kind = {"doc_id": "document", "query_id": "query"}[column]
+        keyed = ids.lazy().filter(kind=kind).select("key", pl.col("id").alias(column))
+        found = found.join(keyed, on=column).with_columns(pl.col("key").alias(column)).drop("key")
+    return found

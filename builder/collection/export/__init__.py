@@ -4,12 +4,11 @@ Every export also holds `longeval-export.json`, which says what was exported, ho
 escaped and what the layout cannot hold, and `SHA256SUMS`.
 """
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.collection.export import huggingface, longeval_2023, longeval_web, markup
+from builder.collection.export import huggingface, longeval_2023, longeval_sci, longeval_web, markup
 from builder.collection.export.source import SnapshotTables
 from builder.collection.export.trec import write_trec
 from builder.collection.files import sum_lines
@@ -18,7 +17,7 @@ from builder.errors import UsageError, meant
 from builder.io.disk import told
 from builder.parameters import ExportParameters
 from builder.runtime.progress import Progress, Silent
-from builder.runtime.store import PARTIAL, canonical_json
+from builder.runtime.publisher import PARTIAL, canonical_json, private_folder, publish
 
 DESCRIPTION = "longeval-export.json"
 Writer = Callable[[Collection, Path, Mapping[str, str], int, Progress], None]
@@ -54,6 +53,7 @@ LAYOUTS = {
     "trec": Layout(_export_trec, longeval_web.LOST),
     "longeval-2023": Layout(longeval_2023.export_longeval_2023, longeval_2023.LOST),
     "longeval-web": Layout(longeval_web.export_longeval_web, longeval_web.LOST),
+    "longeval-sci": Layout(longeval_sci.export_longeval_sci, longeval_sci.LOST),
     "huggingface": Layout(huggingface.export_huggingface, huggingface.LOST),
 }
 
@@ -87,6 +87,12 @@ def export(
     opened, target = open_collection(collection), Path(out)
     if layout not in LAYOUTS:
         raise UsageError(f"no layout {layout!r}; {meant(layout, LAYOUTS)}")
+    place = target.resolve()
+    if Path.cwd().is_relative_to(place) or place.is_relative_to(opened.path.resolve()):
+        raise UsageError(
+            f"{out}: an export is a folder of its own, not the one that you are in, one above it, "
+            "or one inside a version; give a new folder as --out"
+        )
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(
             f"{target}: expected an empty or new folder, found something in it; "
@@ -98,17 +104,14 @@ def export(
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
     try:
-        with told(f"the export as {layout}", partial):
-            shutil.rmtree(partial, ignore_errors=True)
-            partial.mkdir(parents=True)
+        with told(f"the export as {layout}", partial), private_folder(partial):
             LAYOUTS[layout].write(opened, partial, chosen, size, meter)
             _describe(opened, layout, chosen, partial)
             if target.exists():
                 target.rmdir()
-            partial.rename(target)
+            publish(partial, target)
     finally:
         meter.finish()
-        shutil.rmtree(partial, ignore_errors=True)
     return target
 
 
@@ -131,7 +134,7 @@ def _describe(
         "layout": layout,
         "snapshots": list(collection.snapshots),
         "languages": list(languages),
-        "markup": markup.RULE if layout != "huggingface" else "none",
+        "markup": markup.RULE if layout not in ("huggingface", "longeval-sci") else "none",
         "lost": list(LAYOUTS[layout].lost),
     }
     (folder / DESCRIPTION).write_text(canonical_json(described), encoding="utf-8")

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from builder.collection.export.markup import bodies, escape_all, escaped, one_line
+from builder.collection.export.numbers import numbered
 from builder.io.tables import Table
 from builder.runtime.executors import ordered_map
 from builder.runtime.progress import Progress
@@ -100,7 +101,7 @@ def write_documents(parts: Parts, documents: Iterator[pl.Series]) -> int:
 
 
 def trec_texts(
-    documents: Table, suffix: str, progress: Progress, docno: pl.Expr | None = None
+    documents: Table, suffix: str, progress: Progress, numbers: pl.DataFrame | None = None
 ) -> Iterator[pl.Series]:
     """Documents as TREC has them, each tag on its own line; the title is the first line of text.
 
@@ -108,9 +109,9 @@ def trec_texts(
         documents: `schemas.Documents`.
         suffix: Of the columns of a language: `""` or `"_en"`.
         progress: Counts documents.
-        docno: The document number; default: `doc_id`.
+        numbers: Number of each document, which is written after `doc`; default: `doc_id`.
     """
-    number = pl.col("doc_id") if docno is None else docno
+    number = pl.col("docno")
 
     def render(frame: pl.DataFrame) -> pl.Series:
         text = pl.concat_str(
@@ -126,32 +127,42 @@ def trec_texts(
         body = escape_all(bodies(frame["title"], frame["text"]))
         return frame.with_columns(body=body).select(text)["literal"]
 
-    return ordered_map(render, _frames(documents, suffix, progress), THREADS)
+    return ordered_map(render, document_frames(documents, suffix, progress, numbers), THREADS)
 
 
 def json_texts(
-    documents: Table, suffix: str, progress: Progress, docno: pl.Expr | None = None
+    documents: Table, suffix: str, progress: Progress, numbers: pl.DataFrame | None = None
 ) -> Iterator[pl.Series]:
     """Documents as JSON objects `{id, contents}`; arguments as of `trec_texts`."""
-    number = pl.col("doc_id") if docno is None else docno
+    number = pl.col("docno")
 
     def render(frame: pl.DataFrame) -> pl.Series:
         named = frame.with_columns(contents=bodies(frame["title"], frame["text"]))
         objects = named.select(pl.struct("contents", id=number).struct.field("id", "contents"))
         return objects.select(pl.struct("id", "contents").struct.json_encode()).to_series()
 
-    return ordered_map(render, _frames(documents, suffix, progress), THREADS)
+    return ordered_map(render, document_frames(documents, suffix, progress, numbers), THREADS)
 
 
-def _frames(documents: Table, suffix: str, progress: Progress) -> Iterator[pl.DataFrame]:
-    """Those that have a text in the language; those of a release may lack English."""
+def document_frames(
+    documents: Table, suffix: str, progress: Progress, numbers: pl.DataFrame | None = None
+) -> Iterator[pl.DataFrame]:
+    """Those that have a text in the language, as `docno`, `title`, `text`; see `trec_texts`.
+
+    Documents of a release may lack English.
+    """
     columns = ["doc_id", f"title{suffix}", f"text{suffix}"]
     for batch in documents.batches(columns, rows=ROWS):
         frame = pl.from_arrow(batch)
         if isinstance(frame, pl.DataFrame):
             progress.advance(frame.height)
             named = frame.rename({columns[1]: "title", columns[2]: "text"})
-            yield named.filter(pl.col("text").is_not_null())
+            found = named.filter(pl.col("text").is_not_null())
+            if numbers is None:
+                yield found.rename({"doc_id": "docno"})
+            else:
+                plain = numbered(found.lazy(), "doc_id", numbers).collect()
+                yield plain.with_columns(docno=pl.format("doc{}", "doc_id"))
 
 
 def write_queries(path: Path, queries: pl.DataFrame, ids: str = "query_id") -> None:
@@ -167,7 +178,10 @@ def write_queries(path: Path, queries: pl.DataFrame, ids: str = "query_id") -> N
 
 
 def write_topics(path: Path, queries: pl.DataFrame, ids: str = "query_id") -> None:
-    """Write TREC topics: `<top>`, `<num>`, `<title>`; arguments as of `write_queries`."""
+    """Write topics as LongEval 2023 has them: `<top>`, `<num>`, `<title>`, each with its end tag.
+
+    Arguments as of `write_queries`.
+    """
     rows = queries.select(
         pl.format(
             "<top>\n<num>{}</num>\n<title>{}</title>\n</top>",
@@ -176,6 +190,17 @@ def write_topics(path: Path, queries: pl.DataFrame, ids: str = "query_id") -> No
         )
     )
     write_lines(path, rows.to_series())
+
+
+def write_trec_topics(path: Path, queries: pl.DataFrame, ids: str) -> None:
+    """Write topics as TREC's ad hoc tracks have them, for the readers of ir_datasets and Anserini.
+
+    They want four fields without end tags and, the latter, ids that are Java integers and a colon
+    before the title. Arguments as of `write_queries`.
+    """
+    fields = "<num> Number: {}\n<title> Topic: {}\n<desc> Description:\n\n<narr> Narrative:\n"
+    text = escaped(one_line(pl.col("text")))
+    write_lines(path, queries.select(pl.format(f"<top>\n{fields}\n</top>", ids, text)).to_series())
 
 
 def write_qrels(path: Path, qrels: pl.DataFrame) -> None:

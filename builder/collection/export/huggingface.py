@@ -4,22 +4,28 @@
 README.md  croissant.json  topics.parquet  queries_map.parquet
 <documents|queries|qrels>/<snapshot>/part-*.parquet
 ```
-The files are those of the version, byte by byte.
+The files are those of the version, byte by byte, but for qrels: their grades are signed (int64), as
+readers such as ranx want them.
 """
 
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from builder.collection.card import configurations, front_matter
+import polars as pl
+import pyarrow.parquet as pq
+
+from builder.collection.card import configurations, write_export_card
 from builder.collection.croissant import write_croissant
 from builder.collection.export.source import SnapshotTables
-from builder.collection.layout import CARD
 from builder.collection.read import Collection
+from builder.io import parquet
 from builder.runtime.progress import Progress
 
 LOST = ("evidence tables, changes and reports: they stay in the version",)
 KINDS = ("documents", "queries", "qrels")
+WHOLE = ("topics", "queries_map")
+"""Tables of the whole collection."""
 
 
 def export_huggingface(
@@ -36,19 +42,27 @@ def export_huggingface(
             paths = getattr(SnapshotTables(collection, name), kind).paths
             names = [f"{kind}/{name}/part-{place:05d}.parquet" for place in range(len(paths))]
             for path, target in zip(paths, names, strict=True):
-                _copy(path, out / target)
+                (_write_signed if kind == "qrels" else _copy)(path, out / target)
             files[f"{kind} {name}"] = names
-    for name in ("topics", "queries_map"):
+    held = {key: paths for key, paths in files.items() if paths}
+    patterns = {key: f"{key.replace(' ', '/')}/part-*.parquet" for key in held}
+    for name in WHOLE:
         if (collection.path / f"{name}.parquet").is_file():
             _copy(collection.path / f"{name}.parquet", out / f"{name}.parquet")
-    held = {key: paths for key, paths in files.items() if paths}
-    card = (collection.path / CARD).read_text("utf-8").partition("\n---\n")[2]
+            patterns[name] = f"{name}.parquet"
     defined = collection.manifest["definition"]
-    configs = configurations({key: f"{key.replace(' ', '/')}/part-*.parquet" for key in held})
-    (out / CARD).write_text(front_matter(defined, configs) + card, "utf-8")
+    write_export_card(out, defined, collection.manifest["tables"], configurations(patterns))
     write_croissant(out, defined, held)
 
 
 def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
+
+
+def _write_signed(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    grades = parquet.read(source).with_columns(pl.col("grade").cast(pl.Int64))
+    pq.write_table(
+        grades.to_arrow(compat_level=pl.CompatLevel.oldest()), target, compression="zstd"
+    )

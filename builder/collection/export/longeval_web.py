@@ -8,13 +8,15 @@
 <Language>/LongEval Train Collection/qrels/<snapshot>_<language>/qrels_processed.txt
 French/collection_db.db     mapping(id, url, last_updated_at, date), the last two lists in JSON
 ```
-Ids are numbers, as in the original (see `numbers`); `<DOCNO>` says `doc` before them.
+Ids are numbers, as in the original (see `numbers`); `<DOCNO>` says `doc` before them. Numbers of
+queries fit 32 bits.
 """
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -27,7 +29,7 @@ from builder.collection.export.files import (
     write_qrels,
     write_queries,
 )
-from builder.collection.export.numbers import check_numbers, number_of
+from builder.collection.export.numbers import document_numbers, numbered, query_numbers
 from builder.collection.export.source import SnapshotTables
 from builder.collection.read import Collection
 from builder.errors import DataError
@@ -48,6 +50,33 @@ CREATE TABLE mapping (
 )"""
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of documents and queries, in all snapshots: `id` and `number`."""
+
+    documents: pl.DataFrame
+    queries: pl.DataFrame
+
+    @classmethod
+    def of(cls, snapshots: Sequence[SnapshotTables]) -> "Numbers":
+        """The numbers of what is listed or judged.
+
+        Raises:
+            DataError: two documents have one number.
+        """
+        return cls(
+            document_numbers(_ids(snapshots, "documents", "doc_id")),
+            query_numbers(_ids(snapshots, "queries", "query_id")),
+        )
+
+
+def _ids(snapshots: Sequence[SnapshotTables], listed: str, column: str) -> pl.Series:
+    tables = [table for s in snapshots for table in (getattr(s, listed), s.qrels) if table.paths]
+    empty = pl.LazyFrame(schema={column: pl.String})
+    found = pl.concat([empty, *(table.scan().select(column) for table in tables)])
+    return found.unique().collect()[column]
+
+
 def export_longeval_web(
     collection: Collection,
     out: Path,
@@ -62,15 +91,12 @@ def export_longeval_web(
     """
     check_languages(collection)
     snapshots = [SnapshotTables(collection, name) for name in collection.snapshots]
-    for name, what in (("doc_id", "documents"), ("query_id", "queries")):
-        tables = [s.documents if what == "documents" else s.queries for s in snapshots]
-        found = pl.concat([table.scan().select(name) for table in tables]).unique().collect()
-        check_numbers(found[name], what)
+    numbers = Numbers.of(snapshots)
     for place, snapshot in enumerate(snapshots):
         for language, suffix in languages.items():
             prior = list(collection.snapshots[:place][::-1])
-            _write(snapshot, out, language, suffix, prior, max_bytes, progress)
-    _write_mapping(snapshots, out / FOLDERS[FRENCH] / "collection_db.db")
+            _write(snapshot, out, language, suffix, prior, numbers, max_bytes, progress)
+    _write_mapping(snapshots, numbers, out / FOLDERS[FRENCH] / "collection_db.db")
 
 
 def check_languages(collection: Collection) -> None:
@@ -93,23 +119,24 @@ def _write(
     language: str,
     suffix: str,
     prior: list[str],
+    numbers: Numbers,
     max_bytes: int,
     progress: Progress,
 ) -> None:
     home = out / FOLDERS[language] / TRAIN
     name = f"{snapshot.name}_{language}"
-    docno = pl.format("doc{}", number_of("doc_id"))
-    texts = trec_texts(snapshot.documents, suffix, progress, docno)
+    texts = trec_texts(snapshot.documents, suffix, progress, numbers.documents)
     write_documents(Parts(home / "Trec" / name, _trec_name, max_bytes), texts)
-    objects = json_texts(snapshot.documents, suffix, progress, docno)
+    objects = json_texts(snapshot.documents, suffix, progress, numbers.documents)
     write_documents(Parts(home / "Json" / name, _json_name, max_bytes, ARRAY), objects)
     described = {"base": "longeval-web", "snapshot": snapshot.name, "prior-datasets": prior}
     described["timestamp"] = snapshot.name[:7]
     (home / "Trec" / name / "metadata.json").write_text(json.dumps(described) + "\n", "utf-8")
-    queries = snapshot.query_texts(suffix).with_columns(number=number_of("query_id"))
-    write_queries(home / "queries" / f"{snapshot.name}_queries.txt", queries, "number")
-    qrels = snapshot.judgements().with_columns(number_of("query_id"), number_of("doc_id"))
-    write_qrels(home / "qrels" / name / "qrels_processed.txt", qrels)
+    queries = numbered(snapshot.query_texts(suffix).lazy(), "query_id", numbers.queries).collect()
+    write_queries(home / "queries" / f"{snapshot.name}_queries.txt", queries)
+    qrels = numbered(snapshot.judgements().lazy(), "query_id", numbers.queries)
+    qrels = numbered(qrels, "doc_id", numbers.documents)
+    write_qrels(home / "qrels" / name / "qrels_processed.txt", qrels.collect())
 
 
 def _trec_name(number: int) -> str:
@@ -120,8 +147,16 @@ def _json_name(number: int) -> str:
     return f"collector_kodicare_{number}.txt.json"
 
 
-def _write_mapping(snapshots: list[SnapshotTables], path: Path) -> None:
+def _write_mapping(snapshots: list[SnapshotTables], numbers: Numbers, path: Path) -> None:
     """One row a document: its address, and when each snapshot that has it was made and fetched."""
+    empty = pl.LazyFrame(
+        schema={
+            "doc_id": pl.String,
+            "url": pl.String,
+            "snapshot": pl.String,
+            "fetched_at": pl.Int64,
+        }
+    )
     frames = [
         snapshot.documents.scan().select(
             "doc_id",
@@ -130,15 +165,15 @@ def _write_mapping(snapshots: list[SnapshotTables], path: Path) -> None:
             "fetched_at",
         )
         for snapshot in snapshots
+        if snapshot.documents.paths
     ]
-    rows = (
-        pl.concat(frames)
+    pages = (
+        pl.concat([empty, *frames])
         .sort("doc_id", "snapshot")
         .group_by("doc_id", maintain_order=True)
         .agg(pl.col("url").last(), "fetched_at", "snapshot")
-        .with_columns(number_of("doc_id"))
-        .collect()
     )
+    rows = numbered(pages, "doc_id", numbers.documents).collect()
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(_MAPPING)

@@ -3,8 +3,10 @@
 ```
 <language>/documents/part-*.trec   <DOC> <DOCNO> <DOCID> <TEXT>, each tag on its own line
 <language>/topics.tsv              qid<TAB>text
-<language>/topics.trec             <top><num><title>
+<language>/topics.trec             <top><num><title><desc><narr>, with numbers for ids
 qrels.txt                          qid 0 docid grade
+qrels.numbers.txt                  number 0 docid grade: the judgements of topics.trec
+query_numbers.tsv                  number<TAB>qid
 urls.tsv                           docid<TAB>url
 ```
 Page text that imitates a tag of the format is escaped, reversibly: see `markup`.
@@ -23,8 +25,9 @@ from builder.collection.export.files import (
     write_documents,
     write_qrels,
     write_queries,
-    write_topics,
+    write_trec_topics,
 )
+from builder.collection.export.numbers import numbered, query_numbers
 from builder.io.tables import Table
 from builder.parameters import ExportParameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -36,7 +39,7 @@ from builder.text.names import suffixes_of
 from schemas import Documents, Qrels, Queries
 
 
-@stage("trec", version="1")
+@stage("trec", version="2")
 def export_trec(
     out: Path,
     *,
@@ -81,6 +84,7 @@ def write_trec(
         progress: Counts documents.
     """
     rows = 0
+    numbers = query_numbers(_query_ids(queries, qrels))
     for language, suffix in languages.items():
         folder = out / language
         texts = trec_texts(documents, suffix, progress)
@@ -88,10 +92,23 @@ def write_trec(
         rows = max(rows, written)
         frame = query_texts(queries, suffix).collect()
         write_queries(folder / "topics.tsv", frame)
-        write_topics(folder / "topics.trec", frame)
-    write_qrels(out / "qrels.txt", judgements(qrels))
+        plain = numbered(frame.lazy(), "query_id", numbers).collect()
+        write_trec_topics(folder / "topics.trec", plain, "query_id")
+    judged = judgements(qrels)
+    write_qrels(out / "qrels.txt", judged)
+    plain = numbered(judged.lazy(), "query_id", numbers).collect()
+    write_qrels(out / "qrels.numbers.txt", plain.sort("query_id", "doc_id"))
+    write_queries(
+        out / "query_numbers.tsv", numbers.sort("number").rename({"id": "text"}), "number"
+    )
     write_addresses(out / "urls.tsv", documents)
     return rows
+
+
+def _query_ids(queries: Table, qrels: Table) -> pl.Series:
+    """The ids of listed and of judged queries."""
+    found = [table.scan().select("query_id") for table in (queries, qrels)]
+    return pl.concat(found).unique().collect()["query_id"]
 
 
 def query_texts(queries: Table, suffix: str) -> pl.LazyFrame:

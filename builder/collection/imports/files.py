@@ -1,5 +1,6 @@
 """The files of a released snapshot, and what names of files and folders say."""
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,10 +71,23 @@ def month_said(metadata: Path) -> str | None:
     Returns:
         None where there is no such file, or it names none; empty where what it names is none.
     """
-    try:
-        described = orjson.loads(metadata.read_bytes())
-        named = [described.get("snapshot"), described.get("timestamp")]
-    except (OSError, ValueError, AttributeError):
-        return None
+    named = [said_in(metadata, key) for key in ("snapshot", "timestamp")]
     said = [str(name) for name in named if name]
     return next((name for name in said if re.fullmatch(MONTH, name)), "" if said else None)
+
+
+def name_of(path: Path, root: Path) -> str:
+    """How rejects and manifests name a file: relative to the release, also where it is beside it.
+
+    Prior datasets may be (`../example/documents/a.jsonl`).
+    """
+    return Path(os.path.relpath(path, root)).as_posix()
+
+
+def said_in(metadata: Path, key: str) -> object:
+    """What a file of metadata says under a key; None where it says nothing, or is none."""
+    try:
+        described = orjson.loads(metadata.read_bytes())
+        return described.get(key)
+    except (OSError, ValueError, AttributeError):
+        return None

@@ -15,6 +15,7 @@ from builder.collection.imports.files import (
     ReleasedSnapshot,
     month_in,
     month_said,
+    name_of,
     unknown_month,
 )
 
@@ -84,7 +85,7 @@ def find_sci(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
 
 def _is_of_2026(root: Path, files: list[Path]) -> bool:
     """Whether the latest release is that of 2026, as folders of papers or other names say."""
-    names = [root.resolve().name, *(path.relative_to(root).as_posix() for path in files)]
+    names = [root.resolve().name, *(name_of(path, root) for path in files)]
     years = {year for name in names for year in YEAR.findall(name)}
     return max(years) == "2026" if years else any(ADHOC in path.name for path in files)
 
@@ -116,7 +117,8 @@ def _month_of(path: Path, root: Path, numbered: dict[str, str]) -> str | None:
         name = numbered.get(number[1])
     name = name or month_said(home / "metadata.json")
     if name is None:
-        folders = (home, *home.relative_to(root).parents)
+        above = home.relative_to(root).parents if home.is_relative_to(root) else ()
+        folders = (home, *above)
         named = (_month_of_folder(folder.name, numbered) for folder in folders)
         name = next(filter(None, named), None)
     if not name:
@@ -145,7 +147,7 @@ def _one_edition(paths: list[Path]) -> list[Path]:
 
 def _fullest(paths: list[Path], root: Path) -> list[Path]:
     """Files of papers with their full texts, where they are there with and without them."""
-    full = [path for path in paths if FULL_TEXT in path.relative_to(root).as_posix().lower()]
+    full = [path for path in paths if FULL_TEXT in name_of(path, root).lower()]
     return full or paths
 
 

@@ -15,13 +15,20 @@ from builder.collection.imports.files import (
     NO_DOCUMENT,
     PACKED,
     ReleasedSnapshot,
+    month_said,
+    name_of,
 )
 
 EXPECTED = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
 MAPPING = "collection_db.db"
 TEXTS = ("queries_db.db", "queries.txt")
 """Where the texts of all query ids of a release are; the first that there is counts."""
+LABEL = r"[\w.-]+?"
+"""What a snapshot may be called: its month, or a name whose metadata say the month."""
+LISTED = re.compile(rf"({LABEL})_queries\.txt{PACKED}")
 JUDGED = re.compile(rf"({MONTH})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{PACKED}")
+HOME = re.compile(rf"({LABEL})_(fr|en)")
+KINDS = ("qrels", "json", "trec")
 
 
 def find_web(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
@@ -33,20 +40,22 @@ def find_web(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
     """
     found: dict[str, ReleasedSnapshot] = {}
     judged: dict[tuple[str, str], list[Path]] = {}
+    months = _months(root, files)
     for path in files:
-        parts = path.relative_to(root).parts
-        if match := re.fullmatch(rf"({MONTH})_queries\.txt{PACKED}", path.name):
+        parts = Path(name_of(path, root)).parts
+        listed = LISTED.fullmatch(path.name)
+        if listed and (month := months.get(listed[1])):
             split = "test" if any("test" in part.lower() for part in parts[:-1]) else "train"
-            snapshot = found.setdefault(match[1], ReleasedSnapshot(match[1]))
+            snapshot = found.setdefault(month, ReleasedSnapshot(month))
             snapshot.queries.append((path, _language(parts), split))
-        elif match := re.fullmatch(JUDGED, path.name):
+        elif match := JUDGED.fullmatch(path.name):
             judged.setdefault((match[1], match[2] or "fr"), []).append(path)
-        elif (home := _month_folder(parts[:-1])) and home[2] == "qrels":
-            judged.setdefault(home[:2], []).append(path)
+        elif (home := _home(parts[:-1])) and home[2] == "qrels" and home[0] in months:
+            judged.setdefault((months[home[0]], home[1]), []).append(path)
     for (name, language), paths in sorted(judged.items(), reverse=True):
         if language == "fr" or (name, "fr") not in judged:
             found.setdefault(name, ReleasedSnapshot(name)).qrels = _main_qrels(paths)
-    for (name, language), paths in _documents(root, files).items():
+    for (name, language), paths in _documents(root, files, months).items():
         found.setdefault(name, ReleasedSnapshot(name)).documents[language] = paths
     for snapshot in found.values():
         snapshot.mapping = next((p for p in files if p.name == MAPPING), None)
@@ -55,22 +64,39 @@ def find_web(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
     return found
 
 
-def _documents(root: Path, files: list[Path]) -> dict[tuple[str, str], list[Path]]:
+def _months(root: Path, files: list[Path]) -> dict[str, str]:
+    """The month of each label of files and folders: the label itself, or what its metadata say."""
+    months: dict[str, str] = {}
+    for path in files:
+        home = _home(Path(name_of(path, root)).parts[:-1])
+        listed = LISTED.fullmatch(path.name)
+        labels = [home[0]] if home else [listed[1]] if listed else []
+        months |= {label: label for label in labels if re.fullmatch(MONTH, label)}
+        if home and path.name == "metadata.json" and home[0] not in months:
+            said = month_said(path)
+            months |= {home[0]: said} if said else {}
+    return months
+
+
+def _documents(
+    root: Path, files: list[Path], months: dict[str, str]
+) -> dict[tuple[str, str], list[Path]]:
     """Files of documents by month and language; TREC where there is JSON as well."""
     pages: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
-        home = _month_folder(path.relative_to(root).parts[:-1])
-        if home and home[2] != "qrels" and not NO_DOCUMENT.fullmatch(path.name):
-            pages.setdefault(home, []).append(path)
+        home = _home(Path(name_of(path, root)).parts[:-1])
+        is_document = not any(map(NO_DOCUMENT.fullmatch, (path.name, path.parent.name)))
+        if home and home[2] != "qrels" and home[0] in months and is_document:
+            pages.setdefault((months[home[0]], *home[1:]), []).append(path)
     return {(name, language): paths for (name, language, _), paths in sorted(pages.items())}
 
 
-def _month_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
-    """Month, language and kind (`qrels`, `json`, `trec`) of files below such a folder."""
+def _home(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
+    """Label, language and kind (of `KINDS`) of files below such a folder."""
     for place, part in enumerate(parts):
-        match = re.fullmatch(rf"({MONTH})_(fr|en)", part)
+        match = HOME.fullmatch(part)
         kind = parts[place - 1].lower() if place else ""
-        if match and kind in ("qrels", "json", "trec"):
+        if match and kind in KINDS:
             return match[1], match[2], kind
     return None
 

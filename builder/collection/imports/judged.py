@@ -1,19 +1,18 @@
-"""Queries and judgements of a released snapshot -> our tables.
+"""Queries and judgements of a released snapshot -> our tables, under the ids of the release.
 
-Two ids with one folded text are one query: the first of a file stands for it, the other is a
-reject, and keeps its judgements where they say nothing else of a document.
+Two ids with one folded text stay two queries, as official scores count them; they share a
+`text_key` (see `schemas.ReleaseIds`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
-from builder.collection.imports.files import ReleasedSnapshot
-from builder.collection.imports.ids import query_ids, read_query_texts, unnamed_query
+from builder.collection.imports.files import ReleasedSnapshot, name_of
+from builder.collection.imports.ids import Keys, read_query_texts, text_keys, unnamed_query
 from builder.collection.imports.lines import QUERY_COLUMNS, read_qrels, read_queries
 from builder.collection.imports.notes import Notes
-from builder.trec.released import plain_number
 from schemas import Qrels, Queries
 
 UNKNOWN_COUNTS = ("impressions", "users", "clicks")
@@ -24,7 +23,7 @@ def read_all_queries(
 ) -> pl.DataFrame:
     """All queries of a snapshot in a language: `alias`, `text`, `split`, `file`, `line`."""
     frames = [
-        read_queries(path, path.relative_to(root).as_posix(), split, notes)
+        read_queries(path, name_of(path, root), split, notes)
         for path, found, split in snapshot.queries
         if found == language
     ]
@@ -43,7 +42,7 @@ def read_common_texts(path: Path | None, root: Path) -> pl.DataFrame:
     """
     if path is None:
         return pl.DataFrame(schema=QUERY_COLUMNS)
-    name = path.relative_to(root).as_posix()
+    name = name_of(path, root)
     if path.suffix != ".db":
         return read_queries(path, name, "train", Notes())
     pairs = enumerate(read_query_texts(path), 1)
@@ -59,71 +58,77 @@ def judged_aliases(snapshot: ReleasedSnapshot, root: Path) -> pl.Series:
 
 def _read_all_qrels(snapshot: ReleasedSnapshot, root: Path, notes: Notes) -> pl.DataFrame:
     """All judgements of a snapshot, as `read_qrels` gives them."""
-    frames = [read_qrels(p, p.relative_to(root).as_posix(), notes) for p in snapshot.qrels]
+    frames = [read_qrels(p, name_of(p, root), notes) for p in snapshot.qrels]
     return pl.concat([read_nothing(), *frames])
 
 
-def identify(queries: pl.DataFrame, place: str, notes: Notes) -> pl.DataFrame:
-    """One row for each stable id; others are rejects.
+def identify(queries: pl.DataFrame, place: str, notes: Notes) -> tuple[pl.DataFrame, Keys]:
+    """One row for each id, and the keys of the ids; an id that comes again is a reject.
+
+    Of ids with one folded text the smallest has the key of the text, so that it is the same one in
+    every snapshot.
 
     Returns:
-        Columns `query_id`, `alias`, `text`, `split`; all aliases are in `aliases_of`.
+        Columns `query_id` (the release's), `text`, `split`, `text_key`.
     """
-    named = queries.with_columns(
-        query_id=pl.Series(query_ids(queries["alias"], queries["text"], place), dtype=pl.String)
+    kept = queries.unique("alias", keep="first", maintain_order=True)
+    others = queries.join(kept, on=["file", "line"], how="anti")
+    for alias, file, line in others.select("alias", "file", "line").iter_rows():
+        notes.reject("repeated_query_id", file, line, alias)
+    named = kept.with_columns(
+        text_key=pl.Series(text_keys(kept["text"].to_list()), dtype=pl.String)
     )
-    first = named.unique("query_id", keep="first", maintain_order=True)
-    kept = first.unique("alias", keep="first", maintain_order=True)
-    others = named.join(kept, on=["file", "line"], how="anti")
-    held = set(kept["alias"])
-    for alias, query, file, line in others.select("alias", "query_id", "file", "line").iter_rows():
-        reason = "repeated_query_id" if alias in held else "same_text_under_two_ids"
-        notes.reject(reason, file, line, query)
-    return kept
+    keys = Keys()
+    ordered = named.sort(pl.col("alias").str.len_bytes(), "alias")
+    for alias, text_key in ordered.select("alias", "text_key").iter_rows():
+        keys.give(alias, *([text_key] if text_key else ()), *unnamed_query(alias, place))
+    return named.select("text", "split", "text_key", query_id="alias"), keys
 
 
-def aliases_of(queries: pl.DataFrame, place: str) -> dict[str, str]:
-    """Stable id of each query id of the release; the first text of an id counts."""
+def meanings(queries: pl.DataFrame, place: str) -> dict[str, str]:
+    """What each query id of the release means: the key of its first text."""
     first = queries.unique("alias", keep="first", maintain_order=True)
-    ids = query_ids(first["alias"], first["text"], place)
-    return dict(zip(first["alias"], ids, strict=True))
+    keys = text_keys(first["text"].to_list())
+    return {
+        alias: key or unnamed_query(alias, place)[-1]
+        for alias, key in zip(first["alias"], keys, strict=True)
+    }
 
 
 def read_judgements(
-    snapshot: ReleasedSnapshot,
-    root: Path,
-    queries: dict[str, str],
-    known: Mapping[str, str],
-    documents: Callable[[str], str],
-    place: str,
-    notes: Notes,
+    snapshot: ReleasedSnapshot, root: Path, notes: Notes, document: Callable[[str], str]
 ) -> pl.DataFrame:
     """The judgements of a snapshot, each pair once.
+
+    Of several judgements of a pair the last one counts, as for all who read a file of judgements
+    into a dictionary (pytrec_eval, ir_measures, ranx); the others are rejects.
 
     Args:
         snapshot: Its files.
         root: The release.
-        queries: Stable id of each query id; those of judged queries without text are added.
-        known: Stable ids of query ids that the snapshot does not list.
-        documents: Stable id of a document id.
-        place: What the ids of such queries are valid in.
         notes: Where rejects go.
+        document: The id of a document as its own files write it.
 
     Returns:
-        Columns `query_id`, `doc_id`, `doc_alias`, `grade`.
+        Columns `query_id`, `doc_id`, `grade`.
     """
     rows = _read_all_qrels(snapshot, root, notes)
-    rows = rows.with_columns(doc_alias=_mapped(rows["doc_alias"], plain_number))
-    for alias in rows["query_alias"].unique().sort():
-        queries.setdefault(alias, known.get(alias) or unnamed_query(alias, place))
-    rows = rows.with_columns(
-        query_id=_mapped(rows["query_alias"], queries.__getitem__),
-        doc_id=_mapped(rows["doc_alias"], documents),
+    rows = rows.with_columns(doc_alias=_mapped(rows["doc_alias"], document))
+    pair = ["query_alias", "doc_alias"]
+    numbered = rows.with_columns(
+        later=pl.len().over(pair) - pl.int_range(pl.len()).over(pair) - 1,
+        last=pl.col("grade").last().over(pair),
     )
-    reasons = ("repeated_judgement", "contradicting_judgement")
-    kept = _first(rows, ["query_alias", "doc_alias"], reasons, notes)
-    reasons = ("judged_under_two_ids", "contradicting_under_two_ids")
-    return _first(kept, ["query_id", "doc_id"], reasons, notes)
+    columns = ("grade", "last", "file", "line", *pair)
+    for grade, last, file, line, *ids in (
+        numbered.filter(pl.col("later") > 0).select(columns).rows()
+    ):
+        if grade == last:
+            notes.reject("repeated_judgement", file, line, " ".join(ids))
+        else:
+            notes.reject("contradicting_judgement", file, line, f"{' '.join(ids)} {grade}")
+    kept = numbered.filter(later=0)
+    return kept.select("grade", query_id="query_alias", doc_id="doc_alias")
 
 
 def _mapped(values: pl.Series, change: Callable[[str], str]) -> pl.Series:
@@ -138,25 +143,11 @@ def read_nothing() -> pl.DataFrame:
     return pl.DataFrame(schema={**kinds, "file": pl.String, "line": pl.UInt64})
 
 
-def _first(
-    rows: pl.DataFrame, key: list[str], reasons: tuple[str, str], notes: Notes
-) -> pl.DataFrame:
-    """The first row of each key; others are rejects: with the same grade, and with another one."""
-    numbered = rows.with_columns(
-        place=pl.int_range(pl.len()).over(key), first_grade=pl.col("grade").first().over(key)
-    )
-    others = numbered.filter(pl.col("place") > 0)
-    columns = ("grade", "first_grade", "file", "line", *key)
-    for grade, first, file, line, one, other in others.select(columns).iter_rows():
-        notes.reject(reasons[grade != first], file, line, f"{one} {other}")
-    return numbered.filter(pl.col("place") == 0).drop("place", "first_grade")
-
-
 def queries_table(kept: pl.DataFrame, english: dict[str, str], qrels: pl.DataFrame) -> pl.DataFrame:
     """Rows of `schemas.Queries`; what a release does not say is empty or 0.
 
     Args:
-        kept: `query_id`, `alias`, `text`, `split`.
+        kept: `query_id`, `text`, `split`.
         english: English text of each id of the release.
         qrels: Rows of `schemas.Qrels`.
     """
@@ -164,7 +155,7 @@ def queries_table(kept: pl.DataFrame, english: dict[str, str], qrels: pl.DataFra
     rows = kept.join(judged, on="query_id", how="left").with_columns(
         pl.col("judged", "relevant").fill_null(0),
         *(pl.lit(0).alias(name) for name in UNKNOWN_COUNTS),
-        text_en=pl.col("alias").replace_strict(english, default=None, return_dtype=pl.String),
+        text_en=pl.col("query_id").replace_strict(english, default=None, return_dtype=pl.String),
         topics=pl.lit([], dtype=pl.List(pl.String)),
         variant_set=pl.lit(None, dtype=pl.String),
     )

@@ -11,17 +11,17 @@ import polars as pl
 from builder.collection import layout as places
 from builder.collection.card import write_release_card
 from builder.collection.croissant import write_croissant
-from builder.collection.imports.files import ReleasedSnapshot
-from builder.collection.manifest import write_manifest
+from builder.collection.imports.files import ReleasedSnapshot, name_of
+from builder.collection.manifest import write_collection_manifest
 from builder.drift import compare_snapshots, measure
-from builder.io.tables import Table, TableWriter, table_at, write_frame
+from builder.io.tables import Table, TableWriter, table_at, write_frame, write_query
 from builder.parameters import ChangeParameters
 from builder.runtime.content import content_hash
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.store import sha256
+from builder.runtime.publisher import sha256
 from builder.text.names import ENGLISH
-from schemas import TABLES, Topics
+from schemas import RELEASED, TABLES, Topics
 
 MAIN = ("documents", "queries", "qrels")
 
@@ -61,7 +61,7 @@ def publish_release(
         for snapshot in names
     }
     write_croissant(folder, defined, main)
-    write_manifest(folder, defined, {}, tables, {})
+    write_collection_manifest(folder, defined, {}, tables, {})
 
 
 def _table(folder: Path, snapshot: str, name: str) -> Table:
@@ -74,10 +74,39 @@ def _has_translations(folder: Path, snapshots: list[str]) -> bool:
     return any(table.scan().select(english).collect().item() for table in tables if table.paths)
 
 
+KEYED = {
+    "documents": """
+SELECT d.* REPLACE (i.key AS doc_id) FROM documents AS d
+JOIN ids AS i ON i.kind = 'document' AND i.id = d.doc_id ORDER BY 1""",
+    "queries": """
+SELECT q.* REPLACE (i.key AS query_id) FROM queries AS q
+JOIN ids AS i ON i.kind = 'query' AND i.id = q.query_id ORDER BY 1""",
+    "qrels": """
+SELECT r.* REPLACE (i.key AS query_id, j.key AS doc_id) FROM qrels AS r
+JOIN ids AS i ON i.kind = 'query' AND i.id = r.query_id
+JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
+}
+"""The tables of a snapshot under the keys of their ids, by which snapshots are aligned."""
+
+
+def _keyed(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
+    """`KEYED` of a snapshot, in the scratch folder."""
+    home = limits.within(snapshot).scratch
+    found = {}
+    with limits.connect(share=0.5) as connection:
+        _table(folder, snapshot, "release_ids").view(connection, "ids")
+        for kind, sql in KEYED.items():
+            _table(folder, snapshot, kind).view(connection, kind)
+            write_query(connection, sql, home / f"{kind}.parquet", TABLES[kind])
+            found[kind] = table_at(home, kind, TABLES[kind])
+    return found
+
+
 def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
-    """Write the maps, the changes of neighbours, `drift.json` and the report."""
-    tables = {kind: {name: _table(folder, name, kind) for name in names} for kind in MAIN}
+    """Write the maps, the changes of neighbours, `drift.json` and the report, by keys."""
     scratch = limits.within("compare")
+    keyed = {name: _keyed(folder, name, scratch) for name in names}
+    tables = {kind: {name: keyed[name][kind] for name in names} for kind in MAIN}
     series, found = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
     measure(
         folder,
@@ -130,7 +159,7 @@ def _snapshot(snapshot: ReleasedSnapshot, root: Path) -> dict[str, Any]:
         "name": snapshot.name,
         "start": start.isoformat(),
         "end": (start + timedelta(days=days)).isoformat(),
-        "release": {path.relative_to(root).as_posix(): sha256(path) for path in snapshot.paths},
+        "release": {name_of(path, root): sha256(path) for path in snapshot.paths},
     }
 
 
@@ -148,6 +177,6 @@ def _describe_tables(folder: Path, names: list[str], limits: Limits) -> dict[str
         if table.paths:
             content = content_hash(table, limits)
             rows = int(content.partition("-")[0])
-            contract = TABLES[name].signature()
+            contract = RELEASED.get(name, TABLES[name]).signature()
             described[path] = {"rows": rows, "content": content, "contract": contract}
     return described

@@ -1,7 +1,6 @@
 """Import a release: read every snapshot, compare neighbours, publish as a version."""
 
-import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,25 +8,19 @@ from typing import Any
 import orjson
 
 from builder.collection import layout as places
-from builder.collection.imports.found import (
-    find_snapshots,
-    source_language,
-    unread_files,
-)
+from builder.collection.imports.files import ReleasedSnapshot, name_of
+from builder.collection.imports.found import find_snapshots, source_language, unread_files
 from builder.collection.imports.judged import read_common_texts
+from builder.collection.imports.origin import Release
 from builder.collection.imports.publish import publish_release
-from builder.collection.imports.snapshot import (
-    Release,
-    ids_of_all,
-    name_queries,
-    write_snapshot,
-)
-from builder.errors import UsageError
+from builder.collection.imports.snapshot import ids_of_all, name_queries, write_snapshot
+from builder.collection.imports.walk import walk
+from builder.errors import DataError, UsageError
 from builder.io.disk import told
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress, Silent
-from builder.runtime.store import PARTIAL
+from builder.runtime.publisher import PARTIAL, WORK, locked, private_folder, publish
 
 
 @dataclass(frozen=True)
@@ -39,12 +32,16 @@ class ImportReport:
         ledgers: Records read, kept and left out, by snapshot.
         rows: Rows of `queries`, `qrels` and `documents`, by snapshot.
         unread: Files of the release that are of no snapshot, see `unread_files`.
+        outside: Links that lead out of the release; they were not followed.
+        missing: Prior datasets that its metadata name and that are not there.
     """
 
     version: Path
     ledgers: Mapping[str, Ledger]
     rows: Mapping[str, Mapping[str, int]]
     unread: Mapping[str, int]
+    outside: Sequence[str] = ()
+    missing: Sequence[str] = ()
 
 
 def import_release(
@@ -55,6 +52,7 @@ def import_release(
     name: str | None = None,
     version: str = "1.0.0",
     edition: str | None = None,
+    allow_empty: bool = False,
     limits: Limits,
     progress: Progress | None = None,
 ) -> ImportReport:
@@ -68,42 +66,84 @@ def import_release(
         version: Of the collection.
         edition: Of judgements, such as `dctr`, where there are several; default: the layout's
             choice.
+        allow_empty: Publish a snapshot whose files of documents, queries or judgements gave no
+            row, too.
         limits: Memory, threads, scratch space.
         progress: Where progress goes.
 
     Raises:
         UsageError: nothing of that layout or edition is there, or the version exists.
         FormatError: a file is damaged beyond reading.
+        DataError: another process writes to the collection, or files of a table gave no row.
     """
     root, final = Path(release), Path(out) / version
     if final.exists():
         raise UsageError(f"{final} exists; give another --out or --version")
-    snapshots = find_snapshots(root, layout, edition)
-    unread = unread_files(root, snapshots)
+    if not root.is_dir():
+        raise UsageError(f"{root}: expected the folder of a release")
+    files = walk(root)
+    snapshots = find_snapshots(files, layout, edition)
     common = Release(root, layout, source_language(snapshots), _is_escaped(root))
-    partial = final.with_name(f".{version}{PARTIAL}")
-    shutil.rmtree(partial, ignore_errors=True)
     meter = progress or Silent()
     ledgers, rows = {}, {}
     try:
-        with told("the import", partial, limits.scratch):
-            texts = read_common_texts(snapshots[0].texts, root)
-            named = [name_queries(common, snapshot, texts) for snapshot in snapshots]
-            known = ids_of_all(common, named, texts)
-            for snapshot, queries in zip(snapshots, named, strict=True):
-                folder = places.snapshot_folder(partial, snapshot.name)
-                folder.mkdir(parents=True)
-                meter.start(f"import {snapshot.name}", None, "documents")
-                ledgers[snapshot.name], rows[snapshot.name] = write_snapshot(
-                    common, snapshot, queries, known, folder, limits, meter
-                )
-                meter.finish()
-            described = (name or layout, version, layout)
-            publish_release(partial, *described, snapshots, root, common.source, limits, meter)
-            partial.rename(final)
+        with told("the import", final.parent, limits.scratch), locked(final.parent):
+            if final.exists():
+                raise UsageError(f"{final} exists; give another --out or --version")
+            with private_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
+                texts = read_common_texts(snapshots[0].texts, root)
+                named = [name_queries(common, snapshot, texts) for snapshot in snapshots]
+                known = ids_of_all(common, named, texts)
+                for snapshot, queries in zip(snapshots, named, strict=True):
+                    folder = places.snapshot_folder(partial, snapshot.name)
+                    folder.mkdir(parents=True)
+                    meter.start(f"import {snapshot.name}", None, "documents")
+                    ledgers[snapshot.name], rows[snapshot.name] = write_snapshot(
+                        common, snapshot, queries, known, folder, limits, meter
+                    )
+                    meter.finish()
+                if not allow_empty:
+                    _check_sizes(snapshots, rows, ledgers)
+                described = (name or layout, version, layout)
+                publish_release(partial, *described, snapshots, root, common.source, limits, meter)
+                publish(partial, final)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return ImportReport(final, ledgers, rows, unread)
+        meter.finish()
+    return ImportReport(
+        final,
+        ledgers,
+        rows,
+        unread_files(files, snapshots),
+        tuple(name_of(link, root) for link in files.outside),
+        tuple(files.missing),
+    )
+
+
+def _check_sizes(
+    snapshots: Sequence[ReleasedSnapshot],
+    rows: Mapping[str, Mapping[str, int]],
+    ledgers: Mapping[str, Ledger],
+) -> None:
+    """Refuse a release that has files of a table of which no record could be read.
+
+    Raises:
+        DataError: it has.
+    """
+    for snapshot in snapshots:
+        offered: dict[str, Sequence[object]] = {
+            "queries": snapshot.queries,
+            "qrels": snapshot.qrels,
+            "documents": [path for paths in snapshot.documents.values() for path in paths],
+        }
+        for table, files in offered.items():
+            if files and not rows[snapshot.name][table]:
+                reasons = ledgers[snapshot.name].rejected
+                said = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
+                raise DataError(
+                    f"{snapshot.name}: nothing is published, as its {len(files)} files of {table} "
+                    f"gave no row ({said or 'they are empty'}); give --allow-empty if that is what "
+                    "the release has"
+                )
 
 
 def _is_escaped(root: Path) -> bool:

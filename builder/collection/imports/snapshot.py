@@ -7,50 +7,29 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.collection.imports.documents import Released
+from builder.collection.imports.documents import ReleasedPages
 from builder.collection.imports.files import ReleasedSnapshot
 from builder.collection.imports.found import LAYOUTS
-from builder.collection.imports.ids import id_frame
+from builder.collection.imports.ids import Keys, id_frame, unnamed_query
 from builder.collection.imports.judged import (
-    aliases_of,
     identify,
     judged_aliases,
+    meanings,
     qrels_table,
     queries_table,
     read_all_queries,
     read_judgements,
 )
 from builder.collection.imports.notes import Notes
+from builder.collection.imports.origin import Release
 from builder.io.tables import write_frame
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.text.names import ENGLISH, FRENCH
-from schemas import Qrels, Queries, ReleaseIds
+from schemas import RELEASED, ReleaseIds
 
 OTHER = {FRENCH: ENGLISH, ENGLISH: FRENCH}
-
-
-@dataclass(frozen=True)
-class Release:
-    """What the snapshots of a release have in common.
-
-    Args:
-        root: Its folder.
-        layout: One of `found.LAYOUTS`.
-        source: The language that its pages were found in.
-        is_escaped: Whether markup in texts is escaped.
-    """
-
-    root: Path
-    layout: str
-    source: str
-    is_escaped: bool
-
-    def place_of(self, snapshot: str, *, is_stable: bool = True) -> str:
-        """Where the ids of a snapshot are valid: in all of the release, or in it alone."""
-        everywhere = is_stable and LAYOUTS[self.layout].has_stable_ids
-        return self.layout if everywhere else f"{self.layout} {snapshot}"
 
 
 @dataclass(frozen=True)
@@ -58,14 +37,16 @@ class NamedQueries:
     """The queries of a snapshot.
 
     Args:
-        kept: `query_id`, `alias`, `text`, `split`; each stable id once.
-        aliases: Stable id of each id of the release.
-        translations: English text of each id of the release.
+        kept: `query_id`, `text`, `split`, `text_key`; each id once.
+        keys: Key of each id.
+        meanings: Key of the text of each id, see `judged.meanings`.
+        translations: English text of each id.
         notes: What was left out, what was irregular.
     """
 
     kept: pl.DataFrame
-    aliases: dict[str, str]
+    keys: Keys
+    meanings: dict[str, str]
     translations: dict[str, str]
     notes: Notes
 
@@ -73,7 +54,7 @@ class NamedQueries:
 def name_queries(
     release: Release, snapshot: ReleasedSnapshot, common: pl.DataFrame
 ) -> NamedQueries:
-    """Read the queries of a snapshot, and give them stable ids.
+    """Read the queries of a snapshot, and give them keys.
 
     Args:
         release: What it is a part of.
@@ -91,13 +72,14 @@ def name_queries(
     named = found if found.height else others
     translated = others.unique("alias", keep="first") if found.height else others.clear()
     texts = dict(translated.select("alias", "text").rows())
-    return NamedQueries(identify(named, place, notes), aliases_of(named, place), texts, notes)
+    kept, keys = identify(named, place, notes)
+    return NamedQueries(kept, keys, meanings(named, place), texts, notes)
 
 
 def ids_of_all(
     release: Release, named: Iterable[NamedQueries], common: pl.DataFrame
 ) -> dict[str, str] | None:
-    """The stable id of each query id that means one query in every snapshot that lists it.
+    """The key of each query id that means one query in every snapshot that lists it.
 
     A judged query that its own snapshot does not list is thus known by what others say of its id.
 
@@ -108,9 +90,9 @@ def ids_of_all(
     if not LAYOUTS[release.layout].has_stable_ids:
         return None
     meant: dict[str, Counter[str]] = defaultdict(Counter)
-    everywhere = aliases_of(common, release.layout)
+    everywhere = meanings(common, release.layout)
     for queries in named:
-        for alias, query in {**everywhere, **queries.aliases}.items():
+        for alias, query in {**everywhere, **queries.meanings}.items():
             meant[alias][query] += 1
     repeated = [found for found in meant.values() if found.total() > 1]
     if 2 * sum(len(found) > 1 for found in repeated) > len(repeated):
@@ -133,7 +115,7 @@ def write_snapshot(
         release: What it is a part of.
         snapshot: Its files.
         named: Its queries.
-        known: Stable ids of query ids anywhere in the release, see `ids_of_all`.
+        known: Keys of query ids anywhere in the release, see `ids_of_all`.
         folder: Where they go.
         limits: Memory and scratch space.
         progress: Counts documents.
@@ -141,25 +123,25 @@ def write_snapshot(
     Returns:
         The account of its records, and the rows of its main tables.
     """
-    released = Released(
-        snapshot,
-        release.root,
-        release.place_of(snapshot.name),
-        release.source,
-        named.notes,
-        is_escaped=release.is_escaped,
+    released = ReleasedPages(snapshot, release, named.notes)
+    qrels = qrels_table(
+        read_judgements(snapshot, release.root, named.notes, release.document_alias)
     )
     place = release.place_of(snapshot.name, is_stable=known is not None)
-    ids = {**named.aliases}
-    judged = read_judgements(
-        snapshot, release.root, ids, known or {}, released.id_of, place, named.notes
-    )
-    qrels = qrels_table(judged)
+    for alias in qrels["query_id"].unique().sort():
+        meant = (known or {}).get(alias)
+        named.keys.give(alias, *([meant] if meant else ()), *unnamed_query(alias, place))
     queries = queries_table(named.kept, named.translations, qrels)
-    write_frame(qrels, folder / "qrels.parquet", Qrels)
-    write_frame(queries, folder / "queries.parquet", Queries)
+    write_frame(qrels, folder / "qrels.parquet", RELEASED["qrels"])
+    write_frame(queries, folder / "queries.parquet", RELEASED["queries"])
     pages = released.write(folder, qrels["doc_id"], limits.within(snapshot.name), progress)
-    stable = pl.concat([id_frame("query", ids), id_frame("document", released.ids)])
-    write_frame(stable, folder / "release_ids.parquet", ReleaseIds)
+    texts = dict(named.kept.select("query_id", "text_key").rows())
+    ids = pl.concat(
+        [
+            id_frame("query", named.keys.known, texts),
+            id_frame("document", released.keys.known),
+        ]
+    )
+    write_frame(ids, folder / "release_ids.parquet", ReleaseIds)
     rows = {"queries": queries.height, "qrels": qrels.height, "documents": pages}
     return named.notes.write(folder), rows

@@ -2,7 +2,9 @@
 
 In: the tables of a snapshot, or of two consecutive ones, as views of a DuckDB connection
 (`queries`, `qrels`; `documents_from`, `documents_to`, `queries_from`, ..., and the change tables).
-Out: one finding for each check: found, clear or unknown, with the evidence in one sentence.
+Further views may be empty: `coverage_from`, `host_coverage_from`, `click_estimates_from`,
+`recorded_from`, and the same `_to`. Out: one finding per check: construction, clear or cannot tell,
+with the evidence in one sentence and the smallest change that the check would have found.
 """
 
 from collections.abc import Sequence
@@ -10,12 +12,26 @@ from typing import Any
 
 import duckdb
 
-from builder.drift.checks import attachment, grading, lists, pages, scoring, selection, thresholds
+from builder.drift.checks import (
+    attachment,
+    crawling,
+    grading,
+    lists,
+    pages,
+    parameters,
+    scoring,
+    selection,
+    texts,
+    thresholds,
+)
+from builder.drift.checks.neighbours import pages_stay
 from builder.drift.checks.outcome import Check, Outcome
-from builder.drift.checks.parameters import Recorded, parameters_agree
+from builder.drift.checks.parameters import Recorded, record
 
 OF_SNAPSHOT: tuple[Check, ...] = lists.OF_SNAPSHOT
 OF_PAIR: tuple[Check, ...] = (
+    *parameters.CHECKS,
+    *crawling.CHECKS,
     *lists.OF_PAIR,
     *selection.CHECKS,
     *thresholds.CHECKS,
@@ -23,9 +39,10 @@ OF_PAIR: tuple[Check, ...] = (
     *grading.CHECKS,
     *attachment.CHECKS,
     *pages.CHECKS,
+    *texts.CHECKS,
 )
 
-VERDICTS = {True: "construction", False: "clear", None: "unknown"}
+VERDICTS = {True: "construction", False: "clear", None: "cannot tell"}
 
 
 def check_snapshot(connection: duckdb.DuckDBPyConnection, snapshot: str) -> list[dict[str, Any]]:
@@ -41,18 +58,15 @@ def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> li
     return [finding(check.name, check.asks, check.answer(connection), pair) for check in OF_PAIR]
 
 
-def check_parameters(
-    pair: Sequence[str], before: Recorded | None = None, after: Recorded | None = None
-) -> dict[str, Any]:
-    """Finding about the parameters of two consecutive snapshots.
-
-    Args:
-        pair: Names of both snapshots.
-        before: Parameters recorded for the earlier one, by dotted key.
-        after: Those of the later one.
-    """
-    recorded = parameters_agree(before, after)
-    return finding("parameters_agree", "Do recorded parameters agree?", recorded, pair)
+def check_neighbours(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Findings about each snapshot between two others; needs the view `documents_map`."""
+    asks = "Does the crawl hold the pages that its neighbours hold?"
+    return [
+        finding("pages_stay", asks, outcome, (name,))
+        for name, outcome in pages_stay(connection, names)
+    ]
 
 
 def finding(name: str, asks: str, outcome: Outcome, snapshots: Sequence[str]) -> dict[str, Any]:
@@ -64,6 +78,7 @@ def finding(name: str, asks: str, outcome: Outcome, snapshots: Sequence[str]) ->
         "verdict": VERDICTS[outcome.found],
         "evidence": outcome.evidence,
         "numbers": outcome.numbers,
+        "sees": outcome.sees,
     }
 
 
@@ -72,7 +87,9 @@ __all__ = [
     "OF_SNAPSHOT",
     "Check",
     "Outcome",
+    "Recorded",
+    "check_neighbours",
     "check_pair",
-    "check_parameters",
     "check_snapshot",
+    "record",
 ]

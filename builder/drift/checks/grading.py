@@ -3,30 +3,33 @@
 A grade is a step function of a score, and within a snapshot the steps can be bounded from the
 qrels. Bounds that exclude each other prove another rule: no behaviour of users brings them about.
 Where a collection gives no scores, or none whose rule can be read back, a jump of grade shares on
-the same pairs is held against the clicks on those pairs. With scores it proves nothing: a few
-clicks move a prior, and all pairs with the same counts pass a cut together.
+the same pairs is compared with the grades that equal counts of clicks and examinations get in both
+snapshots: users change the counts, and only a rule changes what equal counts are graded. With
+scores it proves nothing: a few clicks move a prior, and all pairs with the same counts pass a
+threshold together.
 """
 
 from typing import Any
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, percent, row, unknown
+from builder.drift.checks.outcome import Check, Outcome, percent, points, row, unknown
 from builder.drift.checks.scoring import priors_stand
 from builder.drift.judgements import agreement
-from builder.drift.statistics import share
 
 EPSILON = 1e-9
 GRADE_SHIFT = 0.1
 """Total variation distance of grade shares on common pairs that is a jump."""
 
-BEHAVIOUR_SHIFT = 0.1
-"""Relative change of the click rate on common pairs below which behaviour is unchanged."""
+EXAMINED_ALWAYS, EXAMINED_SELDOM = 0.9, 0.8
+"""Shares of impressions at which the most examined document of a query counts as examined: from
+the first on all impressions count, up to the second those without a click do not."""
 
-EXAMINED_SHIFT = 0.1
-"""Change of examinations per impression on common pairs that clicks must explain."""
-
+FEWEST_QUERIES = 20
 FEWEST = 100
+
+COARSE = 0.1
+"""Width of the bounds of a step from which scores are too few to tell."""
 
 CUTS = """
 WITH rows AS (SELECT grade, score FROM qrels_{side} WHERE source = 'click' AND score IS NOT NULL)
@@ -36,16 +39,30 @@ SELECT
 FROM rows
 """
 
-COMMON = """
-SELECT
-    count(*) AS pairs,
-    sum(f.impressions)::BIGINT AS impressions_from, sum(t.impressions)::BIGINT AS impressions_to,
-    sum(f.examinations)::BIGINT AS examinations_from,
-    sum(t.examinations)::BIGINT AS examinations_to,
-    sum(f.clicks)::BIGINT AS clicks_from, sum(t.clicks)::BIGINT AS clicks_to
-FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id)
-WHERE f.source = 'click' AND t.source = 'click'
+EXAMINED = """
+WITH queries AS (
+    SELECT query_id, max(examinations / impressions) AS examined
+    FROM qrels_{side} WHERE source = 'click' AND impressions >= 5 GROUP BY query_id
+)
+SELECT count(*) AS queries, median(examined) AS examined FROM queries
 """
+
+SAME_EVIDENCE = """
+WITH
+cells_from AS (
+    SELECT clicks, examinations, avg(grade) AS grade FROM qrels_from
+    WHERE source = 'click' AND examinations > 0 GROUP BY ALL
+),
+cells_to AS (
+    SELECT clicks, examinations, avg(grade) AS grade, count(*) AS judgements FROM qrels_to
+    WHERE source = 'click' AND examinations > 0 GROUP BY ALL
+)
+SELECT
+    coalesce(sum(judgements), 0)::BIGINT AS judgements,
+    coalesce(sum(judgements) FILTER (abs(f.grade - t.grade) >= 0.5), 0)::BIGINT AS regraded
+FROM cells_to AS t JOIN cells_from AS f USING (clicks, examinations)
+"""
+"""Later judgements whose counts occur among the earlier ones, and those graded otherwise."""
 
 COMMON_GRADES = """
 SELECT f.grade, t.grade, count(*)
@@ -57,48 +74,51 @@ def cuts_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Bound the score at which each grade begins, and compare."""
     before, after = (row(connection, CUTS.format(side=side)) for side in ("from", "to"))
     numbers: dict[str, Any] = {"from": before, "to": after}
-    sentences, comparable = [], False
+    sentences, widths = [], []
     for grade in (1, 2):
         bounds = [(s[f"below_{grade}"], s[f"from_{grade}"]) for s in (before, after)]
         if any(None in pair or pair[0] > pair[1] + EPSILON for pair in bounds):
             continue
-        comparable = True
+        widths += [above - below for below, above in bounds]
         if bounds[0][0] > bounds[1][1] + EPSILON or bounds[1][0] > bounds[0][1] + EPSILON:
             sentences.append(
                 f"grade {grade} began between {bounds[0][0]:.3f} and {bounds[0][1]:.3f}, "
                 f"now between {bounds[1][0]:.3f} and {bounds[1][1]:.3f}"
             )
-    if not comparable:
+    if not widths:
         return unknown("there are no scores of which grades are steps")
     if not sentences:
-        return Outcome(False, "grades can have begun at the same scores", numbers)
+        says = "grades can have begun at the same scores"
+        sees = f"a grade that begins {max(0.001, *widths):.3f} higher or lower"
+        return Outcome(False if max(widths) <= COARSE else None, says, numbers, sees)
     return Outcome(True, "; ".join(sentences) + ": scores are cut elsewhere", numbers)
 
 
 def examination_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare examinations per impression on common pairs with clicks per impression."""
-    numbers = row(connection, COMMON)
-    if numbers["pairs"] < FEWEST or not (numbers["impressions_from"] and numbers["clicks_from"]):
-        return unknown(f"fewer than {FEWEST} common pairs, or no counts")
-    rates = {
-        what: (
-            share(numbers[f"{what}_from"], numbers["impressions_from"]) or 0.0,
-            share(numbers[f"{what}_to"], numbers["impressions_to"]) or 0.0,
-        )
-        for what in ("examinations", "clicks")
-    }
+    """Compare how often the most examined document of a query counts as examined.
+
+    The first result lies at or above every click, so that it is examined at every impression,
+    whatever users do, unless impressions without a click are left out.
+    """
+    before, after = (row(connection, EXAMINED.format(side=side)) for side in ("from", "to"))
+    numbers = {"from": before, "to": after}
+    if min(before["queries"], after["queries"]) < FEWEST_QUERIES:
+        return unknown(f"fewer than {FEWEST_QUERIES} queries have judgements by clicks")
+    least, most = sorted((before["examined"], after["examined"]))
     says = (
-        f"on {numbers['pairs']:,} common pairs, {percent(rates['examinations'][0])} of impressions "
-        f"counted as examined before and {percent(rates['examinations'][1])} after, while "
-        f"{percent(rates['clicks'][0])} and {percent(rates['clicks'][1])} were clicked"
+        f"the most examined document of a query counts as examined at "
+        f"{percent(before['examined'])} of its impressions before and "
+        f"{percent(after['examined'])} after (medians)"
     )
-    moved = abs(rates["examinations"][0] - rates["examinations"][1]) >= EXAMINED_SHIFT
-    found = moved and _alike(*rates["clicks"])
-    return Outcome(found, f"{says}: the rule of examination changed" if found else says, numbers)
+    if most >= EXAMINED_ALWAYS and least <= EXAMINED_SELDOM:
+        return Outcome(True, f"{says}: the rule of examination changed", numbers)
+    if least >= EXAMINED_ALWAYS:
+        return Outcome(False, says, numbers, "impressions without a click left out")
+    return Outcome(None, says, numbers, "nothing where no document is always examined")
 
 
 def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Hold a jump of grade shares on common pairs against the clicks on them."""
+    """Compare a jump of grade shares on common pairs with the grades of equal evidence."""
     table = [[0, 0, 0] for _ in range(3)]
     for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
         table[before][after] = pairs
@@ -108,26 +128,34 @@ def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome
     rows = [sum(table[grade]) / total for grade in range(3)]
     columns = [sum(line[grade] for line in table) / total for grade in range(3)]
     distance = sum(abs(a - b) for a, b in zip(rows, columns, strict=True)) / 2
-    numbers = row(connection, COMMON) | {"transitions": table, "total_variation": distance}
+    numbers: dict[str, Any] = {"transitions": table, "total_variation": distance}
     says = (
         f"on {total} common pairs the grades 0, 1, 2 have shares "
         f"{_shares(rows)} before and {_shares(columns)} after"
     )
     if distance < GRADE_SHIFT:
-        return Outcome(False, says, numbers)
-    if not (numbers["clicks_from"] and numbers["examinations_from"] and numbers["examinations_to"]):
-        return Outcome(None, f"{says}, and there are no clicks to hold against them", numbers)
-    rates = [numbers[f"clicks_{s}"] / numbers[f"examinations_{s}"] for s in ("from", "to")]
-    says += f", while {percent(rates[0])} and {percent(rates[1])} of examinations were clicks"
-    if not _alike(rates[0], rates[1]):
-        return Outcome(False, says, numbers)
-    if cuts_stand(connection).found is False and priors_stand(connection).found is False:
-        return Outcome(False, f"{says}; scores are made and cut by the same rules", numbers)
-    return Outcome(True, f"{says}: grading changed, users did not", numbers)
-
-
-def _alike(before: float, after: float) -> bool:
-    return abs(after - before) <= BEHAVIOUR_SHIFT * before
+        return Outcome(False, says, numbers, f"{points(GRADE_SHIFT)} of grades on common pairs")
+    cuts = cuts_stand(connection)
+    if cuts.found is False or (cuts.found is None and cuts.numbers):
+        priors = priors_stand(connection)
+        if priors.found is False:
+            says = f"{says}; scores are made and cut by the same rules"
+            return Outcome(False, says, numbers, "any other rule of scores or cuts")
+        if priors.found is None:
+            return Outcome(None, f"{says}; scores are cut by the same rule", numbers, priors.sees)
+    same = row(connection, SAME_EVIDENCE)
+    numbers |= {"same_evidence": same}
+    if same["judgements"] < FEWEST:
+        return Outcome(None, f"{says}, and few judgements have clicks to compare them by", numbers)
+    share_regraded = same["regraded"] / same["judgements"]
+    says += (
+        f", and {percent(share_regraded)} of {same['judgements']:,} later judgements got another "
+        "grade than earlier ones with as many clicks and examinations"
+    )
+    found = share_regraded >= GRADE_SHIFT
+    if found:
+        return Outcome(True, f"{says}: grading changed, users did not", numbers)
+    return Outcome(False, says, numbers, f"{points(GRADE_SHIFT)} of grades on equal evidence")
 
 
 def _shares(values: list[float]) -> str:

@@ -54,7 +54,7 @@ def overlaps_agree(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers |= {"listed_jaccard": listed, "judged_jaccard": judged}
     says = f"listed queries overlap by {listed:.3f}, judged queries by {judged:.3f} (Jaccard)"
     if abs(listed - judged) < DISAGREEMENT:
-        return Outcome(False, says, numbers)
+        return Outcome(False, says, numbers, f"a difference of {DISAGREEMENT} of both")
     file = "query file" if listed < judged else "set of judged queries"
     return Outcome(True, f"{says}: the {file} changed by construction, not by use", numbers)
 
@@ -69,7 +69,8 @@ def judged_are_listed(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if missing is None:
         return unknown("no query is judged")
     says = f"{numbers['judged_only']:,} of {numbers['judged']:,} judged queries are not listed"
-    return Outcome(missing >= MISSING, f"{says} ({percent(missing)})", numbers)
+    sees = f"{percent(MISSING)} of judged queries missing"
+    return Outcome(missing >= MISSING, f"{says} ({percent(missing)})", numbers, sees)
 
 
 def listed_are_judged(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -79,7 +80,8 @@ def listed_are_judged(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if without is None:
         return unknown("no query is listed")
     says = f"{numbers['listed_only']:,} of {numbers['listed']:,} listed queries have no judgement"
-    return Outcome(without >= UNJUDGED, f"{says} ({percent(without)})", numbers)
+    sees = f"{percent(UNJUDGED)} of listed queries without a judgement"
+    return Outcome(without >= UNJUDGED, f"{says} ({percent(without)})", numbers, sees)
 
 
 OF_SNAPSHOT = (

@@ -7,7 +7,15 @@ snapshots are the control.
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, percent, row, unknown
+from builder.drift.checks.outcome import (
+    Check,
+    Outcome,
+    Shares,
+    compare_shares,
+    percent,
+    row,
+    unknown,
+)
 from builder.drift.statistics import share
 
 FEWEST = 100
@@ -22,6 +30,8 @@ UNIFORM = 0.3
 
 REAPPEARED = 0.3
 """Share of removed pages that stand at another form of their address."""
+
+SEES_UNIFORM = f"one edit on {percent(UNIFORM)} of common pages"
 
 LANGUAGES = """
 WITH
@@ -93,13 +103,15 @@ def languages_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
             "language: the identification changed"
         )
         return Outcome(True, says, numbers)
-    shares = [numbers[f"foreign_{side}"] / numbers[f"documents_{side}"] for side in ("from", "to")]
-    says = (
-        f"{percent(shares[0])} of documents are not in the main language "
-        f"{numbers['main']!r} before and {percent(shares[1])} after"
+    before, after = (
+        (numbers[f"foreign_{side}"], numbers[f"documents_{side}"]) for side in ("from", "to")
     )
-    found = abs(shares[1] - shares[0]) >= SHARE_JUMP
-    return Outcome(found, f"{says}: the language filter changed" if found else says, numbers)
+    shares = Shares(before, after, SHARE_JUMP)
+    says = (
+        f"{percent(shares.values[0])} of documents are not in the main language "
+        f"{numbers['main']!r} before and {percent(shares.values[1])} after"
+    )
+    return compare_shares(shares, says, "the language filter changed", numbers)
 
 
 def repeated_texts_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -110,15 +122,18 @@ def repeated_texts_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers = {"from": before, "to": after}
     if min(before["documents"], after["documents"]) < FEWEST:
         return unknown(f"fewer than {FEWEST} documents")
-    shares = [side["repeated"] / side["documents"] for side in (before, after)]
+    shares = Shares(
+        (before["repeated"], before["documents"]),
+        (after["repeated"], after["documents"]),
+        SHARE_JUMP,
+    )
     says = (
-        f"{percent(shares[0])} of documents repeat another's words before and "
-        f"{percent(shares[1])} after; the most repeated text stands {before['most']} and "
+        f"{percent(shares.values[0])} of documents repeat another's words before and "
+        f"{percent(shares.values[1])} after; the most repeated text occurs {before['most']} and "
         f"{after['most']} times"
     )
-    found = abs(shares[1] - shares[0]) >= SHARE_JUMP
-    verdict = ": boilerplate or duplicates are treated differently" if found else ""
-    return Outcome(found, says + verdict, numbers)
+    verdict = "boilerplate or duplicates are treated differently"
+    return compare_shares(shares, says, verdict, numbers)
 
 
 def edits_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -128,14 +143,15 @@ def edits_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if part is None or numbers["common"] < FEWEST:
         return unknown(f"fewer than {FEWEST} documents are in both snapshots")
     if numbers["delta"] is None:
-        return Outcome(False, "no page got a little longer or shorter", numbers)
+        says = "no page got a little longer or shorter"
+        return Outcome(False, says, numbers, SEES_UNIFORM)
     says = (
         f"{numbers['pages']:,} of {numbers['common']:,} common pages changed by exactly "
         f"{numbers['delta']:+d} words and little else"
     )
     found = part >= UNIFORM
     verdict = ": pages are read differently, not written differently" if found else ""
-    return Outcome(found, says + verdict, numbers)
+    return Outcome(found, says + verdict, numbers, SEES_UNIFORM)
 
 
 def sample_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -147,7 +163,7 @@ def sample_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
     says = f"{counts} common documents entered or left the sample"
     found = numbers["changed"] > 0
     verdict = ", which depends on the id alone: its key or share changed" if found else ""
-    return Outcome(found, says + verdict, numbers)
+    return Outcome(found, says + verdict, numbers, "any other key, and another share")
 
 
 def addresses_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -161,9 +177,9 @@ def addresses_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"differs by scheme, www or slash only, and {numbers['moved']:,} at another address"
     )
     found = part >= REAPPEARED and numbers["removed"] >= SHARE_JUMP * numbers["documents"]
-    return Outcome(
-        found, f"{says}: the id scheme changed, not the pages" if found else says, numbers
-    )
+    verdict = ": the id scheme changed, not the pages" if found else ""
+    sees = f"{percent(REAPPEARED)} of removed pages under another form of their address"
+    return Outcome(found, says + verdict, numbers, sees)
 
 
 CHECKS = (

@@ -1,17 +1,23 @@
 """Were scores computed by another rule?
 
-The attractiveness of a pair is (clicks + alpha) / (examinations + alpha + beta). It is linear in
-alpha and beta, so that the priors of a snapshot can be read back from its qrels. Priors that are
-fitted to each snapshot follow the click rate; fixed ones stay. Priors that do neither were changed.
+Under sDBN the attractiveness of a pair is (clicks + alpha) / (examinations + alpha + beta). It is
+linear in alpha and beta, so that the prior of a snapshot can be read back from its scores. What the
+recorded parameters imply is compared with it: the recorded constants, or, where the prior is
+fitted, the fit to the same counts. So a prior that moves because users click less is no change
+of the click model; a prior that the recorded parameters do not imply is one.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import duckdb
+import numpy as np
 
+from builder.clicks.priors import fit_beta
 from builder.drift.checks.outcome import Check, Outcome, unknown
+from builder.drift.checks.parameters import recorded
 
 SOLVABLE = 1e-9
 RESIDUAL = 1e-6
@@ -20,21 +26,19 @@ RESIDUAL = 1e-6
 FIXED = 1e-3
 """Relative difference of priors that are the same."""
 
-STRENGTH_RATIO = 1.8
-"""Change of alpha + beta that a refit does not make."""
-
-UNSURE = 24.0
-"""Over the root of the examinations after the first of each pair: two standard errors of the
-difference of two fitted logarithms of alpha + beta, which few pairs cannot tell."""
-
-MEAN_SHIFT = 0.3
-"""Difference of the logarithms of prior mean and click rate, later over earlier."""
+FEWEST = 20
+"""Pairs from which scores that follow no prior are of another click model."""
 
 CELLS = """
 SELECT clicks::BIGINT, examinations::BIGINT, attractiveness, count(*)
 FROM {view}
-WHERE source = 'click' AND attractiveness IS NOT NULL AND examinations BETWEEN 1 AND 50
+WHERE attractiveness IS NOT NULL AND examinations BETWEEN 1 AND 50 {condition}
 GROUP BY ALL ORDER BY ALL
+"""
+
+HISTOGRAM = """
+SELECT clicks::BIGINT AS successes, examinations::BIGINT AS trials, count(*) AS pairs
+FROM click_estimates_{side} WHERE examinations > 0 GROUP BY ALL ORDER BY ALL
 """
 
 SCORE_KIND = """
@@ -46,30 +50,53 @@ FROM {view}
 WHERE source = 'click' AND score IS NOT NULL AND attractiveness < 1 AND satisfaction < 1
 """
 
+SIDES = ("from", "to")
+SEES = "any other prior or click model"
+
 Cell = tuple[int, int, float, int]
 
 
 @dataclass(frozen=True)
 class Prior:
-    """A Beta prior read back from scores, with the mean click rate of the same pairs.
-
-    `repeats`: examinations of pairs after the first of each.
-    """
+    """A Beta prior."""
 
     alpha: float
     beta: float
-    rate: float
-    repeats: int
+
+    def is_close(self, other: "Prior") -> bool:
+        """Whether both are the same but for rounding."""
+        return math.isclose(self.alpha, other.alpha, rel_tol=FIXED) and math.isclose(
+            self.beta, other.beta, rel_tol=FIXED
+        )
+
+    def __str__(self) -> str:
+        return f"Beta({self.alpha:.3g}, {self.beta:.3g})"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How the scores of one snapshot were made.
+
+    Args:
+        pairs: Pairs with a score.
+        prior: The prior read back; None where the scores follow none.
+        model: The recorded click model; None where nothing is recorded.
+        implied: The prior that the recorded parameters imply; None where that is not known.
+        fitted: Whether the recorded parameters fit the prior to the snapshot.
+    """
+
+    pairs: int
+    prior: Prior | None
+    model: str | None
+    implied: Prior | None
+    fitted: bool
 
     @property
-    def mean(self) -> float:
-        """The prior mean, alpha / (alpha + beta)."""
-        return self.alpha / (self.alpha + self.beta)
-
-    @property
-    def strength(self) -> float:
-        """How many pseudo-counts it is worth, alpha + beta."""
-        return self.alpha + self.beta
+    def contradict(self) -> bool:
+        """Whether the scores are not what the recorded parameters imply."""
+        if self.model == "sdbn" and self.prior is None:
+            return self.pairs >= FEWEST
+        return bool(self.prior and self.implied and not self.prior.is_close(self.implied))
 
 
 def recover_prior(cells: Sequence[Cell]) -> Prior | None:
@@ -94,50 +121,94 @@ def recover_prior(cells: Sequence[Cell]) -> Prior | None:
     worst = max(abs(alpha * x + beta * y - z) for x, y, z, _ in rows)
     if worst > RESIDUAL * max(1.0, alpha + beta) or min(alpha, beta) <= 0:
         return None
-    pairs = sum(n for *_, n in cells)
-    rate = math.fsum(c / e * n for c, e, _, n in cells) / pairs
-    repeats = sum((e - 1) * n for _, e, _, n in cells)
-    return Prior(round(alpha, 6), round(beta, 6), round(rate, 6), repeats)
+    return Prior(round(alpha, 6), round(beta, 6))
 
 
 def priors_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Read the priors of both snapshots back, and compare them with the click rates."""
-    before, after = (
-        recover_prior(connection.execute(CELLS.format(view=f"qrels_{side}")).fetchall())
-        for side in ("from", "to")
-    )
-    if before is None or after is None:
+    """Read the priors of both snapshots back, and compare them with what parameters imply."""
+    before, after = (_scores(connection, side) for side in SIDES)
+    if not (before.pairs and after.pairs):
         return unknown("the judgements carry no scores from which priors can be read back")
-    numbers = {"from": vars(before), "to": vars(after)}
-    says = (
-        f"the prior of attractiveness is Beta({before.alpha:.3g}, {before.beta:.3g}) before and "
-        f"Beta({after.alpha:.3g}, {after.beta:.3g}) after, the mean click rate {before.rate:.3f} "
-        f"and {after.rate:.3f}"
+    numbers = {"from": asdict(before), "to": asdict(after)}
+    for scores, when in ((before, "earlier"), (after, "later")):
+        if scores.contradict:
+            return Outcome(True, _contradiction(scores, when), numbers)
+    if before.prior is None and after.prior is None:
+        return Outcome(None, "no score follows a prior of sDBN", numbers)
+    if before.prior is None or after.prior is None:
+        which = "earlier" if before.prior is None else "later"
+        says = f"the {which} scores are not those of sDBN, the others are"
+        return Outcome(True, f"{says}: the click model was changed", numbers)
+    says = f"the prior of attractiveness is {before.prior} before and {after.prior} after"
+    if before.prior.is_close(after.prior):
+        return Outcome(False, says, numbers, SEES)
+    if None in (before.implied, after.implied):
+        return Outcome(None, says, numbers, "no parameters say whether priors are fitted")
+    if before.fitted and after.fitted:
+        says = f"{says}, each as it is fitted to its own clicks"
+        return Outcome(False, says, numbers, SEES)
+    return Outcome(True, f"{says}: the recorded prior was changed", numbers)
+
+
+def _contradiction(scores: Scores, when: str) -> str:
+    if scores.prior is None:
+        return (
+            f"the {when} scores are not those of {scores.model}, which is recorded: the click "
+            "model was changed"
+        )
+    kind = "fitted to the same clicks" if scores.fitted else "recorded"
+    return (
+        f"the prior of the {when} scores is {scores.prior}, the {kind} one {scores.implied}: "
+        "the click model was changed"
     )
-    found = not _same(before, after) and not _refitted(before, after)
-    verdict = ": the click model was changed" if found else ""
-    return Outcome(found, says + verdict, numbers)
 
 
-def _same(before: Prior, after: Prior) -> bool:
-    return math.isclose(before.alpha, after.alpha, rel_tol=FIXED) and math.isclose(
-        before.beta, after.beta, rel_tol=FIXED
+def _scores(connection: duckdb.DuckDBPyConnection, side: str) -> Scores:
+    """Read a snapshot's scores: those of all estimates, or of its judgements where none are."""
+    cells: list[Cell] = connection.execute(
+        CELLS.format(view=f"click_estimates_{side}", condition="")
+    ).fetchall()
+    has_estimates = bool(cells)
+    if not has_estimates:
+        sql = CELLS.format(view=f"qrels_{side}", condition="AND source = 'click'")
+        cells = connection.execute(sql).fetchall()
+    parameters = recorded(connection, side)
+    fitted = parameters.get("clicks.prior") == "empirical_bayes"
+    return Scores(
+        sum(n for *_, n in cells),
+        recover_prior(cells),
+        parameters.get("clicks.model"),
+        _implied(connection, side, parameters, has_estimates=has_estimates),
+        fitted,
     )
 
 
-def _refitted(before: Prior, after: Prior) -> bool:
-    if not (before.rate and after.rate):
-        return False
-    change = abs(math.log(after.strength / before.strength))
-    unsure = UNSURE / math.sqrt(max(1, min(before.repeats, after.repeats)))
-    follows = math.log(after.mean / before.mean) - math.log(after.rate / before.rate)
-    return change < math.log(STRENGTH_RATIO) + unsure and abs(follows) < MEAN_SHIFT
+def _implied(
+    connection: duckdb.DuckDBPyConnection,
+    side: str,
+    parameters: dict[str, Any],
+    *,
+    has_estimates: bool,
+) -> Prior | None:
+    """The prior that recorded parameters imply; None where they or the counts are missing."""
+    if parameters.get("clicks.model") != "sdbn":
+        return None
+    if parameters["clicks.prior"] == "beta":
+        return Prior(parameters["clicks.prior_alpha"], parameters["clicks.prior_beta"])
+    if not has_estimates:
+        return None
+    columns = connection.execute(HISTOGRAM.format(side=side)).fetchnumpy()
+    successes, trials, pairs = (
+        np.asarray(columns[name], dtype=np.int64) for name in ("successes", "trials", "pairs")
+    )
+    fit = fit_beta(successes, trials, pairs)
+    return Prior(fit.alpha, fit.beta)
 
 
 def score_is_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare which quantity is graded: attractiveness, or attractiveness x satisfaction."""
     kinds = []
-    for side in ("from", "to"):
+    for side in SIDES:
         counts = connection.execute(SCORE_KIND.format(view=f"qrels_{side}")).fetchall()[0]
         if not counts[0]:
             return unknown("the judgements carry no scores")
@@ -146,7 +217,8 @@ def score_is_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
             next((n for n, c in zip(names, counts[1:], strict=True) if c == counts[0]), "another")
         )
     says = f"the graded score is {kinds[0]} before and {kinds[1]} after"
-    return Outcome(kinds[0] != kinds[1], says, {"from": kinds[0], "to": kinds[1]})
+    numbers = {"from": kinds[0], "to": kinds[1]}
+    return Outcome(kinds[0] != kinds[1], says, numbers, "any other score")
 
 
 CHECKS = (

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, unknown
+from builder.drift.checks.outcome import Check, Outcome, percent, unknown
 
 MARGIN = 4
 """A query is safe when its topic's trend leaves it this many times the least impressions."""
@@ -90,6 +90,26 @@ SELECT count(*), count(*) FILTER (taken), count(*) FILTER (fallen)
 FROM safe_queries WHERE NOT list_has_any(topics, ?::VARCHAR[])
 """
 
+STRUCK = """
+WITH
+growth AS (
+    SELECT sum({here})::HUGEINT AS shown, sum({there})::HUGEINT AS shown_there
+    FROM query_changes WHERE status = 'kept'
+),
+least AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there_name}),
+listed AS (SELECT unnest(topics) AS topic, impressions FROM queries_{here_name})
+SELECT
+    topic,
+    count(*) FILTER (
+        listed.impressions * growth.shown_there
+        >= {margin_without:d} * least.impressions * growth.shown
+    )
+FROM listed, growth, least GROUP BY topic ORDER BY topic
+"""
+"""Queries of each topic that would be safe, were the whole topic struck from the list."""
+
+TOPICS_NAMED = 5
+
 DIRECTIONS = (("from", "to", "taken out"), ("to", "from", "put in"))
 
 
@@ -101,7 +121,7 @@ def topics_are_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
         for topic, counts in changed_topics(connection, here, there).items()
     ]
     if not changed:
-        return Outcome(False, "no topic lost or gained its frequent queries at once", {})
+        return _no_topic_changed(connection)
     most = max(changed, key=lambda c: (c["taken"], c["topic"]))
     says = (
         f"{most['taken']} of {most['safe']} queries of the topic {most['topic']!r} that were "
@@ -111,9 +131,44 @@ def topics_are_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(True, f"{says}{more}: the topics changed, not the interest", {"topics": changed})
 
 
+def _no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Clear where every topic would have shown, were it struck; else which of them would not."""
+    says = "no topic lost or gained its frequent queries at once"
+    topics = unseen_topics(connection)
+    if not any(topics.values()):
+        return unknown(says, "no topic has enough frequent queries to show that it was struck")
+    unseen = [topic for topic, is_seen in topics.items() if not is_seen]
+    if not unseen:
+        return Outcome(False, says, {}, "any one topic struck from the list")
+    more = f" and {len(unseen) - TOPICS_NAMED} more" if len(unseen) > TOPICS_NAMED else ""
+    named = ", ".join(map(repr, unseen[:TOPICS_NAMED]))
+    blind = f"too few frequent queries to see the topics struck: {named}{more}"
+    return Outcome(None, says, {"unseen": unseen}, blind)
+
+
+def unseen_topics(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
+    """For each topic of either snapshot whether the check would see it struck, or put in."""
+    seen: dict[str, bool] = {}
+    for here, there, _ in DIRECTIONS:
+        changed_topics(connection, here, there)
+        others = Safe(*connection.execute(OTHERS, [[]]).fetchall()[0])
+        rate = (others.taken + 1) / (others.safe + 2)
+        sql = STRUCK.format(
+            here=f"impressions_{here}",
+            there=f"impressions_{there}",
+            here_name=here,
+            there_name=there,
+            margin_without=MARGIN_WITHOUT_TREND,
+        )
+        for topic, safe in connection.execute(sql).fetchall():
+            shows = safe >= FEWEST_SAFE and chance(safe, safe, rate) < CHANCE
+            seen[topic] = seen.get(topic, False) or shows
+    return dict(sorted(seen.items()))
+
+
 def filter_is_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Find frequent queries taken out, or put in, across topics."""
-    numbers, sentences, found = {}, [], False
+    numbers, sentences, found, seen = {}, [], False, False
     for here, there, direction in DIRECTIONS:
         topics = list(changed_topics(connection, here, there))
         counts = Safe(*connection.execute(OTHERS, [topics]).fetchall()[0])
@@ -121,11 +176,16 @@ def filter_is_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
             numbers[direction.replace(" ", "_")] = vars(counts)
             sentences.append(f"{counts.taken} of {counts.safe} frequent queries were {direction}")
         enough = counts.safe >= FEWEST_SAFE_OVERALL
+        seen = seen or enough
         found = found or (enough and counts.share >= OTHERS_TAKEN and counts.by_rule)
     if not numbers:
         return unknown("no query is frequent enough to be expected in both snapshots")
+    says = " and ".join(sentences)
+    if not seen:
+        return Outcome(None, says, numbers, f"needs {FEWEST_SAFE_OVERALL} frequent queries")
     verdict = ": a filter changed, whatever the topic" if found else ""
-    return Outcome(found, " and ".join(sentences) + verdict, numbers)
+    sees = f"a filter that takes {percent(OTHERS_TAKEN)} of frequent queries"
+    return Outcome(found, says + verdict, numbers, sees)
 
 
 @dataclass(frozen=True)

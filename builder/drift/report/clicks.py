@@ -3,9 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from builder.drift.report.markup import Markup, element
-from builder.drift.report.sections import Drift, grid, nothing, section
-from builder.drift.report.tables import Row, decimal, integer, share, table
+from markupsafe import Markup
+
+from builder.drift.report.sections import Drift
+from builder.reporting.parts import (
+    Row,
+    decimal,
+    grid,
+    integer,
+    nothing,
+    paragraph,
+    section,
+    share,
+    table,
+)
 
 LIMIT_OF_SDBN = (
     "What sDBN cannot see: it takes a rank as examined only where that rank, or one below it, is "
@@ -28,7 +39,7 @@ def clicks(drift: Drift) -> Markup:
         "users.",
         _scores(found),
         grid(*(_ranks(snapshot) for snapshot in found)),
-        element("p", LIMIT_OF_SDBN, class_="note")
+        paragraph(LIMIT_OF_SDBN, "note")
         if any(snapshot["model"] == "sdbn" for snapshot in found)
         else None,
     )

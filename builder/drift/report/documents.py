@@ -1,23 +1,35 @@
-"""The sections on pages and on their words."""
+"""The section on pages."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from builder.drift.report.charts import figure, heat_map
-from builder.drift.report.drawings import curves, histogram
-from builder.drift.report.markup import Markup, element
+from markupsafe import Markup
+
 from builder.drift.report.sections import (
     Drift,
-    grid,
-    nothing,
+    fold_many,
     overlap_map,
     pair_name,
-    section,
     status_bars,
 )
-from builder.drift.report.tables import Cell, Row, decimal, integer, share, table
+from builder.drift.summary import not_kept
 from builder.reporting import numbers
+from builder.reporting.charts import Series, histogram, lines
+from builder.reporting.parts import (
+    Cell,
+    Row,
+    decimal,
+    figure,
+    folded,
+    grid,
+    integer,
+    nothing,
+    paragraph,
+    section,
+    subheading,
+    table,
+    twins,
+)
 
 STATUS_PARTS = (
     ("unchanged", "unchanged", lambda p: p["documents"]["unchanged"]),
@@ -25,10 +37,11 @@ STATUS_PARTS = (
     ("added", "added", lambda p: p["documents"]["added"] - p["documents"]["returned"]),
     ("returned", "returned", lambda p: p["documents"]["returned"]),
     ("removed", "removed", lambda p: p["documents"]["removed"]),
+    ("crawled, but not kept", "not-kept", lambda p: not_kept(p["documents"])),
 )
 
 
-def _why_nothing(drift: Drift) -> str | None:
+def why_nothing(drift: Drift) -> str | None:
     """Why there is no change of pages to show, if there is none."""
     if not drift["pairs"]:
         return "One snapshot has nothing to compare with."
@@ -40,12 +53,14 @@ def _why_nothing(drift: Drift) -> str | None:
 def pages(drift: Drift) -> Markup:
     """How pages came, went and changed."""
     pairs = drift["pairs"]
-    if (why := _why_nothing(drift)) is not None:
+    if (why := why_nothing(drift)) is not None:
         return section("pages", "Pages", None, nothing(why))
     return section(
         "pages",
         "Pages",
-        "A page is one address. It is updated when its words differ, whatever its bytes do.",
+        "A page is one address. It is updated when its words differ, whatever its bytes do. It is "
+        "removed when the later crawl lacks it; a page that is crawled and not kept was not "
+        "sampled, not shown by a selected query, or left out by a rule.",
         status_bars("What happened to pages", pairs, STATUS_PARTS),
         grid(
             figure(
@@ -55,15 +70,14 @@ def pages(drift: Drift) -> Markup:
             ),
             figure("Survival of the first snapshot's pages", _survival(drift)),
         ),
-        element("h3", "How much updated pages changed"),
-        element(
-            "p",
+        subheading("How much updated pages changed"),
+        paragraph(
             "What both versions have in common: by sequences of words (Jaccard coefficient of "
             "shingles) and by words (Dice coefficient), which stays near 1 while texts are "
             "rearranged.",
-            class_="note",
+            "note",
         ),
-        grid(*(_degree(pair) for pair in pairs)),
+        fold_many("Degree of change", [_degree(pair) for pair in pairs]),
         _degree_table(pairs),
         _length_table(pairs),
         *(_rewritten(pair) for pair in pairs if pair["documents"]["most_rewritten"]),
@@ -73,13 +87,14 @@ def pages(drift: Drift) -> Markup:
 
 def _survival(drift: Drift) -> Markup:
     rows = drift["documents"]["survival"]
-    return curves(
+    return lines(
         "Share of the first snapshot's pages that later snapshots hold",
         [row["snapshot"] for row in rows],
         (
-            ("present", "updated", [row["present_share"] for row in rows]),
-            ("never absent", "added", [row["uninterrupted_share"] for row in rows]),
+            Series("present", "updated", [row["present_share"] for row in rows]),
+            Series("never absent", "added", [row["uninterrupted_share"] for row in rows]),
         ),
+        as_shares=True,
     )
 
 
@@ -91,11 +106,9 @@ def _degree(pair: Mapping[str, Any]) -> Markup:
     jaccard, dice = documents["shingle_jaccard"], documents["dice"]
     return figure(
         title,
-        element(
-            "div",
+        twins(
             histogram("Sequences in common", jaccard["histogram"], "updated"),
             histogram("Words in common", dice["histogram"], "added"),
-            class_="twins",
         ),
         f"Half of the updated pages keep at least {numbers.percent(jaccard['median'])} of their "
         f"sequences and {numbers.percent(dice['median'])} of their words; a tenth keeps at most "
@@ -158,7 +171,7 @@ def _rewritten(pair: Mapping[str, Any]) -> Markup:
     ]
     caption = f"Pages that changed most, {pair_name(pair)}"
     columns = ("Title", "Address", "Sequences", "Words", "Words before", "Words after")
-    return _folded(caption, table(caption, columns, rows))
+    return folded(caption, table(caption, columns, rows))
 
 
 def _hosts(pair: Mapping[str, Any]) -> Markup:
@@ -166,7 +179,10 @@ def _hosts(pair: Mapping[str, Any]) -> Markup:
     rows: list[Row] = [
         [
             row["host"],
-            *(integer(row[name]) for name in ("added", "removed", "updated", "unchanged")),
+            *(
+                integer(row[name])
+                for name in ("added", "removed", "not_kept", "updated", "unchanged")
+            ),
         ]
         for row in hosts["most_changed"]
     ]
@@ -174,71 +190,6 @@ def _hosts(pair: Mapping[str, Any]) -> Markup:
         f"Hosts, {pair_name(pair)}: {numbers.count(hosts['new'])} new, "
         f"{numbers.count(hosts['gone'])} gone of {numbers.count(hosts['from'])}"
     )
-    return _folded(caption, table(caption, ("Host", "Added", "Removed", "Updated", "Same"), rows))
-
-
-def _folded(summary: str, content: Markup) -> Markup:
-    return element("details", element("summary", summary), content)
-
-
-def words(drift: Drift) -> Markup:
-    """How the vocabulary moved."""
-    everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
-    if (why := _why_nothing(drift)) is not None:
-        return section("words", "Words", None, nothing(why))
-    names = [s["snapshot"] for s in drift["snapshots"]]
-    return section(
-        "words",
-        "Words",
-        "Lower-cased words of title and text. Divergence is Jensen-Shannon in bits: 0 for the same "
-        "distribution of words, 1 for no word in common.",
-        grid(
-            figure("All pages", _divergences("Divergence of words, all pages", names, everything)),
-            figure("Pages in every snapshot", _divergences("Divergence, core", names, core)),
-        ),
-        _vocabulary_table(everything, core),
-        *(_risen_and_fallen(pair) for pair in everything if pair.get("rising")),
+    return folded(
+        caption, table(caption, ("Host", "Added", "Removed", "Not kept", "Updated", "Same"), rows)
     )
-
-
-def _divergences(caption: str, names: list[str], pairs: list[Mapping[str, Any]]) -> Markup:
-    values = {(p["from"], p["to"]): p["js_bits"] for p in pairs}
-    values |= {(b, a): v for (a, b), v in values.items()}
-    most = max((v for v in values.values() if v is not None), default=0.0) or 1.0
-    cells = [[0.0 if a == b else values[a, b] for b in names] for a in names]
-    shades = [[None if v is None else v / most for v in row] for row in cells]
-    digits = max(4, 2 - math.floor(math.log10(most)))
-    texts = [["0" if v == 0 else numbers.decimal(v, digits) for v in row] for row in cells]
-    return heat_map(caption, names, names, shades, texts)
-
-
-def _vocabulary_table(everything: list[Mapping[str, Any]], core: list[Mapping[str, Any]]) -> Markup:
-    rows: list[Row] = [
-        [
-            f"{pair_name(pair)}{label}",
-            integer(pair["types_from"]),
-            integer(pair["types_to"]),
-            decimal(pair["jaccard"]),
-            decimal(pair["js_bits"], 4),
-            share(pair["oov_share"]),
-            share(pair["oov_share_back"]),
-        ]
-        for pairs, label in ((everything, ""), (core, " (core)"))
-        for pair in pairs
-    ]
-    columns = (
-        "Snapshots", "Distinct words before", "after", "Jaccard", "Divergence, bits",
-        "Unknown before", "Unknown after",
-    )  # fmt: skip
-    return table("Vocabulary of every two snapshots", columns, rows)
-
-
-def _risen_and_fallen(pair: Mapping[str, Any]) -> Markup:
-    columns = ("Word", "Before", "After")
-    lists = []
-    for direction, heading in (("rising", "rose"), ("falling", "fell")):
-        rows = [
-            [row["word"], integer(row["n_from"]), integer(row["n_to"])] for row in pair[direction]
-        ]
-        lists.append(table(f"Words that {heading}", columns, rows))
-    return _folded(f"Words that rose and fell, {pair_name(pair)}", grid(*lists))

@@ -1,32 +1,38 @@
-"""The sections on queries, on their topics and on judgements."""
+"""The section on queries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from builder.drift.report.charts import Part, figure, heat_map, stacked_bars
-from builder.drift.report.markup import Markup, element
+from markupsafe import Markup
+
 from builder.drift.report.sections import (
     Drift,
-    grid,
-    nothing,
     overlap_map,
     pair_name,
-    section,
     status_bars,
     upset,
 )
-from builder.drift.report.tables import Cell, Row, decimal, integer, share, table
 from builder.reporting import numbers
+from builder.reporting.parts import (
+    Cell,
+    Row,
+    decimal,
+    figure,
+    folded,
+    grid,
+    integer,
+    nothing,
+    section,
+    share,
+    table,
+)
 
 STATUS_PARTS = (
     ("kept", "unchanged", lambda p: p["queries"]["kept"]),
     ("new", "added", lambda p: p["queries"]["new"]),
     ("gone", "removed", lambda p: p["queries"]["gone"]),
 )
-GRADE_NAMES = ("not relevant", "relevant", "highly relevant")
-GRADE_COLOURS = ("unchanged", "updated", "added")
 MOVERS = (("new", "New"), ("gone", "Gone"), ("risen", "Risen"), ("fallen", "Fallen"))
-TOPICS_SHOWN = 30
 
 
 def queries(drift: Drift) -> Markup:
@@ -96,144 +102,4 @@ def _movers(pair: Mapping[str, Any]) -> Markup | None:
             lists.append(table(f"{heading} queries", ("Query", "Shown before", "After"), rows))
     if not lists:
         return None
-    summary = element("summary", f"Queries that moved most, {pair_name(pair)}")
-    return element("details", summary, grid(*lists))
-
-
-def topics(drift: Drift) -> Markup:
-    """What queries are about."""
-    mix = drift["queries"]["topics"]
-    if not mix["mix"]:
-        return section("topics", "Topics", None, nothing("No query names a topic."))
-    names = mix["snapshots"]
-    totals = [sum(row["queries"][n] for row in mix["mix"]) for n in range(len(names))]
-    shares = [
-        [n / total if total else None for n, total in zip(row["queries"], totals, strict=True)]
-        for row in mix["mix"]
-    ]
-    most = max(value or 0.0 for row in shares for value in row)
-    rows: list[Row] = [
-        [
-            row["topic"],
-            *(share(value, most) for value in shares[place]),
-            *(integer(row["queries"][n]) for n in range(len(names))),
-        ]
-        for place, row in enumerate(mix["mix"][:TOPICS_SHOWN])
-    ]
-    columns = ["Topic", *names, *(f"Queries {name}" for name in names)]
-    more = len(mix["mix"]) - len(rows)
-    divergence = ", ".join(numbers.decimal(value, 4) for value in mix["js_bits"])
-    return section(
-        "topics",
-        "Topics",
-        "Share of each topic among the listed queries; a query of several topics counts for each."
-        + (f" Divergence of the mix between neighbours: {divergence} bits." if divergence else ""),
-        table("Topic mix", columns, rows),
-        element("p", f"{numbers.plural(more, 'more topic')} in drift.json.", class_="note")
-        if more > 0
-        else None,
-    )
-
-
-def judgements(drift: Drift) -> Markup:
-    """How grades, evidence and labels changed."""
-    if not any(sum(s["grades"]) for s in drift["snapshots"]):
-        return section("judgements", "Judgements", None, nothing("There are no judgements."))
-    compared = [pair for pair in drift["pairs"] if pair["qrels"]["pairs_common"]]
-    return section(
-        "judgements",
-        "Judgements",
-        "A label is as stable as its evidence: the more often a pair was examined, the less its "
-        "grade moves.",
-        figure("Grades", stacked_bars([_grades(s) for s in drift["snapshots"]])),
-        _per_query(drift["snapshots"]),
-        grid(*(_transitions(pair) for pair in compared)),
-        grid(*(_by_evidence(pair) for pair in compared)),
-        grid(*(_fate(pair) for pair in drift["pairs"] if pair["qrels"]["relevant_before"])),
-    )
-
-
-def _grades(snapshot: Mapping[str, Any]) -> tuple[str, Sequence[Part]]:
-    return snapshot["snapshot"], [
-        Part(name, value, colour)
-        for name, value, colour in zip(GRADE_NAMES, snapshot["grades"], GRADE_COLOURS, strict=True)
-    ]
-
-
-def _per_query(snapshots: Sequence[Mapping[str, Any]]) -> Markup:
-    columns = (
-        "Snapshot", "Judged per query, mean", "median", "most", "Relevant per query, mean",
-        "median", "Examinations, median", "p10", "p90",
-    )  # fmt: skip
-    rows: list[Row] = [
-        [
-            s["snapshot"],
-            decimal(s["judged_per_query"]["mean"], 1),
-            integer(s["judged_per_query"]["median"]),
-            integer(s["judged_per_query"]["max"]),
-            decimal(s["relevant_per_query"]["mean"], 1),
-            integer(s["relevant_per_query"]["median"]),
-            *(integer(s["examinations"][name]) for name in ("median", "p10", "p90")),
-        ]
-        for s in snapshots
-    ]
-    return table("Judged documents of a query, and evidence of a judgement", columns, rows)
-
-
-def _transitions(pair: Mapping[str, Any]) -> Markup:
-    qrels = pair["qrels"]
-    counts = qrels["transitions"]
-    totals = [max(sum(row), 1) for row in counts]
-    shades = [[value / totals[i] for value in row] for i, row in enumerate(counts)]
-    texts = [
-        [f"{numbers.count(value)} ({numbers.percent(value / totals[i], 0)})" for value in row]
-        for i, row in enumerate(counts)
-    ]
-    return figure(
-        f"Grades of common pairs, {pair_name(pair)}",
-        heat_map("Rows: grade before; columns: after", GRADE_NAMES, GRADE_NAMES, shades, texts),
-        f"{numbers.percent(qrels['kept_share'])} kept, {numbers.percent(qrels['flip_rate'])} "
-        f"flipped, kappa {numbers.decimal(qrels['kappa'], 2)} "
-        f"(quadratic {numbers.decimal(qrels['kappa_quadratic'], 2)}).",
-    )
-
-
-def _by_evidence(pair: Mapping[str, Any]) -> Markup:
-    rows: list[Row] = []
-    for row in pair["qrels"]["by_evidence"]:
-        if row["pairs_common"]:
-            low, stop = row["examinations_from"], row["examinations_below"]
-            label = (
-                f"{low}+" if stop is None else str(low) if stop == low + 1 else f"{low}-{stop - 1}"
-            )
-            rows.append(
-                [
-                    Cell(label, low),
-                    integer(row["pairs_common"]),
-                    share(row["kept_share"]),
-                    share(row["flip_rate"]),
-                ]
-            )
-    return table(
-        f"Label stability by evidence, {pair_name(pair)}",
-        ("Examinations", "Pairs", "Grade kept", "Flipped"),
-        rows,
-    )
-
-
-def _fate(pair: Mapping[str, Any]) -> Markup:
-    rows: list[Row] = [
-        [
-            row["document"],
-            integer(row["relevant"]),
-            integer(row["judged_again"]),
-            integer(row["same_grade"]),
-            integer(row["not_relevant_now"]),
-        ]
-        for row in pair["qrels"]["relevant_before"]
-    ]
-    return table(
-        f"What became of relevant pages, {pair_name(pair)}",
-        ("Page", "Relevant", "Judged again", "Same grade", "Now grade 0"),
-        rows,
-    )
+    return folded(f"Queries that moved most, {pair_name(pair)}", grid(*lists))

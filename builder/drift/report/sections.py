@@ -4,36 +4,45 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from builder.drift.report.charts import Part, figure, heat_map, stacked_bars
-from builder.drift.report.findings import findings
-from builder.drift.report.markup import Content, Markup, element, join
-from builder.drift.report.tables import Cell, Row, integer, share, table
+from markupsafe import Markup
+
+from builder.drift.report.findings import findings, unseen
 from builder.reporting import numbers
+from builder.reporting.parts import (
+    Cell,
+    Row,
+    Segment,
+    figure,
+    folded,
+    grid,
+    heat_map,
+    integer,
+    intersections,
+    items,
+    nothing,
+    paragraph,
+    section,
+    share,
+    span,
+    stacked_bars,
+    table,
+    warning,
+)
+from builder.reporting.render import join
 
 Drift = Mapping[str, Any]
-VERDICTS = {"construction": "changed", "clear": "clear", "unknown": "cannot tell"}
+VERDICTS = {"construction": "changed", "clear": "clear", "cannot tell": "unknown"}
+"""Verdicts with the class of their colour."""
 
-
-def section(identifier: str, heading: str, lead: Content, *content: Content) -> Markup:
-    """A section with its heading and one sentence that says what it shows."""
-    return element(
-        "section",
-        element("h2", heading, id=f"{identifier}-heading"),
-        element("p", lead, class_="lead") if lead else None,
-        *content,
-        id=identifier,
-        aria_labelledby=f"{identifier}-heading",
-    )
-
-
-def grid(*figures: Content) -> Markup:
-    """Figures side by side where there is room."""
-    return element("div", *figures, class_="grid")
-
-
-def nothing(text: str) -> Markup:
-    """A sentence in place of a figure without data."""
-    return element("p", text, class_="nothing")
+MADE_DIFFERENTLY = (
+    "These differences come from how the collection was made. Do not read them, or what follows "
+    "from them, as a change of the web or of its users."
+)
+NOTHING_FOUND = (
+    "No check found a change of construction: what follows is a change of the web and of its "
+    "users, as far as the checks can see. How large a change each of them would have found stands "
+    "with the checks; what none could have seen is listed here."
+)
 
 
 def pair_name(pair: Mapping[str, Any]) -> str:
@@ -57,88 +66,35 @@ def overlap_map(caption: str, overlap: Mapping[str, Any]) -> Markup:
 
 
 def upset(caption: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Markup:
-    """The exclusive intersections as a table of dots and bars."""
-    most = max((row["ids"] for row in rows), default=1)
-    head = element(
-        "tr",
-        [element("th", element("span", name), scope="col", class_="dot-head") for name in names],
-        element("th", "only there", scope="col", class_="number"),
-    )
-    body = [
-        element(
-            "tr",
-            _dots(names, row["snapshots"]),
-            element(
-                "td",
-                numbers.count(row["ids"]),
-                class_="number bar-cell",
-                style=f"--bar:{100 * row['ids'] / most:.1f}%",
-            ),
-        )
-        for row in rows
-    ]
-    whole = element(
-        "table",
-        element("caption", caption),
-        element("thead", head),
-        element("tbody", body),
-        class_="upset",
-    )
-    return element("div", whole, class_="scroll", tabindex=0, role="region", aria_label=caption)
-
-
-def _dots(names: Sequence[str], held: Sequence[str] | None) -> Markup:
-    if held is None:
-        return element("td", "all other combinations", colspan=len(names))
-    return join(
-        element(
-            "td",
-            element("span", "in" if name in held else "not in", class_="unseen"),
-            class_="dot-on" if name in held else "dot-off",
-        )
-        for name in names
-    )
+    """The exclusive intersections of the ids of snapshots."""
+    return intersections(caption, names, [(row["snapshots"], row["ids"]) for row in rows])
 
 
 def first_things(drift: Drift) -> Markup:
     """Findings, warnings first."""
     found = findings(drift)
     names = [snapshot["snapshot"] for snapshot in drift["snapshots"]]
-    warnings = [element("li", _unbroken(f.text, names)) for f in found if f.warns]
-    facts = [element("li", _unbroken(f.text, names)) for f in found if not f.warns]
-    construction = (
-        element(
-            "div",
-            element("h3", "The construction changed"),
-            element(
-                "p",
-                "These differences come from how the collection was made. Do not read them, or "
-                "what follows from them, as a change of the web or of its users.",
-            ),
-            element("ul", warnings),
-            class_="warning",
-        )
-        if warnings
-        else element(
-            "p",
-            "No check found a change of construction: what follows is a change of the web and of "
-            "its users, as far as the tables can tell.",
-            class_="calm",
-        )
-    )
+    warnings = [_unbroken(f.text, names) for f in found if f.warns]
+    facts = [_unbroken(f.text, names) for f in found if not f.warns]
+    blind = [_unbroken(text, names) for text in unseen(drift)]
     return section(
         "findings",
         "Findings",
         None,
-        construction,
-        element("ul", facts, class_="facts") if facts else nothing("There is nothing to compare."),
+        warning("The construction changed", MADE_DIFFERENTLY, warnings)
+        if warnings
+        else paragraph(NOTHING_FOUND, "calm"),
+        folded(f"What no check could have seen ({len(blind)})", items(blind, "facts"))
+        if blind
+        else None,
+        items(facts, "facts") if facts else nothing("There is nothing to compare."),
     )
 
 
 def _unbroken(text: str, names: Sequence[str]) -> Markup:
     """A text in which snapshot names stay on one line."""
     parts = re.split(f"({'|'.join(map(re.escape, names))})", text) if names else [text]
-    return join(element("span", part, class_="name") if part in names else part for part in parts)
+    return join(span(part, "name") if part in names else part for part in parts)
 
 
 def sizes(drift: Drift) -> Markup:
@@ -148,6 +104,7 @@ def sizes(drift: Drift) -> Markup:
             s["snapshot"],
             integer(s["documents"]),
             integer(s["tokens"]),
+            integer(s["truncated"]),
             integer(s["queries"]["listed"]),
             integer(s["queries"]["judged"]),
             integer(sum(s["grades"])),
@@ -155,7 +112,7 @@ def sizes(drift: Drift) -> Markup:
         ]
         for s in drift["snapshots"]
     ]
-    columns = ("Snapshot", "Pages", "Words", "Queries", "Judged queries", "Judgements")
+    columns = ("Snapshot", "Pages", "Words", "Cut pages", "Queries", "Judged queries", "Judgements")
     grades = ("Not relevant", "Relevant", "Highly relevant")
     return section(
         "sizes",
@@ -169,7 +126,7 @@ def all_checks(drift: Drift) -> Markup:
     """Every check; those that found nothing are folded."""
     checks = drift["checks"]
     found = [check for check in checks if check["verdict"] == "construction"]
-    unknown = [check for check in checks if check["verdict"] == "unknown"]
+    unknown = [check for check in checks if check["verdict"] == "cannot tell"]
     clear = [check for check in checks if check["verdict"] == "clear"]
     return section(
         "checks",
@@ -185,9 +142,7 @@ def all_checks(drift: Drift) -> Markup:
 def _folded_checks(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup | None:
     if not checks:
         return None
-    return element(
-        "details", element("summary", f"{caption} ({len(checks)})"), _check_table(caption, checks)
-    )
+    return folded(f"{caption} ({len(checks)})", _check_table(caption, checks))
 
 
 def _check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup:
@@ -195,12 +150,13 @@ def _check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup:
         [
             " \N{RIGHTWARDS ARROW} ".join(check["snapshots"]),
             Cell(check["asks"]),
-            Cell(element("span", VERDICTS[check["verdict"]], class_=f"verdict {check['verdict']}")),
+            Cell(span(check["verdict"], f"verdict {VERDICTS[check['verdict']]}")),
             Cell(check["evidence"]),
+            Cell(check["sees"] or numbers.DASH),
         ]
         for check in checks
     ]
-    return table(caption, ("Snapshots", "Question", "Answer", "Evidence"), rows)
+    return table(caption, ("Snapshots", "Question", "Answer", "Evidence", "Would have found"), rows)
 
 
 def status_bars(title: str, pairs: Sequence[Mapping[str, Any]], parts: Sequence[Any]) -> Markup:
@@ -212,7 +168,20 @@ def status_bars(title: str, pairs: Sequence[Mapping[str, Any]], parts: Sequence[
         parts: For each part its label, colour class, and function from a pair to a count.
     """
     rows = [
-        (pair_name(pair), [Part(label, of(pair), colour) for label, colour, of in parts])
+        (pair_name(pair), [Segment(label, of(pair), colour) for label, colour, of in parts])
         for pair in pairs
     ]
     return figure(title, stacked_bars(rows))
+
+
+MOST_OPEN = 4
+"""Figures of pairs that are shown at once; more are folded."""
+
+
+def fold_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
+    """Figures side by side; folded where there is one for each of many pairs."""
+    if not figures:
+        return None
+    if len(figures) <= MOST_OPEN:
+        return grid(*figures)
+    return folded(f"{summary}: {len(figures)} pairs of snapshots", grid(*figures))

@@ -39,7 +39,7 @@ from builder.evaluation.classification.manifest import (
     REJECTS,
     published_origin,
     write_card,
-    write_manifest,
+    write_classification_manifest,
 )
 from builder.evaluation.classification.markers import read_markers
 from builder.evaluation.classification.selection import choose
@@ -47,6 +47,7 @@ from builder.io import parquet
 from builder.io.tables import write_query
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
+from builder.runtime.publisher import PARTIAL, WORK, locked, private_folder, publish
 from schemas import Rejects
 
 STAGE = "classification"
@@ -139,24 +140,24 @@ def build_classification(
         "definition": definition.model_dump(mode="json"),
         "inputs": inputs.hashes(),
     }
-    published = published_origin(folder)
-    if published == origin:
-        return _report(folder, inputs, rebuilt=False)
-    if published is not None and not definition.collection.is_draft:
-        raise DefinitionError(
-            f"version {folder.name} is published and was made from another definition or other "
-            "posts; give the definition a new version",
-            definition_file,
-            "collection.version",
-        )
-    partial = out / f".{folder.name}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    scratch = partial / ".scratch"
-    scratch.mkdir(parents=True)
-    _make(definition, inputs, partial, limits or Limits(scratch=scratch), scratch)
-    shutil.rmtree(scratch)
-    write_manifest(partial, definition, origin)
-    _publish(partial, folder)
+    with locked(out):
+        published = published_origin(folder)
+        if published == origin:
+            return _report(folder, inputs, rebuilt=False)
+        if published is not None and not definition.collection.is_draft:
+            raise DefinitionError(
+                f"version {folder.name} is published and was made from another definition or other "
+                "posts; give the definition a new version",
+                definition_file,
+                "collection.version",
+            )
+        with private_folder(out / WORK / f"{folder.name}{PARTIAL}") as partial:
+            scratch = partial / ".scratch"
+            scratch.mkdir()
+            _make(definition, inputs, partial, limits or Limits(scratch=scratch), scratch)
+            shutil.rmtree(scratch)
+            write_classification_manifest(partial, definition, origin)
+            publish(partial, folder)
     return _report(folder, inputs, rebuilt=True)
 
 
@@ -214,16 +215,6 @@ def _check_sizes(
 def _rejected(path: Path) -> dict[str, int]:
     grouped = parquet.scan(path).group_by("reason").agg(pl.col("rows").sum())
     return dict(grouped.sort("reason").collect().iter_rows())
-
-
-def _publish(partial: Path, folder: Path) -> None:
-    """Put a finished version in its place; a replaced draft is set aside first."""
-    aside = partial.with_suffix(".replaced")
-    shutil.rmtree(aside, ignore_errors=True)
-    if folder.exists():
-        folder.rename(aside)
-    partial.rename(folder)
-    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _report(folder: Path, inputs: Inputs, *, rebuilt: bool) -> ClassificationBuild:

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from builder.documents.tokens import WORD_IN_SQL
+from builder.documents.words import JOINERS, WORD_IN_SQL
 from builder.drift.statistics import jaccard, jensen_shannon, share
 from builder.evaluation.classification.definition import SPLITS
 
@@ -18,8 +18,11 @@ WORDS = """
 CREATE TEMP TABLE word AS
 SELECT split, word, count(*) AS tokens
 FROM (
-    SELECT split, unnest(regexp_extract_all(lower(text), $word)) AS word
-    FROM candidate WHERE reason IS NULL
+    SELECT split, unnest(regexp_extract_all(joined, $word)) AS word
+    FROM (
+        SELECT split, regexp_replace(lower(text), $joiners, '', 'g') AS joined
+        FROM candidate WHERE reason IS NULL
+    )
 )
 GROUP BY split, word
 """
@@ -52,7 +55,7 @@ def measure_drift(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     Args:
         connection: Has the view `work` and the table `candidate` of a finished build.
     """
-    connection.execute(WORDS, {"word": WORD_IN_SQL})
+    connection.execute(WORDS, {"word": WORD_IN_SQL, "joiners": JOINERS})
     splits = {split: _describe(connection, split) for split in SPLITS}
     markers: dict[str, dict[str, int]] = {}
     for period, marked, posts in connection.execute(MARKED).fetchall():

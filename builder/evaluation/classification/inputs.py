@@ -7,8 +7,8 @@ import polars as pl
 
 from builder.evaluation.classification.annotations import read_annotations
 from builder.evaluation.classification.definition import ClassificationDefinition, expand
-from builder.evaluation.classification.manifest import file_sha256
 from builder.io.sources import Source
+from builder.runtime.publisher import sha256
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Inputs:
     def hashes(self) -> dict[str, str]:
         """sha256 of each file, by its name in the definition."""
         sources = (*self.posts, *self.markers, *self.annotations)
-        return {source.name: file_sha256(source.path) for source in sources}
+        return {source.name: sha256(source.path) for source in sources}
 
     def human_labels(self) -> pl.DataFrame:
         """The human labels; see `annotations`."""

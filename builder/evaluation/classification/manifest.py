@@ -10,7 +10,6 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pyarrow.parquet as pq
 
 from builder.evaluation.classification.contracts import Labels, Posts
@@ -19,30 +18,28 @@ from builder.evaluation.classification.definition import (
     SPLITS,
     ClassificationDefinition,
 )
+from builder.runtime.publisher import (
+    canonical_json,
+    published_manifest,
+    sha256,
+    write_manifest,
+)
 from schemas import Rejects
 
-MANIFEST, SUMS, CARD = "manifest.json", "SHA256SUMS", "README.md"
+CARD = "README.md"
 DRIFT, REJECTS = "drift.json", "rejects.parquet"
 FORMAT = 1
 ENGINES = ("longeval-builder", "polars", "duckdb", "pyarrow")
 CONTRACTS = {"posts": Posts, "labels": Labels, "rejects": Rejects}
 
 
-def file_sha256(path: Path) -> str:
-    """Hexadecimal sha256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def published_origin(folder: Path) -> dict[str, Any] | None:
     """What a published version was made from, or None where there is no such version."""
-    try:
-        return dict(orjson.loads((folder / MANIFEST).read_text("utf-8"))["made_from"])
-    except (OSError, ValueError, KeyError):
-        return None
+    found = (published_manifest(folder) or {}).get("made_from")
+    return dict(found) if isinstance(found, dict) else None
 
 
-def write_manifest(
+def write_classification_manifest(
     folder: Path, definition: ClassificationDefinition, origin: dict[str, Any]
 ) -> None:
     """Write `manifest.json` and `SHA256SUMS` over all files of a finished folder.
@@ -52,36 +49,22 @@ def write_manifest(
         definition: What it was made by.
         origin: The definition and the hashes of its inputs, as plain values.
     """
-    files = {
-        path.relative_to(folder).as_posix(): {
-            "sha256": file_sha256(path),
-            "bytes": path.stat().st_size,
-        }
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
     collection = definition.collection
-    digest = hashlib.sha256(_canonical(files).encode()).hexdigest()[:12]
+    paths = sorted(folder.rglob("*.parquet"))
+    tables = {path.relative_to(folder).as_posix(): _table(path) for path in paths}
+    sums = {name: sha256(folder / name) for name in tables}
+    digest = hashlib.sha256(canonical_json(sums).encode()).hexdigest()[:12]
     manifest = {
         "format": FORMAT,
         "kind": "classification",
         "name": collection.name,
         "version": collection.version,
-        "signature": f"{collection.name} {collection.version}|classification|files {digest}",
+        "signature": f"{collection.name} {collection.version}|classification|tables {digest}",
         "made_from": origin,
         "tools": {engine: installed_version(engine) for engine in ENGINES},
-        "tables": {name: _table(folder / name) for name in files if name.endswith(".parquet")},
-        "files": files,
+        "tables": tables,
     }
-    (folder / MANIFEST).write_text(_canonical(manifest), encoding="utf-8")
-    sums = {name: entry["sha256"] for name, entry in files.items()}
-    sums[MANIFEST] = file_sha256(folder / MANIFEST)
-    lines = [f"{digest}  {name}\n" for name, digest in sorted(sums.items())]
-    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
+    write_manifest(folder, manifest)
 
 
 def _table(path: Path) -> dict[str, Any]:

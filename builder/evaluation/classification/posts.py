@@ -61,7 +61,10 @@ def read_posts(source: Source, records: int = RECORDS_PER_BLOCK) -> Iterator[Blo
 
 
 def _is_parquet(path: Path) -> bool:
-    return path.is_file() and path.open("rb").read(4) == PARQUET_MAGIC
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:

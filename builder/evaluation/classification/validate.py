@@ -23,10 +23,10 @@ from builder.evaluation.classification.definition import (
     ClassificationDefinition,
 )
 from builder.evaluation.classification.labelling import identity
-from builder.evaluation.classification.manifest import MANIFEST, SUMS, file_sha256
 from builder.evaluation.classification.markers import read_markers
 from builder.evaluation.classification.selection import FEATURES, NEAR_DUPLICATES
 from builder.io import parquet
+from builder.runtime.publisher import MANIFEST, SUMS, sha256
 
 REBUILD = "rebuild the version from its definition, or fetch it again"
 CROSSING = """
@@ -100,9 +100,9 @@ def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
     for name in sorted(there - listed.keys() - {MANIFEST, SUMS}):
         yield _finding("LC002", name, "this file is not in the manifest", [], "remove it")
     for name in sorted(listed.keys() & there):
-        if file_sha256(folder / name) != listed[name]:
+        if sha256(folder / name) != listed[name]:
             yield _finding("LC003", name, "the sha256 is not the one in the manifest", [], REBUILD)
-    sums = {**listed, MANIFEST: file_sha256(folder / MANIFEST)}
+    sums = {**listed, MANIFEST: sha256(folder / MANIFEST)}
     expected = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
     path = folder / SUMS
     if not path.is_file() or path.read_text("utf-8", errors="replace") != expected:

@@ -4,9 +4,9 @@ import re
 from typing import NamedTuple
 
 from builder.errors import FormatError
+from builder.ingest.delimited import DELIMITERS
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs import yandex
-from builder.ingest.logs.delimited import DELIMITERS
 from builder.ingest.logs.encoding import UTF8, resolve_encoding
 from builder.io.sources import Source
 from builder.parameters import LogParameters

@@ -17,7 +17,7 @@ from builder.ingest.fields import OWN, rename
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.logs import json_lines, parquet
 from builder.ingest.logs.checks import check_records
-from builder.ingest.logs.delimited import detect_layout, parse_wide_rows, read_rows
+from builder.ingest.logs.delimited import detect_layout, parse_wide_rows, read_log_rows
 from builder.ingest.logs.detection import TEXT_FORMATS, LogFile, detect_format, inspect_log
 from builder.ingest.logs.json_rows import read_result_objects
 from builder.ingest.logs.long_form import group_rows, is_long_form, rows_to_table
@@ -144,7 +144,7 @@ def _delimited_batches(
     """Yield the batches of a CSV or TSV file, in wide or long form."""
     source, encoding = file.source, file.encoding
     layout = detect_layout(source, file.kind, params, encoding, needs_time=needs_time)
-    rows = read_rows(source, layout, params, encoding)
+    rows = read_log_rows(source, layout, params, encoding)
     if is_long_form(layout.names, params.fields):
         yield from _long_form_batches(rows, params, limits)
     else:

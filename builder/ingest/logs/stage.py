@@ -38,7 +38,7 @@ USER_RULES_SHARE = 0.6
 
 @stage(
     "log",
-    version="12",
+    version="13",
     writes=(Impressions, LogQueries, LogUrls),
     plugins=lambda w: described("log_readers", w.log_formats),
 )

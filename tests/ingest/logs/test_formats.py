@@ -16,7 +16,7 @@ from warcio.warcwriter import WARCWriter
 from builder import Simulation, simulate
 from builder.errors import FormatError
 from builder.ingest import ingest_crawl, ingest_log
-from builder.ingest.pages import read_pages
+from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
@@ -294,7 +294,8 @@ def test_parquet_crawls(tmp_path: Path) -> None:
     frame.rename({"text": "body"}).write_parquet(tmp_path / "d.parquet")
     with pytest.raises(FormatError, match="found url, timestamp, title, body"):
         _read(tmp_path / "d.parquet")
-    (tmp_path / "e.parquet").write_bytes((tmp_path / "c.parquet").read_bytes()[:200])
+    whole = (tmp_path / "c.parquet").read_bytes()
+    (tmp_path / "e.parquet").write_bytes(whole[:4] + b"\xff" * len(whole) + whole[-4:])
     with pytest.raises(FormatError, match="not a readable Parquet file"):
         _read(tmp_path / "e.parquet")
 

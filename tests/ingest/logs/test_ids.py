@@ -13,10 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from builder.ingest import page_lines
+from builder.ingest.crawls import json_lines
+from builder.ingest.crawls.formats import read_pages
 from builder.ingest.ids import addresses_of
 from builder.ingest.logs import checks
-from builder.ingest.pages import read_pages
 from builder.ingest.texts import url_keys
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
@@ -169,7 +169,7 @@ def test_crawls_of_every_form(tmp_path: Path, write: Any, text_format: str) -> N
 
 def test_numbers_are_parsed_in_bulk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(checks, "make_impression")
-    monkeypatch.delattr(page_lines, "parse_page")
+    monkeypatch.delattr(json_lines, "parse_page")
     objects = [{"url": 12, "rank": 1}, {"url": 7, "rank": 2}]
     for number, fields in enumerate(({"results": [12, 7]}, {"results": objects}, {"query": 31})):
         folder = tmp_path / str(number)

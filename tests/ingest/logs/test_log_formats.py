@@ -10,8 +10,8 @@ import pytest
 import zstandard
 
 from builder.errors import FormatError
+from builder.ingest.crawls.formats import read_pages
 from builder.ingest.logs.formats import detect_format
-from builder.ingest.pages import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits

@@ -9,8 +9,8 @@ import pytest
 
 from builder.errors import FormatError
 from builder.ingest import parquet_rows
+from builder.ingest.crawls.formats import read_pages
 from builder.ingest.nested import column_of, named
-from builder.ingest.pages import read_pages
 from builder.ingest.parquet_bounds import BombError
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from builder.errors import FormatError
-from builder.ingest.pages import read_pages
+from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.limits import Limits

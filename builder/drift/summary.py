@@ -1,0 +1,63 @@
+"""What changed, one row per pair of snapshots: the table that `longeval drift` prints."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from builder.reporting.numbers import decimal, percent
+
+NOT_KEPT = ("not_sampled", "not_shown", "left_out")
+"""Statuses of documents that the later crawl has, and the later snapshot not."""
+
+HEADER = (
+    "snapshots",
+    "pages kept",
+    "updated",
+    "added",
+    "removed",
+    "not kept",
+    "queries kept",
+    "new",
+    "gone",
+    "judgements in both",
+    "same grade",
+    "words, bits",
+    "construction",
+    "cannot tell",
+)
+
+
+def pair_rows(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
+    """One row per pair of `drift.json`, with the columns of `HEADER`.
+
+    Pages kept include the updated ones; pages not kept are in the later crawl and not in the
+    later snapshot. Words: Jensen-Shannon divergence of all pages. Construction and cannot tell:
+    checks of the pair with this verdict.
+    """
+    bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
+    return [_row(drift, pair, bits.get((pair["from"], pair["to"]))) for pair in drift["pairs"]]
+
+
+def _row(
+    drift: Mapping[str, Any], pair: Mapping[str, Any], js_bits: float | None
+) -> tuple[str | int, ...]:
+    names = [pair["from"], pair["to"]]
+    verdicts = Counter(c["verdict"] for c in drift["checks"] if c["snapshots"] == names)
+    documents, queries, qrels = pair["documents"], pair["queries"], pair["qrels"]
+    return (
+        " to ".join(names),
+        documents["updated"] + documents["unchanged"],
+        *(documents[name] for name in ("updated", "added", "removed")),
+        not_kept(documents),
+        *(queries[name] for name in ("kept", "new", "gone")),
+        qrels["pairs_common"],
+        percent(qrels["kept_share"]),
+        decimal(js_bits, 4),
+        verdicts["construction"],
+        verdicts["cannot tell"],
+    )
+
+
+def not_kept(documents: Mapping[str, Any]) -> int:
+    """Documents of the earlier snapshot that the later crawl has, and the later snapshot not."""
+    return int(sum(documents[name] for name in NOT_KEPT))

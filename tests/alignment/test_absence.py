@@ -1,0 +1,134 @@
+"""Why a page is missing: the crawl lacks it, or it was not sampled, not shown, or left out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builder.alignment.absence import Crawls
+from builder.alignment.documents import align_documents
+from builder.alignment.mapping import maps
+from builder.io.tables import Table
+from builder.parameters import ChangeParameters, DocumentParameters
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import key64
+from schemas import Contract, DocumentChanges, Documents, Queries, ShownDocuments
+from tests.alignment.conftest import describe, frame, identifier
+
+Store = Callable[[pl.DataFrame, type[Contract]], Table]
+URLS = [f"https://site.fr/{name}" for name in "abcdef"]
+NONE, ALL = (DocumentParameters(sample_share=share) for share in (0.0, 1.0))
+
+
+def documents(*urls: str, sampled: bool = True) -> pl.DataFrame:
+    rows = describe([(url, "T", f"texte {url}") for url in urls])
+    return rows.with_columns(sampled=pl.lit(value=sampled))
+
+
+def shown(*urls: str) -> pl.DataFrame:
+    rows = [(key64(url), 1) for url in sorted(urls, key=key64)]
+    return pl.DataFrame(rows, ShownDocuments.dtypes(), orient="row")
+
+
+@pytest.fixture
+def statuses(limits: Limits, stored: Store, tmp_path: Any) -> Callable[..., dict[str, Any]]:
+    """Status, and whether the other crawl has the page, of every page of two snapshots."""
+
+    def run(before: pl.DataFrame, after: pl.DataFrame, crawls: Crawls | None) -> dict[str, Any]:
+        target = tmp_path / "document_changes.parquet"
+        with limits.connect() as connection:
+            align_documents(
+                connection,
+                target,
+                stored(before, Documents),
+                stored(after, Documents),
+                (),
+                ("2022-06", "2022-07"),
+                ChangeParameters(),
+                limits,
+                Silent(),
+                crawls,
+            )
+        rows = DocumentChanges.validate(pl.read_parquet(target))
+        return {row["doc_id"]: (row["status"], row["crawled"]) for row in rows.to_dicts()}
+
+    return run
+
+
+def test_a_page_that_the_crawl_still_has_is_not_removed(
+    statuses: Callable[..., dict[str, Any]], stored: Store
+) -> None:
+    a, b, c, d, *_ = URLS
+    crawls = Crawls(
+        stored(documents(a, b, c, d), Documents),
+        stored(documents(a, b, d), Documents),
+        stored(shown(d), ShownDocuments),
+        NONE,
+    )
+    before = pl.concat([documents(a), documents(b, sampled=False), documents(c, d)])
+    found = statuses(before.sort("doc_id"), documents(), crawls)
+    assert [found[identifier(url)] for url in (a, b, c, d)] == [
+        ("not_sampled", True),
+        ("not_shown", True),
+        ("removed", False),
+        ("left_out", True),
+    ]
+
+
+def test_a_sampled_page_is_left_out_by_a_rule(
+    statuses: Callable[..., dict[str, Any]], stored: Store
+) -> None:
+    pages = stored(documents(URLS[0]), Documents)
+    found = statuses(documents(URLS[0]), documents(), Crawls(pages, pages, None, ALL))
+    assert found == {identifier(URLS[0]): ("left_out", True)}
+
+
+def test_an_added_page_may_have_been_crawled_before(
+    statuses: Callable[..., dict[str, Any]], stored: Store
+) -> None:
+    old, new = URLS[:2]
+    pages = stored(documents(old), Documents)
+    found = statuses(documents(), documents(old, new), Crawls(pages, pages, None, ALL))
+    assert found == {identifier(old): ("added", True), identifier(new): ("added", False)}
+
+
+def test_nothing_is_known_of_the_crawls_of_a_release(
+    statuses: Callable[..., dict[str, Any]],
+) -> None:
+    found = statuses(documents(URLS[0]), documents(URLS[1]), None)
+    assert set(found.values()) == {("removed", None), ("added", None)}
+
+
+def test_a_page_that_is_still_crawled_did_not_move(
+    statuses: Callable[..., dict[str, Any]], stored: Store
+) -> None:
+    old, new = "https://site.fr/x", "https://www.site.fr/x"
+    both = stored(documents(old, new), Documents)
+    found = statuses(documents(old), documents(new), Crawls(both, both, None, NONE))
+    assert found[identifier(old)] == ("not_sampled", True)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_map_lists_the_crawls(
+    limits: Limits, stored: Store, tmp_path: Any, *, known: bool
+) -> None:
+    a, b, c, *_ = URLS
+    months = {"2022-06": documents(a, b), "2022-07": documents(a)}
+    pages = {"2022-06": documents(a, b, c), "2022-07": documents(a, b)}
+    maps(
+        tmp_path,
+        documents={name: stored(rows, Documents) for name, rows in months.items()},
+        queries={name: stored(frame([], Queries), Queries) for name in months},
+        limits=limits,
+        progress=Silent(),
+        pages={n: stored(rows, Documents) for n, rows in pages.items()} if known else None,
+    )
+    rows = pl.read_parquet(tmp_path / "documents_map.parquet").to_dicts()
+    held = {row["doc_id"]: (row["snapshots"], row["crawled"]) for row in rows}
+    both = ["2022-06", "2022-07"]
+    assert held == {
+        identifier(a): (both, both if known else None),
+        identifier(b): (["2022-06"], both if known else None),
+    }

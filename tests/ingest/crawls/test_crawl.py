@@ -1,0 +1,219 @@
+"""Crawls: shapes, rules, the last fetch, parts, spilling."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builder.ingest import ingest_crawl
+from builder.ingest.crawls import page_parts
+from builder.ingest.texts import normalise
+from builder.io.sources import Interval, Source
+from builder.parameters import CrawlParameters
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
+from builder.text.keys import doc_id, key64
+
+GOOD = {"url": "https://a.example/1", "timestamp": 1500, "title": "Un", "text": "Texte."}
+
+
+def ingest(
+    folder: Path, *lines: object, memory: int = 2**30, **params: Any
+) -> tuple[Ledger, pl.DataFrame, pl.DataFrame, Path]:
+    """Ingest lines; returns ledger, pages, rejects and the output folder."""
+    path = folder / "crawl.jsonl"
+    path.write_bytes(
+        b"".join(
+            (line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n"
+            for line in lines
+        )
+    )
+    out, scratch = folder / "out", folder / "scratch"
+    out.mkdir(exist_ok=True)
+    scratch.mkdir(exist_ok=True)
+    ledger = ingest_crawl(
+        out,
+        files=[Source(path, "crawl.jsonl")],
+        interval=Interval(1000, 2000),
+        params=CrawlParameters(**params),
+        limits=Limits(scratch, threads=1, memory=memory),
+        progress=Silent(),
+    )
+    ledger.check("crawl")
+    pages = pl.read_parquet(sorted((out / "pages").glob("*.parquet")))
+    return ledger, pages, pl.read_parquet(out / "rejects.parquet"), out
+
+
+def test_both_shapes(tmp_path: Path) -> None:
+    qwant = {
+        "url": "https://a.example/2",
+        "content": "Titre\nTexte",
+        "created_at": 900,
+        "last_updated_at": 1600,
+    }
+    _, pages, _, _ = ingest(tmp_path, GOOD, qwant)
+    rows = {row["url"]: row for row in pages.iter_rows(named=True)}
+    assert rows["https://a.example/1"]["title"] == "Un"
+    assert rows["https://a.example/2"]["text"] == "Titre\nTexte"
+    assert rows["https://a.example/2"]["fetched_at"] == 1600
+    assert rows["https://a.example/1"]["doc_id"] == doc_id(key64("https://a.example/1"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"url": None}, "bad_url"),
+        ({"url": "ftp://a.example"}, "bad_url"),
+        ({"timestamp": "x"}, "bad_time"),
+        ({"timestamp": None}, "bad_time"),
+        ({"timestamp": 2000}, "outside_interval"),
+        ({"text": " \x00\n"}, "empty_text"),
+        ({"text": ["a"]}, "bad_text"),
+        ({"title": 5}, "bad_text"),
+        ({"text": None}, "bad_text"),
+    ],
+)
+def test_rules_by_name(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
+    ledger, _, rejects, _ = ingest(
+        tmp_path, {**GOOD, **changed}, {**GOOD, "url": "http://b.example"}
+    )
+    assert dict(ledger.rejected) == {reason: 1}
+    assert rejects.select("file", "line").row(0) == ("crawl.jsonl", 1)
+
+
+def test_any_time_where_the_interval_is_ignored(tmp_path: Path) -> None:
+    ledger, _, _, _ = ingest(tmp_path, {**GOOD, "timestamp": 9}, interval="ignore")
+    assert ledger.rows_out == 1
+
+
+def test_the_last_fetch_within_the_interval_wins(tmp_path: Path) -> None:
+    ledger, pages, rejects, _ = ingest(
+        tmp_path,
+        {**GOOD, "timestamp": 1700, "text": "b"},
+        {**GOOD, "timestamp": 1700, "text": "c", "url": "https://A.example/1#x"},
+        {**GOOD, "timestamp": 1800, "text": "d"},
+        {**GOOD, "timestamp": 2500, "text": "e"},
+        {**GOOD, "timestamp": 1600, "text": "f"},
+    )
+    assert pages["text"].to_list() == ["d"]
+    assert dict(ledger.rejected) == {"superseded": 3, "outside_interval": 1}
+    lines = rejects.filter(pl.col("reason") == "superseded")["line"].to_list()
+    assert lines == [1, 2, 5]
+
+
+def test_ties_are_broken_by_url_then_text(tmp_path: Path) -> None:
+    texts = sorted("abcde", key=key64)
+    rows = [{**GOOD, "text": text} for text in texts]
+    before = {**GOOD, "url": "https://A.example/1", "text": "f"}
+    for number, order in enumerate(([before, *rows], [*rows[::-1], before])):
+        (tmp_path / str(number)).mkdir()
+        ledger, pages, rejects, _ = ingest(tmp_path / str(number), *order)
+        assert pages["text"].to_list() == [texts[-1]]
+        assert ledger.rejected == {"superseded": 5}
+        assert sorted(rejects["line"]) == [n for n in range(1, 7) if n != (6, 1)[number]]
+
+
+def test_fetches_of_several_files(tmp_path: Path) -> None:
+    """Each file is a block of its own; pages that do not count stand in all of them."""
+    files = []
+    for number, times in enumerate(([1100, 1500, 1200], [1300, 1100, 1300], [1200, 1100, 1400])):
+        path = tmp_path / f"{number}.jsonl"
+        lines = [
+            {**GOOD, "url": f"https://a.example/{n}", "timestamp": time, "text": f"{number} {n}"}
+            for n, time in enumerate(times)
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        files.append(Source(path, path.name))
+    (tmp_path / "out").mkdir()
+    ledger = ingest_crawl(
+        tmp_path / "out",
+        files=files,
+        interval=Interval(1000, 2000),
+        params=CrawlParameters(),
+        limits=Limits(tmp_path, threads=2),
+        progress=Silent(),
+    )
+    ledger.check("crawl")
+    pages = pl.read_parquet(tmp_path / "out/pages/part-00000.parquet")
+    assert pages["text"].to_list() == ["0 1", "1 0", "2 2"]
+    rejects = pl.read_parquet(tmp_path / "out/rejects.parquet")
+    left = [(f"{number}.jsonl", line) for number in range(3) for line in range(1, 4)]
+    kept = {("0.jsonl", 2), ("1.jsonl", 1), ("2.jsonl", 3)}
+    assert sorted(rejects.select("file", "line").rows()) == [p for p in left if p not in kept]
+
+
+def test_the_same_fetch_twice_counts_once(tmp_path: Path) -> None:
+    _, pages, rejects, _ = ingest(tmp_path, GOOD, {**GOOD, "url": "https://b.example"}, GOOD)
+    assert pages["url"].to_list() == ["https://b.example", GOOD["url"]]
+    assert rejects["line"].to_list() == [1]
+
+
+def test_spilling_and_parts_change_nothing_but_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        {**GOOD, "url": f"https://a.example/{i % 300}", "timestamp": 1000 + i, "text": f"t{i}" * 9}
+        for i in range(500)
+    ]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    whole, pages, _, first = ingest(tmp_path / "a", *lines)
+    spilled, same, _, second = ingest(tmp_path / "b", *lines, memory=20_000)
+    assert whole == spilled
+    assert whole.rejected == {"superseded": 200}
+    assert [p.read_bytes() for p in sorted(first.rglob("*.parquet"))] == [
+        p.read_bytes() for p in sorted(second.rglob("*.parquet"))
+    ]
+    monkeypatch.setattr(page_parts, "PART_BYTES", 1000)
+    (tmp_path / "c").mkdir()
+    _, parted, _, third = ingest(tmp_path / "c", *lines)
+    parts = [pl.read_parquet(path) for path in sorted(third.glob("pages/*.parquet"))]
+    sizes = [part["text"].str.len_bytes().sum() for part in parts]
+    assert len(parts) > 2
+    assert all(1000 <= size < 1000 + 9 * 4 for size in sizes[:-1])
+    assert parted.equals(pages)
+    assert same.equals(pages)
+    assert pages["fetched_at"].to_list() == list(range(1200, 1500))
+    assert [path.name for path in third.iterdir() if path.is_dir()] == ["pages"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("a\r\nb\rc\u2028d\x0be", "a\nb\nc\nd\ne"),
+        ("  \x00e\u0301t\x07é\ufeff ", "ét é"),
+        ("d\x92offrir un \x9cuf \x85 3\x80", "d’offrir un œuf … 3€"),
+        ("un\ufeffmot\x81un\x00autre\u2029fin", "un mot un autre\nfin"),
+        ("a\tb", "a\tb"),
+    ],
+)
+def test_normalised_text(raw: str, clean: str) -> None:
+    assert normalise(raw) == clean
+
+
+def test_texts_that_were_cut_are_counted(tmp_path: Path) -> None:
+    long, short = {**GOOD, "text": "abc " * 10}, {**GOOD, "url": "https://b.example", "text": "a"}
+    ledger, pages, _, _ = ingest(tmp_path, long, short, max_text_chars=6)
+    assert pages.sort("url")["text"].to_list() == ["abc ab", "a"]
+    assert ledger.notes == ["1 of the texts read were cut at 6 characters (crawl.max_text_chars)"]
+
+
+def test_a_file_that_ends_early_is_named(tmp_path: Path) -> None:
+    ledger, _, _, _ = ingest(tmp_path, GOOD, b'{"url": "https://a.example/2')
+    assert dict(ledger.rejected) == {"not_json": 1}
+    path = tmp_path / "crawl.jsonl"
+    (tmp_path / "cut").mkdir()
+    path.write_bytes(path.read_bytes()[:-1])
+    ledger = ingest_crawl(
+        tmp_path / "cut",
+        files=[Source(path, "crawl.jsonl")],
+        interval=Interval(1000, 2000),
+        params=CrawlParameters(),
+        limits=Limits(tmp_path, threads=1),
+        progress=Silent(),
+    )
+    assert dict(ledger.rejected) == {"file_truncated": 1}
+    assert ledger.notes == ["crawl.jsonl ends early; fetch it again"]

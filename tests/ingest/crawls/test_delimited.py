@@ -1,0 +1,128 @@
+"""Crawls as CSV and TSV, and Parquet, CSV and JSON lines that end early."""
+
+import csv
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builder.errors import FormatError
+from builder.ingest.crawls.formats import detect_format, read_pages
+from builder.io.sources import Interval, Source
+from builder.parameters import CrawlParameters, PageFields
+from builder.runtime.limits import Limits
+
+ROWS = [
+    {"url": f"https://a.example/{n}", "timestamp": str(1500 + n), "title": f"T{n}", "text": text}
+    for n, text in enumerate(("un", 'deux, "trois"\nlignes\n\nen tout', "quatre ; cinq", "six"))
+]
+
+
+def _csv(rows: list[dict[str, str]], **options: Any) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", **options)
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _read(path: Path, **params: Any) -> tuple[list[tuple[int, str, str, str]], list[Any]]:
+    source = Source(path, path.name)
+    parameters = CrawlParameters(**{"interval": "ignore"} | params)
+    blocks = list(read_pages(source, Interval(0, 2**33), parameters, Limits(path.parent)))
+    pages = pl.concat(block.pages for block in blocks)
+    rejects = [reject for block in blocks for reject in block.rejects]
+    assert sum(block.records for block in blocks) == pages.height + len(rejects)
+    return pages.select("line", "url", "title", "text").rows(), rejects
+
+
+@pytest.mark.parametrize("given", ["auto", "csv"])
+@pytest.mark.parametrize("delimiter", [",", ";", "|"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_csv(tmp_path: Path, given: str, delimiter: str, pack: Any) -> None:
+    path = tmp_path / "crawl"
+    path.write_bytes(pack(_csv(ROWS, delimiter=delimiter).encode()))
+    pages, rejects = _read(path, format=given)
+    assert rejects == []
+    lines = (2, 3, 7, 8)
+    assert pages == [
+        (line, row["url"], row["title"], row["text"]) for line, row in zip(lines, ROWS, strict=True)
+    ]
+
+
+def test_tsv_under_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.tsv"
+    path.write_text("adresse\tcorps\nhttps://a.example/\tDes mots.\nhttps://b.example/\t\n")
+    fields = PageFields(url="adresse", text="corps")
+    pages, rejects = _read(path, fields=fields, undated="start")
+    assert pages == [(2, "https://a.example/", "", "Des mots.")]
+    assert rejects == [(3, "empty_text")]
+
+
+def test_faulty_rows_are_rejects(tmp_path: Path) -> None:
+    lines = [
+        "url,timestamp,text",
+        "https://a.example/1,1500,un",
+        "https://a.example/2,gestern,deux",
+        "https://a.example/3,1500",
+        'https://a.example/4,1500,"quatre',
+        "https://a.example/5,1500,cinq",
+        ",1500,six",
+        "",
+    ]
+    path = tmp_path / "crawl.csv"
+    path.write_text("\n".join(lines))
+    pages, rejects = _read(path)
+    assert [page[0] for page in pages] == [2, 6]
+    assert sorted(rejects) == [
+        (3, "bad_time"),
+        (4, "wrong_number_of_cells"),
+        (5, "bad_quotes"),
+        (7, "bad_url"),
+    ]
+
+
+def test_a_file_without_the_columns_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.csv"
+    path.write_text("address,body\nhttps://a.example/,text\n")
+    with pytest.raises(FormatError, match=r"expected a header with url.*found address, body"):
+        _read(path, format="csv")
+    assert detect_format(Source(path, "crawl.csv"), CrawlParameters()) == "jsonl"
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+def test_cuts_of_csv(tmp_path: Path, quoting: int) -> None:
+    """A cut within the last, unquoted cell of a row cannot be told from a shorter one."""
+    whole = _csv(ROWS, quoting=quoting)
+    path = tmp_path / "crawl.csv"
+    path.write_text(whole)
+    every, _ = _read(path)
+    starts = [whole.index(row["url"]) - (quoting == csv.QUOTE_ALL) for row in ROWS]
+    boundaries = {*starts, *(end - 1 for end in (*starts[1:], len(whole)))}
+    for offset in range(starts[0], len(whole)):
+        path.write_text(whole[:offset])
+        pages, rejects = _read(path, format="csv")
+        before = sum(end <= offset + 1 for end in [*starts[1:], len(whole)])
+        assert pages[:before] == every[:before], offset
+        assert len(pages) - before + len(rejects) == (offset not in boundaries)
+        assert {reason for _, reason in rejects} <= {"file_truncated", "empty_text"}
+
+
+def test_a_cut_parquet_file_is_one_reject(tmp_path: Path) -> None:
+    whole = io.BytesIO()
+    pl.DataFrame(ROWS).write_parquet(whole)
+    data = whole.getvalue()
+    for offset in (4, 5, 7, 50, len(data) // 2, len(data) - 1):
+        (tmp_path / "crawl.parquet").write_bytes(data[:offset])
+        assert _read(tmp_path / "crawl.parquet") == ([], [(1, "file_truncated")])
+
+
+@pytest.mark.parametrize("cut", [1, 3, 30])
+def test_a_cut_line_of_json_is_told_from_a_wrong_one(tmp_path: Path, cut: int) -> None:
+    line = '{"url": "https://a.example/1", "timestamp": 1500, "text": "été"}'.encode()
+    (tmp_path / "a.jsonl").write_bytes(line + b"\n" + line[:-40] + b"\n" + line[:-cut])
+    _, rejects = _read(tmp_path / "a.jsonl")
+    assert rejects == [(2, "not_json"), (3, "file_truncated")]

@@ -1,0 +1,143 @@
+"""HTML: charsets, main text, language and dates of pages."""
+
+import codecs
+from datetime import UTC, datetime
+
+import pytest
+
+from builder.ingest.crawls.dates import parse_date
+from builder.ingest.crawls.html import read_html
+from builder.ingest.rejects import RejectError
+
+FETCHED = int(datetime(2022, 6, 15, tzinfo=UTC).timestamp())
+BODY = (
+    "<nav>Menu Accueil Contact</nav><main><article><h1>Les crêpes</h1>"
+    "<p>Il faut de la farine, du lait et trois œufs pour préparer la pâte à crêpes bretonnes.</p>"
+    "</article></main>"
+)
+
+
+def page(head: str = "", body: str = BODY, lang: str = ' lang="fr-FR"') -> str:
+    return f"<!DOCTYPE html><html{lang}><head>{head}</head><body>{body}</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ],
+)
+def test_a_byte_order_mark_beats_the_header(mark: bytes, encoding: str) -> None:
+    found = read_html(mark + page("<title>Les œufs</title>").encode(encoding), "latin-1", FETCHED)
+    assert found.title == "Les œufs"
+    assert "trois œufs pour préparer" in found.text
+
+
+@pytest.mark.parametrize("end", [b"</p></body></html>", "é".encode()[:1]])
+@pytest.mark.parametrize("charset", [None, "utf-8"])
+def test_utf8_may_be_short_or_cut(charset: str | None, end: bytes) -> None:
+    html = "<html><body><p>Le numéro 1 de l’été".encode() + end
+    assert read_html(html, charset, FETCHED).text == "Le numéro 1 de l’été"
+
+
+@pytest.mark.parametrize("charset", [None, "utf-8"])
+def test_bytes_of_another_charset_within_utf8_are_windows_1252(charset: str | None) -> None:
+    html = page(body="<p>Les œufs, l’été, la pâte à crêpes.</p><p># 12 €</p>").encode()
+    mixed = html.replace(b"#", "Déjà vendus\x81\x96".encode("latin-1"))
+    assert read_html(mixed, charset, FETCHED).text.split("\n") == [
+        "Les œufs, l’été, la pâte à crêpes.",
+        "",
+        "Déjà vendus\x81– 12 €",
+    ]
+
+
+@pytest.mark.parametrize(("charset", "encoding"), [(None, "cp1252"), ("utf-8", "cp1252")])
+def test_a_wrong_or_absent_charset_costs_no_character(charset: str | None, encoding: str) -> None:
+    found = read_html(page().encode(encoding), charset, FETCHED)
+    assert "trois œufs pour préparer la pâte à crêpes" in found.text
+    assert "\ufffd" not in found.text
+
+
+def test_menus_are_no_main_text() -> None:
+    assert "Contact" not in read_html(page().encode(), "utf-8", FETCHED).text
+
+
+def test_where_next_to_nothing_is_main_the_whole_text_stands() -> None:
+    banner = "<article><p>Nous utilisons des cookies pour mesurer notre audience.</p></article>"
+    answers = "".join(
+        f"<div class='menu-item'><a href='/{n}'>Réponse {n} à la question</a></div>"
+        for n in range(300)
+    )
+    whole = read_html(page(body=banner + answers).encode(), "utf-8", FETCHED).text
+    assert "Réponse 299 à la question" in whole
+    short = read_html(page(body=banner).encode(), "utf-8", FETCHED).text
+    assert short == "Nous utilisons des cookies pour mesurer notre audience."
+
+
+@pytest.mark.parametrize(
+    ("lang", "code"),
+    [
+        (' lang="fr"', "fr"),
+        (' lang="FR_ca"', "fr"),
+        (' xml:lang="br"', "br"),
+        (' lang="français"', None),
+        ("", None),
+    ],
+)
+def test_the_declared_language_is_a_hint(lang: str, code: str | None) -> None:
+    assert read_html(page(lang=lang).encode(), "utf-8", FETCHED).language == code
+
+
+DAY = int(datetime(2021, 5, 3, tzinfo=UTC).timestamp())
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "published", "modified"),
+    [
+        ('<meta property="article:published_time" content="2021-05-03T00:00:00Z">', "", DAY, None),
+        ('<meta name="DC.date.modified" content="2021-05-03">', "", None, DAY),
+        ('<meta itemprop="dateModified" content="Mon, 03 May 2021 00:00:00 GMT">', "", None, DAY),
+        ("", '<time itemprop="datePublished" datetime="2021-05-03">3 mai</time>', DAY, None),
+        ("", "<time pubdate datetime='2021-05-03T02:00:00+02:00'>3 mai</time>", DAY, None),
+        ("", '<time class="entry-date updated" datetime="2021-05-03">3 mai</time>', None, DAY),
+        ("", '<time datetime="2021-05-03">un concert</time>', None, None),
+        ('<meta name="date" content="3 mai 2021">', "", None, None),
+        ('<meta name="date" content="2031-05-03">', "", None, None),
+        ('<meta name="date" content="1021-05-03">', "", None, None),
+    ],
+)
+def test_dates_in_elements(
+    head: str, body: str, published: int | None, modified: int | None
+) -> None:
+    found = read_html(page(head, BODY + body).encode(), "utf-8", FETCHED)
+    assert (found.published_at, found.modified_at) == (published, modified)
+
+
+def test_linked_data_counts_before_meta() -> None:
+    block = (
+        '<script type="application/ld+json">{"@graph": [{"@type": "Article", '
+        '"datePublished": "2021-05-03", "dateModified": ["x"]}, 5, null]}</script>'
+        '<script type="application/ld+json">{broken</script>'
+        '<meta name="date" content="2020-01-01"><meta name="revised" content="2021-05-03">'
+    )
+    found = read_html(page(block).encode(), "utf-8", FETCHED)
+    assert (found.published_at, found.modified_at) == (DAY, DAY)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hier", "2021-13-45", "0000-00-00", "9" * 400, "2021-05-03T25"]
+)
+def test_what_is_no_date_is_none(text: str) -> None:
+    assert parse_date(text, FETCHED) in (None, DAY)
+
+
+@pytest.mark.parametrize("body", [b"", b"\x00" * 50, b"<" * 5000, b"<div>" * 5000, b"\xff\xfe\x00"])
+def test_broken_markup_is_a_page_or_a_reject(body: bytes) -> None:
+    reason = ""
+    try:
+        read_html(body, None, FETCHED)
+    except RejectError as reject:
+        reason = str(reject)
+    assert reason in ("", "not_html")

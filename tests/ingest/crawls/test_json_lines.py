@@ -1,0 +1,138 @@
+"""Lines of a crawl looked at many at a time against the same lines looked at one by one."""
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from builder.ingest.crawls import json_lines
+from builder.ingest.crawls.json_lines import read_page_lines
+from builder.ingest.crawls.page import AS_OURS, RawPage, parse_page
+from builder.ingest.lines import Chunk
+from builder.ingest.rejects import RejectError
+from builder.parameters import CrawlParameters
+from tests.ingest.logs.test_differential import BROKEN, TIMES, damaged, line_of
+from tests.thorough import examples
+
+LONGEST = 400
+FIRST = 7
+TEXT = st.sampled_from(
+    ["eau", "l'été\n\n", "", " ", "\x00", "e\u0301", None, 5, ["eau"], "x" * 500]
+)
+TIME = st.one_of(st.just(1_655_294_400), TIMES)
+RECORD = st.fixed_dictionaries(
+    {},
+    optional={
+        "url": st.sampled_from(["https://a.example/1", "x", "", None, 3]),
+        "timestamp": TIME,
+        "last_updated_at": TIME,
+        "created_at": TIME,
+        "title": TEXT,
+        "text": TEXT,
+        "content": TEXT,
+        "more": st.sampled_from([1, "x", {"a": [1, None]}, float(10**300), None]),
+    },
+)
+OURS = st.fixed_dictionaries(
+    {
+        "url": st.sampled_from(["https://a.example/1", "https://b.example/2"]),
+        "timestamp": st.just(1_655_294_400),
+        "title": st.sampled_from(["eau", None]),
+        "text": st.sampled_from(["eau", "eau potable\nl'été"]),
+    }
+)
+IDS = OURS.flatmap(lambda page: st.integers(0, 9).map(lambda n: page | {"url": n}))
+QWANT = st.fixed_dictionaries(
+    {
+        "url": st.just("https://a.example/1"),
+        "content": st.just("eau"),
+        "created_at": st.sampled_from(["2022-06-01T12:00:00", None, 5]),
+        "last_updated_at": st.just("2022-06-15 12:00:00"),
+    }
+)
+LINES = st.lists(
+    st.one_of(
+        OURS.map(line_of),
+        OURS.map(line_of),
+        IDS.map(line_of),
+        QWANT.map(line_of),
+        RECORD.map(line_of),
+        BROKEN,
+        st.just(b'{"url": "https://a.example/1", "url": "x", "timestamp": 5, "text": "eau"}'),
+    )
+)
+
+
+def one_by_one(lines: list[bytes], params: CrawlParameters = AS_OURS) -> list[tuple[int, Any]]:
+    found: list[tuple[int, Any]] = []
+    for number, line in enumerate(lines, FIRST):
+        try:
+            if len(line) > LONGEST:
+                raise RejectError("record_too_large")
+            found.append((number, parse_page(line.removesuffix(b"\r"), params)))
+        except RejectError as reject:
+            found.append((number, str(reject)))
+    return found
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(LINES, st.none() | st.integers(0, 2**20))
+@example([b'{"url":"u","timestamp":5,"text":null,"content":"eau"}'] * 2, None)
+@example([b'{"url":"u","timestamp":null,"created_at":"2022-06-15","text":"eau"}'] * 2, None)
+@example([b'{"url":"u","timestamp":5,"text":"","content":"eau"}'] * 2, None)
+@example([b'{"url":"u","timestamp":5,"text":"","content":null}'] * 2, None)
+@example([b'{"url":"u","timestamp":5,"text":null,"content":""}'] * 2, None)
+def test_lines_together_are_lines_one_by_one(lines: list[bytes], seed: int | None) -> None:
+    if seed is not None:
+        lines = damaged(lines, seed)
+    chunk = Chunk(FIRST, b"\n".join(lines) if lines else None, LONGEST, fault="file_truncated")
+    pages, rejects = read_page_lines(chunk)
+    numbers = pages["line"].to_list()
+    assert numbers == sorted(numbers)
+    assert rejects.pop() == (FIRST + len(lines), "file_truncated")
+    found = [(row[0], RawPage(*row[1:])) for row in pages.rows()]
+    assert sorted([*found, *rejects], key=lambda entry: entry[0]) == one_by_one(lines)
+
+
+NAMES = st.sampled_from(["url", "timestamp", "text", "content", "a.b", "x"])
+SEVERAL = NAMES | st.lists(NAMES, min_size=1, max_size=3)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    LINES,
+    st.fixed_dictionaries({"url": NAMES, "time": SEVERAL, "text": SEVERAL}),
+    st.fixed_dictionaries(
+        {
+            "time_unit": st.sampled_from(["s", "ms"]),
+            "time_zone": st.sampled_from(["UTC", "Europe/Paris"]),
+            "time_format": st.sampled_from([None, "%Y-%m-%d"]),
+        }
+    ),
+)
+def test_under_any_names_and_forms_of_times(
+    lines: list[bytes], names: dict[str, Any], times: dict[str, str | None]
+) -> None:
+    params = CrawlParameters.model_validate({"fields": names, **times})
+    chunk = Chunk(FIRST, b"\n".join(lines) if lines else None, LONGEST)
+    pages, rejects = read_page_lines(chunk, params)
+    found = [(row[0], RawPage(*row[1:])) for row in pages.rows()]
+    assert sorted([*found, *rejects], key=lambda entry: entry[0]) == one_by_one(lines, params)
+
+
+def test_most_lines_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = {"url": "https://a.example/1", "timestamp": 5, "title": "t", "text": "eau"}
+    lines = [line_of(good)] * 3000
+    lines[17], lines[2000], lines[2999] = b"{", line_of(good | {"text": 5}), line_of({"url": "x"})
+    singly = []
+
+    def counted(line: bytes, params: CrawlParameters) -> RawPage:
+        singly.append(line)
+        return parse_page(line, params)
+
+    monkeypatch.setattr(json_lines, "parse_page", counted)
+    pages, rejects = read_page_lines(Chunk(1, b"\n".join(lines), LONGEST))
+    assert sorted(singly) == sorted([lines[17], lines[2000], lines[2999]])
+    assert rejects == [(18, "not_json"), (2001, "bad_text"), (3000, "bad_time")]
+    assert pages.height == 2997

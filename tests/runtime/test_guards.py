@@ -1,0 +1,95 @@
+"""What is refused before anything runs, and what is never published."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder import BuildReport, DataError, UsageError
+from builder.collection.imports import import_release
+from builder.runtime.limits import Limits
+from builder.runtime.runner import Runner
+from tests.collection.releases import write
+
+
+@pytest.fixture
+def released(built: BuildReport, world: Path, tmp_path: Path) -> Path:
+    """A definition whose version is released."""
+    shutil.copytree(world, tmp_path / "world")
+    shutil.copytree(built.root, tmp_path / "collection")
+    definition = tmp_path / "world/workflow.toml"
+    definition.write_text(definition.read_text().replace("0.1.0", "1.0.0"))
+    builder.build(definition, tmp_path / "collection")
+    return definition
+
+
+@pytest.mark.parametrize("what", ["stage", "contract"])
+def test_the_guard_of_a_released_version_answers_first(
+    what: str, released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "collection/1.0.0/manifest.json"
+    manifest = json.loads(path.read_text())
+    if what == "stage":
+        manifest["units"]["clicks 2022-06"]["version"] = "0"
+    else:
+        manifest["tables"]["snapshots/2022-06/qrels"]["contract"] = "Qrels/0()"
+    path.write_text(json.dumps(manifest))
+
+    def never(*_: object) -> None:
+        raise AssertionError("a stage ran")
+
+    monkeypatch.setattr(Runner, "run", never)
+    expected = "stage clicks" if what == "stage" else "table snapshots/2022-06/qrels"
+    with pytest.raises(UsageError, match=f"would make it otherwise .{expected}"):
+        builder.build(released, tmp_path / "collection")
+
+
+def test_a_draft_says_that_its_topics_change(world: Path, tmp_path: Path) -> None:
+    shutil.copytree(world, tmp_path / "world")
+    definition = tmp_path / "world/workflow.toml"
+    assert builder.build(definition, tmp_path / "c").notes == ()
+    topics = next((tmp_path / "world").glob("topics*"))
+    lines = topics.read_text().splitlines()
+    gone = lines.pop().split("\t")[0]
+    topics.write_text("\n".join(lines) + "\n")
+    report = builder.build(definition, tmp_path / "c")
+    assert report.notes == (f"topics removed: {gone}",)
+    assert builder.build(definition, tmp_path / "c").notes == ()
+
+
+def test_a_snapshot_without_judgements_is_not_published(world: Path, tmp_path: Path) -> None:
+    shutil.copytree(world, tmp_path / "world")
+    definition = tmp_path / "world/workflow.toml"
+    text = definition.read_text()
+    header = "[qrels]\n"
+    assert header in text or "[[snapshots]]" in text
+    if header in text:
+        text = text.replace(header, f"{header}min_judged = 100000\n")
+    else:
+        text = text.replace("[[snapshots]]", f"{header}min_judged = 100000\n\n[[snapshots]]", 1)
+    definition.write_text(text)
+    with pytest.raises(DataError, match="nothing is published: 2022-06 has no judgements"):
+        builder.build(definition, tmp_path / "c")
+    assert not (tmp_path / "c/0.1.0").exists()
+    assert builder.build(definition, tmp_path / "c", allow_empty=True).published
+
+
+def test_an_import_without_a_row_is_not_published(tmp_path: Path) -> None:
+    write(tmp_path / "r/2022-06_queries.txt", "1\teau\n")
+    write(tmp_path / "r/2022-06_qrels.txt", "1 0 7\n")
+    (tmp_path / "scratch").mkdir()
+    limits = Limits(tmp_path / "scratch")
+    with pytest.raises(DataError, match=r"1 files of qrels gave no row \(1 not_four_columns"):
+        import_release(tmp_path / "r", "longeval-web", tmp_path / "out", limits=limits)
+    assert not (tmp_path / "out/1.0.0").exists()
+    (tmp_path / "again").mkdir()
+    report = import_release(
+        tmp_path / "r",
+        "longeval-web",
+        tmp_path / "out",
+        allow_empty=True,
+        limits=Limits(tmp_path / "again"),
+    )
+    assert report.rows["2022-06"] == {"queries": 1, "qrels": 0, "documents": 0}

@@ -1,0 +1,85 @@
+"""One publisher: who holds a folder, what is visible when, what the disk was asked for."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from builder.errors import DataError
+from builder.runtime import publisher
+from builder.runtime.publisher import locked, private_folder, publish, write_manifest
+
+
+def test_one_process_holds_a_folder(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path / "c"),
+        pytest.raises(DataError, match="another build or import"),
+        locked(tmp_path / "c"),
+    ):
+        pass
+    with locked(tmp_path / "c"):
+        assert (tmp_path / "c/.work/lock").is_file()
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / "c/.work/1.0.0.partial/x"
+    left.parent.mkdir(parents=True)
+    left.write_text("half")
+    with locked(tmp_path / "c"):
+        assert not left.parent.exists()
+
+
+def test_a_failure_leaves_the_old_folder(tmp_path: Path) -> None:
+    final = tmp_path / "1.0.0"
+    final.mkdir()
+    (final / "a").write_text("old")
+
+    def fail() -> None:
+        with private_folder(tmp_path / "new.partial") as partial:
+            (partial / "a").write_text("new")
+            raise ValueError("halfway")
+
+    with pytest.raises(ValueError, match="halfway"):
+        fail()
+    assert (final / "a").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.0.0"]
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_bytes_are_on_the_disk_before_the_rename(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_exchange: bool
+) -> None:
+    final, synced = tmp_path / "1.0.0", []
+    final.mkdir()
+    (final / "gone").write_text("old")
+    fsync = os.fsync
+
+    def note(handle: int) -> None:
+        assert not (final / "deep/b").exists() or Path(f"/proc/self/fd/{handle}").samefile(tmp_path)
+        synced.append(Path(f"/proc/self/fd/{handle}").resolve().name)
+        fsync(handle)
+
+    monkeypatch.setattr(publisher.os, "fsync", note)
+    if not can_exchange:
+        monkeypatch.setattr(publisher.ctypes, "CDLL", lambda *_, **__: object())
+    with private_folder(tmp_path / "new.partial") as partial:
+        (partial / "deep").mkdir()
+        (partial / "deep/b").write_text("new")
+        publish(partial, final)
+    assert synced == ["deep", "b", "new.partial", tmp_path.name]
+    assert [path.name for path in final.rglob("*")] == ["deep", "b"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.0.0"]
+
+
+def test_the_manifest_names_every_file(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/a.txt").write_text("a\n")
+    write_manifest(tmp_path, {"name": "x"})
+    found = json.loads((tmp_path / "manifest.json").read_text())
+    assert found["files"]["sub/a.txt"]["bytes"] == 2
+    checked = subprocess.run(
+        ["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=tmp_path, check=False
+    )
+    assert checked.returncode == 0

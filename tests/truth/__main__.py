@@ -1,0 +1,74 @@
+"""Runs the matrix of planted causes and prints it as a table: `make truth SEEDS=10`.
+
+An interrupt (Ctrl-C) ends the run, and prints the cells that are finished.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
+
+from tests.truth.matrix import SIZES, Laboratory, Verdict
+from tests.truth.planted import CAUSES
+
+PAGE = Path("docs/drift.md")
+BEGIN, END = "<!-- truth: begin -->", "<!-- truth: end -->"
+SAID = {"named": "named", "cannot tell": "cannot tell", "clear": "clear", "false": "construction"}
+
+
+def main() -> int:
+    """Exit code 1 where a cause was called clear, or a change of the world construction."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=10, help="worlds of each size")
+    parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--causes", nargs="*", help="only causes whose name contains one of these")
+    parser.add_argument("--write", action="store_true", help=f"also write it into {PAGE}")
+    options = parser.parse_args()
+    causes = [c for c in CAUSES if not options.causes or any(n in c.name for n in options.causes)]
+    verdicts: list[Verdict] = []
+    with suppress(KeyboardInterrupt):
+        for seed, size in product(range(options.seeds), options.sizes):
+            with tempfile.TemporaryDirectory() as folder:
+                laboratory = Laboratory(Path(folder), size, seed)
+                for cause in causes:
+                    verdicts.append(verdict := laboratory.judge(cause))
+                    line = f"{size} seed {seed} {cause.name}: {verdict.said} {verdict.named}"
+                    sys.stderr.write(f"{line}\n")
+    table = as_table(verdicts, options.sizes)
+    sys.stdout.write(f"{table}\n")
+    if options.write:
+        text = PAGE.read_text(encoding="utf-8")
+        head, rest = text.split(BEGIN)
+        PAGE.write_text(f"{head}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    expected = {c.name for c in CAUSES if c.check}
+    wrong = [v for v in verdicts if v.said == ("clear" if v.cause in expected else "false")]
+    return 1 if wrong else 0
+
+
+def as_table(verdicts: list[Verdict], sizes: list[str]) -> str:
+    """One row per cause; a cell counts what the checks said of its worlds."""
+    lines = [
+        f"| planted | check | {' | '.join(f'{size} impressions' for size in sizes)} |",
+        f"|---|---|{'---|' * len(sizes)}",
+    ]
+    for cause in CAUSES:
+        cells = []
+        for size in sizes:
+            said = Counter(v.said for v in verdicts if (v.cause, v.size) == (cause.name, size))
+            cells.append(", ".join(f"{said[k]} {v}" for k, v in SAID.items() if said[k]))
+        if any(cells):
+            check = f"`{cause.check}`" if cause.check else "world"
+            lines.append(f"| {cause.name} | {check} | {' | '.join(cells)} |")
+    seeds = ", ".join(map(str, sorted({v.seed for v in verdicts})))
+    lines += [
+        "",
+        f"Worlds of seed {seeds}; the checks were tuned on even seeds, and not on odd ones.",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
