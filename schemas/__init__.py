@@ -3,7 +3,13 @@
 `TABLES` maps the name under which a table is stored and printed to its contract.
 """
 
-from schemas._base import DOC_ID_PATTERN, QUERY_ID_PATTERN, SNAPSHOT_PATTERN, Contract
+from schemas._base import (
+    DOC_ID_PATTERN,
+    QUERY_ID_PATTERN,
+    RELEASE_ID_PATTERN,
+    SNAPSHOT_PATTERN,
+    Contract,
+)
 from schemas.alignment import (
     DocumentChanges,
     DocumentsMap,
@@ -127,6 +133,7 @@ __all__ = [
     "INTERMEDIATE_TABLES",
     "QUERY_ID_PATTERN",
     "RELEASED",
+    "RELEASE_ID_PATTERN",
     "SENTENCE_FLAGS",
     "SNAPSHOT_PATTERN",
     "SPLITS",

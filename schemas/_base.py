@@ -9,6 +9,8 @@ import polars as pl
 SNAPSHOT_PATTERN = r"^\d{4}-(0[1-9]|1[0-2])(-\d{2})?$"
 DOC_ID_PATTERN = r"^d[0-9a-f]{16}$"
 QUERY_ID_PATTERN = r"^q[0-9a-f]{16}$"
+RELEASE_ID_PATTERN = r"^\S{1,200}$"
+"""An id of an imported release."""
 VARIANT_SET_PATTERN = r"^v[0-9a-f]{16}$"
 
 

@@ -3,7 +3,7 @@
 import dataframely as dy
 import polars as pl
 
-from schemas._base import Contract, count, doc_id, probability, query_id
+from schemas._base import RELEASE_ID_PATTERN, Contract, count, probability
 
 CLICK_MEASURES = (
     "baseline_log_likelihood",
@@ -72,8 +72,12 @@ class GradeSensitivity(Contract):
 class PooledPairs(Contract):
     """A pair that somebody should judge."""
 
-    query_id = query_id(primary_key=True)
-    doc_id = doc_id(primary_key=True)
+    query_id = dy.String(
+        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the query in its snapshot"
+    )
+    doc_id = dy.String(
+        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the document in its snapshot"
+    )
     rank = dy.UInt32(min=1, description="Best rank in any run")
     runs = count("Runs that retrieved it within the depth", minimum=1)
     stratum = dy.String(description="Ranks of the stratum it was drawn from")
@@ -83,8 +87,12 @@ class PooledPairs(Contract):
 class Judgements(Contract):
     """A pair judged by a person."""
 
-    query_id = query_id(primary_key=True)
-    doc_id = doc_id(primary_key=True)
+    query_id = dy.String(
+        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the query in its snapshot"
+    )
+    doc_id = dy.String(
+        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the document in its snapshot"
+    )
     assessor = dy.String(
         primary_key=True, regex=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="Who judged it"
     )

@@ -5,10 +5,8 @@ from typing import ClassVar
 import dataframely as dy
 import polars as pl
 
-from schemas._base import QUERY_ID_PATTERN, Contract
+from schemas._base import QUERY_ID_PATTERN, RELEASE_ID_PATTERN, Contract
 from schemas.collection import Documents, Qrels, Queries
-
-RELEASE_ID_PATTERN = r"^\S{1,200}$"
 
 
 class ReleasedDocuments(Documents):

@@ -109,7 +109,7 @@ def write_card(
         name=collection["name"],
         version=collection["version"],
         described=described(defined),
-        citation=_one_line(collection["citation"]) or "Not stated.",
+        citation=one_line(collection["citation"]) or "Not stated.",
         provenance=provenance_table(snapshots),
         asked=_asked(defined["parameters"]["select"]),
         trec=_TREC if defined["parameters"]["export"]["trec"] else "",
@@ -173,66 +173,9 @@ def write_release_card(folder: Path, defined: dict[str, Any], tables: dict[str, 
     (folder / CARD).write_text(text, encoding="utf-8")
 
 
-_EXPORT_CARD = """
-# {name} {version}
-
-{described}
-
-| snapshot | interval | documents | queries | judgements |
-|---|---|--:|--:|--:|
-{rows}
-Each table is a configuration with one split per snapshot (`snapshot_2022_06`):
-
-```python
-from datasets import load_dataset
-
-qrels = load_dataset("<this repository>", "qrels", split="{split}")
-```
-
-- `documents/`, `queries/`, `qrels/`: the test collection, one folder per snapshot
-- `topics.parquet`, `queries_map.parquet`: topics, and which snapshot holds which query
-- `croissant.json`: every column by name, type and meaning
-- `longeval-export.json`, `SHA256SUMS`: what was exported, and every file by hash
-
-How the collection was made is in the card of the version that this is an export of.
-
-## Licence
-
-{licence}
-
-## Citation
-
-{citation}
-"""
-
-
-def write_export_card(
-    folder: Path, defined: dict[str, Any], tables: dict[str, Any], configs: str
-) -> None:
-    """Write the card of an export for Hugging Face.
-
-    Args:
-        folder: The export.
-        defined: The definition with defaults and input hashes.
-        tables: Rows of every table by path.
-        configs: See `configurations`.
-    """
-    collection, snapshots = defined["collection"], defined["snapshots"]
-    text = front_matter(defined, configs) + _EXPORT_CARD.format(
-        name=collection["name"],
-        version=collection["version"],
-        described=described(defined),
-        rows="".join(snapshot_row(s, tables) for s in snapshots),
-        split=f"snapshot_{snapshots[0]['name'].replace('-', '_')}",
-        licence=_one_line(collection["licence"]),
-        citation=_one_line(collection["citation"]) or "Not stated.",
-    )
-    (folder / CARD).write_text(text, encoding="utf-8")
-
-
 def described(defined: dict[str, Any]) -> str:
     """A collection in two sentences."""
-    licence = _one_line(defined["collection"]["licence"])
+    licence = one_line(defined["collection"]["licence"])
     moments = plural(len(defined["snapshots"]), "point")
     return (
         "A longitudinal test collection for information retrieval: the same topics, queried and "
@@ -247,7 +190,7 @@ def front_matter(defined: dict[str, Any], configs: str) -> str:
     return _FRONT.format(
         name=f"{collection['name']} {collection['version']}",
         languages=", ".join(collection["languages"]),
-        licence=json.dumps(_one_line(collection["licence"]), ensure_ascii=False),
+        licence=json.dumps(one_line(collection["licence"]), ensure_ascii=False),
         configs=configs,
     )
 
@@ -274,5 +217,6 @@ def configurations(patterns: dict[str, str]) -> str:
     return "".join(lines)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """A text without line breaks."""
     return " ".join(text.split())

@@ -6,14 +6,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.collection.publish import (
-    check_program,
-    check_sizes,
-    check_topics,
-    check_version,
-    is_published,
-    publish_version,
-)
+from builder.collection.guards import check_program, check_sizes, check_topics, check_version
+from builder.collection.publish import is_published, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
 from builder.errors import UsageError

@@ -17,13 +17,13 @@ from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.io.sources import Source
 from builder.io.tables import write_frame
-from schemas import DOC_ID_PATTERN, GRADES, QUERY_ID_PATTERN, Judgements
+from schemas import GRADES, RELEASE_ID_PATTERN, Judgements
 
 COLUMNS = ("query_id", "doc_id", "assessor", "grade")
 ASSESSOR_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 PATTERNS = {
-    "query_id": (QUERY_ID_PATTERN, "q followed by 16 hexadecimal digits"),
-    "doc_id": (DOC_ID_PATTERN, "d followed by 16 hexadecimal digits"),
+    "query_id": (RELEASE_ID_PATTERN, "an id without spaces"),
+    "doc_id": (RELEASE_ID_PATTERN, "an id without spaces"),
     "assessor": (ASSESSOR_PATTERN, "a name of letters, digits, '.', '_' and '-'"),
     "grade": (rf"^([{''.join(map(str, GRADES))}]|)$", "0, 1, 2 or an empty cell"),
 }

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from builder.errors import FormatError
 from builder.io.sources import Source
 from builder.judging.assessments import read_assessments
 from builder.text.keys import key_of_id
+from schemas import DOC_ID_PATTERN, QUERY_ID_PATTERN
 
 PAIR = ("query_id", "doc_id")
 
@@ -30,9 +32,19 @@ def read_judgements(files: Sequence[Source]) -> pl.DataFrame:
     """Read files of judgements and merge them: query and doc (64-bit keys), manual_grade.
 
     Raises:
-        FormatError: a file does not contain valid judgements, or an assessor judged a pair twice.
+        FormatError: a file does not contain valid judgements, an assessor judged a pair twice, or
+            the ids are not those of a built collection.
     """
-    grades = majority_vote(read_assessments(files).lazy())
+    rows = read_assessments(files)
+    for column, pattern in (("query_id", QUERY_ID_PATTERN), ("doc_id", DOC_ID_PATTERN)):
+        other = rows.filter(~pl.col(column).str.contains(pattern))
+        if other.height:
+            raise FormatError(
+                f"{column}: expected the ids of a built collection, {pattern[1]} and 16 "
+                f"hexadecimal digits, found {other[column].min()!r}",
+                ", ".join(source.name for source in files),
+            )
+    grades = majority_vote(rows.lazy())
     return grades.select(
         key_of_id("query_id").alias("query"),
         key_of_id("doc_id").alias("doc"),

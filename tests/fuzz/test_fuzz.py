@@ -59,6 +59,6 @@ def test_other_inputs_that_once_failed(kind: str, seed: int) -> None:
     assert isinstance(others.read(kind, mutate(others.SEEDS[kind], seed)), LongEvalError)
 
 
-@pytest.mark.parametrize(("seed", "end"), [(2, "built"), (4, "refused"), (10, "built")])
+@pytest.mark.parametrize(("seed", "end"), [(2, "built"), (3, "built"), (10, "refused")])
 def test_definitions_are_built_the_same_or_refused(seed: int, end: str) -> None:
     assert definitions.try_all(1, seed) == {end: 1}

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from builder.errors import FormatError, UsageError
+from builder.io.sources import Source
 from builder.judging import (
     LONGEVAL_STRATA,
     Stratum,
@@ -16,6 +17,7 @@ from builder.judging import (
     pool_runs,
     write_sheet,
 )
+from builder.judging.merging import read_judgements
 from schemas import Judgements, PooledPairs
 
 HOSTILE = '</script><script>alert(1)</script> & "quoted"\u2028\tnext\r\nline'
@@ -212,8 +214,8 @@ def test_sheets_have_one_line_per_pair_and_no_formula(tmp_path: Path) -> None:
         ("query_id\tdoc_id\tgrade\n", "line 1: .*assessor missing"),
         ("", "line 1: .*an empty file"),
         (
-            "query_id\tdoc_id\tassessor\tgrade\nq1\td\tann\t1\n",
-            "line 2: query_id: expected q followed by 16",
+            "query_id\tdoc_id\tassessor\tgrade\nq 1\td\tann\t1\n",
+            "line 2: query_id: expected an id without spaces",
         ),
         (
             f"query_id\tdoc_id\tassessor\tgrade\n{query_id(1)}\t{doc_id(1)}\tann\t3\n",
@@ -242,7 +244,7 @@ def test_malformed_table_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="expected a Parquet table"):
         import_assessments([bad], tmp_path / "out.parquet")
     pl.DataFrame(
-        {"query_id": ["q"], "doc_id": [doc_id(1)], "assessor": ["a"], "grade": [1]}
+        {"query_id": ["q 1"], "doc_id": [doc_id(1)], "assessor": ["a"], "grade": [1]}
     ).write_parquet(bad)
     with pytest.raises(FormatError, match="expected a table of judgements"):
         import_assessments([bad], tmp_path / "out.parquet")
@@ -266,3 +268,15 @@ def test_text_cannot_leave_its_element(tmp_path: Path) -> None:
     assert "\u2028" not in html
     assert "{{" not in html
     assert "https://" not in html.replace("https://example.org/", "")
+
+
+def test_sheets_of_an_imported_release_have_its_ids(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    sheet.write_text("query_id\tdoc_id\tassessor\tgrade\nq06223196\t16961\tann\t2\n")
+    report = import_assessments([sheet], tmp_path / "out.parquet")
+    assert report.judgements == 1
+    with pytest.raises(FormatError, match="query_id: expected the ids of a built collection"):
+        read_judgements([Source(sheet, "sheet.tsv")])
+    sheet.write_text("query_id\tdoc_id\tassessor\tgrade\nq 1\t16961\tann\t2\n")
+    with pytest.raises(FormatError, match="query_id: expected an id without spaces"):
+        import_assessments([sheet], tmp_path / "out.parquet")

@@ -15,7 +15,8 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder.collection.card import configurations, write_export_card
+from builder.collection.card import configurations
+from builder.collection.card_export import write_export_card
 from builder.collection.croissant import write_croissant
 from builder.collection.export.source import SnapshotTables
 from builder.collection.read import Collection

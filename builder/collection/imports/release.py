@@ -85,23 +85,14 @@ def import_release(
     snapshots = find_snapshots(files, layout, edition)
     common = Release(root, layout, source_language(snapshots), _is_escaped(root))
     meter = progress or Silent()
-    ledgers, rows = {}, {}
+    ledgers: dict[str, Ledger] = {}
+    rows: dict[str, dict[str, int]] = {}
     try:
         with told("the import", final.parent, limits.scratch), locked(final.parent):
             if final.exists():
                 raise UsageError(f"{final} exists; give another --out or --version")
             with private_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
-                texts = read_common_texts(snapshots[0].texts, root)
-                named = [name_queries(common, snapshot, texts) for snapshot in snapshots]
-                known = ids_of_all(common, named, texts)
-                for snapshot, queries in zip(snapshots, named, strict=True):
-                    folder = places.snapshot_folder(partial, snapshot.name)
-                    folder.mkdir(parents=True)
-                    meter.start(f"import {snapshot.name}", None, "documents")
-                    ledgers[snapshot.name], rows[snapshot.name] = write_snapshot(
-                        common, snapshot, queries, known, folder, limits, meter
-                    )
-                    meter.finish()
+                _write_snapshots(common, snapshots, partial, limits, meter, ledgers, rows)
                 if not allow_empty:
                     _check_sizes(snapshots, rows, ledgers)
                 described = (name or layout, version, layout)
@@ -117,6 +108,29 @@ def import_release(
         tuple(name_of(link, root) for link in files.outside),
         tuple(files.missing),
     )
+
+
+def _write_snapshots(
+    release: Release,
+    snapshots: Sequence[ReleasedSnapshot],
+    folder: Path,
+    limits: Limits,
+    progress: Progress,
+    ledgers: dict[str, Ledger],
+    rows: dict[str, dict[str, int]],
+) -> None:
+    """Write the tables of every snapshot; their accounts and rows are added by name."""
+    texts = read_common_texts(snapshots[0].texts, release.root)
+    named = [name_queries(release, snapshot, texts) for snapshot in snapshots]
+    known = ids_of_all(release, named, texts)
+    for snapshot, queries in zip(snapshots, named, strict=True):
+        home = places.snapshot_folder(folder, snapshot.name)
+        home.mkdir(parents=True)
+        progress.start(f"import {snapshot.name}", None, "documents")
+        ledgers[snapshot.name], rows[snapshot.name] = write_snapshot(
+            release, snapshot, queries, known, home, limits, progress
+        )
+        progress.finish()
 
 
 def _check_sizes(

@@ -38,7 +38,7 @@ def walk(root: Path) -> ReleaseFiles:
     found = ReleaseFiles(root)
     homes = [root]
     for home in homes:
-        for metadata in sorted(home.rglob(METADATA)):
+        for metadata in sorted(path for path in home.rglob(METADATA) if not path.is_symlink()):
             homes += _prior(metadata, root, homes, found)
     inside = tuple(home.resolve() for home in homes)
     for home in homes:

@@ -1,7 +1,9 @@
 """Posts as they are handed in, and the decisions on single posts."""
 
+import gc
 import gzip
 import json
+import warnings
 from datetime import UTC, date, datetime
 
 import polars as pl
@@ -215,3 +217,12 @@ def test_files_of_a_definition(tmp_path):
         expand(["c.jsonl"], file, "posts")
     with pytest.raises(DefinitionError, match="no such definition file"):
         load_definition(tmp_path / "absent.toml")
+
+
+def test_no_handle_is_left_open(tmp_path):
+    (tmp_path / "posts.jsonl").write_text('{"id": "1", "time": 0, "author": "a", "text": "t"}\n')
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        list(read_posts(Source(tmp_path / "posts.jsonl", "posts.jsonl")))
+        gc.collect()
+    assert [w for w in said if issubclass(w.category, ResourceWarning)] == []

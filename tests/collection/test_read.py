@@ -1,0 +1,39 @@
+"""What opening a collection costs, and what is said where its documents are gone."""
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder import BuildReport
+from builder.collection import read
+from builder.errors import FormatError
+
+
+def test_the_manifest_is_parsed_once(built: BuildReport, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: Counter[str] = Counter()
+    parse = read.read_manifest
+
+    def counted(path: Path) -> dict[str, object]:
+        calls["read"] += 1
+        return parse(path)
+
+    monkeypatch.setattr(read, "read_manifest", counted)
+    collection = builder.open_collection(built.root)
+    for name in collection.snapshots:
+        snapshot = collection.snapshot(name)
+        for _ in range(3):
+            assert snapshot.documents.head(1).collect().height == 1
+    assert calls["read"] == 1
+
+
+def test_documents_that_are_gone_are_missed(built: BuildReport, tmp_path: Path) -> None:
+    assert built.version is not None
+    shutil.copytree(built.version, tmp_path / "0.1.0")
+    collection = builder.open_collection(tmp_path)
+    name = collection.snapshots[0]
+    shutil.rmtree(tmp_path / "0.1.0/snapshots" / name / "documents")
+    with pytest.raises(FormatError, match="documents that the manifest counts, found none"):
+        _ = collection.snapshot(name).documents
