@@ -158,8 +158,9 @@ def _records(content: bytes) -> Iterator[dict[str, Any]]:
         except ValueError:
             continue
         wellformed = isinstance(record, dict) and isinstance(record.get("text", ""), str)
-        ranks = record.get("clicks", []) if wellformed else None
-        if isinstance(ranks, list) and all(isinstance(rank, int) for rank in ranks):
+        lists = [record.get(name, []) for name in ("clicks", "results")] if wellformed else [None]
+        kinds = zip(lists, (int, str), strict=False)
+        if all(isinstance(x, list) and all(isinstance(v, kind) for v in x) for x, kind in kinds):
             yield record
 
 
