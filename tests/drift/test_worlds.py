@@ -108,3 +108,32 @@ def test_the_changes_are_of_one_size() -> None:
         )
     ]
     assert shares[0] - 0.1 > max(shares[1:])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_few_queries_cannot_show_that_a_topic_was_struck(seed: int) -> None:
+    """Two struck topics of four queries each are found, or the check cannot tell: never clear."""
+    world = World(seed, queries_per_topic=4)
+    after = replace(Rules(), dropped_topics=(1, 5))
+    with compare(asked(world, Rules(), 0), asked(world, after, 1)) as connection:
+        outcome = selection.topics_are_the_same(connection)
+    assert outcome.found is not False
+    assert outcome.found or "frequent queries" in outcome.sees
+
+
+def test_enough_queries_show_any_topic() -> None:
+    world = World(0)
+    with compare(asked(world, Rules(), 0), asked(world, Rules(), 1)) as connection:
+        outcome = selection.topics_are_the_same(connection)
+    assert (outcome.found, outcome.sees) == (False, "any one topic struck from the list")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_threshold_that_few_impressions_cannot_show(seed: int) -> None:
+    """A minimum of 20 impressions instead of 5: named in a large world, never clear in a small."""
+    small = World(seed, topics=2, queries_per_topic=8)
+    raised = replace(Rules(), min_impressions=20)
+    with compare(asked(small, Rules(), 0), asked(small, raised, 1)) as connection:
+        outcome = thresholds.floors_stand(connection)
+    assert outcome.found is not False
+    assert outcome.found or "would show from about" in outcome.sees

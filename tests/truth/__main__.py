@@ -1,4 +1,4 @@
-"""Runs the matrix of planted causes and prints it as a table: `make truth SEEDS=10`.
+"""Runs the matrix of planted causes and prints it as a table: `make truth SEEDS="0 1"`.
 
 An interrupt (Ctrl-C) ends the run, and prints the cells that are finished.
 """
@@ -22,7 +22,7 @@ SAID = {"named": "named", "cannot tell": "cannot tell", "clear": "clear", "false
 def main() -> int:
     """Exit code 1 where a cause was called clear, or a change of the world construction."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10, help="worlds of each size")
+    parser.add_argument("--seeds", type=int, nargs="*", default=range(10), help="of the worlds")
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
     parser.add_argument("--causes", nargs="*", help="only causes whose name contains one of these")
     parser.add_argument("--write", action="store_true", help=f"also write it into {PAGE}")
@@ -30,7 +30,7 @@ def main() -> int:
     causes = [c for c in CAUSES if not options.causes or any(n in c.name for n in options.causes)]
     verdicts: list[Verdict] = []
     with suppress(KeyboardInterrupt):
-        for seed, size in product(range(options.seeds), options.sizes):
+        for seed, size in product(options.seeds, options.sizes):
             with tempfile.TemporaryDirectory() as folder:
                 laboratory = Laboratory(Path(folder), size, seed)
                 for cause in causes:

@@ -157,10 +157,18 @@ def _records(content: bytes) -> Iterator[dict[str, Any]]:
             record = json.loads(line)
         except ValueError:
             continue
-        wellformed = isinstance(record, dict) and isinstance(record.get("text", ""), str)
-        ranks = record.get("clicks", []) if wellformed else None
-        if isinstance(ranks, list) and all(isinstance(rank, int) for rank in ranks):
+        if isinstance(record, dict) and _is_wellformed(record):
             yield record
+
+
+def _is_wellformed(record: dict[str, Any]) -> bool:
+    """Whether the values that changes touch have their types."""
+    texts = (record.get(name, "") for name in ("url", "title", "text", "query"))
+    lists = ((record.get("clicks", []), int), (record.get("results", []), str))
+    return all(isinstance(text, str) for text in texts) and all(
+        isinstance(values, list) and all(isinstance(value, kind) for value in values)
+        for values, kind in lists
+    )
 
 
 def _table(version: Path, month: str, name: str) -> Table:

@@ -26,8 +26,8 @@ FEWEST_READ = 50
 PAGES_READ = 1000
 """Judged pages that are read: those with the smallest ids, which are a random sample."""
 
-MENTION_DROP = 0.2
-"""Fall of the share of judged pages that mention the query."""
+MENTION_DROP, HALVED = 0.1, 0.5
+"""Fall of the share of judged pages that mention the query, in points and to this part of it."""
 
 RECURRING = 0.35
 """Share of pairs, of queries and documents judged in both snapshots, that are in both."""
@@ -136,6 +136,8 @@ def pages_mention_queries(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"before and {percent(shares.values[1])} after"
     )
     verdict = "judgements are attached to queries they were not made for"
+    if shares.changed and min(shares.values) > HALVED * max(shares.values):
+        return Outcome(False, says, numbers, "a share that is halved")
     return compare_shares(shares, says, verdict, numbers, most=0.4)
 
 
