@@ -99,11 +99,11 @@ STAGES = (
     ),
     Stage(
         "crawl",
-        "11",
+        "12",
         Scope.SNAPSHOT,
         ingest_crawl,
         reads=(raw("files", lambda w, key: w.snapshot(key).crawl),),
-        writes=("pages",),
+        writes=("fetches", "pages"),
         section="crawl",
         context=lambda w, key: {"interval": w.snapshot(key).interval},
     ),
@@ -175,7 +175,7 @@ STAGES = (
     ),
     Stage(
         "page_verdicts",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         judge_pages,
         reads=(same("pages"), raw("files", lambda w, _: w.verdicts.files)),
@@ -189,6 +189,7 @@ STAGES = (
         Scope.SNAPSHOT,
         gather,
         reads=(
+            same("fetches"),
             same("pages"),
             same("shown_documents"),
             same("page_verdicts", "verdicts"),
@@ -203,7 +204,7 @@ STAGES = (
     ),
     Stage(
         "coverage",
-        "1",
+        "2",
         Scope.SNAPSHOT,
         measure_coverage,
         reads=(

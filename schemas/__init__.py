@@ -37,7 +37,7 @@ from schemas.collection import (
 )
 from schemas.documents import Coverage
 from schemas.drift import LostWords, PairDrift, WordCounts
-from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
+from schemas.ingest import Fetches, Impressions, LogQueries, LogUrls, Pages
 from schemas.raw import RawImpressions, RawPages
 from schemas.release import Irregularities, ReleaseIds
 from schemas.translation import SENTENCE_FLAGS, QueryCollisions, Sentences, Translations
@@ -48,6 +48,7 @@ TABLES: dict[str, type[Contract]] = {
     "impressions": Impressions,
     "log_queries": LogQueries,
     "log_urls": LogUrls,
+    "fetches": Fetches,
     "pages": Pages,
     "topics": Topics,
     "candidates": Candidates,
@@ -99,6 +100,7 @@ __all__ = [
     "DocumentChanges",
     "Documents",
     "DocumentsMap",
+    "Fetches",
     "GradeCuts",
     "GradeSensitivity",
     "Impressions",

@@ -23,7 +23,6 @@ LEFT_OUT = "left_out_of_collection"
 SHOWN = """
 CREATE TABLE shown AS
 WITH
-crawled AS (SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS doc FROM pages),
 collected AS (SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS doc FROM documents),
 in_log AS (SELECT unnest(results) AS doc FROM impressions),
 times AS (SELECT doc, count(*) AS times FROM in_log GROUP BY doc)
@@ -31,7 +30,7 @@ SELECT
     doc,
     times,
     coalesce(kept.impressions, 0) AS kept_times,
-    doc IN (SELECT doc FROM crawled) AS in_crawl,
+    doc IN (SELECT doc FROM pages) AS in_crawl,
     doc IN (SELECT doc FROM collected) AS in_collection
 FROM times LEFT JOIN shown_documents AS kept USING (doc)
 """
@@ -62,7 +61,7 @@ SELECT doc, in_crawl FROM shown WHERE kept_times > 0 AND NOT in_collection ORDER
 
 CLASH = """
 SELECT l.url_key, p.url_key
-FROM log_urls AS l JOIN pages AS p ON l.doc = ('0x' || substr(p.doc_id, 2))::UBIGINT
+FROM log_urls AS l JOIN pages AS p USING (doc)
 WHERE l.url_key <> p.url_key
 LIMIT 1
 """

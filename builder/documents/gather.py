@@ -17,6 +17,7 @@ from typing import NamedTuple
 import polars as pl
 
 from builder.documents.addresses import read_address_list
+from builder.documents.crawled import row_groups
 from builder.documents.notes import SHARE, Notebook, take_notes
 from builder.documents.rules import PageRules
 from builder.ingest.buckets import BUCKETS, TOP, Buckets, Load, Spill
@@ -40,6 +41,7 @@ PART_BYTES = 64 * 2**20
 def gather(
     out: Path,
     *,
+    fetches: Table,
     pages: Table,
     shown_documents: Table,
     params: DocumentParameters,
@@ -54,6 +56,7 @@ def gather(
 
     Args:
         out: Folder that receives `gathered` (parts) and `rejects`.
+        fetches: See `schemas.Fetches`.
         pages: See `schemas.Pages`.
         shown_documents: See `schemas.ShownDocuments`.
         params: `[documents]`.
@@ -77,7 +80,7 @@ def gather(
         read_address_list(allow),
         left_out(verdicts, filters, "document"),
     )
-    notebook = take_notes(pages, rules, params, limits, progress)
+    notebook = take_notes(list(row_groups(fetches, pages)), rules, params, limits, progress)
     groups = notebook.duplicates(limits, params.near_threshold)
     ledger = Ledger("pages")
     counts = notebook.left

@@ -22,10 +22,10 @@ from schemas import Verdicts
 
 ON_PAGES = """
 SELECT given.* FROM given
-WHERE kind = 'document' AND key IN (SELECT ('0x' || substr(doc_id, 2))::UBIGINT FROM pages)
+WHERE kind = 'document' AND key IN (SELECT doc FROM pages)
 ORDER BY ALL
 """
-SUBJECTS = "SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS key, url FROM pages ORDER BY key"
+SUBJECTS = "SELECT doc AS key, url FROM pages ORDER BY key"
 SUBJECTS_PER_CALL = 100_000
 
 
