@@ -15,8 +15,10 @@ from builder.io.tables import Table, write_query
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.text.keys import doc_id
 from schemas import Coverage
 
+ROWS_PER_BATCH = 65_536
 NOT_IN_CRAWL = "not_in_crawl"
 LEFT_OUT = "left_out_of_collection"
 
@@ -53,6 +55,10 @@ SELECT
 FROM names LEFT JOIN scopes USING (scope)
 GROUP BY scope
 ORDER BY scope
+"""
+
+ACCOUNT = """
+SELECT count(*), count(*) FILTER (in_collection) FROM shown WHERE kept_times > 0
 """
 
 LACKING = """
@@ -105,14 +111,13 @@ def measure_coverage(
         _check_ids(connection)
         connection.execute(SHOWN)
         write_query(connection, COVERAGE, out / "coverage.parquet", Coverage)
-        offered = connection.execute("SELECT count(*) FROM shown WHERE kept_times > 0").fetchall()
-        lacking = connection.execute(LACKING).fetchall()
-    ledger = Ledger("documents shown", offered[0][0], offered[0][0] - len(lacking))
-    with RejectWriter(out, "coverage", ledger) as rejects:
-        for reason in (NOT_IN_CRAWL, LEFT_OUT):
-            rejects.add(reason, rows=0)
-        for doc, in_crawl in lacking:
-            rejects.add(LEFT_OUT if in_crawl else NOT_IN_CRAWL, key=f"d{doc:016x}")
+        ledger = Ledger("documents shown", *connection.execute(ACCOUNT).fetchall()[0])
+        with RejectWriter(out, "coverage", ledger) as rejects:
+            for reason in (NOT_IN_CRAWL, LEFT_OUT):
+                rejects.add(reason, rows=0)
+            for batch in connection.sql(LACKING).to_arrow_reader(ROWS_PER_BATCH):
+                for doc, in_crawl in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+                    rejects.add(LEFT_OUT if in_crawl else NOT_IN_CRAWL, key=doc_id(doc))
     progress.advance(ledger.rows_in)
     return ledger
 
