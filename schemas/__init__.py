@@ -43,7 +43,7 @@ from schemas.collection import (
 )
 from schemas.documents import Coverage, HostCoverage
 from schemas.drift import LostWords, PairDrift, WordCounts
-from schemas.ingest import Impressions, LogQueries, LogUrls, Pages
+from schemas.ingest import Fetches, Impressions, LogQueries, LogUrls, Pages
 from schemas.intermediate import (
     Gathered,
     GradedPairs,
@@ -70,6 +70,7 @@ TABLES: dict[str, type[Contract]] = {
         Impressions,
         LogQueries,
         LogUrls,
+        Fetches,
         Pages,
         Topics,
         Candidates,
@@ -146,6 +147,7 @@ __all__ = [
     "DocumentChanges",
     "Documents",
     "DocumentsMap",
+    "Fetches",
     "Gathered",
     "GradeCuts",
     "GradeSensitivity",

@@ -35,15 +35,22 @@ class LogUrls(Contract):
     url = dy.String(min_length=1, description="Smallest raw URL with this key")
 
 
+class Fetches(Contract):
+    """Texts of the pages of a crawl, in the order read: superseded fetches too."""
+
+    number = dy.UInt64(primary_key=True, description="Running number in the order read")
+    title = dy.String(description="Title; empty where the crawl has none")
+    text = dy.String(min_length=1, description="Main text: NFC, no control characters")
+
+
 class Pages(Contract):
     """One page per URL key: the last fetch within the snapshot's interval, in the order read."""
 
-    doc_id = dy.String(primary_key=True, description="Stable document id")
+    doc = dy.UInt64(primary_key=True, description="Document key: first 64 bits of md5(URL key)")
+    number = dy.UInt64(description="Number of the fetch, which has the texts")
     url = dy.String(min_length=1, description="Address as fetched")
     url_key = dy.String(min_length=1, description="Canonical URL: the identity of the document")
     fetched_at = dy.Int64(description="Unix seconds of the fetch")
-    title = dy.String(description="Title; empty where the crawl has none")
-    text = dy.String(min_length=1, description="Main text: NFC, no control characters")
     truncated = dy.Bool(
         nullable=True, description="Cut at `crawl.max_text_chars`, or by who fetched the page"
     )

@@ -33,13 +33,17 @@ ORDER BY doc_id
 """
 
 
+DOC_ID = "format('d{:016x}', doc) AS doc_id"
+"""Printable id of a document key."""
+
+
 @dataclass(frozen=True)
 class Crawls:
     """What is known of the crawls of two snapshots; nothing, where a release was imported.
 
     Args:
-        pages_from: `doc_id` of the pages that the earlier crawl has.
-        pages_to: `doc_id` of the pages that the later crawl has.
+        pages_from: `doc` of the pages that the earlier crawl has.
+        pages_to: `doc` of the pages that the later crawl has.
         shown_to: `doc` of the documents that selected queries of the later snapshot showed.
         sampling: How the later snapshot samples its crawl.
     """
@@ -57,7 +61,8 @@ class Crawls:
             ("shown_to", "doc UBIGINT", self.shown_to),
         ):
             if table is not None and table.paths:
-                table.rows(connection).select(column.split()[0]).create_view(name)
+                selected = DOC_ID if column.startswith("doc_id") else "doc"
+                table.rows(connection).select(selected).create_view(name)
             else:
                 connection.execute(f"CREATE TEMP TABLE {name} ({column})")
         set_variables(

@@ -106,7 +106,7 @@ def changes(
         params: Shingle size, bands, what counts as moved.
         limits: Memory, threads, scratch space.
         progress: Told of the documents whose degree of change is measured.
-        pages_from: Pages that the earlier crawl has; only `doc_id` is read. Absent: not known.
+        pages_from: Pages that the earlier crawl has; only `doc` is read. Absent: not known.
         pages_to: Pages that the later crawl has.
         shown_documents_to: Documents that selected queries of the later snapshot showed.
         sampling: How the later snapshot samples its crawl.

@@ -13,6 +13,7 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
+from builder.alignment.absence import DOC_ID
 from builder.alignment.pairing import LOOSE_KEY
 from builder.io import parquet
 from builder.io.engine import set_variables
@@ -79,7 +80,7 @@ def maps(
         limits: Memory, threads, scratch space.
         progress: Told of every range of ids.
         variants: Which queries stand for which, by name of the snapshot; their texts are aliases.
-        pages: Pages that the crawl of each snapshot has; only `doc_id` is read. Absent: not known.
+        pages: Pages that the crawl of each snapshot has; only `doc` is read. Absent: not known.
 
     Returns:
         Document and query ids; none is rejected.
@@ -106,7 +107,7 @@ def _view_crawls(connection: duckdb.DuckDBPyConnection, pages: Mapping[str, Tabl
     """Create `all_crawled`: the documents that the crawl of each snapshot has."""
     set_variables(connection, crawls_known=pages is not None, names=list(pages or {}))
     relations = [
-        table.rows(connection).select(f"{place} AS place, doc_id")
+        table.rows(connection).select(f"{place} AS place, {DOC_ID}")
         for place, table in enumerate((pages or {}).values())
     ]
     if relations:

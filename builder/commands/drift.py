@@ -19,6 +19,7 @@ from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
+from builder.text.keys import key_of_id
 from schemas import TABLES, Pages
 
 MAIN = ("documents", "queries", "qrels")
@@ -121,6 +122,8 @@ def _crawled(
     found = {}
     for name in pair:
         path = folder / f"crawled-{name}.parquet"
-        held.filter(pl.col("crawled").list.contains(name)).select("doc_id").write_parquet(path)
+        held.filter(pl.col("crawled").list.contains(name)).select(
+            doc=key_of_id("doc_id")
+        ).write_parquet(path)
         found[name] = Table((path,), Pages)
     return found

@@ -18,15 +18,16 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Same
 from builder.runtime.stage import stage
+from builder.text.keys import doc_id
 from schemas import Coverage, Gathered, HostCoverage, Impressions, LogUrls, Pages, ShownDocuments
 
+ROWS_PER_BATCH = 65_536
 NOT_IN_CRAWL = "not_in_crawl"
 LEFT_OUT = "left_out_of_collection"
 
 SHOWN = """
 CREATE TABLE shown AS
 WITH
-crawled AS (SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS doc FROM pages),
 collected AS (SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS doc FROM documents),
 in_log AS (SELECT unnest(results) AS doc FROM impressions),
 times AS (SELECT doc, count(*) AS times FROM in_log GROUP BY doc)
@@ -34,7 +35,7 @@ SELECT
     doc,
     times,
     coalesce(kept.impressions, 0) AS kept_times,
-    doc IN (SELECT doc FROM crawled) AS in_crawl,
+    doc IN (SELECT doc FROM pages) AS in_crawl,
     doc IN (SELECT doc FROM collected) AS in_collection
 FROM times LEFT JOIN shown_documents AS kept USING (doc)
 """
@@ -74,19 +75,23 @@ GROUP BY host
 ORDER BY host
 """
 
+ACCOUNT = """
+SELECT count(*), count(*) FILTER (in_collection) FROM shown WHERE kept_times > 0
+"""
+
 LACKING = """
 SELECT doc, in_crawl FROM shown WHERE kept_times > 0 AND NOT in_collection ORDER BY doc
 """
 
 CLASH = """
 SELECT l.url_key, p.url_key
-FROM log_urls AS l JOIN pages AS p ON l.doc = ('0x' || substr(p.doc_id, 2))::UBIGINT
+FROM log_urls AS l JOIN pages AS p USING (doc)
 WHERE l.url_key <> p.url_key
 LIMIT 1
 """
 
 
-@stage("coverage", version="2", writes=(Coverage, HostCoverage))
+@stage("coverage", version="3", writes=(Coverage, HostCoverage))
 def measure_coverage(
     out: Path,
     *,
@@ -127,14 +132,13 @@ def measure_coverage(
         connection.execute(SHOWN)
         write_query(connection, COVERAGE, out / "coverage.parquet", Coverage)
         write_query(connection, HOST_COVERAGE, out / "host_coverage.parquet", HostCoverage)
-        offered = connection.execute("SELECT count(*) FROM shown WHERE kept_times > 0").fetchall()
-        lacking = connection.execute(LACKING).fetchall()
-    ledger = Ledger("documents shown", offered[0][0], offered[0][0] - len(lacking))
-    with RejectWriter(out, "coverage", ledger) as rejects:
-        for reason in (NOT_IN_CRAWL, LEFT_OUT):
-            rejects.add(reason, rows=0)
-        for doc, in_crawl in lacking:
-            rejects.add(LEFT_OUT if in_crawl else NOT_IN_CRAWL, key=f"d{doc:016x}")
+        ledger = Ledger("documents shown", *connection.execute(ACCOUNT).fetchall()[0])
+        with RejectWriter(out, "coverage", ledger) as rejects:
+            for reason in (NOT_IN_CRAWL, LEFT_OUT):
+                rejects.add(reason, rows=0)
+            for batch in connection.sql(LACKING).to_arrow_reader(ROWS_PER_BATCH):
+                for doc, in_crawl in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+                    rejects.add(LEFT_OUT if in_crawl else NOT_IN_CRAWL, key=doc_id(doc))
     progress.advance(ledger.rows_in)
     return ledger
 

@@ -17,6 +17,7 @@ from typing import Annotated, NamedTuple
 import polars as pl
 
 from builder.documents.addresses import read_address_list
+from builder.documents.crawled import row_groups
 from builder.documents.notes import SHARE, Notebook, take_notes
 from builder.documents.rules import PageRules
 from builder.ingest.buckets import BUCKETS, TOP, Buckets, Load, Spill
@@ -30,7 +31,7 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import DocumentFilters, Files, Same
 from builder.runtime.stage import stage
-from schemas import Documents, Gathered, Pages, PageVerdicts, ShownDocuments
+from schemas import Documents, Fetches, Gathered, Pages, PageVerdicts, ShownDocuments
 
 DUPLICATE = "duplicate"
 NEAR_DUPLICATE = "near_duplicate"
@@ -43,6 +44,7 @@ PART_BYTES = 64 * 2**20
 def gather(
     out: Path,
     *,
+    fetches: Same[Fetches],
     pages: Same[Pages],
     shown_documents: Same[ShownDocuments],
     params: DocumentParameters,
@@ -57,6 +59,7 @@ def gather(
 
     Args:
         out: Folder that receives `gathered` (parts) and `rejects`.
+        fetches: See `schemas.Fetches`.
         pages: See `schemas.Pages`.
         shown_documents: See `schemas.ShownDocuments`.
         params: `[documents]`.
@@ -80,7 +83,7 @@ def gather(
         read_address_list(allow),
         left_out(verdicts, filters, "document"),
     )
-    notebook = take_notes(pages, rules, params, limits, progress)
+    notebook = take_notes(list(row_groups(fetches, pages)), rules, params, limits, progress)
     groups = notebook.duplicates(limits, params.near_threshold)
     ledger = Ledger("pages")
     counts = notebook.left

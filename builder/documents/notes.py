@@ -8,7 +8,7 @@ The number of a page is its key.
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -18,9 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from builder.documents.crawled import RowGroup
 from builder.documents.duplicates import GROUPS, Signed, find_groups
 from builder.documents.fingerprints import describe
 from builder.documents.rules import PageRules
@@ -28,16 +27,12 @@ from builder.documents.sketch import BAND_ROWS, Sketches, band_rows
 from builder.ingest.buckets import Buckets, Spill, bucket_of
 from builder.io import parquet
 from builder.io.packing import packed
-from builder.io.tables import Table
 from builder.parameters import DocumentParameters
 from builder.runtime.executors import Task, map_partitions, process_pool
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.text.keys import key_of_id
 
 SHINGLE = 5
-ROWS = 1024
-"""Pages that are unpacked together."""
 SHARE = 16
 """Which part of the memory the pages that are held, and those of a range, may take."""
 LARGE = 2**29
@@ -51,33 +46,6 @@ NOTES = ("number", "doc_id", "shown", "text_hash")
 """What exact duplicates are found by."""
 
 
-class RowGroup(NamedTuple):
-    """A row group of `pages`, and about how many bytes of the file it has."""
-
-    path: Path
-    place: int
-    size: int
-
-    def addresses(self) -> pl.DataFrame:
-        """`doc_id` and `url_key` of the pages."""
-        with pq.ParquetFile(self.path) as file:
-            columns = ["doc_id", "url_key"]
-            return pl.DataFrame(file.read_row_group(self.place, columns, use_threads=False))
-
-    def pages(self, wanted: pl.Series) -> pl.DataFrame:
-        """The pages that are wanted, of which few more are held at a time than these.
-
-        They are copied: a frame that was filtered holds the text of all that it had.
-        """
-        found, start = [], 0
-        chosen = wanted.to_arrow()
-        with pq.ParquetFile(self.path) as file:
-            for batch in file.iter_batches(ROWS, [self.place], use_threads=False):
-                found.append(batch.filter(chosen.slice(start, len(batch))))
-                start += len(batch)
-            return pl.DataFrame(pa.Table.from_batches(found, file.schema_arrow))
-
-
 class Piece(NamedTuple):
     """Row groups that are read by one process, and the folder for what is known of their pages."""
 
@@ -86,7 +54,7 @@ class Piece(NamedTuple):
 
     def __str__(self) -> str:
         first = self.row_groups[0]
-        return f"row group {first.place} of {first.path.name} and those after it"
+        return f"row group {first.number} of {first.path.name} and those after it"
 
 
 class Noted(NamedTuple):
@@ -194,36 +162,31 @@ class Notebook:
 
 
 def take_notes(
-    pages: Table, rules: PageRules, params: DocumentParameters, limits: Limits, progress: Progress
+    groups: Sequence[RowGroup],
+    rules: PageRules,
+    params: DocumentParameters,
+    limits: Limits,
+    progress: Progress,
 ) -> Notebook:
     """Read all pages once and write down what is known of those that no rule leaves out."""
     notebook = Notebook(limits)
-    row_groups = list(_row_groups(pages))
     note = partial(_note, rules=rules, params=params)
-    size = sum(group.size for group in row_groups)
+    size = sum(group.size for group in groups)
     with process_pool(limits, size, LARGE, WORKER_BYTES) as readers:
         if readers.executor.in_process:
-            for noted in map_partitions(note, row_groups, readers, single_threaded=True):
+            for noted in map_partitions(note, groups, readers, single_threaded=True):
                 notebook.add(noted)
                 progress.advance(noted.kept.height + noted.left.total())
         else:
-            pieces = _pieces(row_groups, limits.scratch)
+            pieces = _pieces(groups, limits.scratch)
             for notes in map_partitions(partial(_note_piece, note=note), pieces, readers):
                 notebook.take_over(notes)
                 progress.advance(len(notes.keys) + notes.left.total())
     return notebook
 
 
-def _row_groups(pages: Table) -> Iterator[RowGroup]:
-    for path in pages.paths:
-        with pq.ParquetFile(path) as file:
-            count = file.num_row_groups
-        size = path.stat().st_size // max(count, 1)
-        yield from (RowGroup(path, place, size) for place in range(count))
-
-
-def _pieces(row_groups: list[RowGroup], folder: Path) -> Iterator[Piece]:
-    for number, some in enumerate(packed(row_groups, attrgetter("size"), PIECE_BYTES)):
+def _pieces(groups: Sequence[RowGroup], folder: Path) -> Iterator[Piece]:
+    for number, some in enumerate(packed(groups, attrgetter("size"), PIECE_BYTES)):
         yield Piece(tuple(some), folder / f"piece-{number:06d}")
 
 
@@ -240,8 +203,7 @@ def _note_piece(piece: Piece, limits: Limits, note: Task[RowGroup, Noted]) -> No
 def _note(row_group: RowGroup, _: Limits, rules: PageRules, params: DocumentParameters) -> Noted:
     marked = rules.apply(row_group.addresses())
     left = Counter(marked["reason"].drop_nulls().to_list())
-    entering = marked["reason"].is_null()
-    origins = marked.filter(entering).select("shown", "sampled", key_of_id("doc_id").alias("key"))
+    entering = marked.filter(pl.col("reason").is_null()).drop("reason")
     shingle = SHINGLE if params.near_duplicates != "off" else None
-    pages, sketches = describe(row_group.pages(entering), shingle)
-    return Noted(pages.hstack(origins), sketches, left)
+    pages, sketches = describe(row_group.with_texts(entering), shingle)
+    return Noted(pages.rename({"doc": "key"}).drop("number"), sketches, left)

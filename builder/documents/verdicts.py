@@ -26,16 +26,16 @@ from schemas import Pages, PageVerdicts, Verdicts
 
 ON_PAGES = """
 SELECT given.* FROM given
-WHERE kind = 'document' AND key IN (SELECT ('0x' || substr(doc_id, 2))::UBIGINT FROM pages)
+WHERE kind = 'document' AND key IN (SELECT doc FROM pages)
 ORDER BY ALL
 """
-SUBJECTS = "SELECT ('0x' || substr(doc_id, 2))::UBIGINT AS key, url FROM pages ORDER BY key"
+SUBJECTS = "SELECT doc AS key, url FROM pages ORDER BY key"
 SUBJECTS_PER_CALL = 100_000
 
 
 @stage(
     "page_verdicts",
-    version="1",
+    version="2",
     writes=(PageVerdicts,),
     plugins=lambda w: described("verdicts", w.verdicts.plugins),
 )

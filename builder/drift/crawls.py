@@ -10,15 +10,16 @@ from typing import Any
 
 import duckdb
 import polars as pl
-import pyarrow.parquet as pq
 
 from builder.alignment.absence import Crawls
 from builder.alignment.documents import align_documents
+from builder.documents.crawled import RowGroup, row_groups
 from builder.documents.fingerprints import fingerprints
 from builder.drift import documents as document_drift
 from builder.drift.statistics import jaccard
 from builder.drift.vocabulary import IN_ALL, compare_words, put_beside
-from builder.drift.words import count_words, row_groups
+from builder.drift.words import count_words
+from builder.drift.words import row_groups as document_groups
 from builder.errors import FormatError, UsageError
 from builder.ingest import ingest_crawl
 from builder.ingest.buckets import Buckets
@@ -30,8 +31,7 @@ from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress, Silent
-from builder.text.keys import key_of_id
-from schemas import Documents, Pages, WordCounts
+from schemas import Documents, Fetches, Pages, WordCounts
 
 ALWAYS = Interval(-(2**62), 2**62)
 OLD, NEW = "old", "new"
@@ -96,7 +96,7 @@ def _compare(
     words = {}
     for label, table in tables.items():
         path = scratch / f"words-{label}.parquet"
-        count_words(connection, row_groups(table), nothing, path, limits.threads)
+        count_words(connection, document_groups(table), nothing, path, limits.threads)
         words[label] = Table((path,), WordCounts)
     beside = scratch / "words.parquet"
     put_beside(connection, words, (), beside)
@@ -129,14 +129,15 @@ def _read(
     if ledger.rows_in and not ledger.rows_out:
         reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(ledger.rejected.items()))
         raise FormatError(f"expected a crawl, but none of its records is a page: {reasons}", path)
-    return _fingerprint(table_at(folder, "pages", Pages), folder / "documents", private), ledger
+    groups = row_groups(table_at(folder, "fetches", Fetches), table_at(folder, "pages", Pages))
+    return _fingerprint(groups, folder / "documents", private), ledger
 
 
-def _fingerprint(pages: Table, folder: Path, limits: Limits) -> Table:
+def _fingerprint(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Table:
     """The pages of a crawl in order of id, with what makes two versions the same, or not."""
     folder.mkdir()
     buckets = Buckets(limits.scratch, limits.memory // 8)
-    for rows in ordered_map(_fingerprints, _row_groups(pages), limits.threads):
+    for rows in ordered_map(_fingerprints, groups, limits.threads):
         buckets.add(rows)
     buckets.settle()
     paths: list[Path] = []
@@ -145,19 +146,14 @@ def _fingerprint(pages: Table, folder: Path, limits: Limits) -> Table:
         rows.drop("key").sort("doc_id").write_parquet(paths[-1])
     if not paths:
         paths.append(folder / "part-000000.parquet")
-        fingerprints(pl.DataFrame(schema=Pages.dtypes())).pages.write_parquet(paths[0])
+        nothing = pl.DataFrame(schema={"doc_id": pl.String(), **Pages.dtypes(), **Fetches.dtypes()})
+        fingerprints(nothing).pages.write_parquet(paths[0])
     return Table(tuple(paths), Documents)
 
 
-def _row_groups(pages: Table) -> Iterator[pl.DataFrame]:
-    for part in pages.paths:
-        with pq.ParquetFile(part) as file:
-            for number in range(file.num_row_groups):
-                yield pl.DataFrame(file.read_row_group(number))
-
-
-def _fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
-    return fingerprints(pages).pages.with_columns(key_of_id("doc_id").alias("key"))
+def _fingerprints(group: RowGroup) -> pl.DataFrame:
+    pages = group.with_texts(group.addresses())
+    return fingerprints(pages).pages.rename({"doc": "key"})
 
 
 def _account(ledger: Ledger) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from builder.parameters import CrawlParameters, DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
 from builder.text.keys import doc_id, key64
-from schemas import Pages, ShownDocuments
+from schemas import Fetches, Pages, ShownDocuments
 from tests.bench.main_text import overlap
 from tests.bench.peak import PeakWithWorkers
 
@@ -157,6 +157,7 @@ def to_documents(crawl: Path, share: float, **params: Any) -> tuple[int, int]:
             write_frame(shown, folder / "shown_documents.parquet", ShownDocuments)
             ledger = gather(
                 folder / "documents",
+                fetches=table_at(folder / "crawl", "fetches", Fetches),
                 pages=table_at(folder / "crawl", "pages", Pages),
                 shown_documents=table_at(folder, "shown_documents", ShownDocuments),
                 params=DocumentParameters(sample_share=share, **params),

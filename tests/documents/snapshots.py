@@ -14,10 +14,13 @@ from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
 from builder.text.keys import doc_id, key64, url_key
-from schemas import Documents, Pages, Rejects, ShownDocuments, Verdicts
+from schemas import Documents, Rejects, ShownDocuments, Verdicts
+from tests.crawled import write_crawled
 
 
-def store_pages(folder: Path, texts: Mapping[str, str]) -> Table:
+def store_pages(
+    folder: Path, texts: Mapping[str, str], rows_per_group: int = 1000
+) -> tuple[Table, Table]:
     """Pages with these addresses and texts."""
     keys = [url_key(url) for url in texts]
     frame = pl.DataFrame(
@@ -29,9 +32,7 @@ def store_pages(folder: Path, texts: Mapping[str, str]) -> Table:
         },
         schema_overrides={"text": pl.String},
     ).with_columns(fetched_at=5, title=pl.lit(""))
-    absent = [pl.lit(None).alias(name) for name in Pages.dtypes() if name not in frame.columns]
-    write_frame(frame.with_columns(absent), folder / "pages/part-00000.parquet", Pages)
-    return table_at(folder, "pages", Pages)
+    return write_crawled(frame, folder, rows_per_group)
 
 
 def store_shown(folder: Path, urls: Sequence[str]) -> Table:
@@ -72,9 +73,11 @@ def gather_documents(
     for name, content in (lists or {}).items():
         (folder / f"{name}.txt").write_text(content)
         sources[name].append(Source(folder / f"{name}.txt", f"{name}.txt"))
+    fetches, pages = store_pages(folder, texts)
     ledger = gather(
         out,
-        pages=store_pages(folder, texts),
+        fetches=fetches,
+        pages=pages,
         shown_documents=store_shown(folder, shown),
         verdicts=store_verdicts(folder, "verdicts", verdicts) if verdicts else None,
         filters=filters,

@@ -11,8 +11,8 @@ from builder.io.tables import table_at, write_frame
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
-from builder.text.keys import key64
-from schemas import Coverage, Impressions, LogUrls, Pages, ShownDocuments
+from builder.text.keys import doc_id, key64
+from schemas import Coverage, Documents, Impressions, LogUrls, Pages, ShownDocuments
 from tests.documents.snapshots import store_pages
 
 URL = "https://a.example/{}".format
@@ -38,17 +38,18 @@ def measure(folder: Path, *, kept: dict[int, int], collected: list[int]) -> Ledg
     }
     for contract, frame in frames.items():
         write_frame(frame, folder / f"{contract.__name__}.parquet", contract)
-    for home in ("out", "scratch", "documents"):
+    for home in ("out", "scratch"):
         (folder / home).mkdir()
-    pages = store_pages(folder, {URL(n): "x" for n in (0, 1, 2, 8)})
-    documents = store_pages(folder / "documents", {URL(n): "x" for n in collected})
+    _, pages = store_pages(folder, {URL(n): "x" for n in (0, 1, 2, 8)})
+    ids = pl.DataFrame({"doc_id": [doc_id(KEY[n]) for n in collected]}, {"doc_id": pl.String})
+    ids.write_parquet(folder / "documents.parquet")
     ledger = measure_coverage(
         folder / "out",
         impressions=table_at(folder, "Impressions", Impressions),
         log_urls=table_at(folder, "LogUrls", LogUrls),
         shown_documents=table_at(folder, "ShownDocuments", ShownDocuments),
         pages=pages,
-        documents=documents,
+        documents=table_at(folder, "documents", Documents),
         limits=Limits(folder / "scratch", threads=1),
         progress=Silent(),
     )
@@ -88,7 +89,7 @@ def test_one_id_for_two_addresses_is_found(tmp_path: Path) -> None:
             log_urls=table_at(tmp_path, "LogUrls", LogUrls),
             shown_documents=table_at(tmp_path, "ShownDocuments", ShownDocuments),
             pages=table_at(tmp_path, "pages", Pages),
-            documents=table_at(tmp_path / "documents", "pages", Pages),
+            documents=table_at(tmp_path, "documents", Documents),
             limits=Limits(scratch, threads=1),
             progress=Silent(),
         )

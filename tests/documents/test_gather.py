@@ -7,20 +7,21 @@ from pathlib import Path
 import polars as pl
 
 from builder.documents import collect_shown, gather
+from builder.documents.crawled import row_groups
 from builder.documents.language import detect_languages
-from builder.documents.notes import RowGroup
 from builder.documents.tokens import tokens
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
 from builder.text.keys import doc_id
-from schemas import Candidates, Impressions, Pages, ShownDocuments
+from schemas import Candidates, Impressions, ShownDocuments
+from tests.crawled import write_crawled
 
 TEXT = "Les crêpes bretonnes se préparent avec de la farine et du lait."
 
 
-def _pages(folder: Path, count: int, text: str = TEXT) -> Table:
+def _pages(folder: Path, count: int, text: str = TEXT) -> tuple[Table, Table]:
     frame = pl.DataFrame(
         {
             "doc_id": [doc_id(n) for n in range(count)],
@@ -31,13 +32,12 @@ def _pages(folder: Path, count: int, text: str = TEXT) -> Table:
             "text": text,
         }
     )
-    missing = [c for c in Pages.dtypes() if c not in frame.columns]
-    frame = frame.with_columns(pl.lit(None).alias(c) for c in missing)
-    write_frame(frame, folder / "pages/part-00000.parquet", Pages)
-    return table_at(folder, "pages", Pages)
+    return write_crawled(frame, folder)
 
 
-def _gather(folder: Path, pages: Table, shown: list[int], share: float) -> pl.DataFrame:
+def _gather(
+    folder: Path, crawl: tuple[Table, Table], shown: list[int], share: float
+) -> pl.DataFrame:
     frame = pl.DataFrame({"doc": shown, "impressions": 1}, schema=ShownDocuments.dtypes())
     write_frame(frame, folder / "shown_documents.parquet", ShownDocuments)
     out, scratch = folder / f"out-{share}", folder / f"scratch-{share}-{len(shown)}"
@@ -45,7 +45,8 @@ def _gather(folder: Path, pages: Table, shown: list[int], share: float) -> pl.Da
     scratch.mkdir()
     ledger = gather(
         out,
-        pages=pages,
+        fetches=crawl[0],
+        pages=crawl[1],
         shown_documents=table_at(folder, "shown_documents", ShownDocuments),
         params=DocumentParameters(sample_share=share),
         limits=Limits(scratch),
@@ -56,13 +57,12 @@ def _gather(folder: Path, pages: Table, shown: list[int], share: float) -> pl.Da
 
 
 def test_pages_that_are_left_out_are_not_held(tmp_path: Path) -> None:
-    pages = _pages(tmp_path, 1000, "x" * 4000)
-    group = RowGroup(pages.paths[0], 0, 1)
-    none, few = (
-        group.pages(pl.Series([n % share == 7 for n in range(1000)])) for share in (7, 100)
-    )
+    (group,) = row_groups(*_pages(tmp_path, 1000, "x" * 4000))
+    addresses = group.addresses()
+    numbers = pl.col("number")
+    none, few = (group.with_texts(addresses.filter(numbers % share == 7)) for share in (7, 100))
     assert none.is_empty()
-    assert few.schema == none.schema == pl.Schema(Pages.dtypes())
+    assert few.schema == none.schema
     assert few["doc_id"].to_list() == [doc_id(n) for n in range(7, 1000, 100)]
     held = few["text"].to_arrow(compat_level=pl.CompatLevel.newest()).buffers()
     assert 10 * 4000 <= sum(buffer.size for buffer in held if buffer) < 11 * 4000

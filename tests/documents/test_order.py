@@ -9,14 +9,15 @@ import polars as pl
 import pytest
 
 from builder.documents import gather
-from builder.io.tables import TableWriter, table_at, write_frame
+from builder.io.tables import table_at, write_frame
 from builder.parameters import DocumentParameters
 from builder.runtime.executors import Executor, LocalExecutor, ProcessExecutor
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
 from builder.text.keys import doc_id, key64
-from schemas import Documents, Pages, ShownDocuments
+from schemas import Documents, ShownDocuments
+from tests.crawled import write_crawled
 
 WORDS = "la mer monte et le vent pousse une barque vers des iles que personne ne connait".split()
 COUNT = 240
@@ -43,27 +44,22 @@ def _texts() -> list[str]:
 def _pages() -> pl.DataFrame:
     urls = [f"https://a.example/{n}" for n in range(COUNT)]
     rows = {"doc_id": [doc_id(key64(url)) for url in urls], "url": urls, "text": _texts()}
-    frame = pl.DataFrame(rows).with_columns(url_key="url", fetched_at=5, title=pl.lit("t"))
-    absent = [name for name in Pages.dtypes() if name not in frame.columns]
-    return frame.with_columns(pl.lit(None, Pages.dtypes()[name]).alias(name) for name in absent)
+    return pl.DataFrame(rows).with_columns(url_key="url", fetched_at=5, title=pl.lit("t"))
 
 
 def _gather(
     folder: Path, order: Sequence[int], threads: int, executor: Executor
 ) -> tuple[list[bytes], Ledger]:
-    """Gather pages that come in this order, in parts of 70 and row groups of 20."""
-    pages = _pages()[list(order)]
-    for number, some in enumerate(pages.iter_slices(70)):
-        path = folder / f"pages/part-{number:05d}.parquet"
-        with TableWriter(path, Pages, rows_per_group=20) as writer:
-            writer.append(some)
+    """Gather pages that come in this order, in row groups of 20."""
+    fetches, pages = write_crawled(_pages()[list(order)], folder, rows_per_group=20)
     shown = pl.DataFrame({"doc": [key64("https://a.example/9")], "impressions": 1})
     shown = shown.cast(ShownDocuments.dtypes())  # type: ignore[arg-type]
     write_frame(shown, folder / "shown_documents.parquet", ShownDocuments)
     (folder / "scratch").mkdir()
     ledger = gather(
         folder,
-        pages=table_at(folder, "pages", Pages),
+        fetches=fetches,
+        pages=pages,
         shown_documents=table_at(folder, "shown_documents", ShownDocuments),
         params=DocumentParameters(sample_share=0.6, duplicates="keep_first"),
         limits=Limits(folder / "scratch", threads, 2**30, executor),
@@ -79,7 +75,7 @@ def test_the_same_bytes(
     monkeypatch.setattr(import_module("builder.documents.gather"), "PART_BYTES", 20_000)
     orders = [list(range(COUNT)), list(range(COUNT))]
     Random(1).shuffle(orders[1])
-    monkeypatch.setattr(import_module("builder.documents.notes"), "ROWS", 7)
+    monkeypatch.setattr(import_module("builder.documents.crawled"), "ROWS", 7)
     here = LocalExecutor()
     found = []
     cases = [

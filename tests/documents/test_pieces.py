@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from builder.documents import gather, notes
+from builder.documents.crawled import row_groups
 from builder.documents.notes import take_notes
 from builder.documents.rules import PageRules
 from builder.io.tables import Table
 from builder.parameters import DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
-from schemas import Pages
 from tests.documents.snapshots import store_pages, store_shown
 
 DRAW = random.Random(11)
@@ -23,30 +23,30 @@ WORDS = [f"mot{n}" for n in range(300)]
 SHOWN = ["https://a.example/1-3"]
 
 
-def several_parts(folder: Path, count: int = 5) -> Table:
-    """Pages in as many parts, with copies and near copies of a text in all of them."""
+def several_parts(folder: Path, count: int = 5) -> tuple[Table, Table]:
+    """Pages in as many row groups, with copies and near copies of a text in all of them."""
     base = DRAW.choices(WORDS, k=120)
-    paths: list[Path] = []
+    texts: dict[str, str] = {}
     for part in range(count):
-        texts = {
+        texts |= {
             f"https://a.example/{part}-{n}": " ".join(
                 base if n == 0 else [*base[:60], f"autre{part}", *base[60:]] if n == 1
                 else DRAW.choices(WORDS, k=120)
             )
             for n in range(6)
         }  # fmt: skip
-        paths += store_pages(folder / f"pages-{part}", texts).paths
-    return Table(tuple(paths), Pages)
+    return store_pages(folder, texts, rows_per_group=6)
 
 
-def gathered(folder: Path, pages: Table, **limits: int) -> dict[str, str]:
+def gathered(folder: Path, crawl: tuple[Table, Table], **limits: int) -> dict[str, str]:
     """The sums of all files of the stage."""
     out, scratch = folder / "out", folder / "scratch"
     for home in (out, scratch):
         home.mkdir(parents=True)
     ledger = gather(
         out,
-        pages=pages,
+        fetches=crawl[0],
+        pages=crawl[1],
         shown_documents=store_shown(folder, SHOWN),
         params=DocumentParameters(sample_share=0.8, near_duplicates="keep_first"),
         limits=Limits(scratch, **limits),
@@ -76,7 +76,7 @@ def test_a_piece_that_is_noted_again_is_noted_once(tmp_path: Path) -> None:
     params = DocumentParameters(sample_share=1.0)
     rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
     limits = Limits(tmp_path, threads=1)
-    piece = notes.Piece(tuple(notes._row_groups(pages)), tmp_path / "piece")
+    piece = notes.Piece(tuple(row_groups(*pages)), tmp_path / "piece")
     work = partial(notes._note_piece, note=partial(notes._note, rules=rules, params=params))
     first = work(piece, limits)
     sums = {p: p.read_bytes() for p in sorted(piece.folder.rglob("*")) if p.is_file()}
@@ -84,7 +84,7 @@ def test_a_piece_that_is_noted_again_is_noted_once(tmp_path: Path) -> None:
     assert again._replace(keys=None) == first._replace(keys=None)
     assert again.keys.tolist() == first.keys.tolist()
     assert {p: p.read_bytes() for p in sorted(piece.folder.rglob("*")) if p.is_file()} == sums
-    assert str(piece) == "row group 0 of part-00000.parquet and those after it"
+    assert str(piece) == "row group 0 of fetches.parquet and those after it"
 
 
 @pytest.mark.parametrize("large", [0, 2**40])
@@ -95,6 +95,8 @@ def test_pages_that_are_all_left_out(
     params = DocumentParameters(sample_share=0.0)
     rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
     limits = Limits(tmp_path, threads=2, memory=2**30)
-    notebook = take_notes(several_parts(tmp_path), rules, params, limits, Silent())
+    notebook = take_notes(
+        list(row_groups(*several_parts(tmp_path))), rules, params, limits, Silent()
+    )
     assert notebook.left == {"not_in_sample": 30}
     assert notebook.duplicates(limits, 0.8).is_empty()

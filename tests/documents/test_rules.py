@@ -163,7 +163,7 @@ def test_verdicts_on_pages_that_no_log_shows(tmp_path: Path) -> None:
     scratch.mkdir()
     ledger = judge_pages(
         out,
-        pages=store_pages(tmp_path, PAGES),
+        pages=store_pages(tmp_path, PAGES)[1],
         params=VerdictParameters(),
         limits=Limits(scratch, threads=1),
         progress=Silent(),

@@ -18,6 +18,7 @@ from builder.drift import compare_crawls
 from builder.errors import FormatError, UsageError
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
+from tests.crawled import read_crawled
 from tests.thorough import ALL
 
 OLD = [
@@ -155,9 +156,7 @@ def test_real_pages_against_plain_python(
 ) -> None:
     first, second = (shared / f"crawl/{date}.jsonl.gz" for date in (old, new))
     found = compare(first, second, tmp_path / "scratch")
-    pages = [
-        pl.read_parquet(tmp_path / "scratch" / side / "pages/*.parquet") for side in ("old", "new")
-    ]
+    pages = [read_crawled(tmp_path / "scratch" / side) for side in ("old", "new")]
     expected = reference(*(tokens_of(side) for side in pages))
     for name in ("added", "removed", "updated", "unchanged"):
         assert found["documents"][name] == expected[name]
@@ -195,9 +194,7 @@ def test_the_php_manual_gives_its_reference_numbers(shared: Path, tmp_path: Path
 def test_real_archives(shared: Path, tmp_path: Path) -> None:
     first, second = (shared / f"warc/sante_{date}.warc.gz" for date in ("2025-09-30", "2026-01-31"))
     found = compare(first, second, tmp_path / "scratch")
-    pages = [
-        pl.read_parquet(tmp_path / "scratch" / side / "pages/*.parquet") for side in ("old", "new")
-    ]
+    pages = [read_crawled(tmp_path / "scratch" / side) for side in ("old", "new")]
     expected = reference(*(tokens_of(side) for side in pages))
     for name in ("added", "removed", "updated", "unchanged"):
         assert found["documents"][name] == expected[name]
@@ -213,7 +210,7 @@ def test_a_collection_of_the_same_archives_gives_the_same_numbers(
     found = compare(archives[0], archives[1], tmp_path / "scratch")
     pages = []
     for side, date in zip(("old", "new"), dates, strict=True):
-        rows = pl.read_parquet(tmp_path / "scratch" / side / "pages/*.parquet")
+        rows = read_crawled(tmp_path / "scratch" / side)
         pages.append(tmp_path / f"{date}.jsonl")
         rows.select("url", "title", "text", timestamp="fetched_at").write_ndjson(pages[-1])
     builder.simulate_over(tmp_path / "world", pages, Simulation(queries=20, impressions=2000))

@@ -36,7 +36,7 @@ GIVEN: dict[str, tuple[Any, ...]] = {
 }
 """Values of parameters that are no number and no choice."""
 FILES = {"stop.txt": "prix\nConseil\n", "deny.txt": "le-dossier.example\n"}
-WRITTEN = {"log.click_form", "log.time_unit", "crawl.time_unit"}
+WRITTEN = {"log.click_form", "log.time_unit", "crawl.time_unit", "crawl.format"}
 """What says how files are written: it is not drawn."""
 MOST = 10**6
 OFTEN = 0.25

@@ -14,6 +14,7 @@ from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
 from builder.text.keys import doc_id, key64, url_key
+from tests.crawled import read_crawled
 
 EVER = Interval(0, 2**40)
 SECRET = "zQ7secret"
@@ -40,7 +41,7 @@ def test_a_crawl_keeps_no_password(tmp_path: Path) -> None:
     path = tmp_path / "crawl.jsonl"
     path.write_text(f'{{"url": "{SIGNED}", "timestamp": 1, "title": "", "text": "Un texte"}}\n')
     out = _ingest(ingest_crawl, tmp_path, path, CrawlParameters())
-    pages = pl.read_parquet(out / "pages/*.parquet")
+    pages = read_crawled(out)
     assert pages.select("doc_id", "url").rows() == [(doc_id(key64(PLAIN)), PLAIN)]
 
 

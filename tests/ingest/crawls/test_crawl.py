@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from builder.ingest import ingest_crawl
-from builder.ingest.crawls import page_parts
 from builder.ingest.texts import normalise
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
@@ -16,6 +15,7 @@ from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
 from builder.text.keys import doc_id, key64
+from tests.crawled import read_crawled
 
 GOOD = {"url": "https://a.example/1", "timestamp": 1500, "title": "Un", "text": "Texte."}
 
@@ -43,8 +43,7 @@ def ingest(
         progress=Silent(),
     )
     ledger.check("crawl")
-    pages = pl.read_parquet(sorted((out / "pages").glob("*.parquet")))
-    return ledger, pages, pl.read_parquet(out / "rejects.parquet"), out
+    return ledger, read_crawled(out), pl.read_parquet(out / "rejects.parquet"), out
 
 
 def test_both_shapes(tmp_path: Path) -> None:
@@ -137,7 +136,7 @@ def test_fetches_of_several_files(tmp_path: Path) -> None:
         progress=Silent(),
     )
     ledger.check("crawl")
-    pages = pl.read_parquet(tmp_path / "out/pages/part-00000.parquet")
+    pages = read_crawled(tmp_path / "out")
     assert pages["text"].to_list() == ["0 1", "1 0", "2 2"]
     rejects = pl.read_parquet(tmp_path / "out/rejects.parquet")
     left = [(f"{number}.jsonl", line) for number in range(3) for line in range(1, 4)]
@@ -151,9 +150,7 @@ def test_the_same_fetch_twice_counts_once(tmp_path: Path) -> None:
     assert rejects["line"].to_list() == [1]
 
 
-def test_spilling_and_parts_change_nothing_but_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spilling_changes_nothing(tmp_path: Path) -> None:
     lines = [
         {**GOOD, "url": f"https://a.example/{i % 300}", "timestamp": 1000 + i, "text": f"t{i}" * 9}
         for i in range(500)
@@ -161,23 +158,14 @@ def test_spilling_and_parts_change_nothing_but_files(
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     whole, pages, _, first = ingest(tmp_path / "a", *lines)
-    spilled, same, _, second = ingest(tmp_path / "b", *lines, memory=20_000)
+    spilled, same, _, second = ingest(tmp_path / "b", *lines, memory=2**25)
     assert whole == spilled
     assert whole.rejected == {"superseded": 200}
     assert [p.read_bytes() for p in sorted(first.rglob("*.parquet"))] == [
         p.read_bytes() for p in sorted(second.rglob("*.parquet"))
     ]
-    monkeypatch.setattr(page_parts, "PART_BYTES", 1000)
-    (tmp_path / "c").mkdir()
-    _, parted, _, third = ingest(tmp_path / "c", *lines)
-    parts = [pl.read_parquet(path) for path in sorted(third.glob("pages/*.parquet"))]
-    sizes = [part["text"].str.len_bytes().sum() for part in parts]
-    assert len(parts) > 2
-    assert all(1000 <= size < 1000 + 9 * 4 for size in sizes[:-1])
-    assert parted.equals(pages)
     assert same.equals(pages)
     assert pages["fetched_at"].to_list() == list(range(1200, 1500))
-    assert [path.name for path in third.iterdir() if path.is_dir()] == ["pages"]
 
 
 @pytest.mark.parametrize(

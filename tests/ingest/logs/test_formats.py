@@ -21,6 +21,7 @@ from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
+from tests.crawled import read_crawled
 from tests.ingest.logs.log_files import read_impressions
 
 ANY = CrawlParameters(interval="ignore")
@@ -238,7 +239,7 @@ def test_a_simulated_archive_is_the_simulated_crawl(tmp_path: Path) -> None:
             progress=Silent(),
         )
         ledger.check("crawl")
-        rows = pl.read_parquet(sorted((out / "pages").glob("*"))).sort("doc_id")
+        rows = read_crawled(out).sort("doc_id")
         texts[kind] = rows.select("doc_id", "url", "title", "fetched_at")
     assert texts["jsonl"].equals(texts["warc"])
 
