@@ -12,7 +12,15 @@ from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
 from builder.text.keys import doc_id, key64
-from schemas import Coverage, Documents, Impressions, LogUrls, Pages, ShownDocuments
+from schemas import (
+    Coverage,
+    Documents,
+    HostCoverage,
+    Impressions,
+    LogUrls,
+    Pages,
+    ShownDocuments,
+)
 from tests.documents.snapshots import store_pages
 
 URL = "https://a.example/{}".format
@@ -64,6 +72,8 @@ def test_what_was_shown_and_what_is_there(tmp_path: Path) -> None:
     found = pl.read_parquet(tmp_path / "out/coverage.parquet")
     Coverage.validate(found)
     assert found.rows() == [("kept_queries", 4, 3, 2, 4, 3, 2), ("log", 6, 3, 2, 8, 4, 3)]
+    hosts = HostCoverage.validate(pl.read_parquet(tmp_path / "out/host_coverage.parquet"))
+    assert hosts.rows() == [("a.example", 4, 3, 2, 4, 3, 2)]
     rejects = pl.read_parquet(tmp_path / "out/rejects.parquet").sort("reason")
     assert rejects["key"].to_list() == [f"d{KEY[1]:016x}", f"d{KEY[3]:016x}"]
 
