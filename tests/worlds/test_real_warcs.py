@@ -65,7 +65,7 @@ def version(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [folder / f"{path.name[6:16]}.jsonl" for path in archives]
     for archive, path in zip(archives, lines, strict=True):
         pages, _ = read(archive)
-        path.write_text(pages.select("url", "title").write_ndjson())
+        path.write_text(pages.select("url", "title", "text").write_ndjson())
     builder.simulate_over(folder / "world", lines, Simulation(queries=20, impressions=2000))
     definition = folder / "world/workflow.toml"
     text = definition.read_text()
