@@ -14,7 +14,7 @@ from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
 from builder.text.keys import key64
-from schemas import Contract, DocumentChanges, Documents, Queries, ShownDocuments
+from schemas import Contract, DocumentChanges, Documents, Pages, Queries, ShownDocuments
 from tests.alignment.conftest import describe, frame, identifier
 
 Store = Callable[[pl.DataFrame, type[Contract]], Table]
@@ -25,6 +25,10 @@ NONE, ALL = (DocumentParameters(sample_share=share) for share in (0.0, 1.0))
 def documents(*urls: str, sampled: bool = True) -> pl.DataFrame:
     rows = describe([(url, "T", f"texte {url}") for url in urls])
     return rows.with_columns(sampled=pl.lit(value=sampled))
+
+
+def crawled(*urls: str) -> pl.DataFrame:
+    return pl.DataFrame({"doc": sorted(map(key64, urls))}, {"doc": pl.UInt64})
 
 
 def shown(*urls: str) -> pl.DataFrame:
@@ -62,8 +66,8 @@ def test_a_page_that_the_crawl_still_has_is_not_removed(
 ) -> None:
     a, b, c, d, *_ = URLS
     crawls = Crawls(
-        stored(documents(a, b, c, d), Documents),
-        stored(documents(a, b, d), Documents),
+        stored(crawled(a, b, c, d), Pages),
+        stored(crawled(a, b, d), Pages),
         stored(shown(d), ShownDocuments),
         NONE,
     )
@@ -80,7 +84,7 @@ def test_a_page_that_the_crawl_still_has_is_not_removed(
 def test_a_sampled_page_is_left_out_by_a_rule(
     statuses: Callable[..., dict[str, Any]], stored: Store
 ) -> None:
-    pages = stored(documents(URLS[0]), Documents)
+    pages = stored(crawled(URLS[0]), Pages)
     found = statuses(documents(URLS[0]), documents(), Crawls(pages, pages, None, ALL))
     assert found == {identifier(URLS[0]): ("left_out", True)}
 
@@ -89,7 +93,7 @@ def test_an_added_page_may_have_been_crawled_before(
     statuses: Callable[..., dict[str, Any]], stored: Store
 ) -> None:
     old, new = URLS[:2]
-    pages = stored(documents(old), Documents)
+    pages = stored(crawled(old), Pages)
     found = statuses(documents(), documents(old, new), Crawls(pages, pages, None, ALL))
     assert found == {identifier(old): ("added", True), identifier(new): ("added", False)}
 
@@ -105,7 +109,7 @@ def test_a_page_that_is_still_crawled_did_not_move(
     statuses: Callable[..., dict[str, Any]], stored: Store
 ) -> None:
     old, new = "https://site.fr/x", "https://www.site.fr/x"
-    both = stored(documents(old, new), Documents)
+    both = stored(crawled(old, new), Pages)
     found = statuses(documents(old), documents(new), Crawls(both, both, None, NONE))
     assert found[identifier(old)] == ("not_sampled", True)
 
@@ -116,14 +120,14 @@ def test_the_map_lists_the_crawls(
 ) -> None:
     a, b, c, *_ = URLS
     months = {"2022-06": documents(a, b), "2022-07": documents(a)}
-    pages = {"2022-06": documents(a, b, c), "2022-07": documents(a, b)}
+    pages = {"2022-06": crawled(a, b, c), "2022-07": crawled(a, b)}
     maps(
         tmp_path,
         documents={name: stored(rows, Documents) for name, rows in months.items()},
         queries={name: stored(frame([], Queries), Queries) for name in months},
         limits=limits,
         progress=Silent(),
-        pages={n: stored(rows, Documents) for n, rows in pages.items()} if known else None,
+        pages={n: stored(rows, Pages) for n, rows in pages.items()} if known else None,
     )
     rows = pl.read_parquet(tmp_path / "documents_map.parquet").to_dicts()
     held = {row["doc_id"]: (row["snapshots"], row["crawled"]) for row in rows}
