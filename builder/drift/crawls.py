@@ -85,7 +85,8 @@ def _compare(
 ) -> dict[str, Any]:
     scratch, pair = limits.scratch, (OLD, NEW)
     changes, of_both = scratch / "document_changes.parquet", (tables[OLD], tables[NEW])
-    crawls = Crawls(*of_both)
+    pages_from, pages_to = (table_at(scratch / label, "pages", Pages) for label in pair)
+    crawls = Crawls(pages_from, pages_to)
     align_documents(connection, changes, *of_both, (), pair, params, limits, progress, crawls)
     parquet.rows(connection, changes).create_view("document_changes")
     connection.execute(document_drift.ADDRESSES)

@@ -60,7 +60,7 @@ class Evidence:
     """What is known of snapshots beside their main tables; nothing, where a release was imported.
 
     Args:
-        pages: `doc_id` of the pages that each crawl has, by snapshot.
+        pages: `doc` of the pages that each crawl has, by snapshot.
         tables: Tables of `builder.drift.between.OPTIONAL`, by kind and snapshot.
         sampling: How crawls are sampled; None where it is not known.
         recorded: Parameters that each snapshot was built with, by dotted key.

@@ -256,7 +256,7 @@ def test_many_snapshots(many: dict[str, Any]) -> None:
     headings = re.search(r"<caption>Topic mix</caption>.*?</thead>", document, re.DOTALL)
     assert headings is not None
     assert headings[0].count("<th scope") <= 9
-    assert len(document) < 150_000 + 30_000 * count
+    assert len(document) < 150_000 + 40_000 * count
 
 
 CHROMIUM = (
