@@ -31,10 +31,10 @@ def test_a_file_is_looked_at_once(
         source.path.write_text(source.name)
     monkeypatch.setattr(Path, "stat", counted_stat)
     monkeypatch.setattr(store, "sha256", counted_digest)
-    first = InputHashes(tmp_path / "inputs.jsonl").of(sources)
+    first = InputHashes(tmp_path / "inputs.jsonl").hash_files(sources)
     assert calls["sha256"] == files
     assert calls["stat"] <= 2 * files
-    assert InputHashes(tmp_path / "inputs.jsonl").of(sources) == first
+    assert InputHashes(tmp_path / "inputs.jsonl").hash_files(sources) == first
     assert calls["sha256"] == files
     assert calls["stat"] <= 4 * files
     assert len((tmp_path / "inputs.jsonl").read_text().split()) == 6 * files
