@@ -25,7 +25,7 @@ from builder.text.keys import in_sample
 ABSENCES = "CREATE TEMP TABLE absences (doc_id VARCHAR, status VARCHAR)"
 
 LACKING = """
-SELECT doc_id, sampled, ('0x' || doc_id[2:])::UBIGINT IN (SELECT doc FROM shown_to) AS shown
+SELECT doc_id, sampled, doc_id IN (SELECT doc_id FROM shown_to) AS shown
 FROM documents_from
 ANTI JOIN documents_to USING (doc_id)
 SEMI JOIN crawled_to USING (doc_id)
@@ -55,16 +55,15 @@ class Crawls:
 
     def view(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Create `crawled_from`, `crawled_to` and `shown_to`, empty where unknown."""
-        for name, column, table in (
-            ("crawled_from", "doc_id VARCHAR", self.pages_from),
-            ("crawled_to", "doc_id VARCHAR", self.pages_to),
-            ("shown_to", "doc UBIGINT", self.shown_to),
+        for name, table in (
+            ("crawled_from", self.pages_from),
+            ("crawled_to", self.pages_to),
+            ("shown_to", self.shown_to),
         ):
             if table is not None and table.paths:
-                selected = DOC_ID if column.startswith("doc_id") else "doc"
-                table.rows(connection).select(selected).create_view(name)
+                table.rows(connection).select(DOC_ID).create_view(name)
             else:
-                connection.execute(f"CREATE TEMP TABLE {name} ({column})")
+                connection.execute(f"CREATE TEMP TABLE {name} (doc_id VARCHAR)")
         set_variables(
             connection,
             crawl_from_known=self.pages_from is not None,
