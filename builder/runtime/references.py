@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from typing_extensions import TypeVar
-
 from builder.definition.model import Workflow
 from builder.io.sources import Interval
-from builder.io.tables import Table
+from builder.io.tables import Table, TableContract
 from builder.parameters import Parameters, VerdictFilter
 from builder.runtime.scope import Scope, pair
 from schemas import Contract
 
-TableContract = TypeVar("TableContract", bound=Contract, default=Contract)
 Units = str | tuple[str, ...] | dict[Any, str]
 """Keys of the units whose table is read: one unit, several, or several by name."""
 
