@@ -11,7 +11,7 @@ from builder.collection.publish import is_published, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
 from builder.errors import UsageError
-from builder.io.disk import told
+from builder.io.disk import explain_errors
 from builder.pipeline import PIPELINE
 from builder.reporting.parts import html_table
 from builder.runtime.executors import get_executor
@@ -113,7 +113,7 @@ def build(
     if explain:
         return BuildReport(root, runner.explain(units))
     whole = not snapshots and until is None
-    with closing(workers), told("the build", root), store.locked():
+    with closing(workers), explain_errors("the build", root), store.locked():
         if whole:
             check_version(definition, store)
             check_program(definition, store, PIPELINE.stages)

@@ -42,7 +42,7 @@ reports a footer that it could not write as an invalid one."""
 
 
 @contextmanager
-def told(work: str, folder: Path, *others: Path) -> Iterator[None]:
+def explain_errors(work: str, folder: Path, *others: Path) -> Iterator[None]:
     """Translate errors raised inside the `with` block; see Raises.
 
     Args:

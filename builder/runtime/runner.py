@@ -13,7 +13,7 @@ from typing import Any
 from builder.definition.model import Definition
 from builder.errors import LedgerError
 from builder.io import parquet
-from builder.io.disk import told
+from builder.io.disk import explain_errors
 from builder.io.tables import Table, table_at
 from builder.runtime.content import content_hash
 from builder.runtime.executors import Executor, LocalExecutor
@@ -134,7 +134,7 @@ class Runner:
         try:
             with (
                 self.store.publishing(*unit.name, identifier) as out,
-                told(f"stage {unit}", out, scratch),
+                explain_errors(f"stage {unit}", out, scratch),
             ):
                 ledger = unit.stage(out, **self._arguments(unit, limits))
                 check_output(unit, out, ledger)

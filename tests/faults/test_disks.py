@@ -10,7 +10,7 @@ import pytest
 import builder
 from builder.errors import DataError, DiskError
 from builder.io import disk
-from builder.io.disk import told
+from builder.io.disk import explain_errors
 from tests.faults.disks import fill, most_used, mounted, offsets
 from tests.faults.kills import make_world
 
@@ -51,12 +51,12 @@ def test_what_engines_say_of_a_full_disk(tmp_path: Path, monkeypatch: pytest.Mon
         RuntimeError("IO Error: No space left on device (os error 28)"),
     ):
         message = r"had written 1,234 bytes, [0-9,]+ bytes were left"
-        with pytest.raises(DiskError, match=message), told("stage x", tmp_path):
+        with pytest.raises(DiskError, match=message), explain_errors("stage x", tmp_path):
             raise error
     monkeypatch.setattr(disk, "LEAST_FREE", 2**62)
-    with pytest.raises(DiskError, match="the disk is full"), told("stage x", tmp_path):
+    with pytest.raises(DiskError, match="the disk is full"), explain_errors("stage x", tmp_path):
         raise pl.exceptions.ComputeError("parquet: File out of specification")
-    with pytest.raises(DataError, match="something else"), told("stage x", tmp_path):
+    with pytest.raises(DataError, match="something else"), explain_errors("stage x", tmp_path):
         raise DataError("something else")
-    with pytest.raises(ValueError, match="y"), told("stage x", tmp_path):
+    with pytest.raises(ValueError, match="y"), explain_errors("stage x", tmp_path):
         raise ValueError("y")

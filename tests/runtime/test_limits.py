@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import DataError, UsageError
-from builder.io.disk import about_a_path, told
+from builder.io.disk import about_a_path, explain_errors
 from builder.runtime.limits import Limits, parse_memory
 
 
@@ -47,7 +47,7 @@ def test_an_engine_without_memory_is_told_what_to_raise(tmp_path: Path) -> None:
     limits = Limits(tmp_path, threads=1, memory=2**20)
     with (
         pytest.raises(DataError, match="stage x needs more memory than it may hold; raise --mem"),
-        told("stage x", tmp_path),
+        explain_errors("stage x", tmp_path),
         limits.connect() as connection,
     ):
         connection.execute("SELECT list(i) FROM range(10_000_000) r(i)").fetchall()

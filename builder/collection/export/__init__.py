@@ -14,7 +14,7 @@ from builder.collection.export.trec import write_trec
 from builder.collection.files import sum_lines
 from builder.collection.read import Collection, open_collection
 from builder.errors import UsageError, meant
-from builder.io.disk import told
+from builder.io.disk import explain_errors
 from builder.parameters import ExportParameters
 from builder.runtime.progress import Progress, Silent
 from builder.runtime.publisher import PARTIAL, canonical_json, private_folder, publish
@@ -104,7 +104,7 @@ def export(
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
     try:
-        with told(f"the export as {layout}", partial), private_folder(partial):
+        with explain_errors(f"the export as {layout}", partial), private_folder(partial):
             LAYOUTS[layout].write(opened, partial, chosen, size, meter)
             _describe(opened, layout, chosen, partial)
             if target.exists():

@@ -77,9 +77,9 @@ def month_said(metadata: Path) -> str | None:
 
 
 def name_of(path: Path, root: Path) -> str:
-    """How rejects and manifests name a file: relative to the release, also where it is beside it.
+    """Name of a file in rejects and manifests: its path relative to the release.
 
-    Prior datasets may be (`../example/documents/a.jsonl`).
+    A file of a prior dataset may lie outside: `../example/documents/a.jsonl`.
     """
     return Path(os.path.relpath(path, root)).as_posix()
 

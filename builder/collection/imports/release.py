@@ -16,7 +16,7 @@ from builder.collection.imports.publish import publish_release
 from builder.collection.imports.snapshot import ids_of_all, name_queries, write_snapshot
 from builder.collection.imports.walk import walk
 from builder.errors import DataError, UsageError
-from builder.io.disk import told
+from builder.io.disk import explain_errors
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress, Silent
@@ -88,7 +88,7 @@ def import_release(
     ledgers: dict[str, Ledger] = {}
     rows: dict[str, dict[str, int]] = {}
     try:
-        with told("the import", final.parent, limits.scratch), locked(final.parent):
+        with explain_errors("the import", final.parent, limits.scratch), locked(final.parent):
             if final.exists():
                 raise UsageError(f"{final} exists; give another --out or --version")
             with private_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:

@@ -2,7 +2,7 @@
 
 A link is followed where it leads to a file or folder of the release or of one of its prior
 datasets; others are named and not read. A prior dataset is a folder that `metadata.json` lists as
-one of `prior-datasets`, with a `metadata.json` of its own, inside the release or beside it.
+one of `prior-datasets`, with a `metadata.json` of its own, inside the release or next to it.
 """
 
 import os
@@ -48,18 +48,18 @@ def walk(root: Path) -> ReleaseFiles:
 
 
 def _prior(metadata: Path, root: Path, homes: list[Path], found: ReleaseFiles) -> list[Path]:
-    """Folders of prior datasets that lie beside the release; those inside it are walked anyway."""
+    """Folders of prior datasets next to the release; those inside it are walked anyway."""
     named = said_in(metadata, PRIOR)
     paths = [n for n in named if isinstance(n, str) and "/" in n] if isinstance(named, list) else []
-    beside = []
+    siblings = []
     for name in dict.fromkeys(paths):
         home = Path(os.path.normpath(metadata.parent / name.replace("\0", "")))
         place, own = home.resolve(), root.resolve()
         if not (home / METADATA).is_file() or not place.is_relative_to(own.parent):
             found.missing.append(name)
         elif not place.is_relative_to(own) and place.parent == own.parent and home not in homes:
-            beside.append(home)
-    return beside
+            siblings.append(home)
+    return siblings
 
 
 def _below(
