@@ -1,7 +1,8 @@
 """Opens a standalone query log, in any format of `builder.ingest`, as a view of impressions.
 
 Queries are normalised to NFC with single spaces, but neither queries nor URLs are folded or
-canonicalised, and times are ignored. Invalid records are counted by reject reason and dropped.
+canonicalised, and times are ignored. Invalid records are counted by reject reason and dropped. A
+Parquet file that is read in place gives the same impressions and rejects as when it is converted.
 """
 
 from collections import Counter
@@ -15,11 +16,11 @@ import pyarrow.parquet as pq
 from builder.errors import DataError, FormatError, UsageError
 from builder.ingest.lists import is_text
 from builder.ingest.logs import detect_format, inspect_log, read_impressions
+from builder.ingest.logs.checks import CLEAN_LINE
 from builder.ingest.logs.rules import (
     HAS_BAD_RANKS,
     HAS_BAD_RESULTS,
     RANK_REASONS,
-    RESULT_COUNT_REASONS,
 )
 from builder.ingest.parquet_bounds import is_list
 from builder.io import parquet
@@ -54,15 +55,17 @@ REQUIRED = {name: PAGES.field(name).type for name in ("query", "results", "click
 CREATE_CHECKED = """
 CREATE VIEW checked AS
 WITH numbered AS (
-    SELECT file_row_number AS impression, "user", query, results, clicks AS ranks FROM records
+    SELECT file_row_number AS impression, "user", query, results, coalesce(clicks, []) AS ranks
+    FROM records
 )
 SELECT *,
-       CASE WHEN query IS NULL THEN 'bad_query'
-            WHEN query = '' THEN 'empty_query'
+       CASE WHEN len(results) > {max_results} THEN 'too_many_results'
+            WHEN len(results) = 0 THEN 'no_results'
             WHEN {bad_results} THEN 'bad_results'
-            {result_count_reasons}
             WHEN {bad_ranks} THEN 'bad_clicks'
             {rank_reasons}
+            WHEN query IS NULL THEN 'bad_query'
+            WHEN query = '' THEN 'empty_query'
        END AS reason
 FROM numbered
 """
@@ -72,6 +75,12 @@ CREATE VIEW used_impressions AS
 SELECT impression, "user", query, results, ranks::USMALLINT[] AS clicks
 FROM checked WHERE reason IS NULL
 """
+
+HAS_UNCLEAN_QUERIES = """
+SELECT count(*) > 0 FROM records
+WHERE query <> '' AND (NOT regexp_full_match(query, $clean) OR length(query) > $max_chars)
+"""
+"""Whether a query is not normalised or too long; null and empty queries are rejected anyway."""
 
 REJECTED = """
 SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason
@@ -118,8 +127,8 @@ def open_log(
 ) -> LogSummary:
     """Open a log as the view `used_impressions` of a connection.
 
-    A Parquet file with columns of the expected names and types is read in place; any other file is
-    first converted to Parquet in scratch space.
+    A Parquet file with columns of the expected names and types and normalised queries is read in
+    place; any other file is first converted to Parquet in scratch space.
 
     Args:
         connection: Receives the views `records` (all records), `checked` (with reject reasons) and
@@ -140,8 +149,9 @@ def open_log(
     summary = LogSummary(str(log))
     rows = _count_readable_rows(log) if log_params == STANDALONE else None
     if rows is not None:
-        summary.impressions = rows
         _create_records_view(connection, log)
+    if rows is not None and not _has_unclean_queries(connection):
+        summary.impressions = rows
     else:
         decoded = limits.scratch / "decoded.parquet"
         _convert_to_parquet(log, decoded, summary, limits, progress, log_params)
@@ -155,7 +165,7 @@ def _create_views(connection: duckdb.DuckDBPyConnection) -> None:
     sql = CREATE_CHECKED.format(
         bad_results=HAS_BAD_RESULTS,
         bad_ranks=HAS_BAD_RANKS,
-        result_count_reasons=RESULT_COUNT_REASONS.format(max_results=MAX_RESULTS),
+        max_results=MAX_RESULTS,
         rank_reasons=RANK_REASONS,
     )
     connection.execute(sql)
@@ -185,6 +195,13 @@ def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, us
         )
 
 
+def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a query of the view `records` has to be normalised or is too long."""
+    values = {"clean": CLEAN_LINE, "max_chars": STANDALONE.max_query_chars}
+    ((found,),) = connection.execute(HAS_UNCLEAN_QUERIES, values).fetchall()
+    return bool(found)
+
+
 def _count_readable_rows(log: Path) -> int | None:
     """Number of rows of a Parquet file that can be read in place; None for any other file."""
     if detect_format(Source(log, str(log))) != "parquet":
@@ -194,8 +211,10 @@ def _count_readable_rows(log: Path) -> int | None:
             schema, rows = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"expected a Parquet file: {error}", log) from None
+    users = [schema.field("user").type] if "user" in schema.names else []
     kinds = [schema.field(name).type for name in REQUIRED if name in schema.names]
     fits = len(kinds) == len(REQUIRED) and all(map(_is_compatible, kinds, REQUIRED.values()))
+    fits = fits and all(map(is_text, users))
     return int(rows) if fits else None
 
 
@@ -204,7 +223,7 @@ def _create_records_view(connection: duckdb.DuckDBPyConnection, path: Path) -> N
     rows = parquet.rows(connection, path, file_row_number=True)
     if "user" not in rows.columns:
         rows = rows.project('NULL::VARCHAR AS "user", *')
-    rows.create_view("records")
+    rows.create_view("records", replace=True)
 
 
 def _is_compatible(kind: pa.DataType, needed: pa.DataType) -> bool:

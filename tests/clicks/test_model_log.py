@@ -1,16 +1,22 @@
 """A click model on a log alone: formats, raw strings, rejects, and equality of both engines."""
 
 import gzip
+import tempfile
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from builder.clicks import encoding, model_log
+from builder.clicks.log import REJECTED, STANDALONE, open_log
 from builder.errors import DataError, FormatError, UsageError
 from builder.parameters import CLICK_MODELS, ClickParameters
 from builder.runtime.limits import Limits
+from builder.runtime.progress import Silent
 from schemas import PairStatistics
 from tests.clicks.log_files import RECORDS, lines, random_records, written
 
@@ -294,3 +300,40 @@ def test_an_empty_log_gives_an_empty_table(tmp_path: Path) -> None:
         report = model_log(written(tmp_path, []), model, tmp_path / "out.parquet")
         assert (report.pairs, report.log.impressions) == (0, 0)
         assert pl.read_parquet(tmp_path / "out.parquet").columns == COLUMNS
+
+
+QUERIES = [
+    "eau",
+    "\u00e9t\u00e9",
+    "e\u0301te\u0301",
+    " eau",
+    "eau  douce",
+    "eau\u00a0douce",
+    "",
+    " ",
+    None,
+]
+RESULTS = [["a", "b"], ["a"], ["a", None], ["a", ""], [], None]
+CLICKS = [[1], [2, 1], [], [3], [0], [None], None]
+
+
+@given(st.lists(st.tuples(*map(st.sampled_from, (QUERIES, RESULTS, CLICKS))), max_size=12))
+def test_parquet_read_in_place_equals_converted(
+    records: list[tuple[str | None, list[str | None] | None, list[int | None] | None]],
+) -> None:
+    schema = {"query": pl.String, "results": pl.List(pl.String), "clicks": pl.List(pl.Int64)}
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log.parquet"
+        pl.DataFrame(records, schema, orient="row").write_parquet(log)
+        converting = STANDALONE.model_copy(update={"max_query_chars": 1000})
+        for params in (STANDALONE, converting):
+            with duckdb.connect() as connection:
+                summary = open_log(connection, log, Limits(Path(folder)), Silent(), params)
+                rows = connection.sql(
+                    "SELECT query, results, clicks FROM used_impressions ORDER BY impression"
+                ).fetchall()
+                if summary.used != len(rows):
+                    summary.rejected.update(dict(connection.execute(REJECTED).fetchall()))
+            found.append((summary.impressions, rows, dict(summary.rejected)))
+    assert found[0] == found[1]

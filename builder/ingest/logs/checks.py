@@ -36,8 +36,9 @@ from builder.text.replacement import replaced
 
 UNCLEAR = "unclear"
 
-CLEAN_LINE = r"^[!-~\u{a1}-\u{2ff}]+( [!-~\u{a1}-\u{2ff}]+)*$"
-"""Words separated by single spaces, in characters that NFC does not change."""
+CLEAN_LINE = r"^[!-~\x{a1}-\x{2ff}]+( [!-~\x{a1}-\x{2ff}]+)*$"
+"""Words separated by single spaces, in characters that NFC does not change; in Polars and
+DuckDB syntax."""
 
 REASONS = """
 SELECT CASE WHEN seconds IS NULL OR query IS NULL OR {bad_results} OR {bad_ranks}
