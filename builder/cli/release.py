@@ -3,14 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from builder.cli.options import Format, Memory, PlainFormat, working_limits
 from builder.cli.output import printable, table
-from builder.cli.shapes import import_shape, say_json
+from builder.cli.shapes import import_plan_shape, import_shape, say_json
 from builder.runtime.limits import DEFAULT_MEMORY
+
+if TYPE_CHECKING:
+    from builder.collection.imports.plan import ImportPlan
 
 MOST_UNREAD = 10
 """Files and folders that are named where they were not read."""
@@ -81,6 +84,9 @@ def import_(
             "--allow-empty", help="Publish a snapshot whose files of a table gave no row, too."
         ),
     ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="List the files that would be read; write nothing.")
+    ] = False,
     memory: Memory = DEFAULT_MEMORY,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
@@ -89,8 +95,12 @@ def import_(
     Example: longeval import release_2025_p1 --layout longeval-web --out longeval-web
     """
     from builder.collection.imports import import_release
+    from builder.collection.imports.plan import plan_import
     from builder.runtime.progress import Terminal
 
+    if explain:
+        _say_plan(plan_import(release, layout.value, out / version, qrels), format)
+        return
     with working_limits(memory) as limits:
         report = import_release(
             release,
@@ -118,13 +128,30 @@ def import_(
     ]
     if left:
         typer.echo("\n" + table(left, ("snapshot", "left out because", "records")))
-    if report.unread:
-        typer.echo(_unread(report.unread))
-    if report.outside:
-        typer.echo(f"not followed, as they lead out of the release: {_named(report.outside)}")
-    if report.missing:
-        typer.echo(f"prior datasets that are not there: {_named(report.missing)}")
+    _print_left_out(report.plan)
     typer.echo(f"wrote {report.version}; check it: longeval validate {report.version}")
+
+
+def _say_plan(plan: "ImportPlan", format: PlainFormat) -> None:  # noqa: A002 - the option's name
+    """Print the files that an import would read and leave out."""
+    if format is PlainFormat.JSON:
+        say_json(import_plan_shape(plan))
+        return
+    rows = [(snapshot, *counts.values()) for snapshot, counts in plan.file_counts().items()]
+    header = ("snapshot", "query files", "qrels files", "document files")
+    typer.echo(table(rows, header))
+    _print_left_out(plan)
+    typer.echo(f"would write {plan.version}")
+
+
+def _print_left_out(plan: "ImportPlan") -> None:
+    """Print the files, links and prior datasets that an import does not read."""
+    if plan.unread:
+        typer.echo(_unread(plan.unread))
+    if plan.outside:
+        typer.echo(f"links that lead out of the release, not followed: {_named(plan.outside)}")
+    if plan.missing:
+        typer.echo(f"prior datasets that are missing: {_named(plan.missing)}")
 
 
 def _named(names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from builder import BuildReport
+    from builder.collection.imports.plan import ImportPlan
     from builder.collection.imports.release import ImportReport
     from builder.evaluation.sanity import SanityRow
 
@@ -51,9 +52,21 @@ def import_shape(report: "ImportReport") -> dict[str, Any]:
         "version": str(report.version),
         "rows": {snapshot: dict(rows) for snapshot, rows in report.rows.items()},
         "accounts": accounts,
-        "unread": dict(report.unread),
-        "outside": list(report.outside),
-        "missing": list(report.missing),
+        **_plan_shape(report.plan),
+    }
+
+
+def import_plan_shape(plan: "ImportPlan") -> dict[str, Any]:
+    """Files that an import would read: `longeval import --explain --format json`."""
+    return {"version": str(plan.version), "files": plan.file_counts(), **_plan_shape(plan)}
+
+
+def _plan_shape(plan: "ImportPlan") -> dict[str, Any]:
+    """Files that an import leaves out."""
+    return {
+        "unread": dict(plan.unread),
+        "outside": list(plan.outside),
+        "missing": list(plan.missing),
     }
 
 

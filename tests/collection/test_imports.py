@@ -212,7 +212,7 @@ def test_months_must_be_said(tmp_path: Path) -> None:
 
 def test_a_version_is_not_replaced(web: Path, tmp_path: Path) -> None:
     report = _import(web, "longeval-web", tmp_path)
-    with pytest.raises(UsageError, match="exists; give another"):
+    with pytest.raises(UsageError, match="already exists; choose another"):
         import_release(
             web, "longeval-web", report.version.parent, limits=Limits(tmp_path / "scratch")
         )

@@ -167,12 +167,33 @@ def test_links_and_prior_datasets_are_read(tmp_path: Path) -> None:
         "2024-11": {"queries": 1, "qrels": 1, "documents": 1},
         "2025-01": {"queries": 1, "qrels": 0, "documents": 1},
     }
-    assert (report.outside, report.missing, report.unread) == (("away",), ("../none/",), {})
-    said = CliRunner().invoke(
-        app, ["import", str(second), "--layout", "longeval-sci", "--out", str(tmp_path / "b")]
+    assert (report.plan.outside, report.plan.missing, report.plan.unread) == (
+        ("away",),
+        ("../none/",),
+        {},
     )
-    assert "not followed, as they lead out of the release: away\n" in said.output
-    assert "prior datasets that are not there: ../none/\n" in said.output
+    command = ["import", str(second), "--layout", "longeval-sci", "--out", str(tmp_path / "b")]
+    explained = CliRunner().invoke(app, [*command, "--explain", "--format", "json"])
+    assert not (tmp_path / "b").exists()
+    assert json.loads(explained.output) == {
+        "version": str(tmp_path / "b/1.0.0"),
+        "files": {
+            "2024-11": {"queries": 1, "qrels": 1, "documents": 1},
+            "2025-01": {"queries": 1, "qrels": 0, "documents": 1},
+        },
+        "unread": {},
+        "outside": ["away"],
+        "missing": ["../none/"],
+    }
+    explained = CliRunner().invoke(app, [*command, "--explain"])
+    assert explained.output.splitlines()[0].split()[:3] == ["snapshot", "query", "files"]
+    assert [line.split() for line in explained.output.splitlines()[-5:-3]] == [
+        ["2024-11", "1", "1", "1"],
+        ["2025-01", "1", "0", "1"],
+    ]
+    said = CliRunner().invoke(app, command)
+    assert "links that lead out of the release, not followed: away\n" in said.output
+    assert "prior datasets that are missing: ../none/\n" in said.output
 
 
 def test_labels_whose_metadata_say_the_month(tmp_path: Path) -> None:
@@ -187,7 +208,7 @@ def test_labels_whose_metadata_say_the_month(tmp_path: Path) -> None:
     report = imported(tmp_path / "r", "longeval-web")
     one = {"queries": 1, "qrels": 1, "documents": 1}
     assert report.rows == {"2022-05": one, "2022-06": one}
-    assert report.unread == {}
+    assert report.plan.unread == {}
 
 
 def _web_with_times(root: Path) -> None:
@@ -249,7 +270,7 @@ def test_papers_are_the_same_after_an_export(tmp_path: Path) -> None:
     first = imported(tmp_path / "r", "longeval-sci")
     out = export(first.version, "longeval-sci", tmp_path / "again/r")
     second = imported(out, "longeval-sci")
-    assert second.unread == {}
+    assert second.plan.unread == {}
     for name in ("2024-11", "2025-01"):
         for table in ("documents", "queries", "qrels"):
             before, after = (

@@ -105,7 +105,7 @@ def test_the_release_of_2024(tmp_path: Path) -> None:
     assert splits == ["train", "test"]
     one = {"queries": 1, "qrels": 1, "documents": 1}
     assert report.rows == {"2023-01": one, "2023-06": one}
-    assert report.unread == {}
+    assert report.plan.unread == {}
 
 
 def test_a_release_without_its_french_pages_is_an_english_one(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_release_without_its_french_pages_is_an_english_one(tmp_path: Path) ->
     assert collection.snapshot("2022-06").queries.collect()["text"].to_list() == ["drinking water"]
     (document,) = collection.snapshot("2022-06").documents.collect().iter_rows(named=True)
     assert (document["text"], document["text_en"]) == ("A page about water.", None)
-    assert report.unread == {"publish/French/Queries/train.tsv": 1}
+    assert report.plan.unread == {"publish/French/Queries/train.tsv": 1}
     assert report.ledgers["2022-06"].rejected == {}
     assert validate(report.version) == []
 
@@ -215,7 +215,7 @@ def test_texts_of_the_whole_release(tmp_path: Path, form: str) -> None:
             connection.execute("CREATE TABLE queries (id INTEGER PRIMARY KEY, query TEXT)")
             connection.executemany("INSERT INTO queries VALUES (?, ?)", texts)
     report = imported(tmp_path / "r", "longeval-web")
-    assert report.unread == {}
+    assert report.plan.unread == {}
     june = opened(report).snapshot("2022-06").queries.sort("text").collect()
     assert june["text"].to_list() == ["eau", "pain"]
     assert _judged(report, "2022-06") == {

@@ -69,7 +69,7 @@ def test_a_release_of_scientific_papers(tmp_path: Path) -> None:
     assert later.queries.collect()["split"].to_list() == ["test"]
     assert later.documents.collect()["doc_id"].to_list() == [ids[11]]
     assert collection.core_queries().collect()["query_id"].to_list() == [query_of("water")]
-    assert report.unread == {"NOTES.md": 1}
+    assert report.plan.unread == {"NOTES.md": 1}
     assert {finding.check for finding in validate(report.version)} == {"LB201", "LB205"}
 
 
@@ -124,7 +124,7 @@ def test_the_release_of_papers_of_2026(tmp_path: Path) -> None:
     assert third.queries.collect()["text"].to_list() == ["salt"]
     assert first.documents.collect()["text"].to_list() == ["Wet.\nVery wet."]
     assert [s.qrels.collect()["grade"].to_list() for s in (first, second, third)] == [[2], [1], []]
-    assert report.unread == {
+    assert report.plan.unread == {
         "a/data/snapshot-1/longeval_sci_training_2026_abstract/documents/documents_1.jsonl": 1,
         "task1_longeval_adhoc-qrels-snapshot-train-raw.txt": 1,
         "task3_longeval_usim-sessions-train.csv": 1,

@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 
 from builder.collection import layout as places
-from builder.collection.imports.files import ReleasedSnapshot, name_of
-from builder.collection.imports.found import find_snapshots, source_language, unread_files
+from builder.collection.imports.files import ReleasedSnapshot
+from builder.collection.imports.found import source_language
 from builder.collection.imports.judged import read_common_texts
 from builder.collection.imports.origin import Release
+from builder.collection.imports.plan import ImportPlan, check_absent, plan_import
 from builder.collection.imports.publish import publish_release
 from builder.collection.imports.snapshot import ids_of_all, name_queries, write_snapshot
-from builder.collection.imports.walk import walk
-from builder.errors import DataError, UsageError
+from builder.errors import DataError
 from builder.io.disk import explain_errors
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
@@ -31,17 +31,13 @@ class ImportReport:
         version: The version folder.
         ledgers: Records read, kept and left out, by snapshot.
         rows: Rows of `queries`, `qrels` and `documents`, by snapshot.
-        unread: Files of the release that are of no snapshot, see `unread_files`.
-        outside: Links that lead out of the release; they were not followed.
-        missing: Prior datasets that its metadata name and that are not there.
+        plan: Files of the release.
     """
 
     version: Path
     ledgers: Mapping[str, Ledger]
     rows: Mapping[str, Mapping[str, int]]
-    unread: Mapping[str, int]
-    outside: Sequence[str] = ()
-    missing: Sequence[str] = ()
+    plan: ImportPlan
 
 
 def import_release(
@@ -76,21 +72,15 @@ def import_release(
         FormatError: a file is damaged beyond reading.
         DataError: another process writes to the collection, or files of a table gave no row.
     """
-    root, final = Path(release), Path(out) / version
-    if final.exists():
-        raise UsageError(f"{final} exists; give another --out or --version")
-    if not root.is_dir():
-        raise UsageError(f"{root}: expected the folder of a release")
-    files = walk(root)
-    snapshots = find_snapshots(files, layout, edition)
+    plan = plan_import(release, layout, Path(out) / version, edition)
+    root, final, snapshots = plan.root, plan.version, plan.snapshots
     common = Release(root, layout, source_language(snapshots), _is_escaped(root))
     meter = progress or Silent()
     ledgers: dict[str, Ledger] = {}
     rows: dict[str, dict[str, int]] = {}
     try:
         with explain_errors("the import", final.parent, limits.scratch), locked(final.parent):
-            if final.exists():
-                raise UsageError(f"{final} exists; give another --out or --version")
+            check_absent(final)
             with private_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
                 _write_snapshots(common, snapshots, partial, limits, meter, ledgers, rows)
                 if not allow_empty:
@@ -100,14 +90,7 @@ def import_release(
                 publish(partial, final)
     finally:
         meter.finish()
-    return ImportReport(
-        final,
-        ledgers,
-        rows,
-        unread_files(files, snapshots),
-        tuple(name_of(link, root) for link in files.outside),
-        tuple(files.missing),
-    )
+    return ImportReport(final, ledgers, rows, plan)
 
 
 def _write_snapshots(
