@@ -190,8 +190,8 @@ def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, us
         raise DataError(
             f"expected impressions, found none in {summary.impressions:,} records ({reasons}); an "
             "impression has a query, a list of results and a list of clicked ranks; set other "
-            "field names in [log.fields], other forms of clicks in log.click_form, and a URL "
-            "template for document ids in log.address"
+            "field names in [log.fields], the form of clicks in log.click_form, the separator of "
+            "lists in log.list_separator, and a URL template for document ids in log.address"
         )
 
 

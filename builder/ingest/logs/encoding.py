@@ -10,14 +10,19 @@ from builder.parameters import LogParameters
 from builder.parameters.encodings import extends_ascii
 
 UTF8 = "utf-8"
+WINDOWS_1252 = "windows-1252"
 SAMPLE_BYTES = 2**20
+SINGLE_BYTE = ("cp125", "windows-125", "iso-8859-")
+FRENCH_BYTES = frozenset("àâäçéèêëîïôöùûüÿœæÀÂÄÇÉÈÊËÎÏÔÖÙÛÜŸŒÆ«»‘’“”–—…€°\u00a0".encode("cp1252"))
+"""Bytes of French letters and punctuation in windows-1252."""
 
 
 def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     """Resolve the codec name of a file, with a note if it was detected.
 
     With `log.encoding = "auto"`, UTF-8 is used unless more than half of the sampled lines with
-    non-ASCII bytes are invalid UTF-8; the encoding is then detected from those lines.
+    non-ASCII bytes are invalid UTF-8; the encoding is then detected from those lines; of
+    single-byte encodings, windows-1252 is chosen if the lines are French in it.
 
     Args:
         source: The file.
@@ -36,11 +41,19 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     invalid = [line for line in foreign if not _is_utf8(line)]
     if len(invalid) * 2 <= len(foreign):
         return UTF8, ""
-    found = str(detect_encoding(b"\n".join(invalid))).lower()
+    text = b"\n".join(invalid)
+    found = str(detect_encoding(text)).lower()
+    if found.startswith(SINGLE_BYTE) and _is_french(text):
+        found = WINDOWS_1252
     if found == UTF8 or not extends_ascii(found):
         return UTF8, "not valid UTF-8, and encoding detection failed; set log.encoding"
     name = found.replace("cp125", "windows-125")
     return name, f"detected encoding {name}; set log.encoding to confirm"
+
+
+def _is_french(text: bytes) -> bool:
+    """Whether all non-ASCII bytes are French in windows-1252; detectors need more text to tell."""
+    return FRENCH_BYTES.issuperset(byte for byte in set(text) if byte > 127)
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -41,6 +41,7 @@ from tests.ingest.logs.log_files import read_impressions
         ("NULL", []),
         ("\\N", []),
         ("nan", []),
+        ("http://a?u=http://b http://c/http://d", ["http://a?u=http://b", "http://c/http://d"]),
     ],
 )
 def test_lists(cell: str, items: list[object]) -> None:
@@ -64,6 +65,9 @@ def test_lists(cell: str, items: list[object]) -> None:
         "[(1, 2]",
         "[((1,),)]",
         "[Truer]",
+        "http://a|http://b",
+        "http://a;HTTPS://b",
+        "http://a,http://b http://c",
     ],
 )
 def test_malformed_lists(cell: str) -> None:
