@@ -32,7 +32,7 @@ lint: $(VENV)/.dev
 	@$(BIN)/mypy
 
 docs: $(VENV)/.dev
-	@$(BIN)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "the manual is in site/index.html; its commands are run by make test"
 
 # The versions of requirements.lock, in two steps: the program with its extras, what its tests need.

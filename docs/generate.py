@@ -10,6 +10,7 @@ from typing import Any
 
 from typer.main import get_command
 
+import builder
 import schemas
 from builder.cli import app
 from builder.collection.checks import CHECKS
@@ -170,7 +171,21 @@ def measures() -> str:
     return f"{text}\nOther names: {others}.\n"
 
 
+def python() -> str:
+    """Directives of mkdocstrings for every public name of the package."""
+    text = f"{_NOTE}# Python API\n\nThe main subcommands of `longeval` are functions of `builder`. "
+    text += "[A worked example](../notebook.md) shows them together.\n\n"
+    functions = [name for name in builder.__all__ if name.islower() and name.isidentifier()]
+    functions.remove("__version__")
+    classes = [name for name in builder.__all__ if not name.islower()]
+    for title, names in (("Functions", functions), ("Classes and errors", classes)):
+        text += f"## {title}\n\n"
+        text += "".join(f"::: {getattr(builder, n).__module__}.{n}\n\n" for n in names)
+    return text.rstrip("\n") + "\n"
+
+
 PAGES = {
+    "python.md": python,
     "measures.md": measures,
     "commands.md": commands,
     "definition.md": definition,
