@@ -65,10 +65,16 @@ def filtering_trends(
 
     Example: longeval trend truth.tsv run-a.gz run-b.gz --granularity week
     """
-    from builder.evaluation import FilteringParameters, TrendParameters, trend_paths
+    from builder.tasks.filtering import (
+        FilteringParameters,
+        FilteringTrendParameters,
+        filtering_trend,
+    )
 
     filtering = FilteringParameters(granularity=granularity, cutoffs=tuple(cutoff or (0.0,)))
-    report = trend_paths(truth, runs, TrendParameters(measure=measure, filtering=filtering))
+    report = filtering_trend(
+        truth, runs, FilteringTrendParameters(measure=measure, filtering=filtering)
+    )
     print_frames(
         format, trends=report.trends, ranking=report.ranking, comparisons=report.comparisons
     )
@@ -87,10 +93,10 @@ def filtering(
 
     Example: longeval filtering truth.tsv run.gz --granularity day --format json
     """
-    from builder.evaluation import FilteringParameters, filtering_paths
+    from builder.tasks.filtering import FilteringParameters, evaluate_filtering
 
     parameters = FilteringParameters(granularity=granularity, cutoffs=tuple(cutoff or (0.0,)))
-    found = filtering_paths(truth, runs, parameters)
+    found = evaluate_filtering(truth, runs, parameters)
     print_frames(format, whole=found.whole, batches=found.batches, runs=found.runs)
 
 
@@ -106,9 +112,9 @@ def summarization(
 
     Example: longeval summarization nuggets.tsv updates.tsv matches.tsv run.tsv
     """
-    from builder.evaluation import summarization_paths
+    from builder.tasks.summarization import evaluate_summaries
 
-    report = summarization_paths(nuggets, updates, matches, runs, events)
+    report = evaluate_summaries(nuggets, updates, matches, runs, events)
     print_frames(format, means=report.means, events=report.events, ignored=report.ignored)
 
 
@@ -129,7 +135,7 @@ def build_posts(
 
     Example: longeval classification build posts.toml --out posts
     """
-    from builder.evaluation import build_classification
+    from builder.tasks.classification import build_classification
 
     built = build_classification(definition, out)
     if not quiet:
@@ -146,7 +152,7 @@ def validate_posts(
     Example: longeval classification validate posts/0.1.0
     """
     from builder.collection.validate import as_text
-    from builder.evaluation import validate_classification
+    from builder.tasks.classification import validate_classification
 
     findings = validate_classification(collection)
     for finding in findings:
@@ -166,7 +172,7 @@ def evaluate_posts(
 
     Example: longeval classification evaluate posts/0.1.0 mine.tsv
     """
-    from builder.evaluation import evaluate_classification
+    from builder.tasks.classification import evaluate_classification
 
     found = evaluate_classification(collection, predictions)
     print_frames(format, summary=found.summary, scores=found.scores)
@@ -180,7 +186,7 @@ def agreement_of_annotators(
 
     Example: longeval classification agreement ann.tsv bob.tsv
     """
-    from builder.evaluation import agreement_paths
+    from builder.tasks.classification import agreement_paths
 
     found = agreement_paths(labels)
     print_rows(found.pairs.to_dicts())
@@ -199,7 +205,7 @@ def baseline_posts(
 
     Example: longeval classification baseline posts/0.1.0 --out baseline.tsv
     """
-    from builder.evaluation import classification_baseline
+    from builder.tasks.classification import classification_baseline
 
     typer.echo(f"wrote {classification_baseline(collection, out):,} predictions to {out}")
 

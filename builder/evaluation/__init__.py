@@ -1,4 +1,4 @@
-"""Evaluation over time: effectiveness, persistence, trends, filtering, summarisation, classes.
+"""Evaluation over time: effectiveness, persistence, trends.
 
 In: judgements of the snapshots and what systems returned. Out: tables of measures with their
 intervals and tests, pages that show them, and baseline runs to read them against.
@@ -6,32 +6,19 @@ intervals and tests, pages that show them, and baseline runs to read them agains
 
 from builder.evaluation.attribution import AttributedChange, attribute_paths
 from builder.evaluation.baseline import Bm25, bm25, bm25_snapshot
-from builder.evaluation.classification import (
-    agreement_paths,
-    build_classification,
-    classification_baseline,
-    evaluate_classification,
-    validate_classification,
-)
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
-from builder.evaluation.filtering import FilteringResult, filtering_paths
-from builder.evaluation.filtering_parameters import FilteringParameters
 from builder.evaluation.fusion import read_scores, reciprocal_rank_fusion, rerank
 from builder.evaluation.measures import DEFAULT_MEASURES, Measure, parse_measure
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.qrels import read_qrels
 from builder.evaluation.report import html_report
 from builder.evaluation.sanity import SanityRow, sanity_table
-from builder.evaluation.summarization import SummarizationReport, summarization_paths
-from builder.evaluation.summarization_parameters import SummarizationParameters
 from builder.evaluation.summary import summary_rows, to_json
 from builder.evaluation.trend_reports import (
-    TrendParameters,
     TrendReport,
     evaluation_trend,
     snapshot_trend,
     snapshot_trend_path,
-    trend_paths,
 )
 from builder.evaluation.trends import Trend, fit_trend
 from builder.trec.runs import Run, read_run, write_run
@@ -42,27 +29,17 @@ __all__ = [
     "Bm25",
     "Evaluation",
     "EvaluationParameters",
-    "FilteringParameters",
-    "FilteringResult",
     "Measure",
     "Run",
     "SanityRow",
-    "SummarizationParameters",
-    "SummarizationReport",
     "Trend",
-    "TrendParameters",
     "TrendReport",
-    "agreement_paths",
     "attribute_paths",
     "bm25",
     "bm25_snapshot",
-    "build_classification",
-    "classification_baseline",
     "evaluate",
-    "evaluate_classification",
     "evaluate_paths",
     "evaluation_trend",
-    "filtering_paths",
     "fit_trend",
     "html_report",
     "parse_measure",
@@ -74,10 +51,7 @@ __all__ = [
     "sanity_table",
     "snapshot_trend",
     "snapshot_trend_path",
-    "summarization_paths",
     "summary_rows",
     "to_json",
-    "trend_paths",
-    "validate_classification",
     "write_run",
 ]

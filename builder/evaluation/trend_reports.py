@@ -1,35 +1,28 @@
 """Trends of many systems, the ranking they give, and tests between them.
 
-In: filtering truth and runs, or any scores over time. Out: a trend for each system (and cut-off,
-and measure), systems ranked by estimated end-point performance, and z-tests between the slopes of
-every two systems. Kenter, Balog, de Rijke (2015), sections 3, 5 and 6.1.
+In: scores of systems over time. Out: a trend for each system, measure and other key, systems ranked
+by estimated end-point performance, and z-tests between the slopes of every two systems. Kenter,
+Balog, de Rijke (2015), sections 3, 5 and 6.1.
 
 Slopes are per second, so that trends of different granularity compare (section 5.2); `intercept`
 is the height of a line at the first batch.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 
 from builder.errors import FormatError, UsageError
-from builder.evaluation.checks import require_one_of
 from builder.evaluation.evaluator import Evaluation
-from builder.evaluation.filtering import filtering_paths
-from builder.evaluation.filtering_measures import MEASURES
-from builder.evaluation.filtering_parameters import FilteringParameters
 from builder.evaluation.regression import compare_slopes
 from builder.evaluation.residuals import ResidualKind
 from builder.evaluation.trends import Trend, fit_trend
 
-KENTER_SWEEP = tuple(float(cutoff) for cutoff in range(50, 1001, 50))
-"""Confidence cut-offs of section 6.1."""
-KENTER_FILTERING = FilteringParameters(cutoffs=KENTER_SWEEP)
 PER_SECOND = {"slope": "slope_per_second", "slope_se": "slope_se_per_second"}
 INTEGER_FIELDS = ("batches", "df")
 TREND_SCHEMA: dict[str, type[pl.DataType]] = {
@@ -50,28 +43,6 @@ SCORE_TYPES: dict[str, pl.DataType] = {
 
 
 @dataclass(frozen=True, slots=True)
-class TrendParameters:
-    """How trends of filtering runs are estimated.
-
-    Args:
-        measure: The underlying measure of a batch, one of `MEASURES`.
-        residuals: Residuals that the tests of the assumptions take.
-        filtering: How batches are scored; its cut-offs are the sweep.
-
-    Raises:
-        UsageError: an unknown measure or kind of residuals.
-    """
-
-    measure: str = "f_pra"
-    residuals: ResidualKind = "raw"
-    filtering: FilteringParameters = KENTER_FILTERING
-
-    def __post_init__(self) -> None:
-        require_one_of("measure", self.measure, MEASURES)
-        require_one_of("residuals", self.residuals, get_args(ResidualKind))
-
-
-@dataclass(frozen=True, slots=True)
 class TrendReport:
     """Trends of systems.
 
@@ -88,41 +59,6 @@ class TrendReport:
     ranking: pl.DataFrame
     comparisons: pl.DataFrame
     scores: pl.DataFrame
-
-
-def trend_paths(
-    truth: Path, runs: Sequence[Path], parameters: TrendParameters | None = None
-) -> TrendReport:
-    """Estimate the trends of filtering runs, at each cut-off of the sweep.
-
-    A system is ranked by its cut-off with the highest end point, the lowest of equals.
-
-    Args:
-        truth: Truth file in KBA format, plain or gzip.
-        runs: One file for each system.
-        parameters: How to score and fit; default `TrendParameters()`.
-
-    Raises:
-        FormatError: a line of a file is not an assertion.
-        UsageError: no run, two runs with one name, or a period without batches.
-    """
-    chosen = parameters or TrendParameters()
-    result = filtering_paths(truth, runs, chosen.filtering)
-    scores = result.batches.select(
-        "system",
-        "cutoff",
-        pl.lit(chosen.measure).alias("measure"),
-        pl.col("batch").alias("time"),
-        pl.col(chosen.measure).alias("score"),
-        _share("documents").over("system", "cutoff").alias("weight"),
-    )
-    return _report(scores, ["system", "measure", "cutoff"], chosen.residuals, result.grid.seconds)
-
-
-def _share(column: str) -> pl.Expr:
-    """Part of the sum of a column, 0 where that is 0: the weights of section 5.1."""
-    total = pl.col(column).sum()
-    return pl.when(total > 0).then(pl.col(column) / total).otherwise(0.0)
 
 
 def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> TrendReport:
@@ -149,7 +85,7 @@ def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> Tre
     )
     if dated.select("system", "measure", "time").is_duplicated().any():
         raise UsageError("expected one score per system, measure and snapshot; some are repeated")
-    return _report(_completed(dated), ["system", "measure"], residuals, None)
+    return trend_report(_completed(dated), ["system", "measure"], residuals, None)
 
 
 def evaluation_trend(evaluation: Evaluation, residuals: ResidualKind = "raw") -> TrendReport:
@@ -212,9 +148,17 @@ def _completed(scores: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(pl.col("weight").fill_null(0.0)).sort("system", "measure", "time")
 
 
-def _report(
+def trend_report(
     scores: pl.DataFrame, keys: list[str], residuals: ResidualKind, seconds: int | None
 ) -> TrendReport:
+    """Fit a trend to the scores of each key, rank the systems and compare their slopes.
+
+    Args:
+        scores: The key columns, time (unix seconds), score (null where undefined) and weight.
+        keys: Columns that identify a trend; `system` and `measure` are among them.
+        residuals: Residuals that the tests of the assumptions take.
+        seconds: Length of a batch, for `slope_per_batch`; None where batches differ in length.
+    """
     trends = _trends(scores, keys, residuals, seconds)
     best = _best(trends, keys)
     return TrendReport(trends, _ranking(best, keys), _comparisons(best), scores)

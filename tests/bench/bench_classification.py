@@ -16,10 +16,10 @@ from typing import Any
 
 import polars as pl
 
-from builder.evaluation.classification import build_classification, validate_classification
-from builder.evaluation.classification.definition import LABELLED
+from builder.tasks.classification import build_classification, validate_classification
+from builder.tasks.classification.definition import LABELLED
 from tests.bench.peak import peak_bytes
-from tests.evaluation.posts import PostWorld, simulate_posts
+from tests.tasks.classification.posts import PostWorld, simulate_posts
 
 POSTS = 1_000_000
 DEFINITION = """

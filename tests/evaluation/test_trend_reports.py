@@ -1,105 +1,16 @@
-"""Trends of filtering runs and over snapshots: ranking, sweep, comparisons."""
+"""Trends over snapshots: ranking, weights, comparisons."""
 
 import polars as pl
 import pytest
 
 from builder.errors import FormatError, UsageError
-from builder.evaluation.filtering import filtering_paths
-from builder.evaluation.filtering_parameters import FilteringParameters
 from builder.evaluation.trend_reports import (
-    TrendParameters,
     snapshot_trend,
     snapshot_trend_path,
-    trend_paths,
 )
 from builder.evaluation.trends import fit_trend
-from tests.evaluation.assertions import DAY, START, line, write
 
-
-def improving(days, rising):
-    """Truth of three documents a day, and a run that finds more, or fewer, of them every day."""
-    truth, run = [], []
-    for day in range(days):
-        for number in range(3):
-            time = START + day * DAY + number
-            truth.append(line(time, f"{day}-{number}", "x"))
-            found = day / days if rising else 1 - day / days
-            if number <= 3 * found:
-                run.append(line(time, f"{day}-{number}", "x", 1000 - 400 * (number == 2)))
-    return truth, run
-
-
-def test_trend_paths_rank_by_the_end_of_the_line(tmp_path):
-    truth_lines, up = improving(10, rising=True)
-    _, down = improving(10, rising=False)
-    truth = write(tmp_path / "truth.txt", truth_lines)
-    runs = [write(tmp_path / "down.txt", down), write(tmp_path / "up.txt", up)]
-    report = trend_paths(truth, runs)
-    assert report.ranking["system"].to_list() == ["up", "down"]
-    assert report.ranking["rank"].to_list() == [1, 2]
-    up_trend = report.trends.filter(pl.col("system") == "up", pl.col("cutoff") == 50.0)
-    down_trend = report.trends.filter(pl.col("system") == "down", pl.col("cutoff") == 50.0)
-    assert up_trend["slope_per_second"].item() > 0 > down_trend["slope_per_second"].item()
-    assert up_trend["end_point"].item() > down_trend["end_point"].item()
-    assert report.trends.height == 2 * 20
-    pair = report.comparisons.row(0, named=True)
-    assert (pair["first"], pair["second"]) == ("up", "down")
-    assert pair["z"] > 0
-    assert 0 <= pair["p"] < 0.05
-
-
-def test_the_sweep_keeps_the_best_cutoff_and_the_lowest_of_equals(tmp_path):
-    truth_lines, up = improving(10, rising=True)
-    truth, run = write(tmp_path / "t.txt", truth_lines), write(tmp_path / "up.txt", up)
-    report = trend_paths(truth, [run])
-    best = report.ranking.row(0, named=True)
-    assert best["end_point"] == report.trends["end_point"].max()
-    equals = report.trends.filter(pl.col("end_point") == best["end_point"])["cutoff"]
-    assert best["cutoff"] == equals.min()
-
-
-def test_trend_of_batches_is_the_trend_of_their_scores(tmp_path):
-    truth_lines, up = improving(8, rising=True)
-    parameters = TrendParameters("recall", filtering=FilteringParameters(cutoffs=(0,)))
-    paths = write(tmp_path / "t.txt", truth_lines), [write(tmp_path / "up.txt", up)]
-    report = trend_paths(*paths, parameters)
-    batches = filtering_paths(*paths, parameters.filtering).batches
-    expected = fit_trend(range(8), batches["recall"].to_list(), batches["documents"].to_list())
-    row = report.trends.row(0, named=True)
-    assert row["slope_per_batch"] == pytest.approx(expected.slope, rel=1e-12)
-    assert row["slope_per_second"] * DAY == pytest.approx(expected.slope, rel=1e-12)
-    assert row["end_point"] == pytest.approx(expected.end_point, rel=1e-12)
-    assert row["t"] == pytest.approx(expected.t, rel=1e-9)
-
-
-def test_weights_are_shares_of_all_documents(tmp_path):
-    truth_lines, up = improving(5, rising=True)
-    truth, run = write(tmp_path / "t.txt", truth_lines), write(tmp_path / "up.txt", up)
-    parameters = TrendParameters(filtering=FilteringParameters(cutoffs=(0, 700)))
-    scores = trend_paths(truth, [run], parameters).scores
-    assert scores.filter(pl.col("cutoff") == 0)["weight"].to_list() == [0.2] * 5
-    assert scores["weight"].sum() == pytest.approx(2)
-
-
-def test_nothing_returned_and_nothing_to_find_gives_no_trend(tmp_path):
-    empty = write(tmp_path / "empty.txt", [])
-    parameters = TrendParameters(filtering=FilteringParameters(start=START, end=START + 5 * DAY))
-    report = trend_paths(empty, [empty], parameters)
-    assert report.scores["score"].to_list() == [1.0] * 5
-    assert report.trends["reason"].to_list() == ["batches with weight: 0, needed: 3 or more"]
-    assert report.ranking["rank"].to_list() == [None]
-
-
-def test_granularities_give_the_same_slope_on_a_steady_trend(tmp_path):
-    truth_lines, up = improving(28, rising=True)
-    paths = write(tmp_path / "t.txt", truth_lines), [write(tmp_path / "up.txt", up)]
-    slopes = [
-        trend_paths(
-            *paths, TrendParameters("recall", filtering=FilteringParameters(granularity=unit))
-        ).trends["slope_per_second"][0]
-        for unit in ("day", str(7 * DAY))
-    ]
-    assert slopes[0] == pytest.approx(slopes[1], rel=0.1)
+DAY = 86_400
 
 
 def snapshots(**scores):

@@ -13,10 +13,10 @@ from statsmodels.stats.diagnostic import normal_ad
 from statsmodels.stats.stattools import durbin_watson as dw_statistic
 
 from builder.errors import MissingExtraError, UsageError
-from builder.evaluation.batches import slope_per_second
 from builder.evaluation.distributions import normal_two_sided, student_two_sided
 from builder.evaluation.regression import compare_slopes
 from builder.evaluation.trends import Trend, fit_trend
+from builder.tasks.filtering.batches import slope_per_second
 from tests.thorough import examples
 
 TIMES = [0, 1, 2, 3, 4, 5]

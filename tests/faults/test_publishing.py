@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.collection.releases import write
-from tests.evaluation.classification.helpers import define
-from tests.evaluation.posts import PostWorld, simulate_posts
+from tests.tasks.classification.helpers import define
+from tests.tasks.classification.posts import PostWorld, simulate_posts
 from tests.thorough import ALL
 
 KILLS = 20 if ALL else 4

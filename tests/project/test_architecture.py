@@ -31,6 +31,7 @@ LAYERS = (
     "drift",
     "collection",
     "evaluation",
+    "tasks",
     "simulation",
     "pipeline",
     "commands",

@@ -1,0 +1,1 @@
+"""Tasks other than ranking: filtering of streams, temporal summarization, classification."""

@@ -1,0 +1,28 @@
+"""Classification collections: labelled posts over time, and how classifiers persist on them.
+
+In: timestamped posts. Out: a training set, a development set, test sets at three distances in time
+and an unlabelled corpus, after the classification task of LongEval 2023; scores of predictions.
+"""
+
+from builder.tasks.classification.agreement import AgreementReport, agreement_paths
+from builder.tasks.classification.baseline import classification_baseline
+from builder.tasks.classification.build import ClassificationBuild, build_classification
+from builder.tasks.classification.definition import ClassificationDefinition, load_definition
+from builder.tasks.classification.evaluate import (
+    ClassificationScores,
+    evaluate_classification,
+)
+from builder.tasks.classification.validate import validate_classification
+
+__all__ = [
+    "AgreementReport",
+    "ClassificationBuild",
+    "ClassificationDefinition",
+    "ClassificationScores",
+    "agreement_paths",
+    "build_classification",
+    "classification_baseline",
+    "evaluate_classification",
+    "load_definition",
+    "validate_classification",
+]

@@ -1,0 +1,78 @@
+"""Predictions over time, and the baseline."""
+
+import polars as pl
+import pytest
+
+from builder.errors import DataError, MissingExtraError, UsageError
+from builder.tasks.classification import classification_baseline, evaluate_classification
+from tests.tasks.classification.helpers import read
+
+
+def write_predictions(path, labels):
+    path.write_text("id\tlabel\n" + "".join(f"{name}\t{label}\n" for name, label in labels))
+    return path
+
+
+def test_evaluation_of_predictions(collection, tmp_path):
+    tests = pl.concat([read(collection, "labels", split) for split in ("within", "short", "long")])
+    truth = list(tests.select("id", "label").iter_rows())
+    perfect = write_predictions(tmp_path / "perfect.tsv", [*truth, ("elsewhere", "positive")])
+    constant = write_predictions(tmp_path / "constant.tsv", [(n, "positive") for n, _ in truth])
+    silent = write_predictions(tmp_path / "silent.tsv", [])
+    report = evaluate_classification(collection.folder, [constant, silent, perfect])
+    assert report.summary.rows() == [
+        ("perfect", 1.0, 1),
+        ("constant", pytest.approx(1 / 3), 0),
+        ("silent", 0.0, 0),
+    ]
+    rows = report.scores.filter(pl.col("system") == "constant").rows(named=True)
+    assert [row["split"] for row in rows] == ["within", "short", "long"]
+    assert [row["rpd_gain_positive"] for row in rows] == [None, 0.0, 0.0]
+    assert rows[0]["accuracy"] == 0.5
+    missing = report.scores.filter(pl.col("system") == "silent")
+    assert missing["missing"].sum() == len(truth)
+    assert missing["rpd_gain_positive"].to_list() == [None, None, None]
+
+
+def test_weights_decide_the_joint_score(collection, tmp_path):
+    tests = pl.concat([read(collection, "labels", split) for split in ("within", "short", "long")])
+    short = set(read(collection, "labels", "short")["id"])
+    labels = [
+        (name, label if name in short else {"positive": "negative"}.get(label, "positive"))
+        for name, label in tests.select("id", "label").iter_rows()
+    ]
+    path = write_predictions(tmp_path / "short-sighted.tsv", labels)
+    scores = [
+        evaluate_classification(collection.folder, [path], weights).summary["weighted_f1"].item()
+        for weights in (None, {"short": 3, "long": 1}, {"long": 1})
+    ]
+    assert scores == [0.5, 0.75, 0.0]
+    with pytest.raises(UsageError, match="weights of within, short, long"):
+        evaluate_classification(collection.folder, [path], {"dev": 1})
+
+
+@pytest.mark.parametrize("line", ["x\tgood", "x", "\tpositive", "x\tpositive\t1", "p\tpositive"])
+def test_wrong_predictions_are_named(collection, tmp_path, line):
+    path = tmp_path / "bad.tsv"
+    path.write_text(f"p\tpositive\n{line}\n")
+    with pytest.raises(DataError, match=r"bad\.tsv, line 2"):
+        evaluate_classification(collection.folder, [path])
+
+
+def test_the_baseline_learns_and_loses_with_time(collection, tmp_path):
+    path = tmp_path / "baseline.tsv"
+    predicted = classification_baseline(collection.folder, path)
+    report = evaluate_classification(collection.folder, [path])
+    assert predicted == report.scores["posts"].sum()
+    scores = dict(report.scores.select("split", "macro_f1").iter_rows())
+    assert scores["within"] > 0.6
+    assert scores["long"] < scores["within"]
+    again = tmp_path / "again.tsv"
+    classification_baseline(collection.folder, again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_scikit_learn_is_named_when_it_is_absent(collection, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "sklearn.linear_model", None)
+    with pytest.raises(MissingExtraError, match=r"\[classification\]"):
+        classification_baseline(collection.folder, tmp_path / "x.tsv")

@@ -1,0 +1,228 @@
+"""Posts as they are handed in, and the decisions on single posts."""
+
+import gc
+import gzip
+import json
+import warnings
+from datetime import UTC, date, datetime
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.errors import DefinitionError, FormatError, UsageError
+from builder.io.sources import Source
+from builder.tasks.classification.definition import (
+    SPLITS,
+    AuthorsSection,
+    expand,
+    load_definition,
+)
+from builder.tasks.classification.labelling import AuthorSplits, identity
+from builder.tasks.classification.posts import read_posts, unix_seconds
+
+GOOD = {"id": "1", "time": 1_500_000_000, "author": "a", "text": "hello"}
+
+
+def read(path):
+    blocks = list(read_posts(Source(path, path.name)))
+    malformed = [entry for block in blocks for entry in block.malformed]
+    return pl.concat([block.posts for block in blocks]), malformed
+
+
+@pytest.mark.parametrize("name", ["posts.jsonl", "posts.jsonl.gz"])
+def test_json_lines(tmp_path, name):
+    records = [GOOD, GOOD | {"id": 2, "time": "2017-07-14T02:40:00Z"}, GOOD | {"text": "é\u2028"}]
+    text = "\n\n".join(json.dumps(record) for record in records) + "\r\n"
+    data = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    posts, malformed = read(tmp_path / name)
+    assert posts["id"].to_list() == ["1", "2", "1"]
+    assert posts["time"].to_list() == [1_500_000_000] * 3
+    assert posts["line"].to_list() == [1, 3, 5]
+    assert posts["text"][2] == "é\u2028"
+    assert malformed == []
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ("{", "not_json_object"),
+        ("[1]", "not_json_object"),
+        (json.dumps(GOOD | {"id": ""}), "no_id"),
+        (json.dumps(GOOD | {"id": True}), "no_id"),
+        (json.dumps(GOOD | {"author": None}), "no_author"),
+        (json.dumps(GOOD | {"text": ["x"]}), "no_text"),
+        (json.dumps(GOOD | {"time": "yesterday"}), "bad_time"),
+        (json.dumps(GOOD | {"time": None}), "bad_time"),
+        (json.dumps(GOOD | {"time": 1e30}), "bad_time"),
+    ],
+)
+def test_records_that_are_no_posts(tmp_path, record, reason):
+    path = tmp_path / "posts.jsonl"
+    path.write_text(f"{json.dumps(GOOD)}\n{record}\n")
+    posts, malformed = read(path)
+    assert posts.height == 1
+    assert malformed == [(2, reason)]
+
+
+def test_parquet(tmp_path):
+    path = tmp_path / "posts.parquet"
+    moments = [datetime(2017, 7, 14, 2, 40, tzinfo=UTC).replace(tzinfo=None), None]
+    frame = pl.DataFrame({"id": [1, 2], "time": moments, "author": ["a", "b"], "text": ["x", "y"]})
+    frame.write_parquet(path)
+    posts, malformed = read(path)
+    assert posts["time"].to_list() == [1_500_000_000]
+    assert malformed == [(2, "bad_time")]
+    frame.drop("author").write_parquet(path)
+    with pytest.raises(FormatError, match="missing"):
+        read(path)
+    path.write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(FormatError, match="Parquet"):
+        read(path)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(UsageError, match="readable"):
+        read(tmp_path / "absent.jsonl")
+    (tmp_path / "latin.jsonl").write_bytes(json.dumps(GOOD).encode() + b"\n\xe9\n")
+    with pytest.raises(FormatError, match="line 2"):
+        read(tmp_path / "latin.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0, 0),
+        (1.9, 1),
+        (-1.5, -2),
+        ("1970-01-01", 0),
+        ("1970-01-01T01:00:00+01:00", 0),
+        (datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), 1),
+        (datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC).replace(tzinfo=None), 1),
+        (date(1970, 1, 1), None),
+        (True, None),
+        (float("nan"), None),
+        (float("inf"), None),
+        ("", None),
+        ([], None),
+    ],
+)
+def test_times(value, expected):
+    assert unix_seconds(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Great  DAY!!", "great day"),
+        ("RT @Some_One: great day https://t.co/x1", "rt great day"),
+        ("see www.example.org/x now", "see now"),
+        ("Été 2016, 3 jours", "ete 0 0 jours"),
+        ("covid19", "covid19"),
+        ("!!!", ""),
+    ],
+)
+def test_identity(text, expected):
+    assert pl.select(identity(pl.lit(text))).item() == expected
+
+
+def test_shares_of_authors_are_kept():
+    splits = AuthorSplits.of(AuthorsSection(), "seed")
+    names = [splits.split(splits.key(f"author {number}")) for number in range(20_000)]
+    for split in SPLITS:
+        share = getattr(AuthorsSection(), split)
+        assert names.count(split) / 20_000 == pytest.approx(share, abs=0.012)
+
+
+def test_a_split_without_share_has_no_author():
+    shares = AuthorsSection(train=0.5, dev=0, within=0.2, short=0.2, long=0.1, unlabelled=0)
+    splits = AuthorSplits.of(shares, "seed")
+    names = {splits.split(splits.key(f"author {number}")) for number in range(2000)}
+    assert names == {"train", "within", "short", "long"}
+    assert splits.split(0) == "train"
+    assert splits.split(2**64 - 1) in names | {"unlabelled"}
+
+
+@given(st.text(min_size=1), st.text())
+def test_the_split_of_an_author_depends_on_name_and_seed_alone(author, seed):
+    one, other = (AuthorSplits.of(AuthorsSection(), seed) for _ in range(2))
+    assert one.split(one.key(author)) == other.split(other.key(author))
+
+
+def test_another_seed_moves_authors():
+    one, other = (AuthorSplits.of(AuthorsSection(), seed) for seed in ("one", "other"))
+    names = [f"author {number}" for number in range(200)]
+    assert [one.split(one.key(n)) for n in names] != [other.split(other.key(n)) for n in names]
+
+
+DEFINITION = """
+posts = ["*.jsonl"]
+
+[collection]
+name = "posts"
+version = "0.1.0"
+
+[intervals]
+train = {start = 2016-01-01, end = 2017-01-01}
+short = {start = 2017-01-01, end = 2018-01-01}
+long = {start = 2018-01-01, end = 2019-01-01}
+"""
+
+
+def load(tmp_path, text):
+    path = tmp_path / "definition.toml"
+    path.write_text(text)
+    return load_definition(path)
+
+
+def test_definition(tmp_path):
+    definition = load(tmp_path, DEFINITION)
+    assert definition.intervals.named()["t"].start == 1_451_606_400
+    assert definition.labels.strip_markers
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("posts = [", "post = [", "post: unknown key"),
+        ('version = "0.1.0"', "", r"collection\.version: this key is required"),
+        ('version = "0.1.0"', 'version = "one"', r"collection\.version"),
+        ("end = 2017-01-01}", "end = 2016-01-01}", "train is empty"),
+        ("short = {start = 2017-01-01", "short = {start = 2016-12-31", "short must lie"),
+        ("end = 2018-01-01}", "end = 2018-01-02}", "short must lie"),
+        ("long = {start = 2018-01-01", "long = {start = 2017-12-31", "long must start"),
+        ("[intervals]", "[text]\nnear_duplicate = 0.5\n[intervals]", "near_duplicate"),
+        ("[intervals]", "[authors]\ntrain = 0.9\n[intervals]", "add up to 1"),
+        ("[intervals]", "[sampling]\ntrain = 0\n[intervals]", r"sampling\.train"),
+        ("[intervals]", "[intervals", "not valid TOML"),
+    ],
+)
+def test_wrong_definitions_are_named(tmp_path, old, new, message):
+    with pytest.raises(DefinitionError, match=message):
+        load(tmp_path, DEFINITION.replace(old, new, 1))
+
+
+def test_files_of_a_definition(tmp_path):
+    file = tmp_path / "definition.toml"
+    for name in ("b.jsonl", "a.jsonl"):
+        (tmp_path / name).touch()
+    assert [s.name for s in expand(["*.jsonl", "b.jsonl"], file, "posts")] == [
+        "a.jsonl",
+        "b.jsonl",
+        "b.jsonl",
+    ]
+    with pytest.raises(DefinitionError, match=r"posts: no such file: c\.jsonl"):
+        expand(["c.jsonl"], file, "posts")
+    with pytest.raises(DefinitionError, match="no such definition file"):
+        load_definition(tmp_path / "absent.toml")
+
+
+def test_no_handle_is_left_open(tmp_path):
+    (tmp_path / "posts.jsonl").write_text('{"id": "1", "time": 0, "author": "a", "text": "t"}\n')
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        list(read_posts(Source(tmp_path / "posts.jsonl", "posts.jsonl")))
+        gc.collect()
+    assert [w for w in said if issubclass(w.category, ResourceWarning)] == []

@@ -1,0 +1,168 @@
+"""Which posts stay: each reason, sampling, near-duplicates, human labels."""
+
+from itertools import combinations
+
+import duckdb
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builder.tasks.classification import build_classification, validate_classification
+from builder.tasks.classification.selection import drop_near_duplicates
+from builder.text.keys import key64
+from tests.tasks.classification.helpers import (
+    bigrams,
+    define,
+    jaccard,
+    post,
+    read,
+    reasons,
+    rejected,
+    tiny,
+)
+from tests.thorough import examples
+
+
+def test_each_reason(tmp_path):
+    build = tiny(
+        tmp_path,
+        [
+            post(1, "one good thing :)"),
+            post(2, "one bad thing :("),
+            post(3, "both :) of them :("),
+            post(4, "no marker at all"),
+            post(5, "http://only.address :)"),
+            post(6, "too early :)", time="2014-12-31"),
+            post(7, "too late :)", time="2022-01-01"),
+            post(8, "of another period :)", time="2017-05-01"),
+            post(9, "Said twice! :)"),
+            post(10, "said TWICE :)"),
+            post(11, "said both ways :)"),
+            post(12, "said both ways :("),
+            post(1, "one good thing told later :)", time="2016-05-02"),
+            {"id": "13"},
+        ],
+    )
+    found = reasons(build)
+    twice = {found.pop("9", None), found.pop("10", None)}
+    assert twice in ({"duplicate_text", None}, {"duplicate_text", "not_sampled"})
+    assert found.pop(None) == "no_author"
+    kept = {"1", "2"} - found.keys()
+    assert "2" in kept
+    assert {name: found[name] for name in found if name not in {"1", "2"}} == {
+        "3": "both_sides",
+        "4": "no_marker",
+        "5": "too_few_words",
+        "6": "outside_intervals",
+        "7": "outside_intervals",
+        "8": "author_of_another_period",
+        "11": "label_conflict",
+        "12": "label_conflict",
+    }
+    assert "duplicate_id" in set(rejected(build)["reason"])
+    malformed = rejected(build).filter(pl.col("reason") == "no_author").row(0, named=True)
+    assert (malformed["file"], malformed["line"]) == ("posts.jsonl", 14)
+
+
+def test_natural_sampling_and_sizes(tmp_path):
+    texts = [f"thing number {'abcdefghij'[i]} :{')' if i < 8 else '('}" for i in range(10)]
+    more = '\n[sampling]\nkind = "natural"\ntrain = 6\n'
+    build = tiny(tmp_path, [post(i, text) for i, text in enumerate(texts)], more)
+    assert read(build, "posts", "train").height == 6
+    assert build.ledger.rejected == {"not_sampled": 4}
+
+
+def test_a_smaller_sample_is_part_of_a_larger_one(tmp_path):
+    records = [post(i, f"thing {'abcdefghijklmnopqrst'[i]} :{'()'[i % 2]}") for i in range(20)]
+    kept = []
+    for size in (4, 10, 20):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        build = tiny(folder, records, f"\n[sampling]\ntrain = {size}\n")
+        kept.append(set(read(build, "posts", "train")["id"]))
+    assert [len(ids) for ids in kept] == [4, 10, 20]
+    assert kept[0] < kept[1] < kept[2]
+    for labels in (range(0, 20, 2), range(1, 20, 2)):
+        by_hash = sorted(
+            map(str, labels), key=lambda name: key64(f"longeval-builder\nsample\n{name}")
+        )
+        assert kept[1] & set(by_hash) == set(by_hash[:5])
+
+
+def test_markers_can_stay_in_the_texts(tmp_path):
+    more = "\n[labels]\nstrip_markers = false\n"
+    build = tiny(tmp_path, [post(1, "so  good :)"), post(2, "so bad :(")], more)
+    assert set(read(build, "posts", "train")["text"]) == {"so  good :)", "so bad :("}
+    assert validate_classification(build.folder) == []
+
+
+def test_an_own_list_of_markers(tmp_path):
+    (tmp_path / "mine.tsv").write_text(
+        "marker\tkind\tpolarity\tname\n:o\temoticon\tpositive\twow\n:x\temoticon\tnegative\tno\n"
+    )
+    more = '\n[labels]\nmarkers = "mine.tsv"\n'
+    build = tiny(tmp_path, [post(1, "good :o"), post(2, "bad :x"), post(3, "other :)")], more)
+    assert dict(read(build, "labels", "train").select("id", "label").iter_rows()) == {
+        "1": "positive",
+        "2": "negative",
+    }
+
+
+def test_human_labels_replace_distant_ones(collection, posts, tmp_path):
+    posts.drop("truth").write_ndjson(tmp_path / "posts.jsonl")
+    ids = read(collection, "labels", "long")["id"].to_list()[:4]
+    truth = read(collection, "labels", "long").head(4)["label"].to_list()
+    other = {"positive": "negative", "negative": "positive"}
+    train = read(collection, "labels", "train")["id"][0]
+    votes = {
+        ids[0]: (other[truth[0]], other[truth[0]], truth[0]),
+        ids[1]: (truth[1],),
+        ids[2]: ("neutral", "neutral"),
+        ids[3]: ("positive", "negative"),
+        train: ("neutral",),
+    }
+    lines = [
+        f"{name}\tperson{number}\t{label}"
+        for name, labels in votes.items()
+        for number, label in enumerate(labels)
+    ]
+    (tmp_path / "human.tsv").write_text("\n".join(lines) + "\n")
+    more = '\n[labels]\nannotations = ["human.tsv"]\n'
+    build = build_classification(define(tmp_path, more=more), tmp_path / "out")
+    rows = {row["id"]: row for row in read(build, "labels", "long").rows(named=True)}
+    assert (rows[ids[0]]["label"], rows[ids[0]]["distant"]) == (other[truth[0]], truth[0])
+    assert (rows[ids[0]]["source"], rows[ids[1]]["source"]) == ("human", "human")
+    assert reasons(build)[ids[2]] == "human_neutral"
+    assert reasons(build)[ids[3]] == "annotators_disagree"
+    assert train in set(read(build, "labels", "train")["id"])
+    assert build.agreement.annotators == ("person0", "person1", "person2")
+    assert build.splits.filter(pl.col("split") == "long")["human"].item() == 2
+    assert validate_classification(build.folder) == []
+
+
+CONNECTION = duckdb.connect(config={"threads": 1})
+words = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=9).map(" ".join)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.lists(
+        st.tuples(words, st.sampled_from(["train", "long", "short"])), min_size=2, max_size=14
+    ),
+    st.sampled_from([0.51, 0.6, 0.75, 1.0]),
+)
+def test_all_near_duplicates_are_found_and_no_others(posts, theta):
+    frame = pl.DataFrame(posts, schema=["identity", "split"], orient="row").with_row_index("rank")
+    CONNECTION.register("posts", frame.to_arrow())
+    CONNECTION.execute(
+        "CREATE OR REPLACE TEMP TABLE candidate AS SELECT *, NULL::VARCHAR AS reason FROM posts"
+    )
+    drop_near_duplicates(CONNECTION, theta)
+    rows = CONNECTION.execute("SELECT rank FROM candidate WHERE reason IS NOT NULL").fetchall()
+    sets = [bigrams(text) for text, _ in posts]
+    expected = {
+        j
+        for i, j in combinations(range(len(posts)), 2)
+        if posts[i][1] != posts[j][1] and jaccard(sets[i], sets[j]) >= theta - 1e-9
+    }
+    assert {rank for (rank,) in rows} == expected

@@ -1,0 +1,250 @@
+"""Temporal summarisation: its files, what is left out and counted, reports."""
+
+import gzip
+
+import polars as pl
+import pytest
+
+from builder.errors import FormatError, UsageError
+from builder.tasks.summarization.parameters import SummarizationParameters
+from builder.tasks.summarization.score import evaluate_summaries
+
+
+def exactly(value):
+    return pytest.approx(value, rel=0, abs=1e-9)
+
+
+U1 = "ten words of text where four and seven words match"
+NUGGET_LINES = [
+    "query_id\tnugget_id\ttimestamp\timportance\tlength\ttext",
+    "TS14.1\tn1\t0\t3\t4\tone two three four",
+    "TS14.1\tn2\t21600\t1\t6\t",
+    "TS14.1\tn3\t43200\t2\t5",
+    "TS14.1\tn4\t0\t0\t5\t",
+]
+UPDATE_LINES = [
+    "query_id\tupdate_id\tdocument_id\tsentence_id\tupdate_length\tduplicate_id\tupdate_text",
+    f"1\td-1\td\t1\t10\tNULL\t{U1}",
+    "1\td-2\td\t2\t6\tNULL\ta b c d e f",
+    "1\td-3\td\t3\t8\tNULL\tsome eight words that all match one nugget",
+    "1\te-1\te\t1\t10\td-1\t" + U1,
+]
+MATCH_LINES = [
+    "query_id\tupdate_id\tnugget_id\tmatch_start\tmatch_end\tauto_p",
+    "1\td-1\tn1\t0\t16\t0",
+    "1\td-1\tn2\t11\t33\t0",
+    "1\td-2\tn1\t0\t5",
+    "1\td-2\tn2\t0\t3",
+    "1\td-3\tn3\t0\t999",
+]
+RUN_LINES = [
+    "TS14.1 team run d 1 21600 0.5",
+    "TS14.1 team run d 2 43200 0.5",
+    "TS14.1 team run d 3 43200 inf",
+]
+EVENTS = "1\t0\t86400\n"
+TOPICS = "<events><event><id>TS14.1</id><start>0</start><end>86400</end></event></events>"
+
+
+class Files:
+    """The five files of a small event, changed at will."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.lines = {
+            "nuggets.tsv": list(NUGGET_LINES),
+            "updates.tsv": list(UPDATE_LINES),
+            "matches.tsv": list(MATCH_LINES),
+            "run.gz": list(RUN_LINES),
+        }
+        self.events = folder / "events.tsv"
+        self.events.write_text(EVENTS)
+
+    def score(self, *, events=True, **parameters):
+        for name, lines in self.lines.items():
+            data = "".join(f"{line}\n" for line in lines).encode()
+            (self.folder / name).write_bytes(gzip.compress(data) if name == "run.gz" else data)
+        paths = [self.folder / name for name in list(self.lines)[:3]]
+        return evaluate_summaries(
+            *paths,
+            [self.folder / "run.gz"],
+            self.events if events else None,
+            SummarizationParameters(**parameters),
+        )
+
+
+@pytest.fixture
+def files(tmp_path):
+    return Files(tmp_path)
+
+
+@pytest.mark.parametrize("events", ["events.tsv", "topics.xml"])
+def test_the_small_case_from_files(files, events):
+    files.events = files.folder / events
+    files.events.write_text(TOPICS if events == "topics.xml" else EVENTS)
+    report = files.score(taus=(21_600, 21_601, 43_201))
+    free, latency = report.events.rows(named=True)
+    assert (latency["system"], latency["event"], latency["gain"]) == ("team-run", "1", "latency")
+    assert latency["expected_gain"] == exactly(0.33440490813601836)
+    assert latency["expected_gain_verbosity"] == exactly(0.20900306758501147)
+    assert latency["comprehensiveness"] == exactly(0.645984266775929)
+    assert latency["f_equation_26"] == exactly(0.15791192213243568)
+    assert latency["comprehensiveness_integral"] == exactly(36743.11161633814)
+    assert latency["comprehensiveness_integral_mean"] == exactly(0.4252674955594692)
+    assert free["f_harmonic"] == exactly(0.47322974979084054)
+    assert (free["updates"], free["matched"], free["nuggets"]) == (3, 3, 4)
+    taus = report.taus.filter(pl.col("gain") == "latency")
+    assert taus["tau"].to_list() == [21_600, 21_601, 43_201]
+    assert taus["comprehensiveness"].to_list() == exactly(
+        [0, 0.4091014486860188, 0.645984266775929]
+    )
+
+
+def test_spans_in_words_need_no_texts(files):
+    files.lines["updates.tsv"] = [
+        line.rsplit("\t", 1)[0] if number else line for number, line in enumerate(UPDATE_LINES)
+    ]
+    spans = [(0, 4), (2, 7), (0, 3), (0, 2), (0, 8)]
+    files.lines["matches.tsv"] = [
+        "\t".join([*line.split("\t")[:3], str(a), str(b)])
+        for line, (a, b) in zip(MATCH_LINES[1:], spans, strict=True)
+    ]
+    latency = files.score(spans="words").events.row(1, named=True)
+    assert latency["expected_gain_verbosity"] == exactly(0.20900306758501147)
+    with pytest.raises(FormatError, match=r"matches\.tsv, line 1: .*with a text"):
+        files.score()
+
+
+def test_an_exact_duplicate_matches_like_its_original(files):
+    files.lines["run.gz"] = ["1 team run e 1 21600 1", *RUN_LINES[1:]]
+    assert files.score().events["expected_gain"].to_list() == exactly(
+        [0.5010715748026849, 0.33440490813601836]
+    )
+
+
+def test_a_second_push_gains_nothing_and_costs_its_words(files):
+    once = files.score().events.row(0, named=True)
+    files.lines["run.gz"].append("1 team run d 1 50000 1")
+    twice = files.score().events.row(0, named=True)
+    assert twice["comprehensiveness"] == once["comprehensiveness"]
+    assert twice["expected_gain"] == exactly(once["expected_gain"] * 3 / 4)
+
+
+def test_updates_that_no_assessor_saw(files):
+    files.lines["run.gz"].append("1 team run x 7 50000 1")
+    report = files.score()
+    total = 0.20900306758501147 * 4.8
+    assert report.events["expected_gain_verbosity"][1] == exactly(total / (4.8 + 2))
+    assert report.ignored.rows() == [("update that is not pooled: unmatched", 1)]
+    ignored = files.score(unpooled="ignored")
+    assert ignored.events["expected_gain_verbosity"][1] == exactly(0.20900306758501147)
+
+
+def test_nuggets_of_no_importance_can_be_dropped(files):
+    report = files.score(zero_importance="dropped", relevance="binary")
+    row = report.events.row(0, named=True)
+    assert (row["nuggets"], row["comprehensiveness"]) == (3, exactly(1))
+
+
+def test_means_over_events_count_events_without_updates(files):
+    files.lines["nuggets.tsv"].append("2\tm1\t0\t3\t4\t")
+    report = files.score()
+    events = report.events.filter(pl.col("gain") == "free")
+    assert events["event"].to_list() == ["1", "2"]
+    assert events["expected_gain"][1] == 0.0
+    mean = report.means.filter(pl.col("gain") == "free").row(0, named=True)
+    assert mean["events"] == 2
+    assert mean["expected_gain"] == exactly(0.5010715748026849 / 2)
+    assert mean["comprehensiveness_integral"] == exactly(57605.93363670844)
+
+
+def test_means_over_events_at_each_tau(files):
+    files.lines["nuggets.tsv"].append("2\tm1\t0\t3\t4\t")
+    files.events.write_text("1\t0\t86400\n2\t500\t1000\n")
+    report = files.score(taus=(21_601,))
+    free = report.tau_means.filter(pl.col("gain") == "free").row(0, named=True)
+    assert (free["system"], free["tau"], free["events"]) == ("team-run", 21_601, 2)
+    assert free["expected_gain"] == exactly(1.1353352832366126 / 2)
+
+
+def test_what_is_left_out_is_counted(files):
+    files.lines["run.gz"].append("9 team run x 7 50000 1")
+    files.lines["matches.tsv"] += ["1\td-1\tn9\t0\t5", "1\tz-1\tn1\t0\t5", "9\tz-1\tn1\t0\t5"]
+    assert dict(files.score().ignored.rows()) == {
+        "match of an update that is not pooled": 1,
+        "match with an unknown nugget": 1,
+        "update of a run for an event without nuggets": 1,
+        "update or match of an event without nuggets": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "message"),
+    [
+        ("nuggets.tsv", "1\tn9\tsoon\t3\t4\t", "unix time"),
+        ("nuggets.tsv", "1\tn9\t0\tnan\t4\t", "importance"),
+        ("nuggets.tsv", "1\tn9\t0\t3\t0\t", "1 or more words"),
+        ("nuggets.tsv", "1\tn9\t0\t-1\t4\t", "importance of 0"),
+        ("nuggets.tsv", "1\tn1\t0\t3\t4\t", "once"),
+        ("nuggets.tsv", "1\tn9\t0\t3", "5 or more fields"),
+        ("updates.tsv", "1\td-1\td\t1\t10\tNULL\tagain", "once"),
+        ("updates.tsv", "1\td-9\td\t1\tten\tNULL\ttext", "words"),
+        ("matches.tsv", "1\td-1\tn1\t5\t4", "start <= end"),
+        ("matches.tsv", "1\td-1\tn1\t-1\t4", "start <= end"),
+        ("matches.tsv", "1\td-1\tn1\t0", "5 or more fields"),
+        ("run.gz", "1 team run d 1 21600", "7 fields"),
+        ("run.gz", "1 team run d 1 21600.5 1", "unix time"),
+        ("run.gz", "1 team run d 1 21600 nan", "confidence"),
+    ],
+)
+def test_malformed_lines_are_named(files, file, line, message):
+    files.lines[file].append(line)
+    number = len(files.lines[file])
+    with pytest.raises(FormatError, match=rf"{file}, line {number}: .*{message}"):
+        files.score()
+
+
+@pytest.mark.parametrize("text", ["1\t5\t5\n", "1\t0\t9\n1\t0\t9\n", "1\t0\n", "1\t0\tlate\n"])
+def test_malformed_events_are_named(files, text):
+    files.events.write_text(text)
+    with pytest.raises(FormatError, match=r"events\.tsv, line"):
+        files.score()
+
+
+def test_malformed_topics_are_named(files):
+    files.events = files.folder / "topics.xml"
+    files.events.write_text("<events><event>")
+    with pytest.raises(FormatError, match="XML topics"):
+        files.score()
+
+
+def test_a_system_comes_in_one_file(files):
+    files.score()
+    paths = [files.folder / name for name in ("nuggets.tsv", "updates.tsv", "matches.tsv")]
+    with pytest.raises(UsageError, match="each system in one file"):
+        evaluate_summaries(*paths, [files.folder / "run.gz"] * 2)
+    files.lines["run.gz"] = []
+    with pytest.raises(UsageError, match="one or more runs"):
+        files.score()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"relevance": "none"},
+        {"zero_importance": "half"},
+        {"spans": "bytes"},
+        {"unpooled": "maybe"},
+        {"latency_step": 0},
+    ],
+)
+def test_parameters_are_checked(wrong):
+    with pytest.raises(UsageError):
+        SummarizationParameters(**wrong)
+
+
+def test_taus_need_the_start_of_events(files):
+    with pytest.raises(UsageError, match="events file"):
+        files.score(events=False, taus=(10,))
+    report = files.score(events=False)
+    assert report.events["comprehensiveness_integral"].to_list() == [None, None]
