@@ -18,12 +18,14 @@ from builder.cli import (
     clicks,
     collection,
     evaluation,
+    filtering,
     judging,
     queries,
     release,
     start,
     studies,
     translation,
+    trends,
 )
 from builder.cli.arguments import spread
 from builder.cli.help import Verbs
@@ -44,7 +46,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (start, build, collection, release, analysis, evaluation, judging, studies):
+for module in (
+    start,
+    build,
+    collection,
+    release,
+    analysis,
+    evaluation,
+    filtering,
+    judging,
+    studies,
+):
     for verb in module.VERBS:
         app.command(verb.__name__.rstrip("_"))(verb)
 for group in (
@@ -53,7 +65,7 @@ for group in (
     clicks.clicks,
     judging.assess,
     translation.translate,
-    studies.trend,
+    trends.trend,
     studies.classification,
 ):
     app.add_typer(group)

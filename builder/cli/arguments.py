@@ -13,12 +13,12 @@ from builder.errors import UsageError
 
 
 class DefaultGroup(TyperGroup):
-    """A group whose command `run` is meant where no other command is named."""
+    """A group with a default command, its first one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `run` before arguments that begin with no command of the group."""
+        """Insert the default command unless the first argument is a command or asks for help."""
         if args and args[0] not in {*self.commands, *ctx.help_option_names}:
-            args = ["run", *args]
+            args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
 
 

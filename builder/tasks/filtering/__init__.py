@@ -4,14 +4,25 @@ In: truth and runs in the format of TREC KBA. Out: the measures of Kenter, Balog
 per system, cut-off and batch, trends over the batches, and the averages of the official scorer.
 """
 
+from builder.tasks.filtering.comparisons import (
+    GRANULARITIES,
+    check_assumptions,
+    compare_granularities,
+    compare_rankings,
+)
 from builder.tasks.filtering.parameters import FilteringParameters
 from builder.tasks.filtering.score import FilteringResult, evaluate_filtering
-from builder.tasks.filtering.trends import FilteringTrendParameters, filtering_trend
+from builder.tasks.filtering.trends import KENTER_SWEEP, FilteringTrendParameters, filtering_trend
 
 __all__ = [
+    "GRANULARITIES",
+    "KENTER_SWEEP",
     "FilteringParameters",
     "FilteringResult",
     "FilteringTrendParameters",
+    "check_assumptions",
+    "compare_granularities",
+    "compare_rankings",
     "evaluate_filtering",
     "filtering_trend",
 ]

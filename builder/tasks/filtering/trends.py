@@ -17,7 +17,7 @@ from builder.evaluation.residuals import ResidualKind
 from builder.evaluation.trend_reports import TrendReport, trend_report
 from builder.tasks.filtering.measures import MEASURES
 from builder.tasks.filtering.parameters import FilteringParameters
-from builder.tasks.filtering.score import evaluate_filtering
+from builder.tasks.filtering.score import FilteringResult, evaluate_filtering
 
 KENTER_SWEEP = tuple(float(cutoff) for cutoff in range(50, 1001, 50))
 """Confidence cut-offs of section 6.1."""
@@ -64,17 +64,28 @@ def filtering_trend(
     """
     chosen = parameters or FilteringTrendParameters()
     result = evaluate_filtering(truth, runs, chosen.filtering)
+    return fit_trends(result, chosen.measure, chosen.residuals)
+
+
+def fit_trends(
+    result: FilteringResult, measure: str, residuals: ResidualKind = "raw"
+) -> TrendReport:
+    """Fit the trends of one measure of scored runs; see `filtering_trend`.
+
+    Args:
+        result: Scores per batch.
+        measure: One of `MEASURES`.
+        residuals: Residuals that the tests of the assumptions use.
+    """
     scores = result.batches.select(
         "system",
         "cutoff",
-        pl.lit(chosen.measure).alias("measure"),
+        pl.lit(measure).alias("measure"),
         pl.col("batch").alias("time"),
-        pl.col(chosen.measure).alias("score"),
+        pl.col(measure).alias("score"),
         _share("documents").over("system", "cutoff").alias("weight"),
     )
-    return trend_report(
-        scores, ["system", "measure", "cutoff"], chosen.residuals, result.grid.seconds
-    )
+    return trend_report(scores, ["system", "measure", "cutoff"], residuals, result.grid.seconds)
 
 
 def _share(column: str) -> pl.Expr:

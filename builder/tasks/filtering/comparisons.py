@@ -1,0 +1,188 @@
+"""Compares trends across rankings, granularities and assumptions: Kenter et al. (2015), section 6.
+
+- `compare_rankings`: agreement of rankings by F1 and by end points of trends (table 1).
+- `compare_granularities`: differences of slopes between batch lengths (table 2).
+- `check_assumptions`: trends whose residuals satisfy the assumptions of the tests (table 3).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from builder.errors import UsageError
+from builder.evaluation.agreement import kendall_tau_b
+from builder.evaluation.checks import require
+from builder.tasks.filtering.measures import MEASURES
+from builder.tasks.filtering.score import evaluate_filtering
+from builder.tasks.filtering.trends import FilteringTrendParameters, fit_trends
+
+GRANULARITIES = ("day", str(7 * 86_400), str(30 * 86_400))
+"""Batch lengths that the paper compares: 1, 7 and 30 days."""
+SIGNIFICANCE_LEVEL = 0.05
+OFFICIAL, ENDPOINTS = "F1", ("f_pr", "f_pra")
+
+
+def compare_rankings(
+    truth: Path, runs: Sequence[Path], parameters: FilteringTrendParameters | None = None
+) -> pl.DataFrame:
+    """Compare rankings of systems by F1 over the whole period and by end points of trends.
+
+    Each system is ranked by its best cut-off, as in the track. F1 is the harmonic mean of
+    precision and recall over the whole period.
+
+    Args:
+        truth: Truth file in KBA format, plain or gzip.
+        runs: One file per system, at least two.
+        parameters: How to score and fit; its measure is ignored.
+
+    Returns:
+        One row per pair of rankings: first, second, systems, kendall_tau_b (null if a ranking has
+        only ties).
+
+    Raises:
+        FormatError: a line of a file is not an assertion.
+        UsageError: fewer than two runs, or two runs with one name.
+    """
+    require(len(runs) > 1, "two or more runs", len(runs))
+    chosen = parameters or FilteringTrendParameters()
+    result = evaluate_filtering(truth, runs, chosen.filtering)
+    best = {OFFICIAL: result.whole.group_by("system").agg(value=pl.col("f_pr").max())}
+    for measure in ENDPOINTS:
+        trends = fit_trends(result, measure, chosen.residuals).trends
+        best[f"end point of {measure}"] = trends.group_by("system").agg(
+            value=pl.col("end_point").max()
+        )
+    rows = []
+    for (first, one), (second, two) in combinations(best.items(), 2):
+        both = one.join(two, on="system", suffix="_second").drop_nulls().sort("system")
+        tau = kendall_tau_b(both["value"].to_numpy(), both["value_second"].to_numpy())
+        rows.append((first, second, both.height, None if np.isnan(tau) else float(tau)))
+    schema = {"first": pl.String, "second": pl.String, "systems": pl.Int64}
+    return pl.DataFrame(rows, schema={**schema, "kendall_tau_b": pl.Float64}, orient="row")
+
+
+def compare_granularities(
+    truth: Path,
+    runs: Sequence[Path],
+    parameters: FilteringTrendParameters | None = None,
+    granularities: Sequence[str] = GRANULARITIES,
+) -> pl.DataFrame:
+    """Compare slopes per second at the first granularity with those at each other one.
+
+    Args:
+        truth: Truth file in KBA format, plain or gzip.
+        runs: One file per system.
+        parameters: How to score and fit; its measure and granularity are ignored.
+        granularities: At least two; `hour`, `day`, `week`, `month` or seconds.
+
+    Returns:
+        One row per measure and granularity after the first: granularity, measure, trends (number
+        of systems and cut-offs with both slopes), and mean, std (sample standard deviation), min
+        and max of the slope at the first granularity minus the slope at this one.
+
+    Raises:
+        FormatError: a line of a file is not an assertion.
+        UsageError: fewer than two granularities, an unknown one, or two runs with one name.
+    """
+    if len(granularities) < 2:
+        raise UsageError(f"expected two or more granularities, found {len(granularities)}")
+    finest, *others = (
+        _all_trends(truth, runs, parameters, unit).select(
+            "system", "cutoff", "measure", "slope_per_second", granularity=pl.lit(unit)
+        )
+        for unit in granularities
+    )
+    keys = ["system", "cutoff", "measure"]
+    difference = pl.col("slope_per_second") - pl.col("slope_per_second_other")
+    frames = [
+        finest.drop("granularity")
+        .join(other, on=keys, suffix="_other")
+        .sort(keys)
+        .select("granularity", "measure", difference=difference)
+        for other in others
+    ]
+    value = pl.col("difference")
+    return (
+        pl.concat(frames)
+        .group_by("granularity", "measure", maintain_order=True)
+        .agg(
+            trends=value.count().cast(pl.Int64),
+            mean=value.mean(),
+            std=value.std(),
+            min=value.min(),
+            max=value.max(),
+        )
+        .sort(
+            pl.col("granularity").replace_strict(_positions(granularities)),
+            pl.col("measure").replace_strict(_positions(MEASURES)),
+        )
+    )
+
+
+def check_assumptions(
+    truth: Path,
+    runs: Sequence[Path],
+    parameters: FilteringTrendParameters | None = None,
+    granularities: Sequence[str] = GRANULARITIES,
+    significance_level: float = SIGNIFICANCE_LEVEL,
+) -> pl.DataFrame:
+    """Count the trends whose residuals are normal and independent.
+
+    A trend counts if one of its scores is not 0. An assumption holds if its test (Anderson-Darling
+    for normality, two-sided Durbin-Watson for independence) is defined and does not reject it.
+
+    Args:
+        truth: Truth file in KBA format, plain or gzip.
+        runs: One file per system.
+        parameters: How to score and fit; its measure and granularity are ignored.
+        granularities: `hour`, `day`, `week`, `month` or seconds.
+        significance_level: Level of both tests, between 0 and 1.
+
+    Returns:
+        One row per granularity: granularity, trends, normal, independent, both, share (of trends
+        with both; null without trends).
+
+    Raises:
+        FormatError: a line of a file is not an assertion.
+        UsageError: an unknown granularity, a level outside (0, 1), or two runs with one name.
+    """
+    require(0 < significance_level < 1, "a significance level in (0, 1)", significance_level)
+    rows = []
+    for unit in granularities:
+        trends = _all_trends(truth, runs, parameters, unit).filter(~pl.col("is_zero"))
+        normal = pl.col("anderson_darling_p").fill_null(0) >= significance_level
+        independent = pl.col("durbin_watson_p").fill_null(0) >= significance_level
+        counts = trends.select(
+            pl.len(), normal.sum(), independent=independent.sum(), both=(normal & independent).sum()
+        ).row(0)
+        rows.append((unit, *counts, counts[-1] / counts[0] if counts[0] else None))
+    names = ("trends", "normal", "independent", "both")
+    schema = {"granularity": pl.String, **dict.fromkeys(names, pl.Int64), "share": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _all_trends(
+    truth: Path,
+    runs: Sequence[Path],
+    parameters: FilteringTrendParameters | None,
+    granularity: str,
+) -> pl.DataFrame:
+    """Trends of all measures at a granularity, with `is_zero`: whether all scores are 0."""
+    chosen = parameters or FilteringTrendParameters()
+    result = evaluate_filtering(truth, runs, replace(chosen.filtering, granularity=granularity))
+    frames = []
+    for measure in MEASURES:
+        report = fit_trends(result, measure, chosen.residuals)
+        zero = report.scores.group_by("system", "cutoff").agg(
+            is_zero=(pl.col("score").fill_null(0) == 0).all()
+        )
+        frames.append(report.trends.join(zero, on=["system", "cutoff"]))
+    return pl.concat(frames)
+
+
+def _positions(names: Sequence[str]) -> dict[str, int]:
+    return {name: position for position, name in enumerate(names)}
