@@ -115,7 +115,14 @@ def summarization(
     from builder.tasks.summarization import evaluate_summaries
 
     report = evaluate_summaries(nuggets, updates, matches, runs, events)
-    print_frames(format, means=report.means, events=report.events, ignored=report.ignored)
+    print_frames(
+        format,
+        official_means=report.official_means,
+        official=report.official,
+        means=report.means,
+        events=report.events,
+        ignored=report.ignored,
+    )
 
 
 classification = typer.Typer(
