@@ -26,9 +26,6 @@ def summarization(
         str, typer.Option(help="Nuggets of importance 0: kept or dropped.")
     ] = "kept",
     latency_step: Annotated[float, typer.Option(help="Seconds that halve a gain's lead.")] = 21_600,
-    spans: Annotated[
-        str, typer.Option(help="Unit of the spans of matches: characters or words.")
-    ] = "characters",
     unpooled: Annotated[
         str, typer.Option(help="Updates outside the pool: unmatched or ignored.")
     ] = "unmatched",
@@ -49,12 +46,18 @@ def summarization(
         max_importance=max_importance,
         zero_importance=zero_importance,  # type: ignore[arg-type]
         latency_step=latency_step,
-        spans=spans,  # type: ignore[arg-type]
         unpooled=unpooled,  # type: ignore[arg-type]
         taus=tuple(tau or ()),
     )
     report = evaluate_summaries(nuggets, updates, matches, runs, events, parameters)
-    print_frames(format, means=report.means, events=report.events, ignored=report.ignored)
+    print_frames(
+        format,
+        official_means=report.official_means,
+        official=report.official,
+        means=report.means,
+        events=report.events,
+        ignored=report.ignored,
+    )
 
 
 classification = typer.Typer(

@@ -3,15 +3,16 @@
 In: tab-separated nuggets, pooled updates and matches, each with or without a header, white-space
 separated runs, and events (tab-separated, or the XML topics of the track); plain or compressed.
 
-    nuggets   event  nugget  unix_time  importance  words  [text]
-    updates   event  update  document  sentence  words  [duplicate_of  [text]]
+    nuggets   event  nugget  unix_time  importance  characters  text
+    updates   event  update  document  sentence  characters  duplicate_of  text
     matches   event  update  nugget  start  end  [...]
     run       event  team  run  document  sentence  unix_time  confidence
     events    event  start  end
 
-An update is `<document>-<sentence>`. A prefix such as `TS14.` of an event id is dropped, as the
-files of the track do not agree on it. Out: `Event` objects and the pushed updates of each system;
-`summarization_matches` fills in the pool.
+An update id is `<document>-<sentence>`. The prefix of an event id, such as `TS14.`, is optional.
+Lengths are counted from the texts; the fields with lengths in characters are only checked. Out:
+`Event` objects with their nuggets, and the pushed updates of each system; `pool` reads the updates
+and matches.
 """
 
 import re
@@ -23,7 +24,6 @@ from xml.etree import ElementTree
 from builder.errors import FormatError
 from builder.evaluation.checks import require
 from builder.evaluation.textlines import numbered_lines
-from builder.tasks.summarization.measures import Nugget, Words
 
 _EVENT_PREFIX = re.compile(r"^TS\d+\.")
 _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
@@ -32,31 +32,64 @@ _CONFIDENCE = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf)", re.ASCII |
 
 
 @dataclass(frozen=True, slots=True)
-class PooledUpdate:
-    """An update whose text was seen by an assessor.
+class JudgedNugget:
+    """A nugget that assessors extracted.
 
     Args:
-        words: Its length in words.
-        matches: The nuggets that it matches, and its words that match each.
+        time: Unix seconds.
+        importance: 0 (none) to 3 (high).
+        text: Its text.
     """
 
-    words: int
-    matches: dict[str, Words]
+    time: int
+    importance: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A span of an update that matches a nugget: offsets [start, end) in the text of the update."""
+
+    nugget: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class PooledUpdate:
+    """An update that assessors saw.
+
+    Args:
+        text: Its text.
+        original: Id of the update of which it is an exact duplicate; None for originals.
+        matches: Its matches, in the order of the matches file.
+    """
+
+    text: str
+    original: str | None = None
+    matches: list[Match] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Event:
-    """What is known about an event.
+    """Nuggets and pooled updates of an event.
 
     Args:
         nuggets: By id.
-        pool: Judged updates by id; exact duplicates hold what their original holds.
-        interval: First and last unix second; null where no events file was given.
+        pool: Pooled updates by id.
+        interval: First and last unix second; None without an events file.
     """
 
-    nuggets: dict[str, Nugget] = field(default_factory=dict)
+    nuggets: dict[str, JudgedNugget] = field(default_factory=dict)
     pool: dict[str, PooledUpdate] = field(default_factory=dict)
     interval: tuple[int, int] | None = None
+
+    def resolve(self, update: str) -> PooledUpdate | None:
+        """Return a pooled update, or its original where it is a duplicate; None if not pooled."""
+        pooled = self.pool.get(update)
+        if pooled is None or pooled.original is None:
+            return pooled
+        return self.pool.get(pooled.original, pooled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +109,16 @@ class Row:
     fields: list[str]
 
     def integer(self, position: int, name: str) -> int:
-        """A field as an integer."""
+        """Return a field as an integer, or raise `FormatError`."""
         return int(self._matching(_INTEGER, position, f"an integer as {name}"))
 
     def number(self, position: int, name: str) -> float:
-        """A field as a decimal number."""
+        """Return a field as a decimal number, or raise `FormatError`."""
         return float(self._matching(_NUMBER, position, f"a number as {name}"))
+
+    def text(self, position: int) -> str:
+        """Return a field and those after it as a text; tabs within become spaces."""
+        return " ".join(self.fields[position:])
 
     def _matching(self, pattern: re.Pattern[str], position: int, expected: str) -> str:
         text = self.fields[position]
@@ -90,47 +127,54 @@ class Row:
         return text
 
     def wrong(self, expected: str, found: object) -> FormatError:
-        """An error about this line."""
+        """Return an error that names this line."""
         return FormatError(f"expected {expected}, found {found!r}", self.file, self.line)
 
 
 def event_name(text: str) -> str:
-    """An event id without the prefix of its year: `TS14.11` is `11`."""
+    """Return an event id without the prefix of its year: `11` for `TS14.11`."""
     return _EVENT_PREFIX.sub("", text)
 
 
-def rows(path: Path, fewest: int, numeric: int) -> Iterator[Row]:
-    """Tab-separated lines; a first line without a number where one belongs is a header."""
+def rows(path: Path, min_fields: int, numeric: int) -> Iterator[Row]:
+    """Yield the tab-separated lines of a file without its header.
+
+    Args:
+        path: The file.
+        min_fields: Minimum number of fields.
+        numeric: Index of a field with a number; a first line without one there is a header.
+
+    Raises:
+        FormatError: a line has too few fields.
+    """
     for line, text in numbered_lines(path):
         if not text.strip():
             continue
         row = Row(path, line, text.split("\t"))
-        if len(row.fields) < fewest:
-            raise row.wrong(f"{fewest} or more fields separated by tabs", text[:120])
+        if len(row.fields) < min_fields:
+            raise row.wrong(f"{min_fields} or more fields separated by tabs", text[:120])
         if line == 1 and not _NUMBER.fullmatch(row.fields[numeric]):
             continue
         yield row
 
 
 def read_nuggets(path: Path) -> dict[str, Event]:
-    """Read nuggets; the events of the file are the events that are evaluated.
+    """Read nuggets into events; only events with nuggets are evaluated.
 
     Raises:
-        FormatError: a line is not a nugget, or a nugget comes twice.
+        FormatError: a line is not a nugget with its text, or a nugget is repeated.
     """
     events: dict[str, Event] = {}
     for row in rows(path, 5, 2):
         nuggets = events.setdefault(event_name(row.fields[0]), Event()).nuggets
-        name, importance, words = (
-            row.fields[1],
-            row.number(3, "importance"),
-            row.integer(4, "words"),
-        )
+        name, importance, text = row.fields[1], row.number(3, "importance"), row.text(5)
         if name in nuggets:
             raise row.wrong("each nugget of an event once", name)
-        if importance < 0 or words < 1:
-            raise row.wrong("importance of 0 or more and 1 or more words", row.fields[3:5])
-        nuggets[name] = Nugget(row.integer(2, "unix time"), importance, words)
+        if importance < 0 or row.integer(4, "length") < 0:
+            raise row.wrong("an importance and a length of 0 or more", row.fields[3:5])
+        if not text.strip():
+            raise row.wrong("the text of the nugget (field 6)", text)
+        nuggets[name] = JudgedNugget(row.integer(2, "unix time"), importance, text)
     return events
 
 

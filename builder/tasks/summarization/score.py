@@ -33,8 +33,9 @@ from builder.tasks.summarization.measures import (
     graded_relevance,
     up_to,
 )
+from builder.tasks.summarization.official import official_means, official_table
 from builder.tasks.summarization.parameters import SummarizationParameters
-from builder.tasks.summarization.pool import read_pool
+from builder.tasks.summarization.pool import matched_words, read_pool, word_count
 
 GAINS = ("free", "latency")
 SCORES = (
@@ -66,6 +67,9 @@ class SummarizationReport:
     """Scores of summaries.
 
     Args:
+        official: The columns of the official scorer, one row per system and event for which it
+            pushed an update (`OFFICIAL_SCHEMA`).
+        official_means: Their means per system, best harmonic mean first (`OFFICIAL_MEAN_SCHEMA`).
         events: One row per system, event and gain (`EVENT_SCHEMA`). Integrals are in seconds, or
             divided by the length of the event; null without an events file.
         taus: One row per system, event, gain and tau (`TAU_SCHEMA`).
@@ -76,6 +80,8 @@ class SummarizationReport:
         parameters: What it was computed with.
     """
 
+    official: pl.DataFrame
+    official_means: pl.DataFrame
     events: pl.DataFrame
     taus: pl.DataFrame
     means: pl.DataFrame
@@ -109,7 +115,7 @@ def evaluate_summaries(
     chosen = parameters or SummarizationParameters()
     require(not chosen.taus or events is not None, "an events file for taus", chosen.taus)
     known = read_nuggets(nuggets)
-    ignored = read_pool(known, updates, matches, chosen.spans)
+    ignored = read_pool(known, updates, matches)
     if events is not None:
         for name, interval in read_events(events).items():
             if name in known:
@@ -142,7 +148,10 @@ def score_summaries(
     frame = pl.DataFrame(scored, schema=EVENT_SCHEMA)
     taus = pl.DataFrame(over_time, schema=TAU_SCHEMA)
     left_out = sorted((+counts).items())
+    official = official_table(events, systems, parameters)
     return SummarizationReport(
+        official=official,
+        official_means=official_means(official),
         events=frame,
         taus=taus,
         means=_means(frame, MEAN_KEYS, MEAN_SCHEMA),
@@ -175,7 +184,11 @@ def _summaries(
 
 def _counted_nuggets(event: Event, parameters: SummarizationParameters) -> dict[str, Nugget]:
     kept = parameters.zero_importance == "kept"
-    return {name: n for name, n in sorted(event.nuggets.items()) if kept or n.importance > 0}
+    return {
+        name: Nugget(nugget.time, nugget.importance, word_count(nugget.text))
+        for name, nugget in sorted(event.nuggets.items())
+        if kept or nugget.importance > 0
+    }
 
 
 def _updates(
@@ -188,10 +201,10 @@ def _updates(
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0
     for push in pushed:
-        pooled = event.pool.get(push.update)
+        pooled = event.resolve(push.update)
         if pooled is not None:
-            matches = {name: w for name, w in pooled.matches.items() if name in nuggets}
-            updates.append(Update(push.time, pooled.words, matches))
+            matches = {n: words for n, words in matched_words(pooled).items() if n in nuggets}
+            updates.append(Update(push.time, word_count(pooled.text), matches))
             continue
         unpooled += 1
         if parameters.unpooled == "unmatched":

@@ -1,4 +1,4 @@
-"""Temporal summarisation: its files, what is left out and counted, reports."""
+"""Temporal summarization: its files, what is left out and counted, reports."""
 
 import gzip
 
@@ -17,10 +17,10 @@ def exactly(value):
 U1 = "ten words of text where four and seven words match"
 NUGGET_LINES = [
     "query_id\tnugget_id\ttimestamp\timportance\tlength\ttext",
-    "TS14.1\tn1\t0\t3\t4\tone two three four",
-    "TS14.1\tn2\t21600\t1\t6\t",
-    "TS14.1\tn3\t43200\t2\t5",
-    "TS14.1\tn4\t0\t0\t5\t",
+    "TS14.1\tn1\t0\t3\t18\tone two three four",
+    "TS14.1\tn2\t21600\t1\t11\ta b c d e f",
+    "TS14.1\tn3\t43200\t2\t9\tg h i j k",
+    "TS14.1\tn4\t0\t0\t9\tl m n o p",
 ]
 UPDATE_LINES = [
     "query_id\tupdate_id\tdocument_id\tsentence_id\tupdate_length\tduplicate_id\tupdate_text",
@@ -100,19 +100,17 @@ def test_the_small_case_from_files(files, events):
     )
 
 
-def test_spans_in_words_need_no_texts(files):
-    files.lines["updates.tsv"] = [
-        line.rsplit("\t", 1)[0] if number else line for number, line in enumerate(UPDATE_LINES)
-    ]
-    spans = [(0, 4), (2, 7), (0, 3), (0, 2), (0, 8)]
-    files.lines["matches.tsv"] = [
-        "\t".join([*line.split("\t")[:3], str(a), str(b)])
-        for line, (a, b) in zip(MATCH_LINES[1:], spans, strict=True)
-    ]
-    latency = files.score(spans="words").events.row(1, named=True)
-    assert latency["expected_gain_verbosity"] == exactly(0.20900306758501147)
-    with pytest.raises(FormatError, match=r"matches\.tsv, line 1: .*with a text"):
-        files.score()
+def test_lengths_are_counted_from_the_texts(files):
+    expected = files.score().events
+    for name, index in (("nuggets.tsv", 4), ("updates.tsv", 4)):
+        rows = [line.split("\t") for line in files.lines[name]]
+        files.lines[name] = ["\t".join([*r[:index], "7", *r[index + 1 :]]) for r in rows]
+    assert files.score().events.equals(expected)
+
+
+def test_tabs_within_texts_are_spaces(files):
+    files.lines["nuggets.tsv"][1] = "TS14.1\tn1\t0\t3\t18\tone two\tthree four"
+    assert files.score().events["expected_gain_verbosity"][1] == exactly(0.20900306758501147)
 
 
 def test_an_exact_duplicate_matches_like_its_original(files):
@@ -147,7 +145,7 @@ def test_nuggets_of_no_importance_can_be_dropped(files):
 
 
 def test_means_over_events_count_events_without_updates(files):
-    files.lines["nuggets.tsv"].append("2\tm1\t0\t3\t4\t")
+    files.lines["nuggets.tsv"].append("2\tm1\t0\t3\t4\tq r s t")
     report = files.score()
     events = report.events.filter(pl.col("gain") == "free")
     assert events["event"].to_list() == ["1", "2"]
@@ -159,7 +157,7 @@ def test_means_over_events_count_events_without_updates(files):
 
 
 def test_means_over_events_at_each_tau(files):
-    files.lines["nuggets.tsv"].append("2\tm1\t0\t3\t4\t")
+    files.lines["nuggets.tsv"].append("2\tm1\t0\t3\t4\tq r s t")
     files.events.write_text("1\t0\t86400\n2\t500\t1000\n")
     report = files.score(taus=(21_601,))
     free = report.tau_means.filter(pl.col("gain") == "free").row(0, named=True)
@@ -181,14 +179,18 @@ def test_what_is_left_out_is_counted(files):
 @pytest.mark.parametrize(
     ("file", "line", "message"),
     [
-        ("nuggets.tsv", "1\tn9\tsoon\t3\t4\t", "unix time"),
-        ("nuggets.tsv", "1\tn9\t0\tnan\t4\t", "importance"),
-        ("nuggets.tsv", "1\tn9\t0\t3\t0\t", "1 or more words"),
-        ("nuggets.tsv", "1\tn9\t0\t-1\t4\t", "importance of 0"),
-        ("nuggets.tsv", "1\tn1\t0\t3\t4\t", "once"),
+        ("nuggets.tsv", "1\tn9\tsoon\t3\t4\ttext", "unix time"),
+        ("nuggets.tsv", "1\tn9\t0\tnan\t4\ttext", "importance"),
+        ("nuggets.tsv", "1\tn9\t0\t3\t-1\ttext", "a length of 0 or more"),
+        ("nuggets.tsv", "1\tn9\t0\t3\t4", r"text of the nugget \(field 6\)"),
+        ("nuggets.tsv", "1\tn9\t0\t3\t4\t ", r"text of the nugget \(field 6\)"),
+        ("nuggets.tsv", "1\tn9\t0\t-1\t4\ttext", "an importance"),
+        ("nuggets.tsv", "1\tn1\t0\t3\t4\ttext", "once"),
         ("nuggets.tsv", "1\tn9\t0\t3", "5 or more fields"),
         ("updates.tsv", "1\td-1\td\t1\t10\tNULL\tagain", "once"),
-        ("updates.tsv", "1\td-9\td\t1\tten\tNULL\ttext", "words"),
+        ("updates.tsv", "1\td-9\td\t1\tten\tNULL\ttext", "length"),
+        ("updates.tsv", "1\td-9\td\t1\t-1\tNULL\ttext", "length"),
+        ("updates.tsv", "1\td-9\td\t1\t10\tNULL", r"text of the update \(field 7\)"),
         ("matches.tsv", "1\td-1\tn1\t5\t4", "start <= end"),
         ("matches.tsv", "1\td-1\tn1\t-1\t4", "start <= end"),
         ("matches.tsv", "1\td-1\tn1\t0", "5 or more fields"),
@@ -233,7 +235,6 @@ def test_a_system_comes_in_one_file(files):
     [
         {"relevance": "none"},
         {"zero_importance": "half"},
-        {"spans": "bytes"},
         {"unpooled": "maybe"},
         {"latency_step": 0},
     ],
