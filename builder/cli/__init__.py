@@ -18,6 +18,7 @@ from builder.cli import (
     clicks,
     collection,
     evaluation,
+    exploring,
     judging,
     queries,
     release,
@@ -44,7 +45,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (start, build, collection, release, analysis, evaluation, judging, studies):
+for module in (
+    start,
+    build,
+    collection,
+    release,
+    analysis,
+    exploring,
+    evaluation,
+    judging,
+    studies,
+):
     for verb in module.VERBS:
         app.command(verb.__name__.rstrip("_"))(verb)
 for group in (

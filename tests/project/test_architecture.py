@@ -31,6 +31,7 @@ LAYERS = (
     "drift",
     "collection",
     "evaluation",
+    "explore",
     "simulation",
     "pipeline",
     "commands",

@@ -1,0 +1,261 @@
+"""A query over the snapshots: its life, the grades of its pages, and why they moved."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+
+from builder.explore.asked import Asked, address
+from builder.explore.overview import missing
+from builder.explore.queries import query_link
+from builder.explore.render import Page, link, macro
+from builder.explore.source import Source
+from builder.explore.statements import Row, Statement
+from builder.explore.systems import of_query
+from builder.explore.tables import Column, copied, shown, table
+from builder.reporting import charts, numbers
+from builder.reporting.parts import Cell, decimal, items, nothing, paragraph, section, share
+from builder.reporting.render import join
+
+MOST_PAGES = 100
+"""Judged pages of a matrix; more are on the list of judgements."""
+FIRM = 0.8
+"""Stability from which a grade counts as firm."""
+
+LIFE = """
+WITH listed AS (SELECT * FROM queries WHERE query_key = $query
+), graded AS (
+  SELECT snapshot, count(*) AS judged, count(*) FILTER (grade = 0) AS grade_0,
+    count(*) FILTER (grade = 1) AS grade_1, count(*) FILTER (grade = 2) AS grade_2
+  FROM qrels WHERE query_key = $query GROUP BY snapshot
+)
+SELECT snapshot, listed.query_id IS NOT NULL AS listed, listed.query_id AS own_id, split,
+  text, text_en, listed.topics, impressions, users, clicks,
+  coalesce(graded.judged, 0) AS judged, coalesce(grade_0, 0) AS grade_0,
+  coalesce(grade_1, 0) AS grade_1, coalesce(grade_2, 0) AS grade_2
+FROM snapshots LEFT JOIN listed USING (snapshot) LEFT JOIN graded USING (snapshot)
+ORDER BY snapshot
+"""
+KNOWN = "SELECT text, core, aliases FROM queries_map WHERE query_id = $query"
+LABELS = "SELECT topic_id, label FROM topics WHERE list_contains($topics, topic_id)"
+GRADES = """
+SELECT qrels.snapshot, doc_key, doc_id, url, grade, score, score_low, score_high, stability,
+  impressions, examinations, clicks, last_clicks, attractiveness, satisfaction, source,
+  click_grade, manual_grade
+FROM qrels LEFT JOIN (
+    SELECT doc_id AS doc_key, url FROM documents_map
+    WHERE doc_id IN (SELECT doc_key FROM qrels WHERE query_key = $query)
+  ) USING (doc_key)
+WHERE query_key = $query ORDER BY doc_key, qrels.snapshot
+"""
+MOVES = """
+WITH flips AS (
+  SELECT * FROM qrel_changes WHERE query_id = $query AND grade_from IS DISTINCT FROM grade_to
+)
+SELECT flips.from_snapshot, flips.to_snapshot, flips.doc_id, grade_from, grade_to,
+  examinations_from, examinations_to, status, band, dice
+FROM flips LEFT JOIN (
+    SELECT * FROM document_changes WHERE doc_id IN (SELECT doc_id FROM flips)
+  ) AS pages ON pages.doc_id = flips.doc_id AND pages.from_snapshot = flips.from_snapshot
+    AND pages.to_snapshot = flips.to_snapshot
+ORDER BY flips.from_snapshot, flips.doc_id
+"""
+SENTENCE = """
+SELECT snapshot, fr, en, flags FROM sentences WHERE id = $query ORDER BY snapshot, sentence
+"""
+
+
+def query(source: Source, asked: Asked, key: str) -> Page:
+    """The page `/query/<id>`."""
+    values = {"query": key}
+    life = source.rows(Statement(LIFE, values))
+    if not any(row["listed"] or row["judged"] for row in life):
+        raise HTTPException(404, "The collection has no query with this id.")
+    known = source.rows(Statement(KNOWN, values))
+    listed = [row for row in life if row["listed"]]
+    text = listed[-1]["text"] if listed else known[0]["text"] if known else key
+    english = next((row["text_en"] for row in reversed(listed) if row["text_en"]), None)
+    lead = [english] if english else []
+    grades = source.rows(Statement(GRADES, values))
+    scores = of_query(source, asked, key)
+    body = (
+        _facts(source, key, known, listed),
+        _life(source, life, values),
+        _matrix(source, grades, values),
+        _moves(source, grades, values),
+        *scores,
+        _translation(source, values),
+    )
+    parts = [("life", "Over time"), ("grades", "Grades"), ("moves", "Why grades moved")]
+    parts += [("runs", "Systems")] if scores else []
+    return Page(text, lead, body, "/queries", [*parts, ("translation", "Translation")])
+
+
+def _facts(source: Source, key: str, known: Sequence[Row], listed: Sequence[Row]) -> Markup:
+    topics = sorted({topic for row in listed for topic in row["topics"] or ()})
+    rows = source.rows(Statement(LABELS, {"topics": topics})) if topics else []
+    labels = {row["topic_id"]: row["label"] for row in rows}
+    shown_topics = [link(address("/queries", topic=t), labels[t]) if t in labels else t
+                    for t in topics]
+    facts: list[tuple[str, Any]] = [("Id", key)]
+    facts.append(("Topics", Markup(", ").join(shown_topics) if topics else "none recorded"))
+    if known:
+        facts.append(("Core", "in every snapshot" if known[0]["core"] else "not in every snapshot"))
+        aliases = known[0]["aliases"]
+        facts.append(("Variants counted with it", ", ".join(aliases) if aliases else "none"))
+    return macro("facts", facts)
+
+
+LIFE_COLUMNS = (
+    Column("Snapshot", "snapshot"),
+    Column("Listed", lambda r: Cell("listed" if r["listed"] else "not listed"),
+           "Whether the query file of the snapshot has it"),
+    Column("Split", "split", "train, heldout, test, or seen in training"),
+    Column("Typed as", "text", "Its most frequent form in the snapshot"),
+    Column("Impressions", "impressions", "Times it was asked"),
+    Column("Users", "users", "Distinct users who asked it"),
+    Column("Clicks", "clicks", "Results clicked, once per impression and rank"),
+    Column("Judged", "judged", "Pages with a grade"),
+    Column("Not relevant", "grade_0", "Pages of grade 0"),
+    Column("Relevant", "grade_1", "Pages of grade 1"),
+    Column("Highly relevant", "grade_2", "Pages of grade 2"),
+)
+
+
+def _life(source: Source, life: Sequence[Row], values: dict[str, Any]) -> Markup:
+    found = table(source, "The query in each snapshot", LIFE_COLUMNS, life,
+                  Statement(LIFE, values), empty="")
+    names = [row["snapshot"] for row in life]
+    asked = charts.Series("impressions", "series-0", [row["impressions"] for row in life])
+    if source.is_imported and not any(asked.values):
+        chart: Markup = nothing("The release does not say how often queries were asked.")
+    else:
+        chart = charts.lines("Impressions of the query", names, [asked])
+    return section("life", "Over time", "What each snapshot says of the query.", found, chart)
+
+
+def _matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
+    by_page: dict[str, dict[str, Row]] = {}
+    for row in grades:
+        by_page.setdefault(row["doc_key"], {})[row["snapshot"]] = row
+    ordered = sorted(by_page, key=lambda doc: (-max(r["grade"] for r in by_page[doc].values()),
+                                               -len(by_page[doc]), doc))
+    rows = [
+        (page_link(doc, next((r["url"] for r in by_page[doc].values() if r["url"]), None)),
+         [_grade(by_page[doc].get(name), f"e{number}-{place}")
+          for place, name in enumerate(source.snapshots)])
+        for number, doc in enumerate(ordered[:MOST_PAGES])
+    ]
+    lead = ("Press a grade for the evidence behind it: how often the page was shown, looked at and "
+            "clicked. A dotted border marks a grade that the clicks leave uncertain.")
+    if not rows:
+        return section("grades", "Grades", lead, nothing("Nobody judged pages for this query."))
+    more = len(ordered) - MOST_PAGES
+    note = f"{more:,} more pages are in the copied rows." if more > 0 else None
+    return section(
+        "grades", "Grades", lead,
+        macro("matrix", "Grades of judged pages by snapshot", source.snapshots, rows),
+        paragraph(note, "note") if note else None,
+        copied(source, "Grades of judged pages", grades, Statement(GRADES, values)),
+    )
+
+
+def page_link(doc: str, url: str | None) -> Markup:
+    """A link to a page by its address without scheme."""
+    text = (url or doc).removeprefix("https://").removeprefix("http://")
+    return link(f"/page/{doc}", text)
+
+
+def _grade(row: Row | None, identifier: str) -> dict[str, Any] | None:
+    """A cell of the matrix."""
+    if row is None:
+        return None
+    is_unsure = row["stability"] is not None and row["stability"] < FIRM
+    facts = evidence(row)
+    return {
+        "grade": row["grade"],
+        "unsure": is_unsure,
+        "identifier": identifier,
+        "heading": f"Grade {row['grade']} in {row['snapshot']}",
+        "facts": facts,
+        "hint": "; ".join(f"{label}: {text}" for label, text in facts),
+    }
+
+
+def evidence(row: Row) -> list[tuple[str, str]]:
+    """What stands behind a grade."""
+    facts = [("Source", row["source"])]
+    if row["score"] is not None or row["impressions"]:
+        facts += [
+            ("Impressions", numbers.count(row["impressions"])),
+            ("Examinations", numbers.count(row["examinations"])),
+            ("Clicks", numbers.count(row["clicks"])),
+            ("Last clicks", numbers.count(row["last_clicks"])),
+            ("Score", numbers.decimal(row["score"])),
+        ]
+        if row["score_low"] is not None:
+            low, high = numbers.decimal(row["score_low"]), numbers.decimal(row["score_high"])
+            facts.append(("95 % interval", f"{low} to {high}"))
+        if row["stability"] is not None:
+            facts.append(("Stability", numbers.percent(row["stability"])))
+    else:
+        facts.append(("Evidence", "the collection records none"))
+    if row["manual_grade"] is not None:
+        facts.append(("Grade by assessors", str(row["manual_grade"])))
+        facts.append(("Grade by clicks",
+                      numbers.DASH if row["click_grade"] is None else str(row["click_grade"])))
+    return facts
+
+
+def grade_text(grade: int | None) -> str:
+    """A grade, or that there is none."""
+    return "not judged" if grade is None else str(grade)
+
+
+def _moves(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
+    urls = {row["doc_key"]: row["url"] for row in grades}
+    columns = (
+        Column("Page", lambda r: Cell(page_link(r["doc_id"], urls.get(r["doc_id"])))),
+        Column("From", "from_snapshot"),
+        Column("To", "to_snapshot"),
+        Column("Grade before", lambda r: Cell(grade_text(r["grade_from"]))),
+        Column("Grade after", lambda r: Cell(grade_text(r["grade_to"]))),
+        Column("Examined before", "examinations_from", "Examinations behind the earlier grade"),
+        Column("Examined after", "examinations_to", "Examinations behind the later grade"),
+        Column("The page", _happened, "What happened to the text of the page meanwhile"),
+        Column("Dice", lambda r: decimal(r["dice"]),
+               "Overlap of the words of both versions, where the page was updated"),
+    )
+    _, found = shown(source, "Grades that differ between neighbouring snapshots", columns,
+                     Statement(MOVES, values), empty="No grade differs between snapshots.")
+    lead = ("Each grade that changed, with its evidence on both sides and what happened to the "
+            "page: a flip of an unchanged page comes from clicks, not from its text.")
+    return section("moves", "Why grades moved", lead, found)
+
+
+def _happened(row: Row) -> Cell:
+    """What happened to a page, linked to its difference."""
+    status, band = row["status"], row["band"]
+    if status is None:
+        return Cell("not in this snapshot pair")
+    text = f"{status.replace('_', ' ')}, {band}" if band else status.replace("_", " ")
+    if status != "updated":
+        return Cell(text)
+    values = {"from": row["from_snapshot"], "to": row["to_snapshot"]}
+    return Cell(link(address(f"/page/{row['doc_id']}", **values) + "#difference", text))
+
+
+def _translation(source: Source, values: dict[str, Any]) -> Markup:
+    columns = (
+        Column("Snapshot", "snapshot"),
+        Column("Source", "fr", "The query as it was translated"),
+        Column("English", "en", "What stands for it"),
+        Column("Flags", lambda r: Cell(", ".join(r["flags"]) or "none"),
+               "What is doubtful about the translation"),
+    )
+    _, found = shown(source, "Translation of the query", columns, Statement(SENTENCE, values),
+                     empty="The collection has no translation of this query.")
+    return section("translation", "Translation", None, found)
+
+

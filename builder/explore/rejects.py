@@ -1,0 +1,79 @@
+"""What stages left out: by stage and reason, with file and line."""
+
+from builder.explore.asked import Asked, address
+from builder.explore.render import Page, link, macro
+from builder.explore.source import Source
+from builder.explore.statements import Statement
+from builder.explore.tables import Column, listing, shown
+from builder.reporting import numbers
+from builder.reporting.parts import Cell, section
+
+REASONS = """
+SELECT snapshot, stage, reason, count(*) AS entries, sum(rows)::BIGINT AS rows,
+  count(line) AS lines
+FROM rejects WHERE $snapshot = '' OR snapshot = $snapshot
+GROUP BY snapshot, stage, reason ORDER BY snapshot, stage, reason
+"""
+REJECTS = """
+SELECT snapshot, stage, reason, file, line, key, rows FROM rejects
+WHERE ($snapshot = '' OR snapshot = $snapshot) AND ($stage = '' OR stage = $stage)
+  AND ($reason = '' OR reason = $reason) AND ($file = '' OR contains(file, $file))
+"""
+ORDERS = {
+    "file": "snapshot, stage, reason, file NULLS FIRST, line NULLS FIRST, key NULLS FIRST, rows",
+    "rows": "rows DESC, snapshot, stage, reason, file NULLS FIRST, line NULLS FIRST, key",
+}
+KNOWN = "SELECT DISTINCT stage, reason FROM rejects ORDER BY stage, reason"
+
+
+def rejects(source: Source, asked: Asked) -> Page:
+    """The page `/rejects`."""
+    known = source.rows(Statement(KNOWN))
+    stages = sorted({row["stage"] for row in known})
+    reasons = sorted({row["reason"] for row in known})
+    values = {
+        "snapshot": asked.choice("snapshot", source.snapshots),
+        "stage": asked.choice("stage", stages),
+        "reason": asked.choice("reason", reasons),
+        "file": asked.text("file"),
+    }
+    _, summary = shown(source, "Rows left out, by stage and reason", SUMMARY,
+                       Statement(REASONS, dict(values)), empty="Nothing was left out.")
+    every = [("", "all")]
+    listed = {"snapshot": source.snapshots, "stage": stages, "reason": reasons}
+    fields = [
+        {"kind": "select", "name": name, "label": name.capitalize(), "value": values[name],
+         "options": every + [(one, one.replace("_", " ")) for one in options]}
+        for name, options in listed.items()
+    ]
+    fields.append({"kind": "text", "name": "file", "label": "Part of the file name",
+                   "value": values["file"], "options": []})
+    form = macro("filters", asked.path, fields, bool(asked.given))
+    found = listing(source, asked, "Rows left out", COLUMNS, Statement(REJECTS, dict(values)),
+                    ORDERS, empty="Nothing like that was left out.")
+    lead = "Rows in are rows out plus rejects: each stage names what it left out, and why."
+    body = (section("reasons", "By reason", None, summary),
+            section("list", "One by one", None, form, found))
+    return Page("Rejects", lead, body, "/rejects")
+
+
+SUMMARY = (
+    Column("Reason", lambda r: Cell(link(
+        address("/rejects", snapshot=r["snapshot"], stage=r["stage"], reason=r["reason"]) + "#list",
+        r["reason"].replace("_", " "))), "The rule that left the rows out"),
+    Column("Stage", "stage", "The stage that left them out"),
+    Column("Snapshot", "snapshot"),
+    Column("Rows", "rows", "Rows left out"),
+    Column("Entries", "entries", "Entries of the table of rejects; one may stand for many rows"),
+    Column("With a line", "lines", "Entries that name a line of a file"),
+)
+COLUMNS = (
+    Column("Reason", lambda r: Cell(r["reason"].replace("_", " "))),
+    Column("Stage", "stage"),
+    Column("Snapshot", "snapshot"),
+    Column("File", lambda r: Cell(r["file"] or numbers.DASH),
+           "Source file, relative to the definition", "file"),
+    Column("Line", "line", "Line or record number, from 1"),
+    Column("Key", "key", "Key of the row, where it may be shown"),
+    Column("Rows", "rows", "Rows that the entry stands for", "rows"),
+)
