@@ -16,7 +16,17 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from builder.errors import DataError, LongEvalError, UsageError
-from builder.explore import changes, documents, overview, page, queries, query, rejects, systems, terms
+from builder.explore import (
+    changes,
+    documents,
+    overview,
+    page,
+    queries,
+    query,
+    rejects,
+    systems,
+    terms,
+)
 from builder.explore.asked import ID, Asked
 from builder.explore.render import Page, assets, document
 from builder.explore.source import Source
@@ -163,7 +173,11 @@ class Guard:
                 own = {key for key, _ in message["headers"]}
                 message["headers"] = [
                     *message["headers"],
-                    *((k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in own),
+                    *(
+                        (k.encode(), v.encode())
+                        for k, v in HEADERS.items()
+                        if k.encode() not in own
+                    ),
                 ]
             await send(message)
 

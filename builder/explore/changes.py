@@ -11,7 +11,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, listing
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, decimal, nothing, section
+from builder.reporting.parts import Cell, decimal, nothing
 from schemas.alignment import CHANGE_BANDS, DOCUMENT_STATUSES, QUERY_STATUSES
 
 KINDS = {"documents": "pages", "queries": "queries", "qrels": "judgements"}
@@ -62,24 +62,49 @@ WHERE from_snapshot = $from AND to_snapshot = $to
 URLS = "SELECT doc_id, url FROM documents_map WHERE doc_id IN (SELECT unnest($ids))"
 
 DIRECTIONS: Mapping[str, Mapping[str, str]] = {
-    "documents": {"longer": "became longer", "shorter": "became shorter",
-                  "matched": "known at another address"},
+    "documents": {
+        "longer": "became longer",
+        "shorter": "became shorter",
+        "matched": "known at another address",
+    },
     "queries": {"up": "asked more", "down": "asked less"},
-    "qrels": {"changed": "grade changed", "up": "grade went up", "down": "grade went down",
-              "new": "newly judged", "lost": "no longer judged"},
+    "qrels": {
+        "changed": "grade changed",
+        "up": "grade went up",
+        "down": "grade went down",
+        "new": "newly judged",
+        "lost": "no longer judged",
+    },
 }
 STATUSES: Mapping[str, tuple[str, ...]] = {
-    "documents": DOCUMENT_STATUSES, "queries": QUERY_STATUSES, "qrels": (),
+    "documents": DOCUMENT_STATUSES,
+    "queries": QUERY_STATUSES,
+    "qrels": (),
 }
 ORDERS: Mapping[str, Mapping[str, str]] = {
-    "documents": {"id": "doc_id", "status": "status, doc_id",
-                  "dice": "dice ASC NULLS LAST, doc_id", "words": "abs(words) DESC, doc_id"},
-    "queries": {"moved": "abs(moved) DESC, query_id", "text": "text, query_id",
-                "status": "status, query_id"},
-    "qrels": {"evidence": "evidence DESC, query_id, doc_id", "text": "text, query_id, doc_id",
-              "after": "grade_to NULLS LAST, query_id, doc_id",
-              "before": "grade_from NULLS LAST, query_id, doc_id"},
+    "documents": {
+        "dice": "dice ASC NULLS LAST, doc_id",
+        "id": "doc_id",
+        "status": "status, doc_id",
+        "words": "abs(words) DESC, doc_id",
+    },
+    "queries": {
+        "moved": "abs(moved) DESC, query_id",
+        "text": "text, query_id",
+        "status": "status, query_id",
+    },
+    "qrels": {
+        "evidence": "evidence DESC, query_id, doc_id",
+        "text": "text, query_id, doc_id",
+        "after": "grade_to NULLS LAST, query_id, doc_id",
+        "before": "grade_from NULLS LAST, query_id, doc_id",
+    },
 }
+
+
+def signed(value: int) -> Cell:
+    """A difference of counts."""
+    return Cell(numbers.signed(value) if value else "0", value)
 
 
 def changes(source: Source, asked: Asked) -> Page:
@@ -98,12 +123,22 @@ def changes(source: Source, asked: Asked) -> Page:
     form = macro("filters", asked.path, fields, bool(asked.given))
     sql = {"documents": HOSTED if values["host"] else DOCUMENTS, "queries": QUERIES, "qrels": QRELS}
     statement = Statement(sql[kind], dict(values))
-    columns = {"documents": _documents(source, values), "queries": QUERY_COLUMNS,
-               "qrels": QREL_COLUMNS}
+    columns = {
+        "documents": _documents(source, values),
+        "queries": QUERY_COLUMNS,
+        "qrels": QREL_COLUMNS,
+    }
     caption = f"Changes of {KINDS[kind]} from {start} to {end}"
-    found = listing(source, asked, caption, columns[kind], statement, ORDERS[kind],
-                    empty="Nothing of that kind is recorded between these snapshots.")
-    return Page(heading, lead, section("list", caption, None, form, found), "/changes")
+    found = listing(
+        source,
+        asked,
+        caption,
+        columns[kind],
+        statement,
+        ORDERS[kind],
+        empty="Nothing of that kind is recorded between these snapshots.",
+    )
+    return Page(heading, lead, (form, found), "/changes")
 
 
 def _values(source: Source, asked: Asked, kind: str) -> dict[str, str]:
@@ -134,11 +169,20 @@ def _fields(
     elif topics := source.rows(Statement(TOPICS)):
         options["topic"] = ("Topic", every + [(t["topic_id"], t["label"]) for t in topics])
     chosen = {**values, "kind": kind}
-    fields = [{"kind": "select", "name": name, "label": label, "value": chosen[name],
-               "options": listed} for name, (label, listed) in options.items()]
+    fields = [
+        {"kind": "select", "name": name, "label": label, "value": chosen[name], "options": listed}
+        for name, (label, listed) in options.items()
+    ]
     if kind == "documents":
-        fields.append({"kind": "text", "name": "host", "label": "Part of the host",
-                       "value": values["host"], "options": []})
+        fields.append(
+            {
+                "kind": "text",
+                "name": "host",
+                "label": "Part of the host",
+                "value": values["host"],
+                "options": [],
+            }
+        )
     return fields
 
 
@@ -166,16 +210,28 @@ def _documents(source: Source, values: Mapping[str, str]) -> tuple[Column, ...]:
 
     return (
         Column("Page", address_of, "Its address in the last snapshot that holds it", "id"),
-        Column("What happened", lambda r: Cell(r["status"].replace("_", " ")),
-               "updated: words differ; not sampled, not shown, left out: the crawl has the page, "
-               "the snapshot does not", "status"),
+        Column(
+            "What happened",
+            lambda r: Cell(r["status"].replace("_", " ")),
+            "updated: words differ; not sampled, not shown, left out: the crawl has the page, "
+            "the snapshot does not",
+            "status",
+        ),
         Column("Degree", "band", "cosmetic, edited or rewritten, of updated pages"),
-        Column("Dice", lambda r: decimal(r["dice"]), "Overlap of the words of both versions",
-               "dice"),
-        Column("Words", lambda r: Cell(numbers.signed(r["words"]), r["words"]),
-               "Words in the later version minus words in the earlier one", "words"),
-        Column("Other address", other, "loose: differs by scheme, www or slash only; moved: the "
-               "text is at another address"),
+        Column(
+            "Dice", lambda r: decimal(r["dice"]), "Overlap of the words of both versions", "dice"
+        ),
+        Column(
+            "Words",
+            lambda r: signed(r["words"]),
+            "Words in the later version minus words in the earlier one",
+            "words",
+        ),
+        Column(
+            "Other address",
+            other,
+            "loose: differs by scheme, www or slash only; moved: the text is at another address",
+        ),
         Column("Difference", compare),
     )
 
@@ -185,8 +241,7 @@ QUERY_COLUMNS = (
     Column("What happened", "status", "new, gone or kept", "status"),
     Column("Before", "impressions_from", "Impressions in the earlier snapshot"),
     Column("After", "impressions_to", "Impressions in the later snapshot"),
-    Column("Moved", lambda r: Cell(numbers.signed(r["moved"]), r["moved"]),
-           "Later impressions minus earlier ones", "moved"),
+    Column("Moved", lambda r: signed(r["moved"]), "Later impressions minus earlier ones", "moved"),
 )
 QREL_COLUMNS = (
     Column("Query", lambda r: query_link(r["query_id"], r["text"]), sort="text"),

@@ -66,7 +66,7 @@ def _bare(words: list[str]) -> list[str]:
 def _shortened(words: list[str], *, is_first: bool, is_last: bool) -> list[Run]:
     """Unchanged words, of which a long run keeps its ends beside changes."""
     head, tail = 0 if is_first else CONTEXT, 0 if is_last else CONTEXT
-    if is_first and is_last or len(words) <= head + tail + CONTEXT:
+    if (is_first and is_last) or len(words) <= head + tail + CONTEXT:
         return [("same", "".join(words))]
     gap = f" [{len(words) - head - tail:,} unchanged words] "
     runs = [("same", "".join(words[:head])), ("gap", gap)]

@@ -7,7 +7,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Statement
 from builder.explore.tables import Column, listing
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, section
+from builder.reporting.parts import Cell
 
 PAGES = """
 SELECT doc_id, url, len(snapshots) AS held, snapshots, crawled
@@ -32,15 +32,29 @@ def pages(source: Source, asked: Asked) -> Page:
         "snapshot": asked.choice("snapshot", source.snapshots),
     }
     fields = [
-        {"kind": "text", "name": "text", "label": "Part of the address, or id",
-         "value": values["text"], "options": []},
-        {"kind": "select", "name": "snapshot", "label": "Held by", "value": values["snapshot"],
-         "options": [("", "any snapshot"), *((name, name) for name in source.snapshots)]},
+        {
+            "kind": "text",
+            "name": "text",
+            "label": "Part of the address, or id",
+            "value": values["text"],
+            "options": [],
+        },
+        {
+            "kind": "select",
+            "name": "snapshot",
+            "label": "Held by",
+            "value": values["snapshot"],
+            "options": [("", "any snapshot"), *((name, name) for name in source.snapshots)],
+        },
     ]
     is_known = source.has("documents_map")
     columns = (
-        Column("Page", lambda r: Cell(page_link(r["doc_id"], r["url"])),
-               "Its address in the last snapshot that holds it", "url" if is_known else ""),
+        Column(
+            "Page",
+            lambda r: Cell(page_link(r["doc_id"], r["url"])),
+            "Its address in the last snapshot that holds it",
+            "url" if is_known else "",
+        ),
         Column("Snapshots", "held", "How many snapshots hold it", "held" if is_known else ""),
         Column("Held by", lambda r: Cell(", ".join(r["snapshots"] or ()) or numbers.DASH)),
         Column("Id", "doc_id", "Its aligned id", "id"),
@@ -48,8 +62,12 @@ def pages(source: Source, asked: Asked) -> Page:
     form = macro("filters", asked.path, fields, bool(asked.given))
     statement = Statement(PAGES if is_known else JUDGED, dict(values))
     orders = ORDERS if is_known else {"id": ORDERS["id"]}
-    found = listing(source, asked, "Pages", columns, statement, orders,
-                    empty="No page is like that.")
-    lead = ("Every page that a snapshot holds." if is_known else
-            "The collection has no texts of pages; these are the pages that it judges.")
-    return Page("Pages", lead, section("list", "List", None, form, found), "/pages")
+    found = listing(
+        source, asked, "Pages", columns, statement, orders, empty="No page is like that."
+    )
+    lead = (
+        "Every page that a snapshot holds."
+        if is_known
+        else "The collection has no texts of pages; these are the pages that it judges."
+    )
+    return Page("Pages", lead, (form, found), "/pages")

@@ -10,7 +10,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row
 from builder.explore.tables import Column, table
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, folded, integer, items, nothing, section, span
+from builder.reporting.parts import Cell, folded, items, nothing, section, span
 from builder.reporting.render import join
 
 PARTS = (
@@ -80,21 +80,34 @@ def overview(source: Source, asked: Asked) -> Page:  # noqa: ARG001 - every page
         text = "This collection has no drift.json: charts and checks are not there to be shown."
         return Page(collection.name, lead, (*own, nothing(text)), "/")
     first, rest = sections.first_things(drift), [chart(drift) for chart in CHARTS]
-    body = (macro("facts", facts), _absent(source), first, _snapshots(source),
-            sections.sizes(drift), *rest, checks(source, drift))
+    body = (
+        macro("facts", facts),
+        _absent(source),
+        first,
+        _snapshots(source),
+        sections.sizes(drift),
+        *rest,
+        checks(source, drift),
+    )
     return Page(collection.name, lead, body, "/", PARTS)
 
 
 def missing(source: Source) -> list[str]:
     """What is not in a collection, in sentences."""
-    return [f"This collection has no {text}." for name, text in ABSENT.items()
-            if not source.has(name) and name != "rejects"]
+    return [
+        f"This collection has no {text}."
+        for name, text in ABSENT.items()
+        if not source.has(name) and name != "rejects"
+    ]
 
 
 def _absent(source: Source) -> Any:
     texts = missing(source)
-    return folded("What this collection does not have", items(texts, "facts"), is_open=True) \
-        if texts else None
+    return (
+        folded("What this collection does not have", items(texts, "facts"), is_open=True)
+        if texts
+        else None
+    )
 
 
 def _snapshots(source: Source) -> Any:
@@ -110,9 +123,17 @@ def _snapshots(source: Source) -> Any:
         Column("Judgements", "qrels", "Graded pairs of a query and a page"),
     )
     return section(
-        "snapshots", "Snapshots", "Follow a number to the rows that it counts.",
-        table(source, "Snapshots as the manifest counts them", columns, rows, None,
-              empty="There is no snapshot."),
+        "snapshots",
+        "Snapshots",
+        "Follow a number to the rows that it counts.",
+        table(
+            source,
+            "Snapshots as the manifest counts them",
+            columns,
+            rows,
+            None,
+            empty="There is no snapshot.",
+        ),
     )
 
 
@@ -165,13 +186,16 @@ def _rows(check: Mapping[str, Any]) -> str | None:
 CHECK_COLUMNS = (
     Column("Snapshots", "snapshots"),
     Column("Question", "question", "What the check asks"),
-    Column("Answer",
-           lambda r: Cell(span(r["answer"], f"verdict {sections.VERDICTS[r['answer']]}")),
-           "construction: made differently; clear: no such difference; cannot tell: too little "
-           "is recorded, or too little differs"),
+    Column(
+        "Answer",
+        lambda r: Cell(span(r["answer"], f"verdict {sections.VERDICTS[r['answer']]}")),
+        "construction: made differently; clear: no such difference; cannot tell: too little "
+        "is recorded, or too little differs",
+    ),
     Column("Evidence", "evidence", "The counts that the answer rests on"),
-    Column("Rows", lambda r: link(r["rows"], "show") if r["rows"] else Cell(numbers.DASH),
-           "The rows that the check counts, where they are rows of a table"),
+    Column(
+        "Rows",
+        lambda r: link(r["rows"], "show") if r["rows"] else Cell(numbers.DASH),
+        "The rows that the check counts, where they are rows of a table",
+    ),
 )
-
-__all__ = ["checks", "integer", "missing", "overview"]

@@ -71,14 +71,17 @@ def page(source: Source, asked: Asked, key: str) -> Page:
         _addresses(source, key, known, values),
         _judged(source, judged, values),
     )
-    parts = [("versions", "Versions"), ("difference", "Difference"), ("translation", "Translation"),
-             ("addresses", "Addresses"), ("judged", "Judgements")]
+    parts = [
+        ("versions", "Versions"),
+        ("difference", "Difference"),
+        ("translation", "Translation"),
+        ("addresses", "Addresses"),
+        ("judged", "Judgements"),
+    ]
     return Page(title or url, [url] if title else [], body, "/pages", parts)
 
 
-def _facts(
-    source: Source, key: str, known: Sequence[Row], versions: Sequence[Row]
-) -> Markup:
+def _facts(source: Source, key: str, known: Sequence[Row], versions: Sequence[Row]) -> Markup:
     facts = [("Id", key), ("In the collection because", _why(source, versions))]
     if known and known[0]["crawled"] is not None:
         facts.append(("Crawled in", ", ".join(known[0]["crawled"]) or "no snapshot"))
@@ -121,19 +124,38 @@ VERSION_COLUMNS = (
     Column("Title", "title", "Title in the source language"),
     Column("Fetched", lambda r: Cell(day(r["fetched_at"])), "Day of the fetch, UTC"),
     Column("Words", "tokens", "Words of title and text"),
-    Column("Language", lambda r: Cell(_language(r)),
-           "Language found in the text, with the confidence of the detection"),
-    Column("Shown", lambda r: Cell("yes" if r["shown"] else "no"),
-           "Whether a result list of a kept query has it"),
-    Column("Sampled", lambda r: Cell("yes" if r["sampled"] else "no"),
-           "Whether the keyed sample of the crawl has it"),
-    Column("Cut", lambda r: Cell(numbers.DASH if r["truncated"] is None else
-                                 "yes" if r["truncated"] else "no"),
-           "Whether the text was cut at the length limit of the crawl"),
-    Column("Same text as", lambda r: _twin(r, "duplicate_group"),
-           "First page of the group with the same text"),
-    Column("Nearly same as", lambda r: _twin(r, "near_duplicate_group"),
-           "First page of the group with nearly the same text"),
+    Column(
+        "Language",
+        lambda r: Cell(_language(r)),
+        "Language found in the text, with the confidence of the detection",
+    ),
+    Column(
+        "Shown",
+        lambda r: Cell("yes" if r["shown"] else "no"),
+        "Whether a result list of a kept query has it",
+    ),
+    Column(
+        "Sampled",
+        lambda r: Cell("yes" if r["sampled"] else "no"),
+        "Whether the keyed sample of the crawl has it",
+    ),
+    Column(
+        "Cut",
+        lambda r: Cell(
+            numbers.DASH if r["truncated"] is None else "yes" if r["truncated"] else "no"
+        ),
+        "Whether the text was cut at the length limit of the crawl",
+    ),
+    Column(
+        "Same text as",
+        lambda r: _twin(r, "duplicate_group"),
+        "First page of the group with the same text",
+    ),
+    Column(
+        "Nearly same as",
+        lambda r: _twin(r, "near_duplicate_group"),
+        "First page of the group with nearly the same text",
+    ),
 )
 
 
@@ -149,23 +171,39 @@ def _twin(row: Row, column: str) -> Cell:
 
 
 def _versions(source: Source, versions: Sequence[Row], values: dict[str, Any]) -> Markup:
-    found = table(source, "The page in each snapshot", VERSION_COLUMNS, versions,
-                  Statement(VERSIONS, values),
-                  empty="The collection does not have the text of this page.")
+    found = table(
+        source,
+        "The page in each snapshot",
+        VERSION_COLUMNS,
+        versions,
+        Statement(VERSIONS, values),
+        empty="The collection does not have the text of this page.",
+    )
     columns = (
         Column("From", "from_snapshot"),
         Column("To", "to_snapshot"),
-        Column("What happened", lambda r: Cell(_status(r)),
-               "added, removed, updated, unchanged, or why a snapshot does not have it"),
+        Column(
+            "What happened",
+            lambda r: Cell(_status(r)),
+            "added, removed, updated, unchanged, or why a snapshot does not have it",
+        ),
         Column("Dice", lambda r: decimal(r["dice"]), "Overlap of the words of both versions"),
-        Column("5-word sequences", lambda r: decimal(r["shingle_jaccard"]),
-               "Overlap (Jaccard) of the sequences of five words"),
+        Column(
+            "5-word sequences",
+            lambda r: decimal(r["shingle_jaccard"]),
+            "Overlap (Jaccard) of the sequences of five words",
+        ),
         Column("Words before", "tokens_from"),
         Column("Words after", "tokens_to"),
         Column("Difference", lambda r: _to_difference(r, str(values["doc"]))),
     )
-    _, changes = shown(source, "What happened between snapshots", columns,
-                       Statement(CHANGES, values), empty="No change is recorded.")
+    _, changes = shown(
+        source,
+        "What happened between snapshots",
+        columns,
+        Statement(CHANGES, values),
+        empty="No change is recorded.",
+    )
     return section("versions", "Versions", "The page as each snapshot has it.", found, changes)
 
 
@@ -182,8 +220,13 @@ def _to_difference(row: Row, key: str) -> Cell:
 
 
 def _chosen(name: str, label: str, snapshots: Sequence[str], value: str) -> dict[str, Any]:
-    return {"kind": "select", "name": name, "label": label, "value": value,
-            "options": [(one, one) for one in snapshots]}
+    return {
+        "kind": "select",
+        "name": name,
+        "label": label,
+        "value": value,
+        "options": [(one, one) for one in snapshots],
+    }
 
 
 def _difference(
@@ -199,19 +242,28 @@ def _difference(
     suffix = "_en" if language == "english" else ""
     fields = [_chosen("from", "Earlier", names, start), _chosen("to", "Later", names, end)]
     if any(row["title_en"] is not None for row in versions):
-        both = {"kind": "select", "name": "language", "label": "Text", "value": language,
-                "options": [("source", "source"), ("english", "English")]}
+        both = {
+            "kind": "select",
+            "name": "language",
+            "label": "Text",
+            "value": language,
+            "options": [("source", "source"), ("english", "English")],
+        }
         fields.append(both)
     form = macro("filters", f"{asked.path}#difference", fields, False)
-    before, after = (source.rows(Statement(TEXT, {**values, "snapshot": n}))[0]
-                     for n in (start, end))
+    before, after = (
+        source.rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
+    )
     found = difference(_whole(before, suffix), _whole(after, suffix))
     count = f"{numbers.plural(found.removed, 'word')} removed, {numbers.count(found.added)} added"
     if found.left_out:
-        count += (f"; only the first {MOST_WORDS:,} words of a version are compared, "
-                  f"{found.left_out:,} were left out")
-    shown_runs = macro("difference", f"{start} to {end}", found.runs,
-                       {"language": _code(source, suffix)})
+        count += (
+            f"; only the first {MOST_WORDS:,} words of a version are compared, "
+            f"{found.left_out:,} were left out"
+        )
+    shown_runs = macro(
+        "difference", f"{start} to {end}", found.runs, {"language": _code(source, suffix)}
+    )
     return section("difference", heading, lead, form, paragraph(count, "note"), shown_runs)
 
 
@@ -232,27 +284,45 @@ def _translation(
     lead = "Each sentence beside what stands for it, and what is doubtful about it."
     done = source.rows(Statement(TRANSLATED, values))
     if not done:
-        return section("translation", heading, lead,
-                       nothing("The collection has no translation of this page."), _plain(
-                           source, versions, values))
+        return section(
+            "translation",
+            heading,
+            lead,
+            nothing("The collection has no translation of this page."),
+            _plain(source, versions, values),
+        )
     names = [row["snapshot"] for row in done]
     snapshot = asked.choice("snapshot", names, names[-1])
-    form = macro("filters", f"{asked.path}#translation",
-                 [_chosen("snapshot", "Snapshot", names, snapshot)], False)
+    form = macro(
+        "filters",
+        f"{asked.path}#translation",
+        [_chosen("snapshot", "Snapshot", names, snapshot)],
+        False,
+    )
     went = next(row for row in done if row["snapshot"] == snapshot)
-    count = (f"{numbers.plural(went['sentences'], 'sentence')}: {went['translated']:,} translated, "
-             f"{went['copied']:,} copied, {went['source_kept']:,} kept in the source language, "
-             f"{went['dropped']:,} dropped")
+    count = (
+        f"{numbers.plural(went['sentences'], 'sentence')}: {went['translated']:,} translated, "
+        f"{went['copied']:,} copied, {went['source_kept']:,} kept in the source language, "
+        f"{went['dropped']:,} dropped"
+    )
     columns = (
-        Column("Part", lambda r: Cell(f"{r['field']} {r['sentence'] + 1}"),
-               "Title or text, and the number of the sentence"),
+        Column(
+            "Part",
+            lambda r: Cell(f"{r['field']} {r['sentence'] + 1}"),
+            "Title or text, and the number of the sentence",
+        ),
         Column("Source", lambda r: Cell(r["fr"])),
         Column("English", lambda r: Cell(r["en"])),
-        Column("Flags", lambda r: Cell(", ".join(r["flags"]) or numbers.DASH),
-               "What is doubtful about the translation"),
+        Column(
+            "Flags",
+            lambda r: Cell(", ".join(r["flags"]) or numbers.DASH),
+            "What is doubtful about the translation",
+        ),
     )
     _, found = shown(
-        source, f"Sentences of {snapshot}", columns,
+        source,
+        f"Sentences of {snapshot}",
+        columns,
         Statement(SENTENCES, {**values, "snapshot": snapshot, "most": MOST_SENTENCES}),
         empty="No sentence is recorded.",
     )
@@ -269,28 +339,51 @@ def _plain(source: Source, versions: Sequence[Row], values: dict[str, Any]) -> M
     return macro("difference", f"The text in {name}", words.runs, {"language": _code(source, "")})
 
 
-def _addresses(
-    source: Source, key: str, known: Sequence[Row], values: dict[str, Any]
-) -> Markup:
+def _addresses(source: Source, key: str, known: Sequence[Row], values: dict[str, Any]) -> Markup:
     matched = [r for r in source.rows(Statement(CHANGES, values)) if r["matched_id"]]
-    rows: list[Row] = [{"what": "its address in the last snapshot", "snapshots": None,
-                        "doc_id": key, "url": r["url"]} for r in known]
-    rows += [{"what": "differs by scheme, www or slash only (loose match)", "snapshots": None,
-              "doc_id": r["loose_id"], "url": None}
-             for r in known if r["loose_id"] not in (None, key)]
+    rows: list[Row] = [
+        {
+            "what": "its address in the last snapshot",
+            "snapshots": None,
+            "doc_id": key,
+            "url": r["url"],
+        }
+        for r in known
+    ]
+    rows += [
+        {
+            "what": "differs by scheme, www or slash only (loose match)",
+            "snapshots": None,
+            "doc_id": r["loose_id"],
+            "url": None,
+        }
+        for r in known
+        if r["loose_id"] not in (None, key)
+    ]
     for r in matched:
         to = r["status"] == "removed"
         how = "near-identical text" if r["matched_by"] == "moved" else "loose match"
-        rows.append({"what": f"{'moved to' if to else 'moved from'} ({how})",
-                     "snapshots": f"{r['from_snapshot']} to {r['to_snapshot']}",
-                     "doc_id": r["matched_id"], "url": None})
+        rows.append(
+            {
+                "what": f"{'moved to' if to else 'moved from'} ({how})",
+                "snapshots": f"{r['from_snapshot']} to {r['to_snapshot']}",
+                "doc_id": r["matched_id"],
+                "url": None,
+            }
+        )
     columns = (
         Column("What", "what"),
         Column("Page", lambda r: Cell(page_link(r["doc_id"], r["url"]))),
         Column("Between", "snapshots"),
     )
-    found = table(source, "Addresses of the page", columns, rows, None,
-                  empty="The collection does not record the address of this page.")
+    found = table(
+        source,
+        "Addresses of the page",
+        columns,
+        rows,
+        None,
+        empty="The collection does not record the address of this page.",
+    )
     return section("addresses", "Addresses", "Where the page stands, stood or went.", found)
 
 
@@ -303,10 +396,19 @@ def _judged(source: Source, judged: Sequence[Row], values: dict[str, Any]) -> Ma
         Column("Examinations", "examinations", "Times that the click model holds it was looked at"),
         Column("Clicks", "clicks", "Impressions in which it was clicked"),
         Column("Score", lambda r: decimal(r["score"]), "The probability that is cut into grades"),
-        Column("Stability", lambda r: share(r["stability"]),
-               "Probability that the score lies within the same grade"),
+        Column(
+            "Stability",
+            lambda r: share(r["stability"]),
+            "Probability that the score lies within the same grade",
+        ),
         Column("Source", "source", "click, manual or release"),
     )
-    found = table(source, "Judgements of the page", columns, judged, Statement(JUDGED, values),
-                  empty="No query judges this page.")
+    found = table(
+        source,
+        "Judgements of the page",
+        columns,
+        judged,
+        Statement(JUDGED, values),
+        empty="No query judges this page.",
+    )
     return section("judged", "Judgements", "Every query that judges the page.", found)

@@ -6,7 +6,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, listing
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, section
+from builder.reporting.parts import Cell
 
 GROUPS = {
     "core": "in every snapshot (core)",
@@ -24,7 +24,7 @@ QUERIES = """
 WITH listed AS (
   SELECT query_key, arg_max(text, snapshot) AS text, arg_max(text_en, snapshot) AS text_en,
     arg_max(topics, snapshot) AS topics, list(snapshot ORDER BY snapshot) AS snapshots,
-    list_sort(list_distinct(list(split))) AS splits, sum(impressions)::BIGINT AS impressions
+    list(split ORDER BY snapshot) AS splits, sum(impressions)::BIGINT AS impressions
   FROM queries WHERE $snapshot = '' OR snapshot = $snapshot GROUP BY query_key
 ), graded AS (
   SELECT query_key, count(*) AS judged, count(*) FILTER (grade > 0) AS relevant,
@@ -97,21 +97,32 @@ def _joined(values: list[str] | None) -> str:
 
 
 COLUMNS = (
-    Column("Query", lambda r: query_link(r["query_id"], r["text"]),
-           "The text in its last snapshot", "text"),
+    Column(
+        "Query",
+        lambda r: query_link(r["query_id"], r["text"]),
+        "The text in its last snapshot",
+        "text",
+    ),
     Column("English", "text_en", "Its translation; a dash where there is none"),
     Column("Topics", lambda r: _joined(r["topics"]), "Topics whose names it mentions"),
-    Column("Split", lambda r: _joined(r["splits"]),
-           "train, heldout, test, or seen in training; see Terms"),
+    Column(
+        "Split",
+        lambda r: _joined(list(dict.fromkeys(r["splits"] or ()))),
+        "train, heldout, test, or seen in training; in order of time",
+    ),
     Column("Snapshots", "listed", "Snapshots that list it", "listed"),
-    Column("Impressions", "impressions", "Times it was asked, over these snapshots",
-           "impressions"),
+    Column("Impressions", "impressions", "Times it was asked, over these snapshots", "impressions"),
     Column("Judged", "judged", "Judged pages, over these snapshots", "judged"),
     Column("Relevant", "relevant", "Those with a grade above 0", "relevant"),
-    Column("Flips", "flips", "Judged pages whose grade differs between neighbouring snapshots",
-           "flips"),
-    Column("Moved", "moved", "Largest change of its impressions between neighbouring snapshots",
-           "moved"),
+    Column(
+        "Flips", "flips", "Judged pages whose grade differs between neighbouring snapshots", "flips"
+    ),
+    Column(
+        "Moved",
+        "moved",
+        "Largest change of its impressions between neighbouring snapshots",
+        "moved",
+    ),
 )
 
 
@@ -127,23 +138,58 @@ def queries(source: Source, asked: Asked) -> Page:
     sort = asked.choice("sort", list(ORDERS), "impressions")
     every = [("", "all")]
     fields = [
-        {"kind": "text", "name": "text", "label": "Text or id", "value": values["text"],
-         "options": []},
-        {"kind": "select", "name": "snapshot", "label": "Snapshot", "value": values["snapshot"],
-         "options": every + [(name, name) for name in source.snapshots]},
-        {"kind": "select", "name": "group", "label": "Which", "value": values["group"],
-         "options": every + list(GROUPS.items())},
-        {"kind": "select", "name": "sort", "label": "Order", "value": sort,
-         "options": list(SORTS.items())},
+        {
+            "kind": "text",
+            "name": "text",
+            "label": "Text or id",
+            "value": values["text"],
+            "options": [],
+        },
+        {
+            "kind": "select",
+            "name": "snapshot",
+            "label": "Snapshot",
+            "value": values["snapshot"],
+            "options": every + [(name, name) for name in source.snapshots],
+        },
+        {
+            "kind": "select",
+            "name": "group",
+            "label": "Which",
+            "value": values["group"],
+            "options": every + list(GROUPS.items()),
+        },
+        {
+            "kind": "select",
+            "name": "sort",
+            "label": "Order",
+            "value": sort,
+            "options": list(SORTS.items()),
+        },
     ]
     if topics:
-        fields.insert(1, {"kind": "select", "name": "topic", "label": "Topic",
-                          "value": values["topic"], "options": every + topics})
+        fields.insert(
+            1,
+            {
+                "kind": "select",
+                "name": "topic",
+                "label": "Topic",
+                "value": values["topic"],
+                "options": every + topics,
+            },
+        )
     form = macro("filters", asked.path, fields, bool(asked.given))
-    found = listing(source, asked, "Queries", COLUMNS, Statement(QUERIES, dict(values)), ORDERS,
-                    empty="No query is like that.")
+    found = listing(
+        source,
+        asked,
+        "Queries",
+        COLUMNS,
+        Statement(QUERIES, dict(values)),
+        ORDERS,
+        empty="No query is like that.",
+    )
     lead = "Search ignores case, accents and punctuation, and looks at variants and translations."
-    return Page("Queries", lead, section("list", "List", None, form, found), "/queries")
+    return Page("Queries", lead, (form, found), "/queries")
 
 
 def row_address(row: Row) -> str:

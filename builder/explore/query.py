@@ -7,16 +7,14 @@ from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
 from builder.explore.asked import Asked, address
-from builder.explore.overview import missing
-from builder.explore.queries import query_link
+from builder.explore.query_systems import of_query
 from builder.explore.render import Page, link, macro
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
-from builder.explore.systems import of_query
 from builder.explore.tables import Column, copied, shown, table
 from builder.reporting import charts, numbers
-from builder.reporting.parts import Cell, decimal, items, nothing, paragraph, section, share
-from builder.reporting.render import join
+from builder.reporting.parts import Cell, decimal, key, nothing, paragraph, section
+from schemas import GRADES as GRADE_NAMES
 
 MOST_PAGES = 100
 """Judged pages of a matrix; more are on the list of judgements."""
@@ -66,21 +64,21 @@ SELECT snapshot, fr, en, flags FROM sentences WHERE id = $query ORDER BY snapsho
 """
 
 
-def query(source: Source, asked: Asked, key: str) -> Page:
+def query(source: Source, asked: Asked, name: str) -> Page:
     """The page `/query/<id>`."""
-    values = {"query": key}
+    values = {"query": name}
     life = source.rows(Statement(LIFE, values))
     if not any(row["listed"] or row["judged"] for row in life):
         raise HTTPException(404, "The collection has no query with this id.")
     known = source.rows(Statement(KNOWN, values))
     listed = [row for row in life if row["listed"]]
-    text = listed[-1]["text"] if listed else known[0]["text"] if known else key
+    text = listed[-1]["text"] if listed else known[0]["text"] if known else name
     english = next((row["text_en"] for row in reversed(listed) if row["text_en"]), None)
     lead = [english] if english else []
     grades = source.rows(Statement(GRADES, values))
-    scores = of_query(source, asked, key)
+    scores = of_query(source, asked, name)
     body = (
-        _facts(source, key, known, listed),
+        _facts(source, name, known, listed),
         _life(source, life, values),
         _matrix(source, grades, values),
         _moves(source, grades, values),
@@ -92,13 +90,14 @@ def query(source: Source, asked: Asked, key: str) -> Page:
     return Page(text, lead, body, "/queries", [*parts, ("translation", "Translation")])
 
 
-def _facts(source: Source, key: str, known: Sequence[Row], listed: Sequence[Row]) -> Markup:
+def _facts(source: Source, name: str, known: Sequence[Row], listed: Sequence[Row]) -> Markup:
     topics = sorted({topic for row in listed for topic in row["topics"] or ()})
     rows = source.rows(Statement(LABELS, {"topics": topics})) if topics else []
     labels = {row["topic_id"]: row["label"] for row in rows}
-    shown_topics = [link(address("/queries", topic=t), labels[t]) if t in labels else t
-                    for t in topics]
-    facts: list[tuple[str, Any]] = [("Id", key)]
+    shown_topics = [
+        link(address("/queries", topic=t), labels[t]) if t in labels else t for t in topics
+    ]
+    facts: list[tuple[str, Any]] = [("Id", name)]
     facts.append(("Topics", Markup(", ").join(shown_topics) if topics else "none recorded"))
     if known:
         facts.append(("Core", "in every snapshot" if known[0]["core"] else "not in every snapshot"))
@@ -109,8 +108,11 @@ def _facts(source: Source, key: str, known: Sequence[Row], listed: Sequence[Row]
 
 LIFE_COLUMNS = (
     Column("Snapshot", "snapshot"),
-    Column("Listed", lambda r: Cell("listed" if r["listed"] else "not listed"),
-           "Whether the query file of the snapshot has it"),
+    Column(
+        "Listed",
+        lambda r: Cell("listed" if r["listed"] else "not listed"),
+        "Whether the query file of the snapshot has it",
+    ),
     Column("Split", "split", "train, heldout, test, or seen in training"),
     Column("Typed as", "text", "Its most frequent form in the snapshot"),
     Column("Impressions", "impressions", "Times it was asked"),
@@ -124,8 +126,9 @@ LIFE_COLUMNS = (
 
 
 def _life(source: Source, life: Sequence[Row], values: dict[str, Any]) -> Markup:
-    found = table(source, "The query in each snapshot", LIFE_COLUMNS, life,
-                  Statement(LIFE, values), empty="")
+    found = table(
+        source, "The query in each snapshot", LIFE_COLUMNS, life, Statement(LIFE, values), empty=""
+    )
     names = [row["snapshot"] for row in life]
     asked = charts.Series("impressions", "series-0", [row["impressions"] for row in life])
     if source.is_imported and not any(asked.values):
@@ -139,22 +142,33 @@ def _matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Ma
     by_page: dict[str, dict[str, Row]] = {}
     for row in grades:
         by_page.setdefault(row["doc_key"], {})[row["snapshot"]] = row
-    ordered = sorted(by_page, key=lambda doc: (-max(r["grade"] for r in by_page[doc].values()),
-                                               -len(by_page[doc]), doc))
+    ordered = sorted(
+        by_page,
+        key=lambda doc: (-max(r["grade"] for r in by_page[doc].values()), -len(by_page[doc]), doc),
+    )
     rows = [
-        (page_link(doc, next((r["url"] for r in by_page[doc].values() if r["url"]), None)),
-         [_grade(by_page[doc].get(name), f"e{number}-{place}")
-          for place, name in enumerate(source.snapshots)])
+        (
+            page_link(doc, next((r["url"] for r in by_page[doc].values() if r["url"]), None)),
+            [
+                _grade(by_page[doc].get(name), f"e{number}-{place}")
+                for place, name in enumerate(source.snapshots)
+            ],
+        )
         for number, doc in enumerate(ordered[:MOST_PAGES])
     ]
-    lead = ("Press a grade for the evidence behind it: how often the page was shown, looked at and "
-            "clicked. A dotted border marks a grade that the clicks leave uncertain.")
+    lead = (
+        "Press a grade for the evidence behind it: how often the page was shown, looked at and "
+        "clicked. A dotted border marks a grade that the clicks leave uncertain."
+    )
     if not rows:
         return section("grades", "Grades", lead, nothing("Nobody judged pages for this query."))
     more = len(ordered) - MOST_PAGES
     note = f"{more:,} more pages are in the copied rows." if more > 0 else None
     return section(
-        "grades", "Grades", lead,
+        "grades",
+        "Grades",
+        lead,
+        key([(f"{grade} {name}", f"grade-{grade}") for grade, name in GRADE_NAMES.items()]),
         macro("matrix", "Grades of judged pages by snapshot", source.snapshots, rows),
         paragraph(note, "note") if note else None,
         copied(source, "Grades of judged pages", grades, Statement(GRADES, values)),
@@ -203,8 +217,12 @@ def evidence(row: Row) -> list[tuple[str, str]]:
         facts.append(("Evidence", "the collection records none"))
     if row["manual_grade"] is not None:
         facts.append(("Grade by assessors", str(row["manual_grade"])))
-        facts.append(("Grade by clicks",
-                      numbers.DASH if row["click_grade"] is None else str(row["click_grade"])))
+        facts.append(
+            (
+                "Grade by clicks",
+                numbers.DASH if row["click_grade"] is None else str(row["click_grade"]),
+            )
+        )
     return facts
 
 
@@ -224,13 +242,23 @@ def _moves(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Mar
         Column("Examined before", "examinations_from", "Examinations behind the earlier grade"),
         Column("Examined after", "examinations_to", "Examinations behind the later grade"),
         Column("The page", _happened, "What happened to the text of the page meanwhile"),
-        Column("Dice", lambda r: decimal(r["dice"]),
-               "Overlap of the words of both versions, where the page was updated"),
+        Column(
+            "Dice",
+            lambda r: decimal(r["dice"]),
+            "Overlap of the words of both versions, where the page was updated",
+        ),
     )
-    _, found = shown(source, "Grades that differ between neighbouring snapshots", columns,
-                     Statement(MOVES, values), empty="No grade differs between snapshots.")
-    lead = ("Each grade that changed, with its evidence on both sides and what happened to the "
-            "page: a flip of an unchanged page comes from clicks, not from its text.")
+    _, found = shown(
+        source,
+        "Grades that differ between neighbouring snapshots",
+        columns,
+        Statement(MOVES, values),
+        empty="No grade differs between snapshots.",
+    )
+    lead = (
+        "Each grade that changed, with its evidence on both sides and what happened to the "
+        "page: a flip of an unchanged page comes from clicks, not from its text."
+    )
     return section("moves", "Why grades moved", lead, found)
 
 
@@ -251,11 +279,17 @@ def _translation(source: Source, values: dict[str, Any]) -> Markup:
         Column("Snapshot", "snapshot"),
         Column("Source", "fr", "The query as it was translated"),
         Column("English", "en", "What stands for it"),
-        Column("Flags", lambda r: Cell(", ".join(r["flags"]) or "none"),
-               "What is doubtful about the translation"),
+        Column(
+            "Flags",
+            lambda r: Cell(", ".join(r["flags"]) or "none"),
+            "What is doubtful about the translation",
+        ),
     )
-    _, found = shown(source, "Translation of the query", columns, Statement(SENTENCE, values),
-                     empty="The collection has no translation of this query.")
+    _, found = shown(
+        source,
+        "Translation of the query",
+        columns,
+        Statement(SENTENCE, values),
+        empty="The collection has no translation of this query.",
+    )
     return section("translation", "Translation", None, found)
-
-

@@ -1,10 +1,14 @@
 """What stages left out: by stage and reason, with file and line."""
 
+from collections.abc import Mapping
+
+from markupsafe import Markup
+
 from builder.explore.asked import Asked, address
 from builder.explore.render import Page, link, macro
 from builder.explore.source import Source
-from builder.explore.statements import Statement
-from builder.explore.tables import Column, listing, shown
+from builder.explore.statements import Row, Statement
+from builder.explore.tables import Column, listing, table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, section
 
@@ -37,42 +41,95 @@ def rejects(source: Source, asked: Asked) -> Page:
         "reason": asked.choice("reason", reasons),
         "file": asked.text("file"),
     }
-    _, summary = shown(source, "Rows left out, by stage and reason", SUMMARY,
-                       Statement(REASONS, dict(values)), empty="Nothing was left out.")
+    summary = _summary(source, values)
     every = [("", "all")]
     listed = {"snapshot": source.snapshots, "stage": stages, "reason": reasons}
     fields = [
-        {"kind": "select", "name": name, "label": name.capitalize(), "value": values[name],
-         "options": every + [(one, one.replace("_", " ")) for one in options]}
+        {
+            "kind": "select",
+            "name": name,
+            "label": name.capitalize(),
+            "value": values[name],
+            "options": every + [(one, one.replace("_", " ")) for one in options],
+        }
         for name, options in listed.items()
     ]
-    fields.append({"kind": "text", "name": "file", "label": "Part of the file name",
-                   "value": values["file"], "options": []})
+    fields.append(
+        {
+            "kind": "text",
+            "name": "file",
+            "label": "Part of the file name",
+            "value": values["file"],
+            "options": [],
+        }
+    )
     form = macro("filters", asked.path, fields, bool(asked.given))
-    found = listing(source, asked, "Rows left out", COLUMNS, Statement(REJECTS, dict(values)),
-                    ORDERS, empty="Nothing like that was left out.")
+    found = listing(
+        source,
+        asked,
+        "Rows left out",
+        COLUMNS,
+        Statement(REJECTS, dict(values)),
+        ORDERS,
+        empty="Nothing like that was left out.",
+    )
     lead = "Rows in are rows out plus rejects: each stage names what it left out, and why."
-    body = (section("reasons", "By reason", None, summary),
-            section("list", "One by one", None, form, found))
+    body = (
+        section("reasons", "By reason", None, summary),
+        section("list", "One by one", None, form, found),
+    )
     return Page("Rejects", lead, body, "/rejects")
 
 
-SUMMARY = (
-    Column("Reason", lambda r: Cell(link(
-        address("/rejects", snapshot=r["snapshot"], stage=r["stage"], reason=r["reason"]) + "#list",
-        r["reason"].replace("_", " "))), "The rule that left the rows out"),
-    Column("Stage", "stage", "The stage that left them out"),
-    Column("Snapshot", "snapshot"),
-    Column("Rows", "rows", "Rows left out"),
-    Column("Entries", "entries", "Entries of the table of rejects; one may stand for many rows"),
-    Column("With a line", "lines", "Entries that name a line of a file"),
-)
+def _summary(source: Source, values: Mapping[str, str]) -> Markup:
+    """A row per stage and reason, a column per snapshot."""
+    statement = Statement(REASONS, dict(values))
+    raw = source.rows(statement)
+    counts = {(r["stage"], r["reason"], r["snapshot"]): r["rows"] for r in raw}
+    named = sorted({(r["stage"], r["reason"]) for r in raw})
+    rows = [{"stage": stage, "reason": reason} for stage, reason in named]
+    names = [n for n in source.snapshots if values["snapshot"] in ("", n)]
+
+    def count(name: str) -> Column:
+        def show(row: Row) -> Cell:
+            number = counts.get((row["stage"], row["reason"], name))
+            if number is None:
+                return Cell(numbers.DASH)
+            target = address("/rejects", snapshot=name, **row) + "#list"
+            return Cell(link(target, numbers.count(number)), number)
+
+        return Column(name, show)
+
+    columns = (
+        Column(
+            "Reason",
+            lambda r: Cell(r["reason"].replace("_", " ")),
+            "The rule that left the rows out",
+        ),
+        Column("Stage", "stage", "The stage that left them out"),
+        *map(count, names),
+    )
+    return table(
+        source,
+        "Rows left out, by reason, stage and snapshot",
+        columns,
+        rows,
+        statement,
+        empty="Nothing was left out.",
+        raw=raw,
+    )
+
+
 COLUMNS = (
     Column("Reason", lambda r: Cell(r["reason"].replace("_", " "))),
     Column("Stage", "stage"),
     Column("Snapshot", "snapshot"),
-    Column("File", lambda r: Cell(r["file"] or numbers.DASH),
-           "Source file, relative to the definition", "file"),
+    Column(
+        "File",
+        lambda r: Cell(r["file"] or numbers.DASH),
+        "Source file, relative to the definition",
+        "file",
+    ),
     Column("Line", "line", "Line or record number, from 1"),
     Column("Key", "key", "Key of the row, where it may be shown"),
     Column("Rows", "rows", "Rows that the entry stands for", "rows"),

@@ -49,10 +49,9 @@ class Page:
 @cache
 def environment() -> Environment:
     """The templates of this package and those of the report kit."""
-    own = report_environment().overlay(
+    return report_environment().overlay(
         loader=ChoiceLoader([PackageLoader("builder.explore"), PackageLoader("builder.reporting")])
     )
-    return own
 
 
 def macro(name: str, *values: Any) -> Markup:

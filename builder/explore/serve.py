@@ -48,16 +48,24 @@ def serve(
     source = open_source(collection)
     try:
         if runs is not None:
-            from builder.explore.systems import load_runs
+            from builder.explore.runs import load_runs
 
             load_runs(source, runs)
         source.seal()
         with listen(port) as bound:
             number = bound.getsockname()[1]
             config = uvicorn.Config(
-                application(source, number), log_config=None, access_log=False, lifespan="off",
-                server_header=False, date_header=False, h11_max_incomplete_event_size=16_384,
-                limit_concurrency=512, ws="none", http="h11", loop="asyncio",
+                application(source, number),
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                server_header=False,
+                date_header=False,
+                h11_max_incomplete_event_size=16_384,
+                limit_concurrency=512,
+                ws="none",
+                http="h11",
+                loop="asyncio",
             )
             server = uvicorn.Server(config)
             ready(f"http://{HOST}:{number}/")

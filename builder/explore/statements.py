@@ -15,7 +15,7 @@ Row = dict[str, Any]
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 _NAME = re.compile(r"[a-z_]+")
 FOLD = "folded"
-"""The macro that folds a text as `builder.text.keys.fold` does for letters with case and accents."""
+"""Macro that folds a text as `builder.text.keys.fold` does letters with case and accents."""
 FOLD_SQL = r"""
 CREATE OR REPLACE TEMP MACRO folded(written) AS trim(regexp_replace(
     replace(replace(replace(replace(replace(replace(
@@ -52,7 +52,7 @@ class Statement:
 
     def counted(self) -> "Statement":
         """How many rows it has."""
-        return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)
+        return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 
     def ordered(self, order: str, size: int, skip: int) -> "Statement":
         """A slice of its rows in an order, which is a constant of this package."""
@@ -77,4 +77,4 @@ def literal_rows(rows: Sequence[Row]) -> str:
         return "SELECT NULL WHERE false"
     names = ", ".join(rows[0])
     lines = ",\n  ".join("(" + ", ".join(map(literal, row.values())) + ")" for row in rows)
-    return f"SELECT * FROM (VALUES\n  {lines}\n) AS shown({names})"
+    return f"SELECT * FROM (VALUES\n  {lines}\n) AS shown({names})"  # noqa: S608 - to copy

@@ -70,6 +70,7 @@ def table(
     statement: Statement | None,
     *,
     empty: str,
+    raw: Sequence[Row] | None = None,
 ) -> Markup:
     """A table of rows that are at hand.
 
@@ -80,11 +81,12 @@ def table(
         rows: What is shown.
         statement: What gave the rows; None copies the rows themselves.
         empty: A sentence instead of a table without rows.
+        raw: The rows of the statement, where `rows` are arranged in another way.
     """
     if not rows:
         return nothing(empty)
     heads = [(column.label, column.hint, "", "") for column in columns]
-    return _markup(source, caption, columns, heads, rows, statement)
+    return _markup(source, caption, columns, heads, rows, statement, raw)
 
 
 def listing(
@@ -117,8 +119,12 @@ def listing(
         text = empty if not total else f"There are only {numbers.count(-(-total // SIZE))} pages."
         return nothing(text)
     heads = [
-        (c.label, c.hint, asked.address(sort=c.sort, page=None) if c.sort else "",
-         "yes" if c.sort == sort else "")
+        (
+            c.label,
+            c.hint,
+            asked.address(sort=c.sort, page=None) if c.sort else "",
+            "yes" if c.sort == sort else "",
+        )
         for c in columns
     ]
     body = _markup(source, caption, columns, heads, rows, slice_)
@@ -141,12 +147,14 @@ def _markup(
     heads: Sequence[tuple[str, str, str, str]],
     rows: Sequence[Row],
     statement: Statement | None,
+    raw: Sequence[Row] | None = None,
 ) -> Markup:
     cells = [[column.cell(row) for column in columns] for row in rows]
-    numeric = [cell.value is not None for cell in cells[0]]
-    body = macro("table", caption, list(zip(heads, numeric, strict=True)), cells)
+    numeric = [any(row[n].value is not None for row in cells) for n in range(len(columns))]
+    body = macro("table", caption, list(zip(heads, numeric, strict=True)), cells, numeric)
     hints = [(column.label, column.hint) for column in columns if column.hint]
-    return join(body, macro("below", caption, hints, copies(source, rows, statement)))
+    below = macro("below", caption, hints, copies(source, raw or rows, statement))
+    return macro("block", join(body, below))
 
 
 def copies(
