@@ -1,12 +1,12 @@
 """What changed between two neighbouring snapshots: pages, queries, judgements."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from builder.explore.asked import Asked, address
+from builder.explore.forms import ALL, Field, form, search, select
+from builder.explore.grades import grade_text, page_link
 from builder.explore.queries import TOPICS, query_link
-from builder.explore.query import grade_text, page_link
-from builder.explore.render import Page, link, macro
+from builder.explore.render import Page, link
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, listing
@@ -120,7 +120,6 @@ def changes(source: Source, asked: Asked) -> Page:
     start = next(a for a, b in pairs if b == end)
     values = _values(source, asked, kind) | {"from": start, "to": end}
     fields = _fields(source, kind, pairs, values)
-    form = macro("filters", asked.path, fields, bool(asked.given))
     sql = {"documents": HOSTED if values["host"] else DOCUMENTS, "queries": QUERIES, "qrels": QRELS}
     statement = Statement(sql[kind], dict(values))
     columns = {
@@ -138,7 +137,7 @@ def changes(source: Source, asked: Asked) -> Page:
         ORDERS[kind],
         empty="Nothing of that kind is recorded between these snapshots.",
     )
-    return Page(heading, lead, (form, found), "/changes")
+    return Page(heading, lead, (form(asked, *fields), found), "/changes")
 
 
 def _values(source: Source, asked: Asked, kind: str) -> dict[str, str]:
@@ -154,35 +153,21 @@ def _values(source: Source, asked: Asked, kind: str) -> dict[str, str]:
 
 def _fields(
     source: Source, kind: str, pairs: list[tuple[str, str]], values: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    every = [("", "all")]
-    options: dict[str, tuple[str, list[tuple[str, str]]]] = {
-        "kind": ("Of", list(KINDS.items())),
-        "to": ("Snapshots", [(b, f"{a} to {b}") for a, b in pairs]),
-        "direction": ("Direction", every + list(DIRECTIONS[kind].items())),
-    }
-    if STATUSES[kind]:
-        named = [(name, name.replace("_", " ")) for name in STATUSES[kind]]
-        options["status"] = ("What happened", every + named)
-    if kind == "documents":
-        options["degree"] = ("Degree", every + [(name, name) for name in CHANGE_BANDS])
-    elif topics := source.rows(Statement(TOPICS)):
-        options["topic"] = ("Topic", every + [(t["topic_id"], t["label"]) for t in topics])
-    chosen = {**values, "kind": kind}
+) -> list[Field]:
+    named = [(name, name.replace("_", " ")) for name in STATUSES[kind]]
     fields = [
-        {"kind": "select", "name": name, "label": label, "value": chosen[name], "options": listed}
-        for name, (label, listed) in options.items()
+        select("kind", "Of", kind, KINDS.items()),
+        select("to", "Snapshots", values["to"], [(b, f"{a} to {b}") for a, b in pairs]),
+        select("direction", "Direction", values["direction"], [ALL, *DIRECTIONS[kind].items()]),
     ]
+    if named:
+        fields.append(select("status", "What happened", values["status"], [ALL, *named]))
     if kind == "documents":
-        fields.append(
-            {
-                "kind": "text",
-                "name": "host",
-                "label": "Part of the host",
-                "value": values["host"],
-                "options": [],
-            }
-        )
+        fields.append(select("degree", "Degree", values["degree"], [ALL, *CHANGE_BANDS]))
+        fields.append(search("host", "Part of the host", values["host"]))
+    elif topics := source.rows(Statement(TOPICS)):
+        options = [ALL, *((t["topic_id"], t["label"]) for t in topics)]
+        fields.append(select("topic", "Topic", values["topic"], options))
     return fields
 
 

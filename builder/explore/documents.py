@@ -1,8 +1,9 @@
 """The list of pages: by address, host and snapshot."""
 
 from builder.explore.asked import Asked
-from builder.explore.query import page_link
-from builder.explore.render import Page, macro
+from builder.explore.forms import ALL, form, search, select
+from builder.explore.grades import page_link
+from builder.explore.render import Page
 from builder.explore.source import Source
 from builder.explore.statements import Statement
 from builder.explore.tables import Column, listing
@@ -31,22 +32,11 @@ def pages(source: Source, asked: Asked) -> Page:
         "text": asked.text("text"),
         "snapshot": asked.choice("snapshot", source.snapshots),
     }
-    fields = [
-        {
-            "kind": "text",
-            "name": "text",
-            "label": "Part of the address, or id",
-            "value": values["text"],
-            "options": [],
-        },
-        {
-            "kind": "select",
-            "name": "snapshot",
-            "label": "Held by",
-            "value": values["snapshot"],
-            "options": [("", "any snapshot"), *((name, name) for name in source.snapshots)],
-        },
-    ]
+    chosen = form(
+        asked,
+        search("text", "Part of the address, or id", values["text"]),
+        select("snapshot", "Held by", values["snapshot"], [ALL, *source.snapshots]),
+    )
     is_known = source.has("documents_map")
     columns = (
         Column(
@@ -59,7 +49,6 @@ def pages(source: Source, asked: Asked) -> Page:
         Column("Held by", lambda r: Cell(", ".join(r["snapshots"] or ()) or numbers.DASH)),
         Column("Id", "doc_id", "Its aligned id", "id"),
     )
-    form = macro("filters", asked.path, fields, bool(asked.given))
     statement = Statement(PAGES if is_known else JUDGED, dict(values))
     orders = ORDERS if is_known else {"id": ORDERS["id"]}
     found = listing(
@@ -70,4 +59,4 @@ def pages(source: Source, asked: Asked) -> Page:
         if is_known
         else "The collection has no texts of pages; these are the pages that it judges."
     )
-    return Page("Pages", lead, (form, found), "/pages")
+    return Page("Pages", lead, (chosen, found), "/pages")

@@ -8,15 +8,15 @@ from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
 from builder.explore.asked import Asked, address
-from builder.explore.difference import MOST_WORDS, difference
+from builder.explore.grades import page_link
+from builder.explore.page_texts import differences, translation
 from builder.explore.queries import query_link
-from builder.explore.query import page_link
 from builder.explore.render import Page, link, macro
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, shown, table
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, decimal, nothing, paragraph, section, share
+from builder.reporting.parts import Cell, decimal, section, share
 
 KNOWN = "SELECT url, url_key, snapshots, loose_id, crawled FROM documents_map WHERE doc_id = $doc"
 IDS = "SELECT DISTINCT id FROM release_ids WHERE key = $doc AND kind = 'document'"
@@ -24,10 +24,6 @@ VERSIONS = """
 SELECT snapshot, doc_id, url, title, title_en, fetched_at, published_at, modified_at, tokens,
   language, language_score, shown, sampled, truncated, duplicate_group, near_duplicate_group
 FROM documents WHERE doc_id IN (SELECT unnest($ids)) AND doc_key = $doc ORDER BY snapshot
-"""
-TEXT = """
-SELECT snapshot, title, text, title_en, text_en FROM documents
-WHERE doc_id IN (SELECT unnest($ids)) AND doc_key = $doc AND snapshot = $snapshot
 """
 CHANGES = """
 SELECT from_snapshot, to_snapshot, status, band, dice, shingle_jaccard, tokens_from, tokens_to,
@@ -40,15 +36,6 @@ SELECT qrels.snapshot, qrels.query_key AS query_id, text, grade, score, impressi
 FROM qrels LEFT JOIN (SELECT query_id AS query_key, text FROM queries_map) USING (query_key)
 WHERE doc_key = $doc ORDER BY query_id, qrels.snapshot
 """
-SENTENCES = """
-SELECT field, sentence, fr, en, flags FROM sentences
-WHERE id = $doc AND snapshot = $snapshot ORDER BY field DESC, sentence LIMIT $most
-"""
-TRANSLATED = """
-SELECT snapshot, sentences, translated, copied, source_kept, dropped, flags FROM translations
-WHERE id = $doc ORDER BY snapshot
-"""
-MOST_SENTENCES = 400
 
 
 def page(source: Source, asked: Asked, key: str) -> Page:
@@ -66,8 +53,8 @@ def page(source: Source, asked: Asked, key: str) -> Page:
     body = (
         _facts(source, key, known, versions),
         _versions(source, versions, values),
-        _difference(source, asked, versions, values),
-        _translation(source, asked, versions, values),
+        differences(source, asked, versions, values),
+        translation(source, asked, versions, values),
         _addresses(source, key, known, values),
         _judged(source, judged, values),
     )
@@ -217,126 +204,6 @@ def _to_difference(row: Row, key: str) -> Cell:
         return Cell(numbers.DASH)
     values = {"from": row["from_snapshot"], "to": row["to_snapshot"]}
     return Cell(link(address(f"/page/{key}", **values) + "#difference", "compare"))
-
-
-def _chosen(name: str, label: str, snapshots: Sequence[str], value: str) -> dict[str, Any]:
-    return {
-        "kind": "select",
-        "name": name,
-        "label": label,
-        "value": value,
-        "options": [(one, one) for one in snapshots],
-    }
-
-
-def _difference(
-    source: Source, asked: Asked, versions: Sequence[Row], values: dict[str, Any]
-) -> Markup:
-    names = [row["snapshot"] for row in versions]
-    heading, lead = "Difference", "What one version says and the other does not, word by word."
-    if len(names) < 2:
-        text = "There are no two versions to compare."
-        return section("difference", heading, lead, nothing(text))
-    start, end = asked.choice("from", names, names[-2]), asked.choice("to", names, names[-1])
-    language = asked.choice("language", ("source", "english"), "source")
-    suffix = "_en" if language == "english" else ""
-    fields = [_chosen("from", "Earlier", names, start), _chosen("to", "Later", names, end)]
-    if any(row["title_en"] is not None for row in versions):
-        both = {
-            "kind": "select",
-            "name": "language",
-            "label": "Text",
-            "value": language,
-            "options": [("source", "source"), ("english", "English")],
-        }
-        fields.append(both)
-    form = macro("filters", f"{asked.path}#difference", fields, False)
-    before, after = (
-        source.rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
-    )
-    found = difference(_whole(before, suffix), _whole(after, suffix))
-    count = f"{numbers.plural(found.removed, 'word')} removed, {numbers.count(found.added)} added"
-    if found.left_out:
-        count += (
-            f"; only the first {MOST_WORDS:,} words of a version are compared, "
-            f"{found.left_out:,} were left out"
-        )
-    shown_runs = macro(
-        "difference", f"{start} to {end}", found.runs, {"language": _code(source, suffix)}
-    )
-    return section("difference", heading, lead, form, paragraph(count, "note"), shown_runs)
-
-
-def _code(source: Source, suffix: str) -> str:
-    """The language of the texts, for screen readers."""
-    return next((k for k, own in source.collection.languages.items() if own == suffix), "und")
-
-
-def _whole(row: Row, suffix: str) -> str:
-    """Title and text of a version."""
-    return f"{row[f'title{suffix}'] or ''}\n{row[f'text{suffix}'] or ''}".strip()
-
-
-def _translation(
-    source: Source, asked: Asked, versions: Sequence[Row], values: dict[str, Any]
-) -> Markup:
-    heading = "Translation"
-    lead = "Each sentence beside what stands for it, and what is doubtful about it."
-    done = source.rows(Statement(TRANSLATED, values))
-    if not done:
-        return section(
-            "translation",
-            heading,
-            lead,
-            nothing("The collection has no translation of this page."),
-            _plain(source, versions, values),
-        )
-    names = [row["snapshot"] for row in done]
-    snapshot = asked.choice("snapshot", names, names[-1])
-    form = macro(
-        "filters",
-        f"{asked.path}#translation",
-        [_chosen("snapshot", "Snapshot", names, snapshot)],
-        False,
-    )
-    went = next(row for row in done if row["snapshot"] == snapshot)
-    count = (
-        f"{numbers.plural(went['sentences'], 'sentence')}: {went['translated']:,} translated, "
-        f"{went['copied']:,} copied, {went['source_kept']:,} kept in the source language, "
-        f"{went['dropped']:,} dropped"
-    )
-    columns = (
-        Column(
-            "Part",
-            lambda r: Cell(f"{r['field']} {r['sentence'] + 1}"),
-            "Title or text, and the number of the sentence",
-        ),
-        Column("Source", lambda r: Cell(r["fr"])),
-        Column("English", lambda r: Cell(r["en"])),
-        Column(
-            "Flags",
-            lambda r: Cell(", ".join(r["flags"]) or numbers.DASH),
-            "What is doubtful about the translation",
-        ),
-    )
-    _, found = shown(
-        source,
-        f"Sentences of {snapshot}",
-        columns,
-        Statement(SENTENCES, {**values, "snapshot": snapshot, "most": MOST_SENTENCES}),
-        empty="No sentence is recorded.",
-    )
-    return section("translation", heading, lead, form, paragraph(count, "note"), found)
-
-
-def _plain(source: Source, versions: Sequence[Row], values: dict[str, Any]) -> Markup | None:
-    """The text of the last version, where no translation shows it."""
-    if not versions:
-        return None
-    name = versions[-1]["snapshot"]
-    row = source.rows(Statement(TEXT, {**values, "snapshot": name}))[0]
-    words = difference(_whole(row, ""), _whole(row, ""))
-    return macro("difference", f"The text in {name}", words.runs, {"language": _code(source, "")})
 
 
 def _addresses(source: Source, key: str, known: Sequence[Row], values: dict[str, Any]) -> Markup:

@@ -1,9 +1,10 @@
 """The list of queries: search, filters, and what moved most."""
 
-from builder.explore.asked import Asked, address
-from builder.explore.render import Page, link, macro
+from builder.explore.asked import Asked
+from builder.explore.forms import ALL, form, search, select
+from builder.explore.render import Page, link
 from builder.explore.source import Source
-from builder.explore.statements import Row, Statement
+from builder.explore.statements import Statement
 from builder.explore.tables import Column, listing
 from builder.reporting import numbers
 from builder.reporting.parts import Cell
@@ -117,6 +118,9 @@ COLUMNS = (
     Column(
         "Flips", "flips", "Judged pages whose grade differs between neighbouring snapshots", "flips"
     ),
+)
+ASKED = (
+    Column("Impressions", "impressions", "Times it was asked, over these snapshots", "impressions"),
     Column(
         "Moved",
         "moved",
@@ -124,6 +128,8 @@ COLUMNS = (
         "moved",
     ),
 )
+"""Columns that an imported release does not state."""
+UNSTATED = ("impressions", "moved", "least")
 
 
 def queries(source: Source, asked: Asked) -> Page:
@@ -135,63 +141,27 @@ def queries(source: Source, asked: Asked) -> Page:
         "snapshot": asked.choice("snapshot", source.snapshots),
         "group": asked.choice("group", list(GROUPS)),
     }
-    sort = asked.choice("sort", list(ORDERS), "impressions")
-    every = [("", "all")]
+    orders = ORDERS
+    if source.is_imported:
+        orders = {name: order for name, order in ORDERS.items() if name not in UNSTATED}
+    sort = asked.choice("sort", list(orders), next(iter(orders)))
     fields = [
-        {
-            "kind": "text",
-            "name": "text",
-            "label": "Text or id",
-            "value": values["text"],
-            "options": [],
-        },
-        {
-            "kind": "select",
-            "name": "snapshot",
-            "label": "Snapshot",
-            "value": values["snapshot"],
-            "options": every + [(name, name) for name in source.snapshots],
-        },
-        {
-            "kind": "select",
-            "name": "group",
-            "label": "Which",
-            "value": values["group"],
-            "options": every + list(GROUPS.items()),
-        },
-        {
-            "kind": "select",
-            "name": "sort",
-            "label": "Order",
-            "value": sort,
-            "options": list(SORTS.items()),
-        },
+        search("text", "Text or id", values["text"]),
+        select("topic", "Topic", values["topic"], [ALL, *topics]),
+        select("snapshot", "Snapshot", values["snapshot"], [ALL, *source.snapshots]),
+        select("group", "Which", values["group"], [ALL, *GROUPS.items()]),
+        select("sort", "Order", sort, [(name, SORTS[name]) for name in orders]),
     ]
-    if topics:
-        fields.insert(
-            1,
-            {
-                "kind": "select",
-                "name": "topic",
-                "label": "Topic",
-                "value": values["topic"],
-                "options": every + topics,
-            },
-        )
-    form = macro("filters", asked.path, fields, bool(asked.given))
+    shown = [field for field in fields if topics or field.name != "topic"]
     found = listing(
         source,
         asked,
         "Queries",
-        COLUMNS,
+        COLUMNS if source.is_imported else (*COLUMNS, *ASKED),
         Statement(QUERIES, dict(values)),
-        ORDERS,
+        orders,
         empty="No query is like that.",
+        is_small=True,
     )
     lead = "Search ignores case, accents and punctuation, and looks at variants and translations."
-    return Page("Queries", lead, (form, found), "/queries")
-
-
-def row_address(row: Row) -> str:
-    """The address of the query of a row."""
-    return address(f"/query/{row['query_id']}")
+    return Page("Queries", lead, (form(asked, *shown), found), "/queries")

@@ -11,6 +11,7 @@ from builder.evaluation import parse_measure
 from builder.evaluation.attribution import unchanged
 from builder.evaluation.effectiveness import Judge
 from builder.explore.asked import Asked
+from builder.explore.forms import form, select
 from builder.explore.render import link, macro
 from builder.explore.runs import MEASURES
 from builder.explore.source import Source
@@ -53,14 +54,7 @@ def of_query(source: Source, asked: Asked, key: str) -> list[Markup]:
     ]
     chart = charts.lines(f"{measure} of the query", source.snapshots, series)
     rows = _rows(source, scores)
-    pick = {
-        "kind": "select",
-        "name": "measure",
-        "label": "Measure",
-        "value": measure,
-        "options": [(name, name) for name in MEASURES],
-    }
-    form = macro("filters", f"{asked.path}#runs", [pick], False)
+    chosen = form(asked, select("measure", "Measure", measure, MEASURES), at="runs")
     made = table(
         source, f"{measure} and rank of each system", _columns(asked), rows, None, empty=""
     )
@@ -69,7 +63,7 @@ def of_query(source: Source, asked: Asked, key: str) -> list[Markup]:
             "runs",
             heading,
             lead,
-            form,
+            chosen,
             grid(macro("block", chart), made),
             _attribution(source, asked, key, measure),
         )

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from markupsafe import Markup
 
 from builder.explore.asked import Asked, address
-from builder.explore.render import Page, link, macro
+from builder.explore.forms import ALL, form, search, select
+from builder.explore.render import Page, link
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, listing, table
@@ -42,28 +43,17 @@ def rejects(source: Source, asked: Asked) -> Page:
         "file": asked.text("file"),
     }
     summary = _summary(source, values)
-    every = [("", "all")]
     listed = {"snapshot": source.snapshots, "stage": stages, "reason": reasons}
     fields = [
-        {
-            "kind": "select",
-            "name": name,
-            "label": name.capitalize(),
-            "value": values[name],
-            "options": every + [(one, one.replace("_", " ")) for one in options],
-        }
+        select(
+            name,
+            name.capitalize(),
+            values[name],
+            [ALL, *((one, one.replace("_", " ")) for one in options)],
+        )
         for name, options in listed.items()
     ]
-    fields.append(
-        {
-            "kind": "text",
-            "name": "file",
-            "label": "Part of the file name",
-            "value": values["file"],
-            "options": [],
-        }
-    )
-    form = macro("filters", asked.path, fields, bool(asked.given))
+    chosen = form(asked, *fields, search("file", "Part of the file name", values["file"]))
     found = listing(
         source,
         asked,
@@ -76,7 +66,7 @@ def rejects(source: Source, asked: Asked) -> Page:
     lead = "Rows in are rows out plus rejects: each stage names what it left out, and why."
     body = (
         section("reasons", "By reason", None, summary),
-        section("list", "One by one", None, form, found),
+        section("list", "One by one", None, chosen, found),
     )
     return Page("Rejects", lead, body, "/rejects")
 

@@ -54,6 +54,15 @@ class Statement:
         """How many rows it has."""
         return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 
+    def counting(self, order: str, size: int, skip: int) -> "Statement":
+        """Like `ordered`, with the number of all rows in each as `all_rows`, in one pass.
+
+        All rows are kept in memory, which suits results of up to some 100,000 rows.
+        """
+        inner = f"WITH found AS MATERIALIZED ({self.sql})\n"
+        rows = "SELECT *, (SELECT count(*) FROM found) AS all_rows FROM found"
+        return Statement(inner + rows, self.values).ordered(order, size, skip)
+
     def ordered(self, order: str, size: int, skip: int) -> "Statement":
         """A slice of its rows in an order, which is a constant of this package."""
         sql = f"{self.sql.rstrip()}\nORDER BY {order}\nLIMIT $size OFFSET $skip"

@@ -6,6 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from builder.explore.asked import Asked, address
+from builder.explore.forms import form, select
 from builder.explore.queries import query_link
 from builder.explore.query_systems import signed_score
 from builder.explore.render import Page, macro
@@ -51,33 +52,23 @@ def systems(source: Source, asked: Asked) -> Page:
     rows = source.rows(Statement(PAIRS, values))
     names = [name for name in source.snapshots if any(r["snapshot"] == name for r in rows)]
     snapshot = asked.choice("snapshot", names, names[-1] if names else "")
-    fields = [
-        _field("first", "First", source.systems, first),
-        _field("second", "Second", source.systems, second),
-        _field("measure", "Measure", MEASURES, measure),
-        _field("snapshot", "Snapshot", names, snapshot),
-    ]
-    form = macro("filters", asked.path, fields, bool(asked.given))
+    chosen = form(
+        asked,
+        select("first", "First", first, source.systems),
+        select("second", "Second", second, source.systems),
+        select("measure", "Measure", measure, MEASURES),
+        select("snapshot", "Snapshot", snapshot, names),
+    )
     if not rows:
         text = "No snapshot has runs of both systems."
-        return Page(heading, lead, (form, nothing(text)), "/systems")
+        return Page(heading, lead, (chosen, nothing(text)), "/systems")
     here = [row for row in rows if row["snapshot"] == snapshot]
     body = (
-        form,
+        chosen,
         _over_time(source, names, rows, values),
         _one(source, here, snapshot, first, second, measure),
     )
     return Page(heading, lead, body, "/systems", [("time", "Over time"), ("queries", "Queries")])
-
-
-def _field(name: str, label: str, options: Sequence[str], value: str) -> dict[str, Any]:
-    return {
-        "kind": "select",
-        "name": name,
-        "label": label,
-        "value": value,
-        "options": [(one, one) for one in options],
-    }
 
 
 def _over_time(

@@ -98,6 +98,7 @@ def listing(
     orders: Mapping[str, str],
     *,
     empty: str,
+    is_small: bool = False,
 ) -> Markup:
     """A page of the rows of a statement, in the order that the address asks for.
 
@@ -109,12 +110,15 @@ def listing(
         statement: All rows.
         orders: For each key constant SQL that orders all rows; the first is the default.
         empty: A sentence instead of a table without rows.
+        is_small: All rows fit into memory, so that they are counted in the same pass.
     """
     sort = asked.choice("sort", list(orders), next(iter(orders)))
     page = asked.number("page")
-    total = int(source.value(statement.counted()))
-    slice_ = statement.ordered(orders[sort], SIZE, (page - 1) * SIZE)
-    rows = source.rows(slice_) if total else []
+    bounds = (orders[sort], SIZE, (page - 1) * SIZE)
+    slice_ = statement.ordered(*bounds)
+    rows = source.rows(statement.counting(*bounds) if is_small else slice_)
+    total = rows[0]["all_rows"] if rows and is_small else source.value(statement.counted())
+    rows = [{name: v for name, v in row.items() if name != "all_rows"} for row in rows]
     if not rows:
         text = empty if not total else f"There are only {numbers.count(-(-total // SIZE))} pages."
         return nothing(text)
