@@ -179,6 +179,8 @@ class Guard:
                         if k.encode() not in own
                     ),
                 ]
+            elif scope["method"] == "HEAD":
+                message = {**message, "body": b""}
             await send(message)
 
         status = self._refused(scope)

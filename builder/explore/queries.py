@@ -112,7 +112,6 @@ COLUMNS = (
         "train, heldout, test, or seen in training; in order of time",
     ),
     Column("Snapshots", "listed", "Snapshots that list it", "listed"),
-    Column("Impressions", "impressions", "Times it was asked, over these snapshots", "impressions"),
     Column("Judged", "judged", "Judged pages, over these snapshots", "judged"),
     Column("Relevant", "relevant", "Those with a grade above 0", "relevant"),
     Column(

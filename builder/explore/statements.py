@@ -77,6 +77,8 @@ def literal(value: Value | None) -> str:
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, list):
         return "[" + ", ".join(map(literal, value)) + "]"
+    if isinstance(value, float) and "e" not in repr(value):
+        return f"{value!r}e0"  # without an exponent it would be a decimal
     return str(value)
 
 
