@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from builder.drift.report import clicks, documents, judgements, queries, sections, topics, words
+from builder.errors import FormatError
 from builder.explore.asked import Asked, address
 from builder.explore.render import Page, link, macro
 from builder.explore.source import Source
@@ -76,20 +79,24 @@ def overview(source: Source, asked: Asked) -> Page:  # noqa: ARG001 - every page
     drift = source.drift
     own = (macro("facts", facts), _absent(source), _snapshots(source))
     lead = "What the collection holds, what changed between its snapshots, and what was checked."
-    if drift is None:
-        text = "This collection has no drift.json: charts and checks are not there to be shown."
-        return Page(collection.name, lead, (*own, nothing(text)), "/")
+    if drift is not None:
+        try:
+            return Page(collection.name, lead, (*own[:2], _report(source, drift)), "/", PARTS)
+        except BROKEN as error:
+            path = collection.path / "drift.json"
+            raise FormatError(f"not what `longeval drift` writes: {error!r}", path) from None
+    text = "This collection has no drift.json: charts and checks are not there to be shown."
+    return Page(collection.name, lead, (*own, nothing(text)), "/")
+
+
+BROKEN = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+"""What a drift.json raises that says something else than expected."""
+
+
+def _report(source: Source, drift: Mapping[str, Any]) -> Markup:
+    """The sections of the report, with checks that lead to their rows."""
     first, rest = sections.first_things(drift), [chart(drift) for chart in CHARTS]
-    body = (
-        macro("facts", facts),
-        _absent(source),
-        first,
-        _snapshots(source),
-        sections.sizes(drift),
-        *rest,
-        checks(source, drift),
-    )
-    return Page(collection.name, lead, body, "/", PARTS)
+    return join(first, _snapshots(source), sections.sizes(drift), *rest, checks(source, drift))
 
 
 def missing(source: Source) -> list[str]:

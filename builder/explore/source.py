@@ -18,6 +18,7 @@ from builder.collection.read import Collection, open_collection
 from builder.errors import DataError, FormatError
 from builder.explore import views
 from builder.explore.statements import FOLD, FOLD_SQL, Row, Statement, literal
+from builder.io import parquet
 
 MEMORY = "448MiB"
 """What the engine may use; the process is to stay below 1 GiB."""
@@ -65,7 +66,8 @@ class Source:
 
     def seal(self) -> None:
         """Let the engine read below the collection alone, for good."""
-        folders = [str(self.collection.path)]
+        folder = str(self.collection.path)
+        folders = sorted({folder, folder.translate(parquet.PATTERN)})  # as views name it, too
         self._base.execute("SET allowed_directories = $value", {"value": folders})
         self._base.execute("SET enable_external_access = false")
         self._base.execute("SET lock_configuration = true")
