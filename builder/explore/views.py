@@ -151,11 +151,7 @@ def _text(collection: Collection, name: str, paths: Sequence[Path], snapshot: st
                 continue
             chosen.append(f"coalesce({kind}.key, own.{column}) AS {key_of(column)}")
             joins += (
-                f"\nLEFT JOIN (FROM read_parquet({_listed(ids)})"
+                f"\nLEFT JOIN (FROM {parquet.rows_text(*ids)}"
                 f" WHERE kind = {literal(kind)}) AS {kind} ON {kind}.id = own.{column}"
             )
-    return f"SELECT {', '.join(chosen)}\nFROM read_parquet({_listed(paths)}) AS own{joins}"
-
-
-def _listed(paths: Sequence[Path]) -> str:
-    return literal([str(path.absolute()).translate(parquet.PATTERN) for path in paths])
+    return f"SELECT {', '.join(chosen)}\nFROM {parquet.rows_text(*paths)} AS own{joins}"

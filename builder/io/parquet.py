@@ -100,6 +100,13 @@ def rows(
     return connection.read_parquet(names, hive_partitioning=False, **options)
 
 
+def rows_text(*paths: Path) -> str:
+    """The call that reads files in DuckDB as SQL text, for people to copy."""
+    names = (str(path.absolute()).translate(PATTERN).replace("'", "''") for path in paths)
+    listed = ", ".join(f"'{name}'" for name in names)
+    return f"read_parquet([{listed}], hive_partitioning = false)"
+
+
 def inside(folder: Path) -> list[Path]:
     """Parquet files of a folder, sorted by name."""
     return sorted(folder.glob("*.parquet"))
