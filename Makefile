@@ -49,7 +49,7 @@ $(VENV)/.dev: $(VENV)/.core requirements-dev.lock
 lock: $(VENV)/.dev
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-		--no-annotate --no-emit-index-url --extra evaluation --extra baseline pyproject.toml \
+		--no-annotate --no-emit-index-url --extra evaluation --extra baseline --extra explore pyproject.toml \
 		-o requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-annotate --no-emit-index-url --all-extras --group dev -c requirements.lock \

@@ -15,6 +15,7 @@ from builder.cli import app
 from builder.collection.checks import CHECKS
 from builder.definition.model import CollectionDefinition, SnapshotDefinition
 from builder.evaluation.measures import ALIASES, FAMILIES
+from builder.explore.glossary import TERMS
 from builder.parameters import Parameters, Section
 from builder.pipeline import STAGES
 from schemas.describe import describe
@@ -170,6 +171,13 @@ def measures() -> str:
     return f"{text}\nOther names: {others}.\n"
 
 
+def terms() -> str:
+    """Words of the explorer and of reports."""
+    text = f"# Terms\n\n{_NOTE}\nThe words of [the explorer](../explore.md) and of reports.\n\n"
+    text += _row("term", "meaning") + "|---|---|\n"
+    return text + "".join(_row(term, meaning) for term, meaning in TERMS.items())
+
+
 PAGES = {
     "measures.md": measures,
     "commands.md": commands,
@@ -177,6 +185,7 @@ PAGES = {
     "tables.md": tables,
     "checks.md": checks,
     "stages.md": stages,
+    "terms.md": terms,
 }
 
 

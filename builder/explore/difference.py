@@ -5,6 +5,7 @@ line of words by `difflib`; beyond `MOST_WORDS` words of a side the rest is left
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -13,6 +14,12 @@ MOST_WORDS = 4000
 CONTEXT = 40
 """Words kept on each side of a change; longer runs of unchanged words are shortened."""
 
+STRAY = 2
+"""Unchanged words in a row, between two changes, that are shown as a part of the change: sentences
+that were rewritten share words such as `de`, and cannot be read in shreds."""
+
+Block = tuple[str, int, int, int, int]
+"""An opcode of `difflib`: its kind, and where it starts and ends in both texts."""
 Run = tuple[str, str]
 """A kind (`same`, `removed`, `added`, `gap`) and its text."""
 
@@ -46,8 +53,10 @@ def difference(before: str, after: str) -> Difference:
     old, new = old[:MOST_WORDS], new[:MOST_WORDS]
     matcher = SequenceMatcher(None, _bare(old), _bare(new), autojunk=len(old) + len(new) > 2000)
     runs: list[Run] = []
-    removed = added = 0
-    for kind, a, b, c, d in matcher.get_opcodes():
+    blocks = matcher.get_opcodes()
+    removed = sum(b - a for kind, a, b, _, _ in blocks if kind != "equal")
+    added = sum(d - c for kind, _, _, c, d in blocks if kind != "equal")
+    for kind, a, b, c, d in _joined(blocks):
         if kind == "equal":
             runs += _shortened(new[c:d], is_first=not runs, is_last=d == len(new) and b == len(old))
             continue
@@ -55,8 +64,28 @@ def difference(before: str, after: str) -> Difference:
             runs.append(("removed", "".join(old[a:b])))
         if d > c:
             runs.append(("added", "".join(new[c:d])))
-        removed, added = removed + b - a, added + d - c
     return Difference(tuple(runs), removed, added, left_out)
+
+
+def _joined(blocks: Sequence[Block]) -> list[Block]:
+    """Blocks in which stray unchanged words between larger changes belong to the change."""
+    found: list[Block] = []
+    for place, block in enumerate(blocks):
+        kind, a, b, c, d = block
+        inner = 0 < place < len(blocks) - 1 and kind == "equal" and b - a <= STRAY
+        if inner and _size(found[-1]) > STRAY < _size(blocks[place + 1]):
+            kind = "replace"
+        if found and kind != "equal" and found[-1][0] != "equal":
+            _, before, _, start, _ = found.pop()
+            found.append(("replace", before, b, start, d))
+        else:
+            found.append((kind, a, b, c, d))
+    return found
+
+
+def _size(block: Block) -> int:
+    """Words of a change, in both texts together."""
+    return block[2] - block[1] + block[4] - block[3]
 
 
 def _bare(words: list[str]) -> list[str]:

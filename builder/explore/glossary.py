@@ -45,20 +45,3 @@ TERMS: dict[str, str] = {
     "variant": "Another spelling or word order of a query, counted together with it.",
 }
 """Term and meaning, sorted by term."""
-
-
-def as_manual() -> str:
-    """The page `docs/reference/terms.md`."""
-    lines = [
-        "# Terms",
-        "",
-        "<!-- written by docs/generate.py from builder/explore/glossary.py -->",
-        "",
-        "`longeval explore` and the reports use these words. The explorer has the same list.",
-        "",
-        "| term | meaning |",
-        "|---|---|",
-        *(f"| {term} | {text} |" for term, text in TERMS.items()),
-        "",
-    ]
-    return "\n".join(lines)

@@ -21,6 +21,15 @@ def test_by_hand() -> None:
     assert (found.removed, found.added, found.left_out) == (1, 1, 0)
 
 
+def test_stray_words_belong_to_the_change_around_them() -> None:
+    found = difference("un deux trois de quatre cinq six", "a b c de e f g")
+    assert found.runs == (
+        ("removed", "un deux trois de quatre cinq six"),
+        ("added", "a b c de e f g"),
+    )
+    assert (found.removed, found.added) == (6, 6)  # the word in both is no difference
+
+
 def test_white_space_alone_is_no_difference() -> None:
     assert difference("a  b\nc", "a b c").runs == (("same", "a b c"),)
 
