@@ -50,7 +50,7 @@ lock: $(VENV)/.dev
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-annotate --no-emit-index-url --extra evaluation --extra baseline --extra classification \
-		pyproject.toml -o requirements.lock
+		--extra explore pyproject.toml -o requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-annotate --no-emit-index-url --all-extras --group dev -c requirements.lock \
 		pyproject.toml -o requirements-dev.lock

@@ -16,6 +16,7 @@ from builder.cli import app
 from builder.collection.checks import CHECKS
 from builder.definition.model import CollectionDefinition, SnapshotDefinition
 from builder.evaluation.measures import ALIASES, FAMILIES
+from builder.explore.glossary import TERMS
 from builder.parameters import Parameters, Section
 from builder.pipeline import STAGES
 from schemas.describe import describe
@@ -184,6 +185,13 @@ def python() -> str:
     return text.rstrip("\n") + "\n"
 
 
+def terms() -> str:
+    """Words of the explorer and of reports."""
+    text = f"# Terms\n\n{_NOTE}\nThe words of [the explorer](../explore.md) and of reports.\n\n"
+    text += _row("term", "meaning") + "|---|---|\n"
+    return text + "".join(_row(term, meaning) for term, meaning in TERMS.items())
+
+
 PAGES = {
     "python.md": python,
     "measures.md": measures,
@@ -192,6 +200,7 @@ PAGES = {
     "tables.md": tables,
     "checks.md": checks,
     "stages.md": stages,
+    "terms.md": terms,
 }
 
 

@@ -10,7 +10,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Choose queries and judge": ("topics", "queries", "clicks", "pool", "assess", "translate"),
     "Build and check": ("build", "validate", "schema"),
     "Publish": ("export", "import", "diff"),
-    "See what changed": ("drift", "changes", "attribute", "sanity"),
+    "See what changed": ("explore", "drift", "changes", "attribute", "sanity"),
     "Evaluate over time": (
         *("baseline", "evaluate", "fuse", "rerank", "trend"),
         *("filtering", "summarization", "classification"),

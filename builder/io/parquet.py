@@ -39,7 +39,7 @@ def check(*paths: Path) -> None:
     """Check that a file exists and has a Parquet footer; raises as `checked` does."""
     for path in paths:
         with _told(path, "a Parquet table"):
-            pl.read_parquet_schema(path)
+            scan(path).collect_schema()
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -98,6 +98,13 @@ def rows(
     """
     names = [str(path).translate(PATTERN) for path in paths]
     return connection.read_parquet(names, hive_partitioning=False, **options)
+
+
+def rows_text(*paths: Path) -> str:
+    """The call that reads files in DuckDB as SQL text, for people to copy."""
+    names = (str(path.absolute()).translate(PATTERN).replace("'", "''") for path in paths)
+    listed = ", ".join(f"'{name}'" for name in names)
+    return f"read_parquet([{listed}], hive_partitioning = false)"
 
 
 def inside(folder: Path) -> list[Path]:

@@ -68,7 +68,7 @@ def page(
         body: Sections.
         footer: Text at the end.
     """
-    script, style = (_file(name) for name in ("report.js", "report.css"))
+    script, style = (template_file(name) for name in ("report.js", "report.css"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         environment()
@@ -87,5 +87,6 @@ def page(
     )
 
 
-def _file(name: str) -> str:
+def template_file(name: str) -> str:
+    """A file of the templates, such as `report.css`, as text."""
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")

@@ -32,6 +32,7 @@ LAYERS = (
     "collection",
     "evaluation",
     "tasks",
+    "explore",
     "simulation",
     "pipeline",
     "commands",

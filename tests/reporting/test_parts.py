@@ -63,7 +63,7 @@ def test_a_map_of_many_columns_gives_way(columns: int, kind: str) -> None:
     assert f'{kind}"' in found
     assert '<td style="--shade:50.0%" title="t0"><span>t0</span></td>' in found
     assert '<td class="empty" title="t1">' in found
-    assert '<td class="strong" style="--shade:90.0%"' in found
+    assert '<td style="--shade:90.0%"' in found
 
 
 def test_counts_of_intersections_come_before_the_dots() -> None:

@@ -1,0 +1,239 @@
+"""What changed between two neighbouring snapshots: pages, queries, judgements."""
+
+from collections.abc import Mapping
+
+from builder.explore.asked import Asked, address
+from builder.explore.forms import ALL, Field, form, search, select
+from builder.explore.grades import grade_text, page_link
+from builder.explore.queries import TOPICS, query_link
+from builder.explore.render import Page, link
+from builder.explore.source import Source
+from builder.explore.statements import Row, Statement
+from builder.explore.tables import Column, listing
+from builder.reporting import numbers
+from builder.reporting.parts import Cell, decimal, nothing
+from schemas.alignment import CHANGE_BANDS, DOCUMENT_STATUSES, QUERY_STATUSES
+
+KINDS = {"documents": "pages", "queries": "queries", "qrels": "judgements"}
+
+DOCUMENTS = """
+SELECT doc_id, status, band, dice, shingle_jaccard, tokens_from, tokens_to, matched_by, matched_id,
+  coalesce(tokens_to, 0)::BIGINT - coalesce(tokens_from, 0)::BIGINT AS words, crawled
+FROM document_changes
+WHERE from_snapshot = $from AND to_snapshot = $to AND ($status = '' OR status = $status)
+  AND ($degree = '' OR band = $degree)
+  AND CASE $direction WHEN '' THEN true WHEN 'longer' THEN tokens_to > tokens_from
+    WHEN 'shorter' THEN tokens_to < tokens_from ELSE matched_by IS NOT NULL END
+"""
+HOSTED = """
+SELECT doc_id, status, band, dice, shingle_jaccard, tokens_from, tokens_to, matched_by, matched_id,
+  coalesce(tokens_to, 0)::BIGINT - coalesce(tokens_from, 0)::BIGINT AS words, crawled
+FROM document_changes
+WHERE from_snapshot = $from AND to_snapshot = $to AND ($status = '' OR status = $status)
+  AND ($degree = '' OR band = $degree)
+  AND CASE $direction WHEN '' THEN true WHEN 'longer' THEN tokens_to > tokens_from
+    WHEN 'shorter' THEN tokens_to < tokens_from ELSE matched_by IS NOT NULL END
+  AND doc_id IN (SELECT doc_id FROM documents_map
+    WHERE contains(split_part(split_part(lower(url), '://', 2), '/', 1), lower($host)))
+"""
+QUERIES = """
+SELECT changed.query_id, map.text, status, impressions_from, impressions_to,
+  coalesce(impressions_to, 0)::BIGINT - coalesce(impressions_from, 0)::BIGINT AS moved
+FROM query_changes AS changed LEFT JOIN queries_map AS map USING (query_id)
+WHERE from_snapshot = $from AND to_snapshot = $to AND ($status = '' OR status = $status)
+  AND CASE $direction WHEN '' THEN true
+    WHEN 'up' THEN coalesce(impressions_to, 0) > coalesce(impressions_from, 0)
+    ELSE coalesce(impressions_to, 0) < coalesce(impressions_from, 0) END
+  AND ($topic = '' OR changed.query_id IN (SELECT query_key FROM queries
+    WHERE snapshot IN ($from, $to) AND list_contains(topics, $topic)))
+"""
+QRELS = """
+SELECT changed.query_id, map.text, changed.doc_id, grade_from, grade_to, examinations_from,
+  examinations_to,
+  coalesce(examinations_from, 0)::BIGINT + coalesce(examinations_to, 0)::BIGINT AS evidence
+FROM qrel_changes AS changed LEFT JOIN queries_map AS map USING (query_id)
+WHERE from_snapshot = $from AND to_snapshot = $to
+  AND CASE $direction WHEN '' THEN true WHEN 'changed' THEN grade_from <> grade_to
+    WHEN 'up' THEN grade_to > grade_from WHEN 'down' THEN grade_to < grade_from
+    WHEN 'new' THEN grade_from IS NULL ELSE grade_to IS NULL END
+  AND ($topic = '' OR changed.query_id IN (SELECT query_key FROM queries
+    WHERE snapshot IN ($from, $to) AND list_contains(topics, $topic)))
+"""
+URLS = "SELECT doc_id, url FROM documents_map WHERE doc_id IN (SELECT unnest($ids))"
+
+DIRECTIONS: Mapping[str, Mapping[str, str]] = {
+    "documents": {
+        "longer": "became longer",
+        "shorter": "became shorter",
+        "matched": "known at another address",
+    },
+    "queries": {"up": "asked more", "down": "asked less"},
+    "qrels": {
+        "changed": "grade changed",
+        "up": "grade went up",
+        "down": "grade went down",
+        "new": "newly judged",
+        "lost": "no longer judged",
+    },
+}
+STATUSES: Mapping[str, tuple[str, ...]] = {
+    "documents": DOCUMENT_STATUSES,
+    "queries": QUERY_STATUSES,
+    "qrels": (),
+}
+ORDERS: Mapping[str, Mapping[str, str]] = {
+    "documents": {
+        "dice": "dice ASC NULLS LAST, doc_id",
+        "id": "doc_id",
+        "status": "status, doc_id",
+        "words": "abs(words) DESC, doc_id",
+    },
+    "queries": {
+        "moved": "abs(moved) DESC, query_id",
+        "text": "text, query_id",
+        "status": "status, query_id",
+    },
+    "qrels": {
+        "evidence": "evidence DESC, query_id, doc_id",
+        "text": "text, query_id, doc_id",
+        "after": "grade_to NULLS LAST, query_id, doc_id",
+        "before": "grade_from NULLS LAST, query_id, doc_id",
+    },
+}
+
+
+def signed(value: int) -> Cell:
+    """A difference of counts."""
+    return Cell(numbers.signed(value) if value else "0", value)
+
+
+def changes(source: Source, asked: Asked) -> Page:
+    """The page `/changes`."""
+    heading = "Changes"
+    lead = "What differs between two neighbouring snapshots."
+    pairs = list(zip(source.snapshots, source.snapshots[1:], strict=False))
+    if not pairs:
+        text = "The collection has one snapshot; there is nothing to compare it with."
+        return Page(heading, lead, nothing(text), "/changes")
+    kind = asked.choice("kind", list(KINDS), "documents")
+    end = asked.choice("to", source.snapshots[1:], source.snapshots[-1])
+    start = next(a for a, b in pairs if b == end)
+    values = _values(source, asked, kind) | {"from": start, "to": end}
+    fields = _fields(source, kind, pairs, values)
+    sql = {"documents": HOSTED if values["host"] else DOCUMENTS, "queries": QUERIES, "qrels": QRELS}
+    statement = Statement(sql[kind], dict(values))
+    columns = {
+        "documents": _documents(source, values),
+        "queries": QUERY_COLUMNS,
+        "qrels": QREL_COLUMNS,
+    }
+    caption = f"Changes of {KINDS[kind]} from {start} to {end}"
+    found = listing(
+        source,
+        asked,
+        caption,
+        columns[kind],
+        statement,
+        ORDERS[kind],
+        empty="Nothing of that kind is recorded between these snapshots.",
+    )
+    return Page(heading, lead, (form(asked, *fields), found), "/changes")
+
+
+def _values(source: Source, asked: Asked, kind: str) -> dict[str, str]:
+    topics = [row["topic_id"] for row in source.rows(Statement(TOPICS))]
+    return {
+        "status": asked.choice("status", STATUSES[kind]),
+        "degree": asked.choice("degree", CHANGE_BANDS),
+        "direction": asked.choice("direction", list(DIRECTIONS[kind])),
+        "host": asked.text("host"),
+        "topic": asked.choice("topic", topics),
+    }
+
+
+def _fields(
+    source: Source, kind: str, pairs: list[tuple[str, str]], values: Mapping[str, str]
+) -> list[Field]:
+    named = [(name, name.replace("_", " ")) for name in STATUSES[kind]]
+    fields = [
+        select("kind", "Of", kind, KINDS.items()),
+        select("to", "Snapshots", values["to"], [(b, f"{a} to {b}") for a, b in pairs]),
+        select("direction", "Direction", values["direction"], [ALL, *DIRECTIONS[kind].items()]),
+    ]
+    if named:
+        fields.append(select("status", "What happened", values["status"], [ALL, *named]))
+    if kind == "documents":
+        fields.append(select("degree", "Degree", values["degree"], [ALL, *CHANGE_BANDS]))
+        fields.append(search("host", "Part of the host", values["host"]))
+    elif topics := source.rows(Statement(TOPICS)):
+        options = [ALL, *((t["topic_id"], t["label"]) for t in topics)]
+        fields.append(select("topic", "Topic", values["topic"], options))
+    return fields
+
+
+def _documents(source: Source, values: Mapping[str, str]) -> tuple[Column, ...]:
+    """Columns of changed pages; addresses are looked up for the rows that are shown."""
+    urls: dict[str, str] = {}
+
+    def address_of(row: Row) -> Cell:
+        key = row["doc_id"]
+        if key not in urls:
+            found = source.rows(Statement(URLS, {"ids": [key]}))
+            urls[key] = found[0]["url"] if found else key
+        return Cell(page_link(key, urls[key]))
+
+    def compare(row: Row) -> Cell:
+        if row["status"] != "updated":
+            return Cell(numbers.DASH)
+        pair = {"from": values["from"], "to": values["to"]}
+        return Cell(link(address(f"/page/{row['doc_id']}", **pair) + "#difference", "compare"))
+
+    def other(row: Row) -> Cell:
+        if row["matched_id"] is None:
+            return Cell(numbers.DASH)
+        return Cell(link(f"/page/{row['matched_id']}", row["matched_by"]))
+
+    return (
+        Column("Page", address_of, "Its address in the last snapshot that holds it", "id"),
+        Column(
+            "What happened",
+            lambda r: Cell(r["status"].replace("_", " ")),
+            "updated: words differ; not sampled, not shown, left out: the crawl has the page, "
+            "the snapshot does not",
+            "status",
+        ),
+        Column("Degree", "band", "cosmetic, edited or rewritten, of updated pages"),
+        Column(
+            "Dice", lambda r: decimal(r["dice"]), "Overlap of the words of both versions", "dice"
+        ),
+        Column(
+            "Words",
+            lambda r: signed(r["words"]),
+            "Words in the later version minus words in the earlier one",
+            "words",
+        ),
+        Column(
+            "Other address",
+            other,
+            "loose: differs by scheme, www or slash only; moved: the text is at another address",
+        ),
+        Column("Difference", compare),
+    )
+
+
+QUERY_COLUMNS = (
+    Column("Query", lambda r: query_link(r["query_id"], r["text"]), sort="text"),
+    Column("What happened", "status", "new, gone or kept", "status"),
+    Column("Before", "impressions_from", "Impressions in the earlier snapshot"),
+    Column("After", "impressions_to", "Impressions in the later snapshot"),
+    Column("Moved", lambda r: signed(r["moved"]), "Later impressions minus earlier ones", "moved"),
+)
+QREL_COLUMNS = (
+    Column("Query", lambda r: query_link(r["query_id"], r["text"]), sort="text"),
+    Column("Page", lambda r: Cell(link(f"/page/{r['doc_id']}", r["doc_id"]))),
+    Column("Grade before", lambda r: Cell(grade_text(r["grade_from"])), sort="before"),
+    Column("Grade after", lambda r: Cell(grade_text(r["grade_to"])), sort="after"),
+    Column("Examined before", "examinations_from", "Examinations behind the earlier grade"),
+    Column("Examined after", "examinations_to", "Examinations behind the later grade"),
+    Column("Evidence", "evidence", "Examinations of both snapshots together", "evidence"),
+)

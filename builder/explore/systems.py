@@ -1,0 +1,169 @@
+"""Two systems against each other: differences per query, over the snapshots."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from builder.explore.asked import Asked, address
+from builder.explore.forms import form, select
+from builder.explore.queries import query_link
+from builder.explore.query_systems import signed_score
+from builder.explore.render import Page, macro
+from builder.explore.runs import MEASURES
+from builder.explore.source import Source
+from builder.explore.statements import Row, Statement
+from builder.explore.tables import Column, table
+from builder.reporting import charts
+from builder.reporting.charts import Drawing, Scale, plain, series_colour
+from builder.reporting.parts import decimal, grid, nothing, paragraph, section
+
+LARGEST = 25
+"""Gains and losses in the table."""
+MOST_POINTS = 2000
+
+PAIRS = """
+SELECT a.query_key AS query_id, a.snapshot, a.score AS first, b.score AS second,
+  a.score - b.score AS difference
+FROM scores AS a JOIN scores AS b USING (snapshot, query_key, measure)
+WHERE a.system = $first AND b.system = $second AND measure = $measure
+  AND a.score IS NOT NULL AND b.score IS NOT NULL
+ORDER BY a.snapshot, query_id
+"""
+TEXTS = "SELECT query_id, text FROM queries_map WHERE query_id IN (SELECT unnest($ids))"
+LISTED_TEXTS = """
+SELECT query_key AS query_id, arg_max(text, snapshot) AS text FROM queries
+WHERE query_key IN (SELECT unnest($ids)) GROUP BY query_key
+"""
+
+
+def systems(source: Source, asked: Asked) -> Page:
+    """The page `/systems`."""
+    heading = "Two systems"
+    lead = "How two systems differ query by query, and whether that lasts."
+    if len(source.systems) < 2:
+        found = f"found {', '.join(source.systems)}" if source.systems else "none was given"
+        text = f"This page compares the runs of two systems: start with --runs FOLDER ({found})."
+        return Page(heading, lead, nothing(text), "/systems")
+    first = asked.choice("first", source.systems, source.systems[0])
+    second = asked.choice("second", source.systems, source.systems[1])
+    measure = asked.choice("measure", MEASURES, MEASURES[0])
+    values: dict[str, Any] = {"first": first, "second": second, "measure": measure}
+    rows = source.rows(Statement(PAIRS, values))
+    names = [name for name in source.snapshots if any(r["snapshot"] == name for r in rows)]
+    snapshot = asked.choice("snapshot", names, names[-1] if names else "")
+    chosen = form(
+        asked,
+        select("first", "First", first, source.systems),
+        select("second", "Second", second, source.systems),
+        select("measure", "Measure", measure, MEASURES),
+        select("snapshot", "Snapshot", snapshot, names),
+    )
+    if not rows:
+        text = "No snapshot has runs of both systems."
+        return Page(heading, lead, (chosen, nothing(text)), "/systems")
+    here = [row for row in rows if row["snapshot"] == snapshot]
+    body = (
+        chosen,
+        _over_time(source, names, rows, values),
+        _one(source, here, snapshot, first, second, measure),
+    )
+    return Page(heading, lead, body, "/systems", [("time", "Over time"), ("queries", "Queries")])
+
+
+def _over_time(
+    source: Source, names: Sequence[str], rows: Sequence[Row], values: dict[str, Any]
+) -> Markup:
+    over: list[Row] = []
+    for name in names:
+        found = [row["difference"] for row in rows if row["snapshot"] == name]
+        over.append(
+            {
+                "snapshot": name,
+                "queries": len(found),
+                "mean": sum(found) / len(found),
+                "first": sum(d > 0 for d in found),
+                "second": sum(d < 0 for d in found),
+                "equal": sum(d == 0 for d in found),
+            }
+        )
+    columns = (
+        Column("Snapshot", "snapshot"),
+        Column("Queries", "queries", "Judged queries, scored for both systems"),
+        Column(
+            "Mean difference",
+            lambda r: signed_score(r["mean"]),
+            "Mean score of the first system minus that of the second",
+        ),
+        Column("First better", "first"),
+        Column("Second better", "second"),
+        Column("Equal", "equal"),
+    )
+    line = charts.Series("mean difference", "series-0", [row["mean"] for row in over])
+    title = f"{values['measure']}, {values['first']} minus {values['second']}"
+    return section(
+        "time",
+        "Over time",
+        "Above 0 the first system is better.",
+        grid(
+            macro("block", charts.lines(title, names, [line])),
+            table(source, "Differences by snapshot", columns, over, None, empty=""),
+        ),
+    )
+
+
+def _one(
+    source: Source, rows: Sequence[Row], snapshot: str, first: str, second: str, measure: str
+) -> Markup:
+    ordered = sorted(rows, key=lambda row: (-abs(row["difference"]), row["query_id"]))
+    chosen = ordered[:LARGEST]
+    ids = [row["query_id"] for row in chosen]
+    texts = {
+        r["query_id"]: r["text"]
+        for sql in (LISTED_TEXTS, TEXTS)
+        for r in source.rows(Statement(sql, {"ids": ids}))
+    }
+    made = [{**row, "text": texts.get(row["query_id"])} for row in chosen]
+    columns = (
+        Column("Query", lambda r: query_link(r["query_id"], r["text"])),
+        Column(first, lambda r: decimal(r["first"], 4)),
+        Column(second, lambda r: decimal(r["second"], 4)),
+        Column("Difference", lambda r: signed_score(r["difference"]), "First minus second"),
+    )
+    note = (
+        f"The {MOST_POINTS:,} queries that differ most are drawn."
+        if len(rows) > MOST_POINTS
+        else None
+    )
+    return section(
+        "queries",
+        f"Queries of {snapshot}",
+        "Each point is a query; on the line both score alike. Press a point to open its query.",
+        grid(
+            _points(ordered[:MOST_POINTS], first, second, measure),
+            table(source, "Largest differences", columns, made, None, empty="No query was scored."),
+        ),
+        paragraph(note, "note") if note else None,
+    )
+
+
+def _points(rows: Sequence[Row], first: str, second: str, measure: str) -> Markup:
+    """A scatter plot whose points lead to their queries."""
+    drawing = Drawing(f"{measure}: {second} (up) against {first} (right)", height=400)
+    left, right, top, bottom = drawing.inside
+    values = [0.0, 1.0, *(row[side] for row in rows for side in ("first", "second"))]
+    x, y = Scale(values, left, right), Scale(values, bottom, top)
+    drawing.axis(y, plain, is_vertical=True)
+    drawing.axis(x, plain, is_vertical=False)
+    drawing.rules.append((x(min(values)), y(min(values)), x(max(values)), y(max(values)), "ideal"))
+    dots = [
+        (
+            x(row["first"]),
+            y(row["second"]),
+            series_colour(row["difference"] < 0),
+            f"{row['query_id']}: {row['first']:.4f}, {row['second']:.4f}",
+            address(f"/query/{row['query_id']}"),
+        )
+        for row in rows
+    ]
+    return macro("points", drawing, dots)

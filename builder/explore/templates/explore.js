@@ -1,0 +1,14 @@
+
+for (const copier of document.querySelectorAll(".copier")) {
+  copier.hidden = false;
+  copier.addEventListener("click", async () => {
+    const text = copier.closest(".copy").querySelector("pre");
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      copier.textContent = "Copied";
+    } catch {
+      window.getSelection().selectAllChildren(text);
+      copier.textContent = "Selected: press Ctrl-C";
+    }
+  });
+}
