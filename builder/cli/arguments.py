@@ -1,8 +1,6 @@
-"""Arguments before the parser sees them: options of several words, commands that may be left out.
+"""Rewrites arguments before they are parsed: options with several values, default commands."""
 
-`--measures nDCG P@10` becomes `--measures nDCG --measures P@10`, and `--over a.gz b.gz` likewise.
-"""
-
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,33 +20,46 @@ class DefaultGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
+MEASURE = r"[A-Za-z]+(\([^()]*\))?(@\d+)?(\([^()]*\))?"
+MEASURES = re.compile(rf"{MEASURE}(,{MEASURE})*", re.ASCII)
 SPREAD: dict[str, Callable[[str], bool]] = {
-    "--measures": lambda word: not Path(word).exists(),
+    "--measures": lambda word: bool(MEASURES.fullmatch(word)) and not Path(word).exists(),
     "--over": lambda word: Path(word).is_file(),
 }
-"""Options with several values, and which words after the first still belong to them."""
+"""Options that take several words, and whether a word after the first is still a value."""
 
 
 def spread(arguments: list[str]) -> list[str]:
-    """Repeat such an option before each of its words; a comma also separates words.
+    """Repeat an option of `SPREAD` before each of its values.
+
+    `--measures A B`, `--measures A,B` and `--measures=A,B` all become `--measures A --measures B`.
 
     Raises:
-        UsageError: nothing follows the option.
+        UsageError: no value follows the option.
     """
     result: list[str] = []
-    option = ""
-    first = False
+    option, is_first = "", False
     for argument in arguments:
-        if argument in SPREAD:
-            option, first = argument, True
+        name, equals, value = argument.partition("=")
+        if name in SPREAD:
+            option, is_first = name, not equals
+            result += _repeated(name, value) if equals else []
+            option = "" if equals else option
             continue
-        if option and not argument.startswith("-") and (first or SPREAD[option](argument)):
-            words = argument.split(",") if option == "--measures" else [argument]
-            result += [part for word in words for part in (option, word)]
+        if option and not argument.startswith("-") and (is_first or SPREAD[option](argument)):
+            result += _repeated(option, argument)
         else:
+            if is_first:
+                break
             option = ""
             result.append(argument)
-        first = False
-    if arguments and arguments[-1] in SPREAD:
-        raise UsageError(f"{arguments[-1]}: expected at least one value after it")
+        is_first = False
+    if is_first:
+        raise UsageError(f"{option}: expected at least one value after it")
     return result
+
+
+def _repeated(option: str, value: str) -> list[str]:
+    """The option before each value; measures are separated by commas outside parentheses."""
+    words = re.split(r",(?![^(]*\))", value) if option == "--measures" else [value]
+    return [part for word in words if word for part in (option, word)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from builder.cli.files import check_suffix, write_table
 from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
 from builder.cli.shapes import sanity_shape, say_json
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 MEASURES = ("nDCG", "nDCG@10", "P@10", "AP", "bpref", "RR", "ERR@20")
 
 Collection = Annotated[Path, typer.Argument(help="A version folder, or one above it.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(help="Measures such as nDCG@10; comma-separated or repeatable."),
+]
 Runs = Annotated[list[Path], typer.Argument(help="Run files, or folders of them.")]
 
 
@@ -33,9 +38,7 @@ def evaluate(
         ),
     ],
     pivot: Annotated[str | None, typer.Option(help="System that others are related to.")] = None,
-    measures: Annotated[
-        list[str] | None, typer.Option(help="Such as nDCG@10; several may follow.")
-    ] = None,
+    measures: Measures = None,
     depth: Annotated[int, typer.Option(min=1, help="Documents looked at per query.")] = 1000,
     pairs: Annotated[str, typer.Option(help="Compare: first, consecutive or all.")] = "first",
     split: Annotated[
@@ -44,6 +47,10 @@ def evaluate(
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     html: Annotated[Path | None, typer.Option(help="Also write tables and charts here.")] = None,
+    per_query: Annotated[
+        Path | None,
+        typer.Option(help="Also write a score per query: .csv, .tsv, .parquet or .json."),
+    ] = None,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Evaluate runs over the snapshots of a collection.
@@ -70,11 +77,16 @@ def evaluate(
         seed=seed,
         splits=tuple(split) if split else None,
     )
-    if html is not None:
-        keep_apart(html, *runs)
+    for file in (html, per_query):
+        if file is not None:
+            keep_apart(file, *runs)
+    if per_query is not None:
+        check_suffix(per_query)
     found = evaluate_paths(qrels, runs, parameters)
     if html is not None:
         html.write_text(html_report(found), encoding="utf-8")
+    if per_query is not None:
+        write_table(found.query_scores, per_query)
     if format is PlainFormat.JSON:
         say_json(to_json(found))
         return
@@ -85,9 +97,7 @@ def evaluate(
 def attribute(
     collection: Collection,
     runs: Runs,
-    measures: Annotated[
-        list[str] | None, typer.Option(help="Such as nDCG@10; several may follow.")
-    ] = None,
+    measures: Measures = None,
     depth: Annotated[int, typer.Option(min=1, help="Documents looked at per query.")] = 1000,
     split: Annotated[
         list[str] | None, typer.Option(help="Judge only queries of this split; repeat it.")

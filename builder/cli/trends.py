@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from builder.cli.arguments import DefaultGroup
-from builder.cli.evaluation import Collection, Runs, print_frames
+from builder.cli.evaluation import Collection, Measures, Runs, print_frames
 from builder.cli.filtering import (
     Assessors,
     Average,
@@ -78,9 +78,7 @@ def trend_of_filtering(
 def trend_of_snapshots(
     collection: Collection,
     runs: Runs,
-    measures: Annotated[
-        list[str] | None, typer.Option(help="Measures such as nDCG@10; repeatable.")
-    ] = None,
+    measures: Measures = None,
     residuals: Residuals = "raw",
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:

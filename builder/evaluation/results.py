@@ -15,7 +15,7 @@ from builder.evaluation.bootstrap import percentile_interval
 from builder.evaluation.family import Floats
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.persistence import QUANTITIES, ZERO, compare, difference, terms_of
-from builder.evaluation.significance import holm, paired, unpaired
+from builder.evaluation.significance import holm, paired, unpaired, welch
 from builder.evaluation.topicsets import TopicSet
 
 Row = tuple[object, ...]
@@ -57,7 +57,7 @@ SIGNIFICANCE = {
 the system is better; `t`, `p`: paired t-test; `p_holm`: corrected over the systems."""
 
 PERSISTENCE = {**_PAIR, **_SYSTEM, "quantity": pl.String(), **_VALUE}
-"""Quantities of `persistence`, and `p_unpaired` (which has no interval: it is a test already)."""
+"""Quantities of `persistence`, and the p-values `p_unpaired` and `p_welch`, without intervals."""
 
 AGREEMENT = {
     **_PAIR,
@@ -154,7 +154,10 @@ def persistence_rows(
             name: _with_interval(value, sampled[name], parameters.confidence)
             for name, value in compare(terms).items()
         }
-        p = unpaired(first.values, second.values)[1]
+        tests = {
+            "p_unpaired": unpaired(first.values, second.values)[1],
+            "p_welch": welch(first.values, second.values),
+        }
         for i, system in enumerate(systems):
             if max(first.unjudged[i], second.unjudged[i]) < 0:
                 continue
@@ -166,16 +169,22 @@ def persistence_rows(
                         known = cells[0] is not None
                         reason = None if known else quantity.why_undefined(terms, i, j, pivot)
                         yield (*place, quantity.name, *cells, reason)
-                value = _number(p[i, j])
-                reason = None if value is not None else _why_no_unpaired(topics, a, b, i)
-                yield (*place, "p_unpaired", value, None, None, None, reason)
+                for name, p in tests.items():
+                    value = _number(p[i, j])
+                    reason = None
+                    if value is None:
+                        reason = _why_no_unpaired(topics, a, b, i, is_welch=name == "p_welch")
+                    yield (*place, name, value, None, None, None, reason)
 
 
-def _why_no_unpaired(topics: TopicSet, a: int, b: int, system: int) -> str:
+def _why_no_unpaired(topics: TopicSet, a: int, b: int, system: int, *, is_welch: bool) -> str:
+    """Why an unpaired test is undefined."""
     first, second = topics.snapshots[a], topics.snapshots[b]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
         return "no run in one of the snapshots"
     sizes = len(first.query_ids), len(second.query_ids)
+    if is_welch and min(sizes) < 2:
+        return "Welch's test needs two queries in each snapshot"
     if min(sizes) < 1 or sum(sizes) < 3:
         return "a test needs a query in each snapshot and three together"
     return "the scores do not vary"

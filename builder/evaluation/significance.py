@@ -4,7 +4,8 @@ In: arrays of scores whose first axis is the query. Out: t and two-sided p for e
 NaN where a test is undefined (fewer than two queries, or no variance).
 
 - Unpaired, equal variances: one system at t against itself at t' (Breuer et al. 2020 for
-  replicability; Keller et al. 2024, table 1, column p-val).
+  replicability; Keller et al. 2024, table 1, column p-val); also with Welch's correction for
+  unequal variances.
 - Paired: a system against the pivot in one snapshot (Keller et al. 2024, table 1, the asterisk).
 - Holm 1979 controls the family-wise error over all systems that are compared with one pivot.
 """
@@ -36,6 +37,30 @@ def unpaired(before: Floats, after: Floats) -> tuple[Floats, Floats]:
     deviation = np.sqrt(squares / (n + m - 2))
     error = deviation * np.sqrt(1 / n + 1 / m)
     return _two_sided(before.mean(axis=0) - after.mean(axis=0), error, deviation, n + m - 2)
+
+
+def welch(before: Floats, after: Floats) -> Floats:
+    """Welch's unpaired two-sided t-test, for unequal variances (Welch 1947).
+
+    Args:
+        before: Shape (n, ...).
+        after: Shape (m, ...), the same trailing shape.
+
+    Returns:
+        p, of the trailing shape; NaN with fewer than two queries on a side or without variance.
+    """
+    if min(len(before), len(after)) < 2:
+        return _undefined(before)[0]
+    stats = load("scipy.stats", "a significance test", "evaluation")
+    described = [
+        part
+        for scores in (before, after)
+        for part in (scores.mean(axis=0), scores.std(axis=0, ddof=1), len(scores))
+    ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = np.asarray(stats.ttest_ind_from_stats(*described, equal_var=False).pvalue)
+    varies = np.maximum(described[1], described[4]) > NO_VARIANCE
+    return np.where(varies, p, np.nan)
 
 
 def paired(differences: Floats) -> tuple[Floats, Floats]:

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import shutil
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from builder import BuildReport
 from builder.cli import main
 from builder.cli.arguments import spread
 from builder.errors import UsageError
+from builder.evaluation import EvaluationParameters, evaluate_paths
 
 Captured = pytest.CaptureFixture[str]
 CLICK_COLUMNS = (
@@ -236,8 +238,40 @@ def test_some_options_take_several_words(tmp_path: Path) -> None:
     assert spread(["simulate", "--over", *files, str(tmp_path)]) == [
         *("simulate", "--over", files[0], "--over", files[1], str(tmp_path))
     ]
-    with pytest.raises(UsageError, match="expected at least one value"):
-        spread(["evaluate", "--measures"])
+    assert spread(["evaluate", "--measures=P(rel=2)@10,AP", "c", "typo/run"]) == [
+        *("evaluate", "--measures", "P(rel=2)@10", "--measures", "AP", "c", "typo/run")
+    ]
+    assert spread(["evaluate", "--measures", "ERR@20(max=4)", "typo/run", "run.txt"]) == [
+        *("evaluate", "--measures", "ERR@20(max=4)", "typo/run", "run.txt")
+    ]
+    for words in (["--measures"], ["--measures", "--depth", "3"]):
+        with pytest.raises(UsageError, match="--measures: expected at least one value"):
+            spread(["evaluate", *words])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".json"])
+def test_scores_per_query(
+    built: BuildReport, tmp_path: Path, capsys: Captured, suffix: str
+) -> None:
+    runs, out = tmp_path / "runs", tmp_path / f"scores{suffix}"
+    assert run("baseline", built.root, "--out", runs / "bm25", "--quiet") == 0
+    command = ("evaluate", built.root, runs, "--measures=AP,P@10", "--resamples", "0")
+    assert run(*command, "--per-query", out) == 0
+    readers = {
+        ".csv": pl.read_csv,
+        ".tsv": partial(pl.read_csv, separator="\t"),
+        ".parquet": pl.read_parquet,
+        ".json": pl.read_json,
+    }
+    opened = builder.open_collection(built.root)
+    qrels = {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
+    parameters = EvaluationParameters(measures=("AP", "P@10"), resamples=0)
+    expected = evaluate_paths(qrels, [runs], parameters).query_scores
+    found = readers[suffix](out).select(expected.columns).cast(expected.schema)
+    assert found.equals(expected)
+    capsys.readouterr()
+    assert run(*command, "--per-query", tmp_path / "scores.xlsx") == 2
+    assert "expected a file name that ends in .csv" in capsys.readouterr().err
 
 
 def test_baselines_are_fused_reranked_and_compared_with_chance(

@@ -108,6 +108,7 @@ def test_persistence_by_hand(make_qrels, make_run) -> None:
             "delta_ri": 0.5,
             "effect_ratio": -0.5,
             "p_unpaired": 0.42264973081037427,
+            "p_welch": 0.5,  # t = .375 / .375 = 1 with one degree of freedom
         }
     )
     full = table.filter(topic_set="full", system="bm25", measure="AP", quantity="effect_ratio")

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from builder.evaluation.significance import holm, paired, unpaired
+from builder.evaluation.significance import holm, paired, unpaired, welch
 
 TOY = json.loads((Path(__file__).parent / "fixtures" / "keller2024_toy.json").read_text())["ttest"]
 
@@ -28,6 +28,24 @@ def test_unpaired_is_that_of_scipy() -> None:
         t, p = unpaired(before, after)
         np.testing.assert_allclose(t, expected.statistic, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(p, expected.pvalue, rtol=0, atol=1e-9)
+
+
+def test_welch_of_the_published_case() -> None:
+    assert float(welch(*(np.array(TOY[name]) for name in "xy"))) == pytest.approx(TOY["p_welch"])
+
+
+def test_welch_by_hand() -> None:
+    before, after = (
+        np.array([[0.0, 0.5], [1.0, 0.5], [0.5, 0.5]]),
+        np.array([[1.0, 0.5], [0.8, 0.5]]),
+    )
+    # means .5 and .9; variances of the means .25 / 3 and .02 / 2; Welch-Satterthwaite degrees
+    one, two = 0.25 / 3, 0.02 / 2
+    freedom = (one + two) ** 2 / (one**2 / 2 + two**2 / 1)
+    expected = 2 * stats.t.sf(0.4 / np.sqrt(one + two), freedom)
+    assert welch(before, after)[0] == pytest.approx(expected, rel=1e-12)
+    assert np.isnan(welch(before, after)[1])
+    assert np.isnan(welch(before, after[:1])).all()
 
 
 def test_paired_is_that_of_scipy() -> None:
