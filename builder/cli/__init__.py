@@ -23,6 +23,7 @@ from builder.cli import (
     judging,
     queries,
     release,
+    runs,
     start,
     studies,
     translation,
@@ -67,6 +68,7 @@ for group in (
     clicks.clicks,
     judging.assess,
     translation.translate,
+    runs.runs,
     trends.trend,
     studies.classification,
 ):
