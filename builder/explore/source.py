@@ -9,7 +9,7 @@ import json
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import Any
 
 import duckdb
@@ -22,6 +22,10 @@ from builder.io import parquet
 
 MEMORY = "448MiB"
 """What the engine may use; the process is to stay below 1 GiB."""
+
+
+AT_ONCE = 2
+"""Statements that run at the same time; more wait, so that they do not share too little memory."""
 
 
 class Source:
@@ -44,6 +48,7 @@ class Source:
         self._memory = memory
         self._ready: set[str] = set()
         self._lock = Lock()
+        self._turn = BoundedSemaphore(AT_ONCE)
         self._base = duckdb.connect(config={"autoinstall_known_extensions": "false"})
         settings: dict[str, Any] = {
             "autoload_known_extensions": False,
@@ -119,9 +124,11 @@ class Source:
             self._prepare(name)
         cursor = self._base.cursor()
         try:
-            cursor.execute(statement.sql, statement.bound)
+            with self._turn:
+                cursor.execute(statement.sql, statement.bound)
+                found = cursor.fetchall()
             names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            return [dict(zip(names, row, strict=True)) for row in found]
         except duckdb.OutOfMemoryException:
             raise DataError(f"this question needs more than {self._memory} of memory") from None
         except duckdb.Error as error:
