@@ -49,6 +49,8 @@ class Source:
         self._ready: set[str] = set()
         self._lock = Lock()
         self._turn = BoundedSemaphore(AT_ONCE)
+        self._running: set[duckdb.DuckDBPyConnection] = set()
+        self._is_open = True
         self._base = duckdb.connect(config={"autoinstall_known_extensions": "false"})
         settings: dict[str, Any] = {
             "autoload_known_extensions": False,
@@ -77,10 +79,17 @@ class Source:
         self._base.execute("SET enable_external_access = false")
         self._base.execute("SET lock_configuration = true")
 
+    def stop(self) -> None:
+        """Interrupt statements that run, and answer no more."""
+        self._is_open = False
+        for cursor in tuple(self._running):
+            cursor.interrupt()
+
     def close(self) -> None:
-        """Interrupt what runs, and close the engine."""
-        self._base.interrupt()
-        self._base.close()
+        """Stop, and close the engine once nothing runs; the caller waits for neither."""
+        self.stop()
+        if not self._running:
+            self._base.close()
 
     @cached_property
     def drift(self) -> dict[str, Any] | None:
@@ -125,6 +134,9 @@ class Source:
         cursor = self._base.cursor()
         try:
             with self._turn:
+                self._running.add(cursor)
+                if not self._is_open:
+                    raise DataError("the explorer ends")
                 cursor.execute(statement.sql, statement.bound)
                 found = cursor.fetchall()
             names = [column[0] for column in cursor.description]
@@ -134,6 +146,7 @@ class Source:
         except duckdb.Error as error:
             raise self._damaged(self._tables(statement), error) from None
         finally:
+            self._running.discard(cursor)
             cursor.close()
 
     def value(self, statement: Statement) -> Any:
