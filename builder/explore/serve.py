@@ -4,6 +4,7 @@ In: a collection, a port. Out: nothing; the address is handed to a function once
 """
 
 import errno
+import logging
 import signal
 import socket
 import threading
@@ -69,7 +70,8 @@ def serve(
             )
             server = uvicorn.Server(config)
             ready(f"http://{HOST}:{number}/")
-            server.capture_signals = lambda: _stopping(server)
+            server.capture_signals = lambda: _stopping(server, source.stop)
+            logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
             server.run(sockets=[bound])
     finally:
         source.close()
@@ -111,8 +113,8 @@ def _free(port: int) -> int:
 
 
 @contextmanager
-def _stopping(server: Any) -> Iterator[None]:
-    """Stop the server at Ctrl-C and SIGTERM, without waiting for open connections."""
+def _stopping(server: Any, then: Callable[[], None]) -> Iterator[None]:
+    """Stop the server at Ctrl-C and SIGTERM, without waiting for requests that it works on."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -120,6 +122,7 @@ def _stopping(server: Any) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - of signal
         server.should_exit = True
         server.force_exit = True
+        then()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

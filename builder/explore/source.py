@@ -9,7 +9,7 @@ import json
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import Any
 
 import duckdb
@@ -22,6 +22,10 @@ from builder.io import parquet
 
 MEMORY = "448MiB"
 """What the engine may use; the process is to stay below 1 GiB."""
+
+
+AT_ONCE = 2
+"""Statements that run at the same time; more wait, so that they do not share too little memory."""
 
 
 class Source:
@@ -44,6 +48,9 @@ class Source:
         self._memory = memory
         self._ready: set[str] = set()
         self._lock = Lock()
+        self._turn = BoundedSemaphore(AT_ONCE)
+        self._running: set[duckdb.DuckDBPyConnection] = set()
+        self._is_open = True
         self._base = duckdb.connect(config={"autoinstall_known_extensions": "false"})
         settings: dict[str, Any] = {
             "autoload_known_extensions": False,
@@ -72,10 +79,17 @@ class Source:
         self._base.execute("SET enable_external_access = false")
         self._base.execute("SET lock_configuration = true")
 
+    def stop(self) -> None:
+        """Interrupt statements that run, and answer no more."""
+        self._is_open = False
+        for cursor in tuple(self._running):
+            cursor.interrupt()
+
     def close(self) -> None:
-        """Interrupt what runs, and close the engine."""
-        self._base.interrupt()
-        self._base.close()
+        """Stop, and close the engine once nothing runs; the caller waits for neither."""
+        self.stop()
+        if not self._running:
+            self._base.close()
 
     @cached_property
     def drift(self) -> dict[str, Any] | None:
@@ -119,14 +133,20 @@ class Source:
             self._prepare(name)
         cursor = self._base.cursor()
         try:
-            cursor.execute(statement.sql, statement.bound)
+            with self._turn:
+                self._running.add(cursor)
+                if not self._is_open:
+                    raise DataError("the explorer ends")
+                cursor.execute(statement.sql, statement.bound)
+                found = cursor.fetchall()
             names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            return [dict(zip(names, row, strict=True)) for row in found]
         except duckdb.OutOfMemoryException:
             raise DataError(f"this question needs more than {self._memory} of memory") from None
         except duckdb.Error as error:
             raise self._damaged(self._tables(statement), error) from None
         finally:
+            self._running.discard(cursor)
             cursor.close()
 
     def value(self, statement: Statement) -> Any:

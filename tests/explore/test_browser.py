@@ -151,7 +151,6 @@ def test_a_hostile_collection_stays_text(browser: Any, explored: Path, tmp_path:
     with opened(version, runs) as site, page_of(browser, 390, "dark") as page:
         for address in addresses(explored):
             page.goto(site + address)
-            assert "owned" not in page.title().partition("document.title='owned'")[0]
             assert page.locator("img").count() == 0
             assert page.problems == [], address
             assert page.evaluate("document.title") != "owned"

@@ -1,7 +1,5 @@
 """Word-level differences: nothing is lost, the least is marked, and the work is bounded."""
 
-import time
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,7 +53,6 @@ def test_both_texts_can_be_read_off(old: list[str], new: list[str]) -> None:
 def test_work_is_bounded() -> None:
     before = " ".join(f"a{n % 7}" for n in range(200_000))
     after = " ".join(f"a{n % 11}" for n in range(200_000))
-    start = time.monotonic()
     found = difference(before, after)
     assert found.left_out == 2 * (200_000 - MOST_WORDS)
-    assert time.monotonic() - start < 60  # without the limit: hours
+    assert len(found.runs) <= 2 * MOST_WORDS

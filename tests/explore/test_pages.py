@@ -1,5 +1,6 @@
 """Every page answers, filters and sorts as it says, and links to pages that answer."""
 
+import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -8,10 +9,12 @@ import pytest
 from starlette.types import ASGIApp
 
 import builder
-from builder.explore import Source
+from builder.explore import Source, open_source
 from builder.explore import changes as changed
+from builder.explore.application import application
 from builder.explore.queries import GROUPS, ORDERS
-from tests.explore.client import Reader, ask, number
+from tests.collection.releases import imported, write
+from tests.explore.client import PORT, Reader, ask, number
 
 ADDRESSES = (
     "/",
@@ -205,3 +208,24 @@ def test_head_is_answered_without_a_body(app: ASGIApp) -> None:
     answer = ask(app, "/queries", method="HEAD")
     assert answer.status == 200
     assert answer.text == ""
+
+
+def test_a_release_with_texts_is_compared(tmp_path: Path) -> None:
+    for month, text in (("2022-06", "The old text about water."), ("2022-07", "The new text.")):
+        home = tmp_path / "r" / month
+        page = {"id": "11", "title": "On water", "abstract": text}
+        write(home / "documents/documents_000001.jsonl", json.dumps(page) + "\n")
+        write(home / "queries.txt", "ab-1\twater\n")
+        write(home / "qrels.txt", "ab-1 0 11 2\n")
+    source = open_source(imported(tmp_path / "r", "longeval-sci").version)
+    source.seal()
+    app = application(source, PORT)
+    listed = Reader(ask(app, "/pages").text)
+    (link,) = {one for one in listed.links if one.startswith("/page/")}
+    text = ask(app, link).text
+    read = Reader(text)
+    assert [r["Words"] for r in read.table("The page in each snapshot").records()] == ["7", "5"]
+    assert "<del>old text about water.</del><ins>new text.</ins>" in text
+    (judged,) = {r["Query"] for r in read.table("Judgements of the page").records()}
+    assert judged == "water"
+    source.close()

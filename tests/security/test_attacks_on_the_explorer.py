@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -57,7 +56,8 @@ def test_texts_of_a_collection_stay_texts_in_the_explorer(hostile: Explored) -> 
         assert {"img", "b"} & set(read.tags) == set(), address
         assert read.tags.count("script") == 1  # the explorer's own file
         assert not [name for name in read.attributes if name.startswith("on")], address
-        assert "49" not in answer.text.partition("{{7*")[0][-1:]
+        if address.startswith(("/query/", "/page/")):
+            assert "{{7*7}}" in answer.text  # no template takes it for an expression
         assert not [link for link in read.links if link[:1] not in ("/", "#")], address
 
 
@@ -246,6 +246,3 @@ def test_the_explorer_listens_on_this_machine_alone() -> None:
 
     with listen(0) as bound:
         assert bound.getsockname()[0] == "127.0.0.1"
-        other = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        with other:
-            other.bind(("127.0.0.2", 0))
