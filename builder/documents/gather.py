@@ -20,7 +20,7 @@ from builder.documents.addresses import read_address_list
 from builder.documents.crawled import row_groups
 from builder.documents.notes import SHARE, Notebook, take_notes
 from builder.documents.rules import PageRules
-from builder.ingest.buckets import BUCKETS, TOP, Buckets, Load, Spill
+from builder.ingest.buckets import BUCKETS, TOP_SHIFT, LoadRange, RangePartitions, SpillFile
 from builder.io.sources import Source
 from builder.io.tables import TableWriter
 from builder.parameters import DocumentParameters
@@ -141,20 +141,22 @@ def _parts(notebook: Notebook, groups: pl.DataFrame, folder: Path) -> list[Part]
 
 def _keys(start: int, stop: int) -> tuple[pl.Expr, pl.Expr]:
     """The least and the greatest key of some buckets."""
-    least, greatest = start << TOP, (stop << TOP) - 1
+    least, greatest = start << TOP_SHIFT, (stop << TOP_SHIFT) - 1
     return pl.lit(least, pl.UInt64), pl.lit(greatest, pl.UInt64)
 
 
 def _written(
-    pages: Buckets, parts: Sequence[Part], params: DocumentParameters, limits: Limits
+    pages: RangePartitions, parts: Sequence[Part], params: DocumentParameters, limits: Limits
 ) -> Iterator[Written]:
     """Write parts by the executor; here some at a time, with a thread for each.
 
     No thread waits for the last row group of a part then.
     """
     if not limits.executor.in_process:
-        return map_partitions(partial(_write, pages=pages.spilled(), params=params), parts, limits)
-    pages.settle()
+        return map_partitions(
+            partial(_write, pages=pages.spill_all(), params=params), parts, limits
+        )
+    pages.freeze()
     task = partial(_write, pages=pages, params=params)
     threads = limits.threads if len(parts) < limits.threads else 1
     alone = replace(limits, threads=threads)
@@ -162,12 +164,15 @@ def _written(
 
 
 def _write(
-    part: Part, limits: Limits, pages: Buckets | tuple[Spill, ...], params: DocumentParameters
+    part: Part,
+    limits: Limits,
+    pages: RangePartitions | tuple[SpillFile, ...],
+    params: DocumentParameters,
 ) -> Written:
     """Write the documents of a part."""
     counts: Counter[str] = Counter()
     if isinstance(pages, tuple):
-        pages = Buckets(limits.scratch, limits.memory // SHARE, spills=pages)
+        pages = RangePartitions(limits.scratch, limits.memory // SHARE, spills=pages)
     work = partial(_documents, groups=part.groups, params=params)
     with TableWriter(part.path, Documents) as writer:
         for documents, left in ordered_map(work, pages.ranges(part.buckets), limits.threads):
@@ -177,7 +182,7 @@ def _write(
 
 
 def _documents(
-    load: Load, groups: pl.DataFrame, params: DocumentParameters
+    load: LoadRange, groups: pl.DataFrame, params: DocumentParameters
 ) -> tuple[pl.DataFrame, Counter[str]]:
     """The documents of a range in order of key, and how many pages are left out by reason."""
     pages = load()

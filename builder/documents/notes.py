@@ -24,7 +24,7 @@ from builder.documents.duplicates import GROUPS, Signed, find_groups
 from builder.documents.fingerprints import describe
 from builder.documents.rules import PageRules
 from builder.documents.sketch import BAND_ROWS, Sketches, band_rows
-from builder.ingest.buckets import Buckets, Spill, bucket_of
+from builder.ingest.buckets import RangePartitions, SpillFile, bucket_number
 from builder.io import parquet
 from builder.io.packing import packed
 from builder.parameters import DocumentParameters
@@ -74,7 +74,7 @@ class Noted(NamedTuple):
 class Notes(NamedTuple):
     """What a notebook has of some pages, in files that others can read; see `Notebook`."""
 
-    pages: tuple[Spill, ...]
+    pages: tuple[SpillFile, ...]
     text_bytes: Counter[int]
     left: Counter[str]
     keys: npt.NDArray[np.uint64]
@@ -96,7 +96,7 @@ class Notebook:
     """
 
     def __init__(self, limits: Limits) -> None:
-        self.pages = Buckets(limits.scratch, limits.memory // SHARE)
+        self.pages = RangePartitions(limits.scratch, limits.memory // SHARE)
         self.text_bytes: Counter[int] = Counter()
         self.left: Counter[str] = Counter()
         self._folder = limits.scratch
@@ -119,7 +119,7 @@ class Notebook:
             with self._signatures.open("ab") as file:
                 file.write(sketches.signatures.tobytes())
         self._keys.append(keys)
-        sizes = pages.group_by(bucket_of()).agg(pl.col("text").str.len_bytes().sum())
+        sizes = pages.group_by(bucket_number()).agg(pl.col("text").str.len_bytes().sum())
         self.text_bytes.update(dict(sizes.iter_rows()))
         self.pages.add(pages)
 
@@ -131,7 +131,7 @@ class Notebook:
     def written(self) -> Notes:
         """All that stands here; nothing may be added then."""
         keys = np.concatenate([np.zeros(0, dtype=np.uint64), *self._keys])
-        pages = self.pages.spilled()
+        pages = self.pages.spill_all()
         return Notes(
             pages, self.text_bytes, self.left, keys, self._notes, self._bands, self._signatures
         )
@@ -140,7 +140,7 @@ class Notebook:
         """Take down what another notebook has."""
         self.left.update(notes.left)
         self.text_bytes.update(notes.text_bytes)
-        self.pages.take_over(notes.pages)
+        self.pages.add_spills(notes.pages)
         self._keys.append(notes.keys)
         self._notes += notes.notes
         self._bands += notes.bands

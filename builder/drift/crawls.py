@@ -22,7 +22,7 @@ from builder.drift.words import count_words
 from builder.drift.words import row_groups as document_groups
 from builder.errors import FormatError, UsageError
 from builder.ingest import ingest_crawl
-from builder.ingest.buckets import Buckets
+from builder.ingest.buckets import RangePartitions
 from builder.io import parquet
 from builder.io.sources import Interval, Source
 from builder.io.tables import Table, table_at
@@ -137,10 +137,10 @@ def _read(
 def _fingerprint(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Table:
     """The pages of a crawl in order of id, with what makes two versions the same, or not."""
     folder.mkdir()
-    buckets = Buckets(limits.scratch, limits.memory // 8)
+    buckets = RangePartitions(limits.scratch, limits.memory // 8)
     for rows in ordered_map(_fingerprints, groups, limits.threads):
         buckets.add(rows)
-    buckets.settle()
+    buckets.freeze()
     paths: list[Path] = []
     for rows in buckets:
         paths.append(folder / f"part-{len(paths):06d}.parquet")

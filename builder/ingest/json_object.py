@@ -1,4 +1,4 @@
-"""One line of JSON to an object, by the JSON standard."""
+"""Parse one JSON line to an object, strictly by the JSON standard."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from builder.ingest.rejects import RejectError
 
 
 def parse_object(line: bytes) -> dict[str, Any]:
-    """The JSON object of a line.
+    """Parse a line to a JSON object.
 
     Raises:
-        RejectError: blank, not JSON in UTF-8, or not an object.
+        RejectError: the line is blank, not UTF-8, not JSON, or not an object.
     """
     if not line.strip():
         raise RejectError("blank_line")
@@ -25,6 +25,7 @@ def parse_object(line: bytes) -> dict[str, Any]:
 
 
 def _is_utf8(line: bytes) -> bool:
+    """Whether a line is valid UTF-8."""
     try:
         line.decode()
     except UnicodeDecodeError:

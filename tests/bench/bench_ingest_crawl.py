@@ -36,7 +36,7 @@ from builder import Simulation
 from builder.documents import gather
 from builder.documents.rules import mark_origin
 from builder.ingest import ingest_crawl
-from builder.ingest.crawls.html import read_html
+from builder.ingest.crawls.html import parse_html
 from builder.io.sources import Interval, Source
 from builder.io.tables import table_at, write_frame
 from builder.parameters import CrawlParameters, DocumentParameters
@@ -253,7 +253,7 @@ def bench_main_text() -> Row:
         gold = json.load(file)
     pages = [(page["html"].encode(), page["gold"]) for page in gold]
     start = time.perf_counter()
-    texts = [read_html(body, "utf-8", 2**31).text for body, _ in pages]
+    texts = [parse_html(body, "utf-8", 2**31).text for body, _ in pages]
     seconds = time.perf_counter() - start
     start = time.perf_counter()
     bare = [

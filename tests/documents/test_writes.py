@@ -34,7 +34,7 @@ def test_texts_are_written_once_when_crawled_and_once_as_documents(
         write(self, rows)
 
     monkeypatch.setattr(TableWriter, "write", watched)
-    monkeypatch.setattr(buckets, "spill", lambda *_: pytest.fail("texts were spilled"))
+    monkeypatch.setattr(buckets, "write_spill", lambda *_: pytest.fail("texts were spilled"))
     lines = [
         f'{{"url": "https://a.example/{n}", "timestamp": {time}, "text": "Texte {n} {time}"}}\n'
         for time in range(FETCHES)

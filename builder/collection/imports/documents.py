@@ -19,7 +19,7 @@ from builder.collection.imports.notes import Notes
 from builder.collection.imports.origin import Release
 from builder.collection.imports.pages import read_pages
 from builder.documents.fingerprints import describe
-from builder.ingest.texts import normalise_texts, one_line
+from builder.ingest.texts import normalise_texts, to_single_lines
 from builder.io import parquet
 from builder.io.tables import TableWriter
 from builder.runtime.limits import Limits
@@ -144,7 +144,7 @@ class ReleasedPages:
         pages = read_pages(path, name, self._notes, is_escaped=self._release.is_escaped)
         while batch := list(islice(pages, PAGES)):
             texts = normalise_texts(pl.Series([page.text for page in batch], dtype=pl.String))
-            titles = one_line(pl.Series([page.title for page in batch], dtype=pl.String))
+            titles = to_single_lines(pl.Series([page.title for page in batch], dtype=pl.String))
             columns = {
                 "doc_id": [self._release.document_alias(page.alias) for page in batch],
                 "title": titles,

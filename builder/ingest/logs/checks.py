@@ -29,7 +29,7 @@ from builder.ingest.logs.rules import (
     RESULT_COUNT_REASONS,
 )
 from builder.ingest.rejects import RejectError
-from builder.ingest.times import unix_seconds
+from builder.ingest.time_columns import unix_seconds
 from builder.io.sources import Interval
 from builder.parameters import LogParameters
 from builder.text.replacement import replaced

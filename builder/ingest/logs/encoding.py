@@ -4,7 +4,7 @@ import codecs
 
 from resiliparse.parse.encoding import detect_encoding
 
-from builder.ingest.unpacking import first_bytes
+from builder.ingest.decompression import read_head
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 from builder.parameters.encodings import extends_ascii
@@ -31,7 +31,7 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     """
     if params.encoding != "auto":
         return codecs.lookup(params.encoding).name, ""
-    lines = first_bytes(source, SAMPLE_BYTES).split(b"\n")[:-1] or [b""]
+    lines = read_head(source, SAMPLE_BYTES).split(b"\n")[:-1] or [b""]
     foreign = [line for line in lines if not line.isascii()]
     invalid = [line for line in foreign if not _is_utf8(line)]
     if len(invalid) * 2 <= len(foreign):

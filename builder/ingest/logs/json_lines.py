@@ -14,14 +14,14 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from builder.ingest.fields import rename
+from builder.ingest.fields import rename_fields
 from builder.ingest.json_object import parse_object
 from builder.ingest.line_columns import parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.logs.json_layout import JsonLayout, infer_layout
 from builder.ingest.logs.records import NumberedRecord, RawRecords, Record
-from builder.ingest.moments import LATEST
 from builder.ingest.rejects import RejectError
+from builder.ingest.timestamps import LATEST
 from builder.parameters import LogFields, LogParameters
 
 CHUNK_BYTES = (4 * 2**20, 64 * 2**20)
@@ -176,6 +176,6 @@ def _parse_individually(
         try:
             if line is None:
                 raise RejectError("line_too_long")
-            yield number, rename(parse_object(line), fields)
+            yield number, rename_fields(parse_object(line), fields)
         except RejectError as reject:
             yield number, str(reject)

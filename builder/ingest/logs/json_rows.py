@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from builder.ingest.fields import pick
+from builder.ingest.fields import get_nested
 from builder.ingest.json_object import parse_object
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import NumberedRecord, Record
@@ -43,7 +43,7 @@ def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) ->
     if line is None:
         raise RejectError("line_too_long")
     record = parse_object(line)
-    found = {name: value for name in names if (value := pick(record, name)) is not None}
+    found = {name: value for name in names if (value := get_nested(record, name)) is not None}
     for own, wrong in FORBIDDEN_TYPES.items():
         if isinstance(found.get(getattr(fields, own)), wrong):
             raise RejectError("bad_results" if own == "url" else f"bad_{own}")

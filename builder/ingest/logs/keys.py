@@ -14,10 +14,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.ids import addresses_of, lacks_scheme
+from builder.ingest.ids import lacks_scheme, to_urls
 from builder.ingest.lists import build_list_array
 from builder.ingest.logs.records import CheckedRecords
-from builder.ingest.texts import url_keys, without_credentials
+from builder.ingest.texts import strip_credentials, url_keys
 from builder.text.keys import folded
 
 Keys = npt.NDArray[np.uint64]
@@ -130,12 +130,10 @@ class KeyEncoder:
 
     def _encode_urls(self, texts: pa.Array) -> pl.DataFrame:
         """Canonicalise and hash distinct URLs: `key`, `url_key`, `url`."""
-        urls = addresses_of(
-            pl.Series(pl.from_arrow(texts), dtype=pl.String), self.address, self.scheme
-        )
+        urls = to_urls(pl.Series(pl.from_arrow(texts), dtype=pl.String), self.address, self.scheme)
         canonical = url_keys(urls)
         if not canonical.equals(urls):
-            urls = without_credentials(urls.str.strip_chars())
+            urls = strip_credentials(urls.str.strip_chars())
         return pl.DataFrame({"key": self._md5_keys(canonical), "url_key": canonical, "url": urls})
 
     def _md5_keys(self, texts: pl.Series) -> Keys:

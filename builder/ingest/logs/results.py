@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, TypeGuard
 
-from builder.ingest.fields import name_of
+from builder.ingest.fields import as_id
 from builder.ingest.logs.scalars import parse_click_order, parse_integer
-from builder.ingest.moments import parse_moment
 from builder.ingest.rejects import RejectError
+from builder.ingest.timestamps import parse_fractional_time
 from builder.parameters import LogParameters
 
 
@@ -73,7 +73,7 @@ def _parse_result_objects(
 
 def _urls_or_ids(values: list[Any]) -> list[str]:
     """Convert URLs or numeric ids to text; a missing one rejects the record."""
-    names = [name for value in values if (name := name_of(value))]
+    names = [name for value in values if (name := as_id(value))]
     if len(names) < len(values):
         raise RejectError("bad_results")
     return names
@@ -118,7 +118,7 @@ def _click_positions(
     if 0 in found:
         raise RejectError("click_not_shown")
     times = [click.get("time") if isinstance(click, dict) else None for click in value]
-    moments = [parse_moment(time, params) for time in times if time is not None]
+    moments = [parse_fractional_time(time, params) for time in times if time is not None]
     if not moments or len(moments) < len(found):
         return found
     return [position for _, position in sorted(zip(moments, found, strict=True), key=itemgetter(0))]
@@ -132,9 +132,9 @@ def _click_position(
         click = click[0] if click else None
     if isinstance(click, dict):
         rank = click.get("rank")
-        click = name_of(click.get("url")) if rank is None else rank
+        click = as_id(click.get("url")) if rank is None else rank
     elif are_ids:
-        click = name_of(click)
+        click = as_id(click)
     if isinstance(click, str) and (are_ids or click in urls or "://" in click):
         return urls.index(click) + 1 if click in urls else 0
     rank = None if isinstance(click, str) else parse_integer(click)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import NumberedRecord, Record
-from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
+from builder.ingest.timestamps import parse_time
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 
