@@ -11,10 +11,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder.alignment.absence import Crawls
-from builder.alignment.documents import align_documents
-from builder.documents.crawled import RowGroup, row_groups
-from builder.documents.fingerprints import fingerprints
+from builder.alignment.absence import CrawlTables
+from builder.alignment.document_changes import align_documents
+from builder.documents.fingerprints import fingerprint_texts
+from builder.documents.row_groups import RowGroup, row_groups
 from builder.drift import documents as document_drift
 from builder.drift.statistics import jaccard
 from builder.drift.vocabulary import IN_ALL, compare_words, put_beside
@@ -86,9 +86,9 @@ def _compare(
     scratch, pair = limits.scratch, (OLD, NEW)
     changes, of_both = scratch / "document_changes.parquet", (tables[OLD], tables[NEW])
     pages_from, pages_to = (table_at(scratch / label, "pages", Pages) for label in pair)
-    crawls = Crawls(pages_from, pages_to)
+    crawls = CrawlTables(pages_from, pages_to)
     align_documents(connection, changes, *of_both, (), pair, params, limits, progress, crawls)
-    parquet.rows(connection, changes).create_view("document_changes")
+    parquet.relation(connection, changes).create_view("document_changes")
     connection.execute(document_drift.ADDRESSES)
     counts = document_drift.between(connection)
     common = counts["updated"] + counts["unchanged"]
@@ -148,13 +148,13 @@ def _fingerprint(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Ta
     if not paths:
         paths.append(folder / "part-000000.parquet")
         nothing = pl.DataFrame(schema={"doc_id": pl.String(), **Pages.dtypes(), **Fetches.dtypes()})
-        fingerprints(nothing).pages.write_parquet(paths[0])
+        fingerprint_texts(nothing).pages.write_parquet(paths[0])
     return Table(tuple(paths), Documents)
 
 
 def _fingerprints(group: RowGroup) -> pl.DataFrame:
-    pages = group.with_texts(group.addresses())
-    return fingerprints(pages).pages.rename({"doc": "key"})
+    pages = group.add_texts(group.read_pages())
+    return fingerprint_texts(pages).pages.rename({"doc": "key"})
 
 
 def _account(ledger: Ledger) -> dict[str, Any]:

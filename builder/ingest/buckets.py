@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builder.io.packing import packed
+from builder.io.batching import batch_by_size
 from builder.runtime.executors import BackgroundThread
 
 BUCKETS = 256
@@ -219,7 +219,7 @@ class RangePartitions:
         self, numbers: Iterator[int], sizes: Mapping[int, int]
     ) -> Iterator[LoadRange]:
         """Yield ranges of consecutive buckets, as many as fit into the limit."""
-        for group in packed(numbers, sizes.__getitem__, min(self._max_bytes, RANGE_BYTES)):
+        for group in batch_by_size(numbers, sizes.__getitem__, min(self._max_bytes, RANGE_BYTES)):
             yield partial(self._read, group)
 
     def _split_ranges(self, numbers: Iterator[int]) -> Iterator[LoadRange]:

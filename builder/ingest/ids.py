@@ -9,7 +9,7 @@ from urllib.parse import quote
 import polars as pl
 
 from builder.parameters.raw import PLACE
-from builder.text.replacement import replaced
+from builder.text.replacement import replace_where
 
 HAS_SCHEME = r"^\s*[A-Za-z][A-Za-z0-9+.-]*://"
 DOT_SEGMENTS = frozenset({".", ".."})
@@ -26,7 +26,7 @@ def add_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
     if scheme is None:
         return urls
     bare = lacks_scheme(urls)
-    return replaced(urls, bare, f"{scheme}://" + urls.filter(bare).str.strip_chars())
+    return replace_where(urls, bare, f"{scheme}://" + urls.filter(bare).str.strip_chars())
 
 
 def lacks_scheme(urls: pl.Series) -> pl.Series:
@@ -46,7 +46,7 @@ def to_urls(ids_or_urls: pl.Series, template: str | None, scheme: str | None = N
         return add_scheme(ids_or_urls, scheme)
     ids = ~ids_or_urls.str.contains(HAS_SCHEME)
     found = [_expand_template(name, template) for name in ids_or_urls.filter(ids).to_list()]
-    return replaced(ids_or_urls, ids, pl.Series(found, dtype=pl.String))
+    return replace_where(ids_or_urls, ids, pl.Series(found, dtype=pl.String))
 
 
 def _expand_template(name: str, template: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.text.text_bytes import bytes_of
+from builder.text.text_bytes import to_bytes
 
 BLOCK = 2**17
 LOOKAHEAD = 2
@@ -45,7 +45,7 @@ Positions = npt.NDArray[np.int64]
 
 def may_need_normalising(texts: pl.Series) -> npt.NDArray[np.bool_]:
     """Return the mask of texts that may contain an unclean character; nulls may, too."""
-    data, ends = bytes_of(texts)
+    data, ends = to_bytes(texts)
     found = np.zeros(len(texts), dtype=np.bool_)
     for start in range(int(ends[0]), int(ends[-1]), BLOCK):
         stop = min(start + BLOCK, int(ends[-1]))
@@ -64,7 +64,7 @@ def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
 
     Such texts are in NFC. Nulls are false.
     """
-    data, ends = bytes_of(texts)
+    data, ends = to_bytes(texts)
     starts, stops = ends[:-1], ends[1:]
     data = data[: int(ends[-1])]
     before, after = np.roll(data, 1), np.roll(data, -1)

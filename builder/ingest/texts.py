@@ -11,7 +11,7 @@ import polars as pl
 
 from builder.ingest.text_scan import are_clean_lines, may_need_normalising
 from builder.text.keys import url_key
-from builder.text.replacement import replaced
+from builder.text.replacement import replace_where
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\u2028\u2029]")
 C1 = {code: bytes([code]).decode("cp1252", "replace") for code in range(0x80, 0xA0)}
@@ -42,8 +42,8 @@ CREDENTIALS = r"(?i)^(\s*https?://)[^/?#\\]*@"
 def normalise(text: str) -> str:
     """Normalise a text: NFC, LF line ends, no outer white space, no control characters.
 
-    C1 controls are replaced by the windows-1252 characters that were meant; other controls and byte
-    order marks by a space.
+    C1 controls become the windows-1252 characters that were meant; other controls and byte order
+    marks become a space.
     """
     clean = _LINE_ENDS.sub("\n", text).translate(_REPLACED)
     return unicodedata.normalize("NFC", clean).strip()
@@ -56,20 +56,20 @@ def normalise_texts(texts: pl.Series) -> pl.Series:
     unclean[unclean] = seen.fill_null(value=False).to_numpy()
     clean = [normalise(text) for text in texts.filter(unclean).to_list()]
     others = pl.Series(clean, dtype=pl.String)
-    return replaced(texts, pl.Series(unclean), others).str.strip_chars()
+    return replace_where(texts, pl.Series(unclean), others).str.strip_chars()
 
 
 def to_single_lines(texts: pl.Series) -> pl.Series:
     """Normalise each text and replace every run of white space by one space."""
     others = ~pl.Series(are_clean_lines(texts))
     lines = normalise_texts(texts.filter(others)).str.replace_all(r"\s+", " ")
-    return replaced(texts, others, lines)
+    return replace_where(texts, others, lines)
 
 
 def strip_credentials(urls: pl.Series) -> pl.Series:
     """Remove user and password from each URL."""
     some = urls.str.contains("@", literal=True).fill_null(value=False)
-    return replaced(urls, some, urls.filter(some).str.replace(CREDENTIALS, "${1}"))
+    return replace_where(urls, some, urls.filter(some).str.replace(CREDENTIALS, "${1}"))
 
 
 def are_canonical(urls: pl.Series) -> pl.Series:
@@ -81,7 +81,7 @@ def url_keys(urls: pl.Series) -> pl.Series:
     """Return the URL key of each URL; null if it is not a web address."""
     others = ~are_canonical(urls)
     canonical = pl.Series(map(canonical_url, urls.filter(others).to_list()), dtype=pl.String)
-    return replaced(urls, others, canonical)
+    return replace_where(urls, others, canonical)
 
 
 def canonical_url(url: str) -> str | None:

@@ -33,8 +33,8 @@ from resiliparse.parse.html import HTMLTree
 
 import builder
 from builder import Simulation
-from builder.documents import gather
-from builder.documents.rules import mark_origin
+from builder.documents import build_documents
+from builder.documents.rules import add_origin
 from builder.ingest import ingest_crawl
 from builder.ingest.crawls.html import parse_html
 from builder.io.sources import Interval, Source
@@ -155,7 +155,7 @@ def to_documents(crawl: Path, share: float, **params: Any) -> tuple[int, int]:
         if share:
             shown = pl.DataFrame(schema=ShownDocuments.dtypes())
             write_frame(shown, folder / "shown_documents.parquet", ShownDocuments)
-            ledger = gather(
+            ledger = build_documents(
                 folder / "documents",
                 fetches=table_at(folder / "crawl", "fetches", Fetches),
                 pages=table_at(folder / "crawl", "pages", Pages),
@@ -286,7 +286,7 @@ def bench_sampling(count: int) -> Row:
     begun = time.perf_counter()
     samples = [
         {
-            snapshot: mark_origin(
+            snapshot: add_origin(
                 every.slice(snapshot * step, count),
                 nothing,
                 DocumentParameters(sample_share=share),

@@ -56,7 +56,7 @@ def ingest_crawl(
     """
     ledger, shortened, path = Ledger("records"), 0, out / "fetches.parquet"
     with RejectWriter(out, "crawl", ledger) as rejects, LatestFetches(limits) as latest:
-        with TableWriter(path, Fetches, compression="lz4", has_dictionaries=False) as texts:
+        with TableWriter(path, Fetches, compression="lz4", use_dictionary=False) as texts:
             fetch = 0
             for index, block in _read_blocks(files, interval, params, limits):
                 ledger.rows_in += block.records

@@ -91,7 +91,7 @@ class LatestFetches:
                 f"{list(clash[0])}; remove one of them from the crawl"
             )
         self._connection.execute(TIED)
-        parquet.rows(self._connection, texts).create_view("texts")
+        parquet.relation(self._connection, texts).create_view("texts")
         self._connection.execute("DROP TABLE superseded")
         self._connection.execute(SUPERSEDED)
         rows = self._connection.sql("SELECT file, line FROM superseded ORDER BY number")

@@ -32,7 +32,7 @@ from builder.ingest.rejects import RejectError
 from builder.ingest.time_columns import unix_seconds
 from builder.io.sources import Interval
 from builder.parameters import LogParameters
-from builder.text.replacement import replaced
+from builder.text.replacement import replace_where
 
 UNCLEAR = "unclear"
 
@@ -163,7 +163,7 @@ def _clean_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
         distinct.str.len_chars() <= params.max_query_chars
     )
     cleaned_others = [_clean_or_none(text, params) for text in distinct.filter(~is_clean).to_list()]
-    cleaned = replaced(distinct, ~is_clean, pl.Series(cleaned_others, dtype=pl.String))
+    cleaned = replace_where(distinct, ~is_clean, pl.Series(cleaned_others, dtype=pl.String))
     return cleaned.to_arrow().cast(pa.string()).take(encoded.indices)
 
 

@@ -18,7 +18,7 @@ from builder.ingest.ids import lacks_scheme, to_urls
 from builder.ingest.lists import build_list_array
 from builder.ingest.logs.records import CheckedRecords
 from builder.ingest.texts import strip_credentials, url_keys
-from builder.text.keys import folded
+from builder.text.keys import fold_series
 
 Keys = npt.NDArray[np.uint64]
 
@@ -124,9 +124,9 @@ class KeyEncoder:
     def _encode_queries(self, texts: pa.Array) -> pl.DataFrame:
         """Fold and hash distinct queries: `surface`, `query`, `text`, `folded`."""
         text = pl.Series("text", pl.from_arrow(texts), dtype=pl.String)
-        fold = folded(text)
-        keys = {"surface": self._md5_keys(text), "query": self._md5_keys(fold)}
-        return pl.DataFrame({**keys, "text": text, "folded": fold})
+        folded = fold_series(text)
+        keys = {"surface": self._md5_keys(text), "query": self._md5_keys(folded)}
+        return pl.DataFrame({**keys, "text": text, "folded": folded})
 
     def _encode_urls(self, texts: pa.Array) -> pl.DataFrame:
         """Canonicalise and hash distinct URLs: `key`, `url_key`, `url`."""

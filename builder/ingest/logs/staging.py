@@ -122,7 +122,7 @@ class StagedLog:
 def _write_part(dropped: Numbers, files: tuple[Path | None, Path]) -> int:
     """Copy a part to its Parquet file without the dropped impressions; returns the rows written."""
     source, target = files
-    with TableWriter(target, Impressions, compression="lz4", has_dictionaries=False) as table:
+    with TableWriter(target, Impressions, compression="lz4", use_dictionary=False) as table:
         for batch in _read_batches(source) if source is not None else ():
             table.write(_drop_impressions(batch, dropped))
     return table.rows
