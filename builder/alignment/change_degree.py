@@ -11,7 +11,7 @@ import duckdb
 import polars as pl
 
 from builder.alignment.overlap import EncodedVersions
-from builder.alignment.texts import batches_by_size, read_texts
+from builder.alignment.texts import read_texts, split_by_size
 from builder.io.engine import append_rows
 from builder.io.tables import Table
 from builder.runtime.executors import ordered_map
@@ -52,7 +52,7 @@ def measure_degrees(
     updated = connection.sql(UPDATED).pl()
     progress.start("degree of change", updated.height, "documents")
     work = partial(compare_texts, documents_from, documents_to, shingle=shingle)
-    batches = (batch["doc_id"] for batch in batches_by_size(updated, "tokens"))
+    batches = (batch["doc_id"] for batch in split_by_size(updated, "tokens"))
     for measured in ordered_map(work, batches, threads):
         append_rows(connection, "degrees", measured)
         progress.advance(measured.height)
@@ -75,7 +75,7 @@ def compare_texts(
     return pl.concat(
         [
             no_rows,
-            *(_measure(batch, shingle) for batch in batches_by_size(both, "size", CACHE_BYTES)),
+            *(_measure(batch, shingle) for batch in split_by_size(both, "size", CACHE_BYTES)),
         ]
     )
 

@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.alignment.texts import batches_by_size, read_texts
+from builder.alignment.texts import read_texts, split_by_size
 from builder.documents.sketch import Sketches, band_rows, estimate_jaccard, map_signatures, sketch
 from builder.documents.token_buffer import tokenize_chunks
 from builder.io.engine import append_rows
@@ -114,7 +114,7 @@ def _sketch_side(
     work = partial(_sketch_texts, documents=documents, shingle=shingle)
     first = 0
     with _signature_path(limits.scratch, side).open("wb") as file:
-        for sketches in ordered_map(work, batches_by_size(pages, "tokens"), limits.threads):
+        for sketches in ordered_map(work, split_by_size(pages, "tokens"), limits.threads):
             count = len(sketches.signatures)
             file.write(sketches.signatures.tobytes())
             numbers = np.arange(first, first + count)

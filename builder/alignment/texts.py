@@ -16,7 +16,7 @@ from builder.io.tables import Table
 TOKENS_PER_BATCH = 1_000_000
 
 
-def batches_by_size(
+def split_by_size(
     rows: pl.DataFrame, size: str, limit: int = TOKENS_PER_BATCH
 ) -> Iterator[pl.DataFrame]:
     """Split a frame into consecutive batches whose `size` column sums to about `limit`.

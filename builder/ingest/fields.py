@@ -42,7 +42,7 @@ def _rename_items(items: Any, names: Mapping[str, str]) -> Any:
 
 
 def as_id(value: object) -> str | None:
-    """Return a document id or query as a string: a string or an integer; None for other values."""
+    """Return a string or integer id as a string; None for values of other types."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) else None

@@ -3,8 +3,7 @@
 In: a schema or batch and field names of the definition. Out: columns under exactly these names.
 """
 
-from collections.abc import Iterable, Sequence
-from functools import reduce
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,9 +49,4 @@ def get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
     if not _has_struct_field(batch.schema, name):
         raise KeyError(name)
     root, *parts = name.split(".")
-    return get_struct_field(batch[root], parts)
-
-
-def get_struct_field(structs: pa.Array, parts: Sequence[str]) -> pa.Array:
-    """Return the nested struct field at a path; the structs themselves for an empty path."""
-    return reduce(pc.struct_field, parts, structs)
+    return pc.struct_field(batch[root], parts)
