@@ -18,10 +18,10 @@ def rename_fields(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
     """Return a record with its fields renamed; missing and null fields are dropped."""
     if fields is DEFAULT_FIELDS or fields == DEFAULT_FIELDS:
         return record
-    found = {name: get_nested(record, getattr(fields, name)) for name in RECORD_FIELDS}
-    found["results"] = _rename_items(found["results"], fields.of_results)
-    found["clicks"] = _rename_items(found["clicks"], fields.of_clicks)
-    return {name: value for name, value in found.items() if value is not None}
+    renamed = {name: get_nested(record, getattr(fields, name)) for name in RECORD_FIELDS}
+    renamed["results"] = _rename_items(renamed["results"], fields.of_results)
+    renamed["clicks"] = _rename_items(renamed["clicks"], fields.of_clicks)
+    return {name: value for name, value in renamed.items() if value is not None}
 
 
 def are_default_names(names: Mapping[str, str]) -> bool:

@@ -45,8 +45,8 @@ def to_urls(ids_or_urls: pl.Series, template: str | None, scheme: str | None = N
     if template is None:
         return add_scheme(ids_or_urls, scheme)
     ids = ~ids_or_urls.str.contains(HAS_SCHEME)
-    found = [_expand_template(name, template) for name in ids_or_urls.filter(ids).to_list()]
-    return replace_where(ids_or_urls, ids, pl.Series(found, dtype=pl.String))
+    expanded = [_expand_template(name, template) for name in ids_or_urls.filter(ids).to_list()]
+    return replace_where(ids_or_urls, ids, pl.Series(expanded, dtype=pl.String))
 
 
 def _expand_template(name: str, template: str) -> str:

@@ -47,8 +47,8 @@ def bounded_batches(
     total_bytes = part_bytes = count = 0
     parts: list[pa.RecordBatch] = []
     for batch in file.iter_batches(decoded_rows, columns=columns, use_threads=False):
-        chosen = batch if columns is None else select_columns(batch, columns)
-        part = _binary_to_text(chosen.cast(_decoded_schema(chosen.schema)))
+        selected = batch if columns is None else select_columns(batch, columns)
+        part = _binary_to_text(selected.cast(_decoded_schema(selected.schema)))
         total_bytes, part_bytes, count = (
             total_bytes + part.nbytes,
             part_bytes + part.nbytes,

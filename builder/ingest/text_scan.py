@@ -46,17 +46,17 @@ Positions = npt.NDArray[np.int64]
 def may_need_normalising(texts: pl.Series) -> npt.NDArray[np.bool_]:
     """Return the mask of texts that may contain an unclean character; nulls may, too."""
     data, ends = to_bytes(texts)
-    found = np.zeros(len(texts), dtype=np.bool_)
+    is_unclean = np.zeros(len(texts), dtype=np.bool_)
     for start in range(int(ends[0]), int(ends[-1]), BLOCK):
         stop = min(start + BLOCK, int(ends[-1]))
         block, first = data[start : stop + LOOKAHEAD], data[start:stop]
         far = first >= FAR_LEAD
         if np.count_nonzero(far) > len(first) // MAX_FAR_SHARE:
-            found[np.searchsorted(ends, start, side="right") - 1 :] = True
+            is_unclean[np.searchsorted(ends, start, side="right") - 1 :] = True
             break
-        for places in (_control_positions(block, first), _far_positions(block, far)):
-            found[np.searchsorted(ends, places + start, side="right") - 1] = True
-    return found
+        for positions in (_control_positions(block, first), _far_positions(block, far)):
+            is_unclean[np.searchsorted(ends, positions + start, side="right") - 1] = True
+    return is_unclean
 
 
 def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
@@ -80,21 +80,21 @@ def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
 
 def _control_positions(block: Bytes, first: Bytes) -> Positions:
     """Return the positions of control characters among the first bytes of a block."""
-    found = first < SPACE
-    found &= first != LF
-    found &= first != TAB
-    found |= first == DELETE
+    is_control = first < SPACE
+    is_control &= first != LF
+    is_control &= first != TAB
+    is_control |= first == DELETE
     second = block[1 : len(first) + 1]
-    in_two = first[: len(second)] == C1_LEAD
-    in_two &= second < C1_END
-    found[: len(second)] |= in_two
-    return np.flatnonzero(found)
+    is_c1 = first[: len(second)] == C1_LEAD
+    is_c1 &= second < C1_END
+    is_control[: len(second)] |= is_c1
+    return np.flatnonzero(is_control)
 
 
 def _far_positions(block: Bytes, far: npt.NDArray[np.bool_]) -> Positions:
     """Return the positions of unclean characters above U+02FF in a block."""
-    places: Positions = np.flatnonzero(far)
-    known = places[: np.searchsorted(places, len(block) - LOOKAHEAD)]
-    pairs = block[known].astype(np.uint16) << 8 | block[known + 1]
-    plain = CLEAN_PAIRS[pairs] | ((pairs == PUNCTUATION) & CLEAN_THIRD[block[known + 2]])
-    return np.concatenate([known[~plain], places[len(known) :]])
+    positions: Positions = np.flatnonzero(far)
+    complete = positions[: np.searchsorted(positions, len(block) - LOOKAHEAD)]
+    pairs = block[complete].astype(np.uint16) << 8 | block[complete + 1]
+    plain = CLEAN_PAIRS[pairs] | ((pairs == PUNCTUATION) & CLEAN_THIRD[block[complete + 2]])
+    return np.concatenate([complete[~plain], positions[len(complete) :]])

@@ -52,24 +52,26 @@ def normalise(text: str) -> str:
 def normalise_texts(texts: pl.Series) -> pl.Series:
     """Apply `normalise` to each text."""
     unclean = may_need_normalising(texts)
-    seen = texts.filter(unclean).str.contains(UNCLEAN)
-    unclean[unclean] = seen.fill_null(value=False).to_numpy()
+    matches = texts.filter(unclean).str.contains(UNCLEAN)
+    unclean[unclean] = matches.fill_null(value=False).to_numpy()
     clean = [normalise(text) for text in texts.filter(unclean).to_list()]
-    others = pl.Series(clean, dtype=pl.String)
-    return replace_where(texts, pl.Series(unclean), others).str.strip_chars()
+    cleaned = pl.Series(clean, dtype=pl.String)
+    return replace_where(texts, pl.Series(unclean), cleaned).str.strip_chars()
 
 
 def to_single_lines(texts: pl.Series) -> pl.Series:
     """Normalise each text and replace every run of white space by one space."""
-    others = ~pl.Series(are_clean_lines(texts))
-    lines = normalise_texts(texts.filter(others)).str.replace_all(r"\s+", " ")
-    return replace_where(texts, others, lines)
+    unclean = ~pl.Series(are_clean_lines(texts))
+    lines = normalise_texts(texts.filter(unclean)).str.replace_all(r"\s+", " ")
+    return replace_where(texts, unclean, lines)
 
 
 def strip_credentials(urls: pl.Series) -> pl.Series:
     """Remove user and password from each URL."""
-    some = urls.str.contains("@", literal=True).fill_null(value=False)
-    return replace_where(urls, some, urls.filter(some).str.replace(CREDENTIALS, "${1}"))
+    has_at_sign = urls.str.contains("@", literal=True).fill_null(value=False)
+    return replace_where(
+        urls, has_at_sign, urls.filter(has_at_sign).str.replace(CREDENTIALS, "${1}")
+    )
 
 
 def are_canonical(urls: pl.Series) -> pl.Series:
@@ -79,9 +81,9 @@ def are_canonical(urls: pl.Series) -> pl.Series:
 
 def url_keys(urls: pl.Series) -> pl.Series:
     """Return the URL key of each URL; null if it is not a web address."""
-    others = ~are_canonical(urls)
-    canonical = pl.Series(map(canonical_url, urls.filter(others).to_list()), dtype=pl.String)
-    return replace_where(urls, others, canonical)
+    unclear = ~are_canonical(urls)
+    canonical = pl.Series(map(canonical_url, urls.filter(unclear).to_list()), dtype=pl.String)
+    return replace_where(urls, unclear, canonical)
 
 
 def canonical_url(url: str) -> str | None:

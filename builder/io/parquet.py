@@ -70,22 +70,22 @@ def read_bounded(path: Path, columns: Sequence[str] | None = None) -> pl.DataFra
 
 
 def read_columns(
-    path: Path, wanted: Mapping[str, pl.DataType | type[pl.DataType]], what: str
+    path: Path, dtypes: Mapping[str, pl.DataType | type[pl.DataType]], what: str
 ) -> pl.DataFrame:
     """Read columns of an untrusted file and cast them.
 
     Args:
         path: The file.
-        wanted: Polars type of each column, by name.
-        what: What the file contains, for error messages.
+        dtypes: Polars type of each column, by name.
+        what: Description of the content, for error messages.
 
     Raises:
         UsageError: the file does not exist.
         FormatError: it is not Parquet, a column is missing, or values cannot be cast.
     """
-    with _explain_errors(path, f"{what} with {', '.join(wanted)}"):
-        frame = read_bounded(path, list(wanted))
-        return frame.select(pl.col(name).cast(kind) for name, kind in wanted.items())
+    with _explain_errors(path, f"{what} with {', '.join(dtypes)}"):
+        frame = read_bounded(path, list(dtypes))
+        return frame.select(pl.col(name).cast(kind) for name, kind in dtypes.items())
 
 
 def relation(

@@ -68,15 +68,15 @@ def infer_layout(chunk: Chunk, names: FieldNames) -> ColumnLayout | None:
         return None
     types = dict.fromkeys((names.title, *names.texts), pa.string())
     kinds = {names.url: URL_TYPES, **dict.fromkeys(names.times, TIMES)}
-    seen: dict[str, set[type]] = {name: set() for name in kinds}
+    observed_types: dict[str, set[type]] = {name: set() for name in kinds}
     other_fields: set[str] = set()
     for record in sample_records(chunk):
-        other_fields |= record.keys() - types.keys() - seen.keys()
+        other_fields |= record.keys() - types.keys() - observed_types.keys()
         for name in kinds:
             if record.get(name) is not None:
-                seen[name].add(type(record[name]))
+                observed_types[name].add(type(record[name]))
     for name, known in kinds.items():
-        kind = infer_type(seen[name], known)
+        kind = infer_type(observed_types[name], known)
         if kind is None:
             return None
         types[name] = kind
@@ -181,10 +181,10 @@ def sample_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def infer_type(seen: set[type], types: dict[type, pa.DataType]) -> pa.DataType | None:
+def infer_type(observed: set[type], types: dict[type, pa.DataType]) -> pa.DataType | None:
     """Return the column type of values of these Python types; the default type without values."""
-    if not seen:
+    if not observed:
         return next(iter(types.values()), None)
-    if seen == {int, float}:
-        seen = {float}
-    return types.get(next(iter(seen))) if len(seen) == 1 else None
+    if observed == {int, float}:
+        observed = {float}
+    return types.get(next(iter(observed))) if len(observed) == 1 else None

@@ -118,10 +118,12 @@ def _click_positions(
     if 0 in found:
         raise RejectError("click_not_shown")
     times = [click.get("time") if isinstance(click, dict) else None for click in value]
-    moments = [parse_fractional_time(time, params) for time in times if time is not None]
-    if not moments or len(moments) < len(found):
+    click_times = [parse_fractional_time(time, params) for time in times if time is not None]
+    if not click_times or len(click_times) < len(found):
         return found
-    return [position for _, position in sorted(zip(moments, found, strict=True), key=itemgetter(0))]
+    return [
+        position for _, position in sorted(zip(click_times, found, strict=True), key=itemgetter(0))
+    ]
 
 
 def _click_position(
