@@ -10,7 +10,7 @@ import typer
 from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
 from builder.cli.shapes import sanity_shape, say_json
-from builder.io.disk import check_not_input
+from builder.io.disk import check_output_differs
 from builder.reporting.numbers import score
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def evaluate(
         splits=tuple(split) if split else None,
     )
     if html is not None:
-        check_not_input(html, *runs)
+        check_output_differs(html, *runs)
     found = evaluate_paths(qrels, runs, parameters)
     if html is not None:
         html.write_text(html_report(found), encoding="utf-8")
@@ -201,7 +201,7 @@ def fuse(
     from builder.evaluation import reciprocal_rank_fusion, write_run
     from builder.trec import read_run
 
-    check_not_input(out, *runs)
+    check_output_differs(out, *runs)
     read = [read_run(path, depth) for path in runs]
     fused = reciprocal_rank_fusion(read, k=k, tag=tag, depth=depth)
     write_run(fused, out)
@@ -225,7 +225,7 @@ def rerank(
     from builder.evaluation import rerank as reorder
     from builder.trec import read_run
 
-    check_not_input(out, run, scores)
+    check_output_differs(out, run, scores)
     reordered = reorder(read_run(run, None), read_scores(scores), top=top, tag=tag)
     write_run(reordered, out)
     typer.echo(f"wrote {out}: {reordered.ranking.height:,} lines")

@@ -77,7 +77,7 @@ class TokenBuffer(NamedTuple):
         return TextBytes(self.data, self.token_offsets).to_series()
 
     def words(self) -> Keys:
-        """View of the buffer as little-endian integers of eight bytes at every offset.
+        """Return a view of the buffer as little-endian eight-byte integers at every offset.
 
         Has one more entry than the buffer has bytes; bytes beyond its end are 0.
         """

@@ -185,11 +185,11 @@ class RangePartitions:
         self._background.wait()
         return tuple(spilled for spilled in self._spills if isinstance(spilled, SpillFile))
 
-    def ranges(self, only: range = range(BUCKETS)) -> Iterator[LoadRange]:
+    def ranges(self, buckets: range = range(BUCKETS)) -> Iterator[LoadRange]:
         """Yield a function that reads each range, in order of the ranges.
 
         Args:
-            only: RangePartitions whose rows are wanted, once what is held was put into them.
+            buckets: Numbers of the buckets to read.
         """
         self._background.wait()
         if not self._spills:
@@ -199,7 +199,7 @@ class RangePartitions:
         sizes = Counter[int]()
         for spilled in self._spills:
             sizes.update(spilled.sizes)
-        numbers = [number for number in only if number in sizes]
+        numbers = [number for number in buckets if number in sizes]
         for large, group in groupby(numbers, lambda number: self._is_large(sizes[number])):
             if large:
                 yield from self._split_ranges(group)

@@ -31,7 +31,7 @@ class TableLayout(NamedTuple):
         names: Column names.
         delimiter: Character between cells.
         is_quoted: Whether cells may be quoted.
-        first_row_line: 1-based line number of the first_row_line row.
+        first_row_line: 1-based line number of the first row.
     """
 
     names: list[str]

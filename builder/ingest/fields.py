@@ -41,7 +41,7 @@ def _rename_items(items: Any, names: Mapping[str, str]) -> Any:
     ]
 
 
-def as_id(value: object) -> str | None:
+def parse_id(value: object) -> str | None:
     """Return a string or integer id as a string; None for values of other types."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)

@@ -28,7 +28,7 @@ NON_JSON_NUMBERS = {
 """Numbers that Arrow accepts although they are not JSON."""
 MAX_BRACKETS = 1000
 """Brackets per line above which nesting may be too deep for the JSON parser."""
-CR, OPENING, CLOSING = b"\r{}"
+CR, OPENING_BRACE, CLOSING_BRACE = b"\r{}"
 
 LineRange = tuple[int, int]
 """Start and stop index of consecutive lines."""
@@ -85,7 +85,7 @@ def _object_lines(chunk: Chunk) -> Mask:
     last = np.maximum(chunk.ends - 1, 0)
     last = np.maximum(last - ((data[last] == CR) & (sizes > 0)), 0)
     first = np.minimum(starts, len(data) - 1)
-    plain = (data[first] == OPENING) & (data[last] == CLOSING)
+    plain = (data[first] == OPENING_BRACE) & (data[last] == CLOSING_BRACE)
     plain &= (sizes >= 2) & (sizes <= chunk.max_line_bytes)
     plain[0] &= not chunk.starts_mid_line
     return np.asarray(plain, dtype=bool)

@@ -14,13 +14,13 @@ from builder.text.text_bytes import to_bytes
 BLOCK = 2**17
 LOOKAHEAD = 2
 """Bytes of a character that are examined after its first byte."""
-MAX_FAR_SHARE = 8
+NON_LATIN_DIVISOR = 8
 """If more than one in this many bytes starts a character above U+02FF, the remaining texts are not
 scanned but treated as unclean: they are in another script."""
 SPACE, DELETE, TAB, LF = 0x20, 0x7F, 0x09, 0x0A
 C1_LEAD, C1_END = 0xC2, 0xA0
 """First byte of U+0080 to U+00BF, and second byte of U+00A0, the first after the controls."""
-FAR_LEAD = 0xCC
+NON_LATIN_LEAD = 0xCC
 """Smallest first byte of characters above U+02FF; no continuation byte is as large."""
 PUNCTUATION = 0xE280
 """First two bytes of U+2000 to U+203F."""
@@ -50,11 +50,11 @@ def may_need_normalising(texts: pl.Series) -> npt.NDArray[np.bool_]:
     for start in range(int(ends[0]), int(ends[-1]), BLOCK):
         stop = min(start + BLOCK, int(ends[-1]))
         block, first = data[start : stop + LOOKAHEAD], data[start:stop]
-        far = first >= FAR_LEAD
-        if np.count_nonzero(far) > len(first) // MAX_FAR_SHARE:
+        non_latin = first >= NON_LATIN_LEAD
+        if np.count_nonzero(non_latin) > len(first) // NON_LATIN_DIVISOR:
             is_unclean[np.searchsorted(ends, start, side="right") - 1 :] = True
             break
-        for positions in (_control_positions(block, first), _far_positions(block, far)):
+        for positions in (_control_positions(block, first), _unclean_non_latin(block, non_latin)):
             is_unclean[np.searchsorted(ends, positions + start, side="right") - 1] = True
     return is_unclean
 
@@ -69,7 +69,12 @@ def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
     data = data[: int(ends[-1])]
     before, after = np.roll(data, 1), np.roll(data, -1)
     is_space = data == SPACE
-    odd = (data < SPACE) | (data == DELETE) | (data >= FAR_LEAD) | (is_space & (before == SPACE))
+    odd = (
+        (data < SPACE)
+        | (data == DELETE)
+        | (data >= NON_LATIN_LEAD)
+        | (is_space & (before == SPACE))
+    )
     odd |= (data == C1_LEAD) & (after <= C1_END)
     plain = stops > starts
     plain[np.searchsorted(ends, np.flatnonzero(odd), side="right") - 1] = False
@@ -91,9 +96,9 @@ def _control_positions(block: Bytes, first: Bytes) -> Positions:
     return np.flatnonzero(is_control)
 
 
-def _far_positions(block: Bytes, far: npt.NDArray[np.bool_]) -> Positions:
+def _unclean_non_latin(block: Bytes, non_latin: npt.NDArray[np.bool_]) -> Positions:
     """Return the positions of unclean characters above U+02FF in a block."""
-    positions: Positions = np.flatnonzero(far)
+    positions: Positions = np.flatnonzero(non_latin)
     complete = positions[: np.searchsorted(positions, len(block) - LOOKAHEAD)]
     pairs = block[complete].astype(np.uint16) << 8 | block[complete + 1]
     plain = CLEAN_PAIRS[pairs] | ((pairs == PUNCTUATION) & CLEAN_THIRD[block[complete + 2]])

@@ -83,7 +83,7 @@ def explain_errors(work: str, folder: Path, *others: Path) -> Iterator[None]:
         ) from error
 
 
-def check_not_input(out: Path, *inputs: Path) -> None:
+def check_output_differs(out: Path, *inputs: Path) -> None:
     """Raise UsageError if the output path is also an input path."""
     for path in inputs:
         if out.exists() and path.exists() and out.samefile(path):

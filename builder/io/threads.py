@@ -61,12 +61,12 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
     """Yield the items of an iterable, computing the next one in a background thread."""
     iterator = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
-        upcoming = pool.submit(_next_of, iterator)
+        upcoming = pool.submit(_next_or_none, iterator)
         while item := upcoming.result():
-            upcoming = pool.submit(_next_of, iterator)
+            upcoming = pool.submit(_next_or_none, iterator)
             yield item[0]
 
 
-def _next_of(iterator: Iterator[Item]) -> tuple[Item] | None:
+def _next_or_none(iterator: Iterator[Item]) -> tuple[Item] | None:
     """Return the next item as a tuple; None after the last."""
     return next(((item,) for item in iterator), None)

@@ -68,7 +68,7 @@ def test_tokens_that_are_there_are_taken_as_they_are(words: list[list[str]]) -> 
 
 
 def test_few_characters_are_left_to_polars() -> None:
-    """Scripts whose character_tables are all left to it would be as slow as before."""
+    """Scripts whose letters are all left to it would be as slow as before."""
     kinds = character_tables().kinds
     common = "éÉœŒßàÅøñŁłşĞĄčδλИЯжбעبक字あ한ก’“«»…–€\xa0🙂🎉"
     assert all(kinds[ord(character)] in (0, 1, 3) for character in common + "\u0301قَकाก็")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from builder.ingest.fields import as_id, get_nested
+from builder.ingest.fields import get_nested, parse_id
 from builder.ingest.json_object import parse_object
 from builder.ingest.rejects import RejectError
 from builder.ingest.timestamps import parse_time
@@ -109,7 +109,7 @@ def validate_page(
     Raises:
         RejectError: a field is missing or of the wrong type.
     """
-    name = as_id(url)
+    name = parse_id(url)
     if name is None:
         raise RejectError("bad_url")
     is_undated = time is None and params.undated == "start"

@@ -28,7 +28,7 @@ DECODED_ROWS = 16
 def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
     """Yield the page or reject of every row.
 
-    A truncated file has no explain_parquet_errors rows and yields one reject.
+    A truncated file has no readable rows and yields one reject.
 
     Raises:
         FormatError: the file is not Parquet, or lacks required columns.

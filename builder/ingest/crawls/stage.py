@@ -89,10 +89,10 @@ def _read_blocks(
                 yield index, block
 
 
-def _add_keys(pages: pl.DataFrame, file: int, first: int) -> pl.DataFrame:
-    """Add document keys, the file index, and consecutive fetch numbers starting at `first`."""
+def _add_keys(pages: pl.DataFrame, file: int, first_number: int) -> pl.DataFrame:
+    """Add document keys, the file index, and consecutive fetch numbers."""
     return pages.with_columns(
         pl.Series("doc", keys64(pages["url_key"])),
         pl.lit(file, pl.UInt32).alias("file"),
-        pl.int_range(first, first + pages.height, dtype=pl.UInt64).alias("number"),
+        pl.int_range(first_number, first_number + pages.height, dtype=pl.UInt64).alias("number"),
     )

@@ -66,7 +66,7 @@ def offset_after_record(file: IO[bytes], offset: int, length: int) -> int:
         magic = _member_magic(data)
         if magic is None:
             return offset + max(1, length)
-        member = _member(data, offset, magic) if magic == MEMBER_MAGIC[GZIP] else None
+        member = _read_member(data, offset, magic) if magic == MEMBER_MAGIC[GZIP] else None
         return member.end if member is not None and member.is_complete else offset + 1
 
 
@@ -125,7 +125,7 @@ def find_stop(file: IO[bytes], offset: int, length: int = 0) -> ReadStop | None:
                 ReadStop(offset, is_truncated=True) if _is_truncated(data, offset, length) else None
             )
         while data[offset : offset + GZIP_CHUNK].strip():
-            member = _member(data, offset, magic)
+            member = _read_member(data, offset, magic)
             if member is None or not member.is_complete:
                 is_last = next(
                     filter(partial(_starts_record, data), _find_all(data, magic, offset + 1)), -1
@@ -209,7 +209,7 @@ def _starts_record(data: mmap.mmap, offset: int) -> bool:
 
 def _member_size(data: mmap.mmap, offset: int, magic: bytes) -> int | None:
     """Return the decompressed size of a member in bytes; None if damaged or truncated."""
-    member = _member(data, offset, magic)
+    member = _read_member(data, offset, magic)
     return member.size if member is not None and member.is_complete else None
 
 
@@ -221,7 +221,7 @@ class _Member(NamedTuple):
     is_complete: bool
 
 
-def _member(data: mmap.mmap, offset: int, magic: bytes) -> _Member | None:
+def _read_member(data: mmap.mmap, offset: int, magic: bytes) -> _Member | None:
     """Decompress the member at an offset to find its end and size; None if it is damaged."""
     size = 0
     chunks = _decompress_member(data, offset, magic)

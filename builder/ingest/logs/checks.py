@@ -55,7 +55,7 @@ FROM records
     rank_reasons=RANK_REASONS,
 )
 
-RANKS_OF_FLAGS = """
+RANKS_FROM_FLAGS = """
 SELECT CASE WHEN len(clicks) >= len(results) AND list_count(clicks) = len(clicks)
                  AND coalesce(list_min(clicks) >= 0, true)
             THEN list_filter(range(1, len(clicks) + 1), lambda rank: clicks[rank] > 0) END AS ranks
@@ -110,12 +110,12 @@ def _cleaned_columns(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """Columns `record`, `seconds`, `user`, `query`, `results`, `ranks`; null where undecided."""
+    """Return `record`, `seconds`, `user`, `query`, `results` and `ranks`; null where undecided."""
     ranks = _nulls_to_empty(table["clicks"].combine_chunks())
     if params.click_form == "flags":
         with connection.cursor() as cursor:
             cursor.register("records", table.select(["results", "clicks"]))
-            ranks = cursor.sql(RANKS_OF_FLAGS).to_arrow_table()["ranks"]
+            ranks = cursor.sql(RANKS_FROM_FLAGS).to_arrow_table()["ranks"]
     columns = {
         "record": table["record"],
         "seconds": _unix_seconds(table["time"], interval, params),
@@ -149,7 +149,7 @@ def _reject_reasons(
 def _unix_seconds(
     times: pa.ChunkedArray, interval: Interval | None, params: LogParameters
 ) -> pa.Array | pa.ChunkedArray:
-    """Unix seconds, null where undecided; all 0 if times are ignored."""
+    """Convert times to unix seconds; null where undecided, 0 if times are ignored."""
     if interval is None:
         return pa.array(np.zeros(len(times), dtype=np.int64))
     return unix_seconds(times.combine_chunks(), params)

@@ -10,7 +10,7 @@ last of duplicate keys wins, and null is equivalent to a missing key.
 import unicodedata
 from typing import Any, NamedTuple
 
-from builder.ingest.fields import as_id, rename_fields
+from builder.ingest.fields import parse_id, rename_fields
 from builder.ingest.json_object import parse_object
 from builder.ingest.logs.results import parse_results
 from builder.ingest.rejects import RejectError
@@ -84,7 +84,7 @@ def clean_query(value: object, params: LogParameters) -> str:
     Raises:
         RejectError: the value is neither text nor an id, or the text is empty or too long.
     """
-    given = as_id(value)
+    given = parse_id(value)
     if given is None:
         raise RejectError("bad_query")
     text = " ".join(unicodedata.normalize("NFC", given).split())

@@ -78,7 +78,7 @@ def _flatten(lists: Iterable[Any]) -> list[Any]:
 def _most_common_type(
     values: Iterable[Any], types: ArrowTypes, default: pa.DataType
 ) -> pa.DataType:
-    """Arrow type of the most common Python type; float if integers and floats are mixed."""
+    """Return the Arrow type of the most common Python type; float for mixed integers and floats."""
     counts = Counter(type(value) for value in values if type(value) in types)
     if not counts:
         return default
@@ -90,13 +90,13 @@ def _most_common_type(
 def _infer_item_type(
     items: Sequence[Any], types: ArrowTypes, object_type: pa.DataType | None, default: pa.DataType
 ) -> pa.DataType | None:
-    """Item type of a list column: `object_type` if most items are objects, otherwise a scalar."""
+    """Return the item type of a list column: `object_type` for mostly objects, else a scalar."""
     objects = sum(isinstance(item, dict) for item in items)
     return object_type if objects * 2 > len(items) else _most_common_type(items, types, default)
 
 
 def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
-    """Struct type of result objects; None if a field name is nested."""
+    """Return the struct type of result objects; None if a field name is nested."""
     names, objects = fields.of_results, [item for item in results if isinstance(item, dict)]
     types = {
         names["url"]: _most_common_type(
@@ -111,7 +111,7 @@ def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType
 
 
 def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
-    """Struct type of click objects; None if a rank is missing or a field name is nested."""
+    """Return the struct type of click objects; None without a rank or with a nested field name."""
     names, objects = fields.of_clicks, [item for item in clicks if isinstance(item, dict)]
     if any(item.get(names["rank"]) is None for item in objects):
         return None
@@ -122,12 +122,12 @@ def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType |
 
 
 def _flat_struct(types: dict[str, pa.DataType]) -> pa.DataType | None:
-    """Struct type of the fields; None if a name contains a dot."""
+    """Return the struct type of the fields; None if a name contains a dot."""
     return None if "." in "".join(types) else pa.struct(list(types.items()))
 
 
 def _nested_schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
-    """Schema in which dotted names become nested structs; None if names conflict."""
+    """Return a schema with dotted names as nested structs; None if names conflict."""
     if len(types) < len(RECORD_FIELDS):
         return None
     tree: dict[str, Any] = {}

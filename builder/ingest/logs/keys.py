@@ -114,7 +114,7 @@ class KeyEncoder:
         )
 
     def _count_added_schemes(self, urls: pa.DictionaryArray, written: pl.Series) -> int:
-        """Number of results to whose URL a scheme was added, given the resulting distinct URLs."""
+        """Count the results whose URL had no scheme, given the resulting distinct URLs."""
         given = pl.Series(pl.from_arrow(urls.dictionary), dtype=pl.String)
         if self.address is not None or self.scheme is None or given.equals(written):
             return 0
@@ -137,18 +137,18 @@ class KeyEncoder:
         return pl.DataFrame({"key": self._md5_keys(canonical), "url_key": canonical, "url": urls})
 
     def _md5_keys(self, texts: pl.Series) -> Keys:
-        """First 64 bits of the MD5 digest of each text, big-endian; 0 for null or empty texts."""
+        """Return the first 64 bits of each text's MD5, big-endian; 0 for null or empty texts."""
         present = (texts != "").fill_null(value=False)
         keys = np.zeros(len(texts), dtype=np.uint64)
         keys[present.to_numpy()] = self._digest_keys(MD5, texts.filter(present).to_arrow(), {})
         return keys
 
     def _pseudonym_keys(self, texts: pa.Array) -> Keys:
-        """First 64 bits of the SHA-256 digest of the secret and each text, big-endian."""
+        """Return the first 64 bits of the SHA-256 of the secret and each text, big-endian."""
         return self._digest_keys(PSEUDONYM, texts, {"secret": self.secret})
 
     def _digest_keys(self, sql: str, texts: pa.Array, values: dict[str, str]) -> Keys:
-        """First 64 bits of the digest that an SQL query computes per text, as big-endian uint64."""
+        """Return the first 64 bits of the digest that a query computes per text, as uint64."""
         with self.connection.cursor() as cursor:
             cursor.register("texts", pa.table({"text": texts}))
             found = cursor.sql(sql, params=values).to_arrow_table()["digest"].combine_chunks()

@@ -104,7 +104,7 @@ def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Tab
 
 
 def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Column of a possibly nested field; nulls if missing.
+    """Return a possibly nested column; nulls if it is missing.
 
     Raises:
         KeyError: the name is both a column and a path into a struct.
@@ -116,7 +116,7 @@ def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def _time_column(times: pa.Array) -> pa.Array:
-    """Times as int64, float, timestamp or text."""
+    """Convert a column of times to int64, float, timestamp or string."""
     kind = times.type
     if pa.types.is_integer(kind):
         return times.cast(pa.int64())

@@ -82,7 +82,7 @@ class RecentKeys:
 
 
 def _is_in_sorted(known: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
-    """Mask of the keys found in `known`; both arrays are sorted."""
+    """Return the mask of the keys found in `known`; both arrays are sorted."""
     if not len(known):
         return np.zeros(len(keys), dtype=np.bool_)
     index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
