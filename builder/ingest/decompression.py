@@ -13,6 +13,7 @@ from typing import IO, Self, cast
 import zstandard
 
 from builder.errors import FormatError
+from builder.ingest.rejects import FILE_DAMAGED, FILE_TRUNCATED
 from builder.io.sources import Source
 
 CHUNK = 4 * 2**20
@@ -241,6 +242,6 @@ def read_into(file: BufferedIOBase, buffer: memoryview) -> tuple[int, str | None
     try:
         return file.readinto1(buffer), None
     except EOFError:
-        return 0, "file_truncated"
+        return 0, FILE_TRUNCATED
     except (OSError, zlib.error):
-        return 0, "file_damaged"
+        return 0, FILE_DAMAGED

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from builder.ingest.lines import read_blocks
+from builder.ingest.rejects import FILE_TRUNCATED, LINE_TOO_LONG
 from builder.io.sources import Source
 
 DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
@@ -18,7 +19,6 @@ MAX_CELL_BYTES = 2**31 - 1
 """Cell limit of the `csv` module (process-wide); readers limit the length of lines instead."""
 csv.field_size_limit(MAX_CELL_BYTES)
 
-TRUNCATED = "file_truncated"
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]
 """1-based number of the first line of a row, and its cells by column or the reject reason."""
@@ -93,7 +93,7 @@ def read_rows(
                 line, layout, lines, pending, max_line_bytes, max_spanned_lines
             )
         if not isinstance(cells, str) and len(cells) != len(layout.names):
-            cells = TRUNCATED if line.is_unterminated else "wrong_number_of_cells"
+            cells = FILE_TRUNCATED if line.is_unterminated else "wrong_number_of_cells"
         row = cells if isinstance(cells, str) else dict(zip(layout.names, cells, strict=True))
         yield line.number, row
 
@@ -132,13 +132,13 @@ def _read_spanning_row(
         next_line = pending.popleft() if pending else next(lines, None)
         if next_line is None:
             if not any(_is_row(other, layout) for other in row_lines[1:]):
-                return TRUNCATED
+                return FILE_TRUNCATED
             break
         row_lines.append(next_line)
         if len(row_lines) > max_spanned_lines + 1 or size > max_line_bytes:
             break
     pending.extendleft(reversed(row_lines[1:]))
-    return TRUNCATED if line.is_unterminated else "bad_quotes"
+    return FILE_TRUNCATED if line.is_unterminated else "bad_quotes"
 
 
 def _split_joined_lines(lines: list[_Line], layout: TableLayout) -> Cells | str:
@@ -157,7 +157,7 @@ def _is_row(line: _Line, layout: TableLayout) -> bool:
 def split_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:
     """Split a line into cells, or return the reason to reject it."""
     if line is None:
-        return "line_too_long"
+        return LINE_TOO_LONG
     if not line.strip():
         return "blank_line"
     try:

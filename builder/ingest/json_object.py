@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 
 from builder.ingest.rejects import RejectError
+from builder.text.text_bytes import is_utf8
 
 
 def parse_object(line: bytes) -> dict[str, Any]:
@@ -18,16 +19,7 @@ def parse_object(line: bytes) -> dict[str, Any]:
     try:
         record = orjson.loads(line)
     except orjson.JSONDecodeError:
-        raise RejectError("not_json" if _is_utf8(line) else "not_utf8") from None
+        raise RejectError("not_json" if is_utf8(line) else "not_utf8") from None
     if not isinstance(record, dict):
         raise RejectError("not_an_object")
     return record
-
-
-def _is_utf8(line: bytes) -> bool:
-    """Whether a line is valid UTF-8."""
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

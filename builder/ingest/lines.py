@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.ingest.decompression import CHUNK, open_decompressed, read_into
+from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 
 LF = 10
@@ -215,5 +216,5 @@ class _BoundedReader:
                 filled -= len(BOM)
             self._bytes_read, filled = self._bytes_read + count, filled + count
             if self._bytes_read > self._max_bytes:
-                self.fault = "decompression_bomb"
+                self.fault = DECOMPRESSION_BOMB
         return filled

@@ -15,8 +15,6 @@ from builder.ingest.lines import MAX_COMPRESSION_RATIO, MIN_BOMB_BYTES
 from builder.ingest.nested import select_columns
 
 BATCH_BYTES = 32 * 2**20
-BOMB_REASON = "decompression_bomb"
-"""Reason of the single reject that represents all rows not read."""
 
 
 class BombError(ValueError):

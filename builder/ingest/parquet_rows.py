@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
-from builder.ingest.parquet_bounds import BOMB_REASON, BombError, bounded_batches
+from builder.ingest.parquet_bounds import BombError, bounded_batches
+from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 
 ROWS_PER_BATCH = 98_304
@@ -72,7 +73,7 @@ def numbered_rows(
             number = first + batch.num_rows - 1
             yield from enumerate(batch_rows(batch), first)
     except BombError:
-        yield number + 1, BOMB_REASON
+        yield number + 1, DECOMPRESSION_BOMB
 
 
 def batch_rows(batch: pa.RecordBatch) -> list[Row | str]:

@@ -1,10 +1,13 @@
-"""Reject reasons of records, and the error that carries one."""
+"""Reject reasons that several readers share, and the error that carries a reason."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 Value = TypeVar("Value")
 
+FILE_TRUNCATED, FILE_DAMAGED = "file_truncated", "file_damaged"
+DECOMPRESSION_BOMB = "decompression_bomb"
+LINE_TOO_LONG, RECORD_TOO_LARGE = "line_too_long", "record_too_large"
 UNREADABLE = "unreadable_page"
 """Reject reason of a record on which a parser failed unexpectedly."""
 PROCESS_ERRORS: tuple[type[BaseException], ...] = (

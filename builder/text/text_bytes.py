@@ -43,3 +43,12 @@ def md5_hex_digests(data: Bytes, starts: Positions, stops: Positions) -> list[st
     """Return the hexadecimal MD5 of each byte range."""
     view, bounds = data.data, zip(starts.tolist(), stops.tolist(), strict=True)
     return [hashlib.md5(view[a:b], usedforsecurity=False).hexdigest() for a, b in bounds]
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether bytes are valid UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

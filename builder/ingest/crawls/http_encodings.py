@@ -12,7 +12,7 @@ import brotli  # type: ignore[import-untyped]
 import zstandard
 
 from builder.ingest.decompression import GZIP, ZSTD
-from builder.ingest.rejects import RejectError
+from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError
 
 ZLIB_OR_GZIP = zlib.MAX_WBITS + 32
 """`wbits` value with which zlib detects zlib and gzip headers by itself."""
@@ -43,7 +43,7 @@ def decode_body(
             raise RejectError("unknown_encoding")
         body = decoder(body, max_bytes)
         if len(body) > max_bytes:
-            raise RejectError("record_too_large")
+            raise RejectError(RECORD_TOO_LARGE)
     return body
 
 

@@ -24,7 +24,7 @@ from builder.ingest.crawls.page import (
 from builder.ingest.line_columns import ColumnLayout, parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.lists import Mask, Rows
-from builder.ingest.rejects import value_or_reason
+from builder.ingest.rejects import FILE_TRUNCATED, RECORD_TOO_LARGE, value_or_reason
 from builder.ingest.time_columns import unix_seconds
 from builder.parameters import CrawlParameters
 
@@ -33,7 +33,6 @@ URL_TYPES = {str: pa.string(), int: pa.int64()}
 TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 SAMPLE_LINES = 64
 """Lines per chunk from which the column types are inferred."""
-TOO_LARGE, TRUNCATED = "record_too_large", "file_truncated"
 PARTIAL_LINE_REASONS = ("not_json", "not_utf8")
 """Reject reasons that an incomplete last line may have."""
 
@@ -147,12 +146,14 @@ def _parse_one_by_one(
     rejects = []
     for index in indices.tolist():
         line, number = chunk.line(index), chunk.first + index
-        page = TOO_LARGE if line is None else value_or_reason(partial(parse_page, line, params))
+        page = (
+            RECORD_TOO_LARGE if line is None else value_or_reason(partial(parse_page, line, params))
+        )
         if isinstance(page, str):
             is_last = (
                 chunk.is_unterminated and index == len(chunk) - 1 and page in PARTIAL_LINE_REASONS
             )
-            rejects.append((number, TRUNCATED if is_last else page))
+            rejects.append((number, FILE_TRUNCATED if is_last else page))
         else:
             rows.append((number, *page))
     return raw_page_frame(rows), rejects

@@ -12,7 +12,7 @@ from builder.ingest.crawls.fetches import NumberedPage
 from builder.ingest.crawls.page import field_names, page_from_record
 from builder.ingest.nested import existing_names
 from builder.ingest.parquet_rows import explain_parquet_errors, numbered_rows
-from builder.ingest.rejects import value_or_reason
+from builder.ingest.rejects import FILE_TRUNCATED, value_or_reason
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 
@@ -34,7 +34,7 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
         FormatError: the file is not Parquet, or lacks required columns.
     """
     if _lacks_footer(source):
-        yield 1, "file_truncated"
+        yield 1, FILE_TRUNCATED
         return
     names, size = field_names(params.fields), source.path.stat().st_size
     with explain_parquet_errors(source), pq.ParquetFile(source.path) as file:

@@ -14,7 +14,7 @@ from builder.ingest.crawls.checks import PageBlock
 from builder.ingest.crawls.fetches import parser_pool
 from builder.ingest.crawls.formats import read_pages
 from builder.ingest.crawls.superseded import LatestFetches
-from builder.ingest.delimited import TRUNCATED
+from builder.ingest.rejects import FILE_TRUNCATED
 from builder.io.sources import Interval, Source
 from builder.io.tables import TableWriter
 from builder.parameters import CrawlParameters
@@ -62,7 +62,7 @@ def ingest_crawl(
                 ledger.rows_in += block.records
                 for line, reason in block.rejects:
                     rejects.add(reason, file=files[index].name, line=line)
-                    if reason == TRUNCATED:
+                    if reason == FILE_TRUNCATED:
                         ledger.notes.append(f"{files[index].name} is truncated; download it again")
                 shortened += int(block.pages["is_shortened"].sum())
                 pages = _add_keys(block.pages, index, fetch)

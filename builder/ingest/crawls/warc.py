@@ -13,7 +13,6 @@ from fastwarc.warc import ArchiveIterator, WarcRecord
 from builder.ingest.crawls.fetches import Fetch, NumberedFetch
 from builder.ingest.crawls.warc_record import (
     READ_ERRORS,
-    TOO_LARGE,
     fetch_or_reason,
     has_complete_body,
 )
@@ -28,10 +27,10 @@ from builder.ingest.crawls.warc_recovery import (
     overruns_next_record,
 )
 from builder.ingest.decompression import DecompressedStream, read_head
+from builder.ingest.rejects import FILE_DAMAGED, FILE_TRUNCATED, RECORD_TOO_LARGE
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 
-TRUNCATED, DAMAGED = "file_truncated", "file_damaged"
 FIRST_LINE_BYTES = 16
 
 
@@ -57,7 +56,7 @@ def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFe
                     number += 1
                     yield number, fetch
         except READ_ERRORS:
-            stream.fault = stream.fault or DAMAGED
+            stream.fault = stream.fault or FILE_DAMAGED
         if stream.fault is not None:
             yield number + 1, stream.fault
 
@@ -122,7 +121,7 @@ class _Section:
         if self.next_start is None and not has_complete_body(record):
             stop = find_stop(self._file, self._offset, self._length)
             if stop == ReadStop(self._offset, is_truncated=True):
-                return TRUNCATED
+                return FILE_TRUNCATED
         return "bad_length" if is_overrun else None
 
     def _check_end(self) -> Iterator[str]:
@@ -131,17 +130,17 @@ class _Section:
         if stop is not None and (
             stop.is_truncated or not self.has_fetches or stop.offset > self._offset
         ):
-            yield TRUNCATED if stop.is_truncated else DAMAGED
+            yield FILE_TRUNCATED if stop.is_truncated else FILE_DAMAGED
             self.next_start = find_record(self._file, stop.offset + 1)
 
     def _recover(self) -> Iterator[str]:
         """Yield the reason of a read error, and find the next section."""
         stop = find_stop(self._file, self._offset, self._length)
         if stop is not None and stop.is_truncated:
-            yield TRUNCATED
+            yield FILE_TRUNCATED
             return
         if self.has_fetches or not self._start:
-            yield DAMAGED
+            yield FILE_DAMAGED
         start = self._start + 1
         if self.has_fetches:
             start = max(start, offset_after_record(self._file, self._offset, self._length))
@@ -154,7 +153,7 @@ def _overruns(file: IO[bytes], record: WarcRecord, length: int, fetch: Fetch | s
     Only bodies that contain a record start are checked, and records that were too large to read.
     """
     body = None if isinstance(fetch, str) else fetch.body
-    is_suspicious = fetch == TOO_LARGE if body is None else contains_record_start(body)
+    is_suspicious = fetch == RECORD_TOO_LARGE if body is None else contains_record_start(body)
     if not is_suspicious:
         return False
     header_bytes = sum(len(name) + len(value) + 4 for name, value in record.headers.items())

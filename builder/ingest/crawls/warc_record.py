@@ -14,7 +14,7 @@ from functools import partial
 from fastwarc.warc import WarcRecord, WarcRecordType
 
 from builder.ingest.crawls.fetches import BodyType, Fetch
-from builder.ingest.rejects import RejectError, value_or_reason
+from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError, value_or_reason
 from builder.parameters import CrawlParameters
 
 HTML_TYPES, TEXT_TYPE = ("text/html", "application/xhtml+xml"), "text/plain"
@@ -25,7 +25,6 @@ NON_FETCH_TYPES = (
     | WarcRecordType.continuation
 )
 """Record types that are skipped: neither pages nor rejects."""
-TOO_LARGE = "record_too_large"
 DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{1,3}T\d\d:\d\d:\d\d(?:Z|[+-]\d{4}))", re.ASCII)
 READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 """Exceptions raised when an archive cannot be read."""
@@ -123,7 +122,7 @@ def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
         RejectError: the record is larger than `crawl.max_record_bytes`, or has no valid time.
     """
     if record.content_length > params.max_record_bytes:
-        raise RejectError(TOO_LARGE)
+        raise RejectError(RECORD_TOO_LARGE)
     fetched_at = record.record_date or _parse_day_of_year(str(record.headers.get("WARC-Date")))
     if fetched_at is None:
         raise RejectError("bad_time")

@@ -8,6 +8,7 @@ from builder.ingest.decompression import read_head
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 from builder.parameters.encodings import extends_ascii
+from builder.text.text_bytes import is_utf8
 
 UTF8 = "utf-8"
 SAMPLE_BYTES = 2**20
@@ -33,7 +34,7 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
         return codecs.lookup(params.encoding).name, ""
     lines = read_head(source, SAMPLE_BYTES).split(b"\n")[:-1] or [b""]
     foreign = [line for line in lines if not line.isascii()]
-    invalid = [line for line in foreign if not _is_utf8(line)]
+    invalid = [line for line in foreign if not is_utf8(line)]
     if len(invalid) * 2 <= len(foreign):
         return UTF8, ""
     found = str(detect_encoding(b"\n".join(invalid))).lower()
@@ -41,12 +42,3 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
         return UTF8, "not valid UTF-8, and encoding detection failed; set log.encoding"
     name = found.replace("cp125", "windows-125")
     return name, f"detected encoding {name}; set log.encoding to confirm"
-
-
-def _is_utf8(line: bytes) -> bool:
-    """Whether a line is valid UTF-8."""
-    try:
-        line.decode(UTF8)
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -20,7 +20,7 @@ from builder.ingest.line_columns import parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.logs.json_layout import JsonLayout, infer_layout
 from builder.ingest.logs.records import NumberedRecord, RawRecords, Record
-from builder.ingest.rejects import RejectError
+from builder.ingest.rejects import LINE_TOO_LONG, RejectError
 from builder.ingest.timestamps import LATEST
 from builder.parameters import LogFields, LogParameters
 
@@ -175,7 +175,7 @@ def _parse_individually(
         line = chunk.line(number - chunk.first)
         try:
             if line is None:
-                raise RejectError("line_too_long")
+                raise RejectError(LINE_TOO_LONG)
             yield number, rename_fields(parse_object(line), fields)
         except RejectError as reject:
             yield number, str(reject)

@@ -6,7 +6,7 @@ from builder.ingest.fields import get_nested
 from builder.ingest.json_object import parse_object
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import NumberedRecord, Record
-from builder.ingest.rejects import RejectError
+from builder.ingest.rejects import LINE_TOO_LONG, RejectError
 from builder.io.sources import Source
 from builder.parameters import LogFields, LogParameters
 
@@ -41,7 +41,7 @@ def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) ->
         RejectError: the line is not an object, or a time, user, query or URL has a wrong type.
     """
     if line is None:
-        raise RejectError("line_too_long")
+        raise RejectError(LINE_TOO_LONG)
     record = parse_object(line)
     found = {name: value for name in names if (value := get_nested(record, name)) is not None}
     for own, wrong in FORBIDDEN_TYPES.items():

@@ -20,8 +20,9 @@ from builder.ingest.lists import build_list_array, is_text, lengths
 from builder.ingest.logs.long_form import ROWS, is_long_form
 from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.nested import existing_names, get_column, has_column
-from builder.ingest.parquet_bounds import BOMB_REASON, BombError, is_list
+from builder.ingest.parquet_bounds import BombError, is_list
 from builder.ingest.parquet_rows import NumberedBatch, batch_rows, explain_parquet_errors
+from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 from builder.parameters import LogFields, LogParameters
 
@@ -61,7 +62,7 @@ def read_batches(
         try:
             yield from parquet_rows.numbered_batches(file, source.path.stat().st_size, columns)
         except BombError:
-            faults.append(BOMB_REASON)
+            faults.append(DECOMPRESSION_BOMB)
 
 
 def parse_batch(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
