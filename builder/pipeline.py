@@ -4,11 +4,16 @@ Each stage is declared above its function, whose signature names the tables that
 runner (`builder.runtime.runner`) runs it per snapshot, per pair of consecutive snapshots, or once.
 """
 
-from builder.alignment import changes, maps
+from builder.alignment import align_snapshots, build_maps
 from builder.clicks import estimate, grade
 from builder.collection.export.trec import export_trec
 from builder.collection.layout import PUBLISHED
-from builder.documents import collect_shown, gather, judge_pages, measure_coverage
+from builder.documents import (
+    build_documents,
+    collect_page_verdicts,
+    collect_shown,
+    measure_coverage,
+)
 from builder.drift import count_lost, count_snapshot, measure, measure_pair
 from builder.ingest import ingest_crawl, ingest_log
 from builder.queries import (
@@ -36,8 +41,8 @@ STAGES = (
     estimate,
     # documents: pages that were shown, and a sample of the others
     collect_shown,
-    judge_pages,
-    gather,
+    collect_page_verdicts,
+    build_documents,
     measure_coverage,
     # estimates to graded qrels, training and test queries
     grade,
@@ -48,11 +53,11 @@ STAGES = (
     translate,
     export_trec,
     # snapshots compared
-    changes,
+    align_snapshots,
     count_snapshot,
     count_lost,
     measure_pair,
-    maps,
+    build_maps,
     measure,
 )
 

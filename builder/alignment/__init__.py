@@ -1,10 +1,10 @@
-"""The same page, query and judgement in different snapshots.
+"""Align snapshots: match documents, queries and judgements across time.
 
-In: the documents, queries and qrels of two consecutive snapshots. Out: one row for each id in
-either, with what happened to it; and over all snapshots, which of them hold each id.
+In: the documents, queries and qrels of snapshots. Out: change tables with one row per id of two
+consecutive snapshots, and maps of the snapshots that contain each id.
 """
 
-from builder.alignment.changes import changes
-from builder.alignment.mapping import maps
+from builder.alignment.changes import align_snapshots
+from builder.alignment.id_maps import build_maps
 
-__all__ = ["changes", "maps"]
+__all__ = ["align_snapshots", "build_maps"]

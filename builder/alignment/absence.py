@@ -1,15 +1,15 @@
-"""Why a snapshot lacks a document of the one before: the crawl lacks it, or a rule of selection.
+"""Find why a document is missing from the later snapshot although its crawl has the page.
 
-In: the crawled pages of both snapshots, what the later one showed, and how it samples. Out: the
-table `absences` of a DuckDB connection, one row per document of the earlier snapshot that the
-later one lacks although its crawl has the page, with its status:
+In: the crawled pages of both snapshots, the documents shown in the later one, and its sampling
+parameters. Out: the table `absences` of a DuckDB connection, one row per document of the earlier
+snapshot that the later snapshot lacks but its crawl has, with a status:
 
-- `not_sampled`: in the earlier sample, and not in the later one, whose share or seed differs;
-- `not_shown`: in the earlier snapshot because it was shown, and no selected query shows it now;
-- `left_out`: shown or sampled in the later snapshot as well, and left out there by a rule (a list,
+- `not_sampled`: in the earlier sample but not in the later one, whose share or seed differs;
+- `not_shown`: shown for a query of the earlier snapshot, but for no selected query of the later;
+- `left_out`: shown or sampled in the later snapshot too, but excluded there by a rule (a list,
   a verdict, a duplicate).
 
-Documents that the later crawl lacks have no row: these were removed.
+Documents that the later crawl lacks have no row: they were removed.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from builder.text.keys import in_sample
 
 ABSENCES = "CREATE TEMP TABLE absences (doc_id VARCHAR, status VARCHAR)"
 
-LACKING = """
+MISSING = """
 SELECT doc_id, sampled, doc_id IN (SELECT doc_id FROM shown_to) AS shown
 FROM documents_from
 ANTI JOIN documents_to USING (doc_id)
@@ -34,18 +34,18 @@ ORDER BY doc_id
 
 
 DOC_ID = "format('d{:016x}', doc) AS doc_id"
-"""Printable id of a document key."""
+"""SQL expression of the printable id of a document key."""
 
 
 @dataclass(frozen=True)
-class Crawls:
-    """What is known of the crawls of two snapshots; nothing, where a release was imported.
+class CrawlTables:
+    """Crawl tables of two snapshots; None where unknown, as for imported releases.
 
     Args:
-        pages_from: `doc` of the pages that the earlier crawl has.
-        pages_to: `doc` of the pages that the later crawl has.
-        shown_to: `doc` of the documents that selected queries of the later snapshot showed.
-        sampling: How the later snapshot samples its crawl.
+        pages_from: `doc` of the pages in the earlier crawl.
+        pages_to: `doc` of the pages in the later crawl.
+        shown_to: `doc` of the documents shown for selected queries of the later snapshot.
+        sampling: Sampling parameters of the later snapshot.
     """
 
     pages_from: Table | None = None
@@ -53,15 +53,15 @@ class Crawls:
     shown_to: Table | None = None
     sampling: DocumentParameters | None = None
 
-    def view(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create `crawled_from`, `crawled_to` and `shown_to`, empty where unknown."""
+    def create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create views `crawled_from`, `crawled_to` and `shown_to`; empty tables if unknown."""
         for name, table in (
             ("crawled_from", self.pages_from),
             ("crawled_to", self.pages_to),
             ("shown_to", self.shown_to),
         ):
             if table is not None and table.paths:
-                table.rows(connection).select(DOC_ID).create_view(name)
+                table.relation(connection).select(DOC_ID).create_view(name)
             else:
                 connection.execute(f"CREATE TEMP TABLE {name} (doc_id VARCHAR)")
         set_variables(
@@ -71,20 +71,20 @@ class Crawls:
         )
 
 
-def explain_absences(connection: duckdb.DuckDBPyConnection, crawls: Crawls) -> None:
-    """Create `absences`; needs `documents_from` and `documents_to`."""
-    crawls.view(connection)
+def classify_absences(connection: duckdb.DuckDBPyConnection, crawls: CrawlTables) -> None:
+    """Create the table `absences`; requires the views `documents_from` and `documents_to`."""
+    crawls.create_views(connection)
     connection.execute(ABSENCES)
     if crawls.sampling is None:
         return
     sampling = crawls.sampling
-    found = connection.sql(LACKING).pl()
-    kept = in_sample("doc_id", sampling.sample_share, sampling.sample_seed) | pl.col("shown")
+    missing = connection.sql(MISSING).pl()
+    is_selected = in_sample("doc_id", sampling.sample_share, sampling.sample_seed) | pl.col("shown")
     status = (
-        pl.when(kept)
+        pl.when(is_selected)
         .then(pl.lit("left_out"))
         .when(pl.col("sampled"))
         .then(pl.lit("not_sampled"))
         .otherwise(pl.lit("not_shown"))
     )
-    append_rows(connection, "absences", found.select("doc_id", status.alias("status")))
+    append_rows(connection, "absences", missing.select("doc_id", status.alias("status")))

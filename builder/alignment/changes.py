@@ -1,11 +1,11 @@
-"""What happened between two consecutive snapshots: the stage that writes the change tables.
+"""The stage `changes`: writes the change tables of two consecutive snapshots.
 
-In: documents, queries and qrels of both. Out: `document_changes`, `query_changes`,
-`qrel_changes`, one row for each id (or judged pair) in either snapshot, sorted by id.
+In: documents, queries and qrels of both. Out: `document_changes`, `query_changes` and
+`qrel_changes`, one row per id (or judged pair) in either snapshot, sorted by id.
 
-A document is *updated* when its tokens (lower-cased words of title and text) differ, and
-`text_changed` when anything in title or text does. An updated document is *cosmetic* from a
-shingle Jaccard of `cosmetic` on, *rewritten* below `rewritten`, else *edited*.
+A document is *updated* if its tokens (lowercased words of title and text) differ, and
+`text_changed` if title or text differ at all. The change of an updated document is *cosmetic* at a
+shingle Jaccard of at least `cosmetic`, *rewritten* below `rewritten`, else *edited*.
 """
 
 from pathlib import Path
@@ -13,8 +13,8 @@ from typing import Annotated
 
 import duckdb
 
-from builder.alignment.absence import Crawls
-from builder.alignment.documents import align_documents
+from builder.alignment.absence import CrawlTables
+from builder.alignment.document_changes import align_documents
 from builder.io.tables import Table, write_query
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -67,7 +67,7 @@ ORDER BY 1, 2
 @stage(
     "changes", version="5", scope=Scope.PAIR, writes=(DocumentChanges, QueryChanges, QrelChanges)
 )
-def changes(
+def align_snapshots(
     out: Path,
     *,
     documents_from: From[Documents],
@@ -100,19 +100,19 @@ def changes(
         queries_to: Queries of the later snapshot.
         qrels_from: Judgements of the earlier snapshot.
         qrels_to: Judgements of the later snapshot.
-        earlier: Documents of the snapshots before the earlier one, for `returned`.
+        earlier: Documents of the snapshots before the earlier one, to detect returned documents.
         from_snapshot: Name of the earlier snapshot.
         to_snapshot: Name of the later snapshot.
-        params: Shingle size, bands, what counts as moved.
+        params: Shingle size, thresholds of the bands, criteria for moved pages.
         limits: Memory, threads, scratch space.
-        progress: Told of the documents whose degree of change is measured.
-        pages_from: Pages that the earlier crawl has; only `doc` is read. Absent: not known.
-        pages_to: Pages that the later crawl has.
-        shown_documents_to: Documents that selected queries of the later snapshot showed.
-        sampling: How the later snapshot samples its crawl.
+        progress: Advances by the number of documents compared.
+        pages_from: Pages of the earlier crawl; only `doc` is read. None: unknown.
+        pages_to: Pages of the later crawl; None: unknown.
+        shown_documents_to: Documents shown for selected queries of the later snapshot.
+        sampling: Sampling parameters of the later snapshot.
 
     Returns:
-        Document ids in either snapshot; none is rejected.
+        The ledger, with counts in document ids of either snapshot; none is rejected.
     """
     ledger = Ledger("document ids")
     pair = (from_snapshot, to_snapshot)
@@ -127,16 +127,19 @@ def changes(
             params,
             limits,
             progress,
-            Crawls(pages_from, pages_to, shown_documents_to, sampling),
+            CrawlTables(pages_from, pages_to, shown_documents_to, sampling),
         )
-        _views(connection, "queries", queries_from, queries_to)
-        _views(connection, "qrels", qrels_from, qrels_to)
+        _create_views(connection, "queries", queries_from, queries_to)
+        _create_views(connection, "qrels", qrels_from, qrels_to)
         write_query(connection, QUERY_CHANGES, out / "query_changes.parquet", QueryChanges)
         write_query(connection, QREL_CHANGES, out / "qrel_changes.parquet", QrelChanges)
     with RejectWriter(out, "changes", ledger):
         return ledger
 
 
-def _views(connection: duckdb.DuckDBPyConnection, name: str, before: Table, after: Table) -> None:
+def _create_views(
+    connection: duckdb.DuckDBPyConnection, name: str, before: Table, after: Table
+) -> None:
+    """Create the views `{name}_from` and `{name}_to`."""
     before.view(connection, f"{name}_from")
     after.view(connection, f"{name}_to")

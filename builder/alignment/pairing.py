@@ -1,15 +1,14 @@
-"""Which documents of two snapshots are the same page: three tiers, strictest first.
+"""Match the documents of two snapshots in three tiers, strictest first.
 
 In: views `documents_from`, `documents_to` and `documents_earlier` of a DuckDB connection, and the
-table `absences` (see `builder.alignment.absence`). Out: the
-tables `pairing` (one row for each id in either snapshot, with its status by URL key) and `matches`
-(removed and added pages that are one page under another address).
+table `absences` (see `builder.alignment.absence`). Out: the tables `pairing` (one row per id in
+either snapshot, with its status by URL key) and `matches` (pairs of removed and added pages that
+are one page under another URL).
 
-1. By URL key: added, removed, updated, unchanged; returned where an earlier snapshot had it;
-   not_sampled, not_shown or left_out where the later crawl still has the page.
-2. Loose: a removed and an added address that differ by scheme, www or trailing slash only. Where
-   several share one loose key, they are paired in order of address.
-3. Moved: see `builder.alignment.moved`.
+1. By URL key: added, removed, updated, unchanged; returned if an earlier snapshot had it;
+not_sampled, not_shown or left_out if the later crawl still has the page. 2. Loose: a removed and an
+added URL that differ only by scheme, www or trailing slash. If several share one loose key, they
+are paired in order of URL. 3. Moved: see `builder.alignment.moved_pages`.
 """
 
 import duckdb
@@ -41,14 +40,14 @@ CREATE OR REPLACE TEMP MACRO loose_key(url_key) AS
     regexp_replace(regexp_replace(url_key, '^https?://(www\.)?', ''), '/+(\?|$)', '\1')
 """
 
-GONE = """
-CREATE TEMP TABLE gone AS
+REMOVED = """
+CREATE TEMP TABLE removed AS
 SELECT doc_id, url_key, loose_key(url_key) AS loose_key, token_hash, text_hash, tokens
 FROM documents_from SEMI JOIN (FROM pairing WHERE status = 'removed') USING (doc_id)
 """
 
-CAME = """
-CREATE TEMP TABLE came AS
+ADDED = """
+CREATE TEMP TABLE added AS
 SELECT doc_id, url_key, loose_key(url_key) AS loose_key, token_hash, text_hash, tokens
 FROM documents_to SEMI JOIN (FROM pairing WHERE status = 'added') USING (doc_id)
 """
@@ -56,22 +55,22 @@ FROM documents_to SEMI JOIN (FROM pairing WHERE status = 'added') USING (doc_id)
 LOOSE = """
 CREATE TEMP TABLE matches AS
 WITH
-gone_in_order AS (
-    SELECT *, row_number() OVER (PARTITION BY loose_key ORDER BY url_key) AS place FROM gone
+ranked_removed AS (
+    SELECT *, row_number() OVER (PARTITION BY loose_key ORDER BY url_key) AS rank FROM removed
 ),
-came_in_order AS (
-    SELECT *, row_number() OVER (PARTITION BY loose_key ORDER BY url_key) AS place FROM came
+ranked_added AS (
+    SELECT *, row_number() OVER (PARTITION BY loose_key ORDER BY url_key) AS rank FROM added
 )
 SELECT
-    g.doc_id AS gone_id,
-    c.doc_id AS came_id,
+    r.doc_id AS removed_id,
+    a.doc_id AS added_id,
     'loose' AS matched_by,
-    g.text_hash <> c.text_hash AS text_changed
-FROM gone_in_order AS g JOIN came_in_order AS c USING (loose_key, place)
+    r.text_hash <> a.text_hash AS text_changed
+FROM ranked_removed AS r JOIN ranked_added AS a USING (loose_key, rank)
 """
 
 
 def pair_documents(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create `pairing`, `returned`, `gone`, `came` and `matches` (tiers 1 and 2)."""
-    for statement in (PAIRING, RETURNED, LOOSE_KEY, GONE, CAME, LOOSE):
+    """Create the tables `pairing`, `returned`, `removed`, `added` and `matches` (tiers 1 and 2)."""
+    for statement in (PAIRING, RETURNED, LOOSE_KEY, REMOVED, ADDED, LOOSE):
         connection.execute(statement)

@@ -1,7 +1,7 @@
-"""Read the texts of chosen documents, in pieces of bounded size.
+"""Read the texts of selected documents, in batches of bounded size.
 
-In: a documents table sorted by id and a sorted list of wanted ids with their sizes. Out: batches
-of tokens. Only row groups whose id range can hold a wanted id are read.
+In: a documents table sorted by id, and sorted ids with sizes. Out: batches of ids or texts. Only
+row groups whose id range overlaps the ids are read.
 """
 
 from collections.abc import Iterator
@@ -10,43 +10,43 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from builder.documents.tokens import whole_text
+from builder.documents.tokens import document_text
 from builder.io.tables import Table
 
 TOKENS_PER_BATCH = 1_000_000
 
 
-def batches_by_size(
-    wanted: pl.DataFrame, size: str, limit: int = TOKENS_PER_BATCH
+def split_by_size(
+    rows: pl.DataFrame, size: str, limit: int = TOKENS_PER_BATCH
 ) -> Iterator[pl.DataFrame]:
-    """Cut a frame into consecutive pieces whose `size` column adds up to about `limit`.
+    """Split a frame into consecutive batches whose `size` column sums to about `limit`.
 
-    A row larger than the limit is a piece of its own, or closes one.
+    A row above the limit is a batch of its own, or ends one.
     """
-    if wanted.is_empty():
+    if rows.is_empty():
         return
-    piece = wanted[size].cast(pl.Int64).cum_sum().to_numpy() // limit
-    cuts = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), wanted.height]
-    for start, stop in pairwise(cuts):
-        yield wanted[start:stop]
+    batch = rows[size].cast(pl.Int64).cum_sum().to_numpy() // limit
+    bounds = [0, *(np.flatnonzero(np.diff(batch)) + 1).tolist(), rows.height]
+    for start, stop in pairwise(bounds):
+        yield rows[start:stop]
 
 
 def read_texts(documents: Table, ids: pl.Series) -> pl.DataFrame:
-    """Titles and texts of the documents with these ids.
+    """Read title and text of the documents with these ids.
 
     Args:
         documents: A documents table.
-        ids: Document ids, not empty; every one exists in the table.
+        ids: One or more document ids, all of which exist in the table.
 
     Returns:
-        `doc_id` and `text`, both together, sorted by id.
+        `doc_id`, and title and text joined as `text`; sorted by id.
     """
     return (
         documents.scan()
         .select("doc_id", "title", "text")
         .filter(pl.col("doc_id").is_between(pl.lit(ids.min()), pl.lit(ids.max())))
         .join(ids.to_frame("doc_id").lazy(), on="doc_id", how="semi")
-        .select("doc_id", whole_text().alias("text"))
+        .select("doc_id", document_text().alias("text"))
         .sort("doc_id")
         .collect(engine="streaming")
     )

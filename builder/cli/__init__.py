@@ -33,7 +33,7 @@ from builder.cli.arguments import spread
 from builder.cli.help import Verbs
 from builder.cli.output import printable, show_all
 from builder.errors import LongEvalError
-from builder.io.disk import about
+from builder.io.disk import to_user_error
 
 LINE_END = "\n"
 
@@ -134,7 +134,7 @@ def _report(error: BaseException, stop: _Stop, *, debug: bool) -> int | None:
     if stop.signal:
         typer.echo("longeval: interrupted; finished stages are kept, run it again", err=True)
         return 128 + stop.signal
-    known = error if isinstance(error, LongEvalError) else about(error)
+    known = error if isinstance(error, LongEvalError) else to_user_error(error)
     if known is None or debug:
         return None
     typer.echo(f"longeval: {printable(str(known), also=LINE_END)}", err=True)

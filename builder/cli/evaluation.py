@@ -11,7 +11,7 @@ from builder.cli.files import check_suffix, write_table
 from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
 from builder.cli.shapes import sanity_shape, say_json
-from builder.io.disk import keep_apart
+from builder.io.disk import check_output_differs
 from builder.reporting.numbers import score
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def evaluate(
     )
     for file in (html, per_query):
         if file is not None:
-            keep_apart(file, *runs)
+            check_output_differs(file, *runs)
     if per_query is not None:
         check_suffix(per_query)
     found = evaluate_paths(qrels, runs, parameters)
@@ -211,7 +211,7 @@ def fuse(
     from builder.evaluation import reciprocal_rank_fusion, write_run
     from builder.trec import read_run
 
-    keep_apart(out, *runs)
+    check_output_differs(out, *runs)
     read = [read_run(path, depth) for path in runs]
     fused = reciprocal_rank_fusion(read, k=k, tag=tag, depth=depth)
     write_run(fused, out)
@@ -235,7 +235,7 @@ def rerank(
     from builder.evaluation import rerank as reorder
     from builder.trec import read_run
 
-    keep_apart(out, run, scores)
+    check_output_differs(out, run, scores)
     reordered = reorder(read_run(run, None), read_scores(scores), top=top, tag=tag)
     write_run(reordered, out)
     typer.echo(f"wrote {out}: {reordered.ranking.height:,} lines")

@@ -9,7 +9,7 @@ import typer
 
 from builder.cli.options import MOST, Format, PlainFormat
 from builder.cli.output import table
-from builder.io.disk import keep_apart
+from builder.io.disk import check_output_differs
 from builder.reporting.numbers import score
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def rank(
 
     ranked = rank_topic_file(counts, stability.value).head(top)
     if out is not None:
-        keep_apart(out, counts)
+        check_output_differs(out, counts)
         write_topics(ranked, out, language, stability.value)
     if format is PlainFormat.JSON:
         _echo_json({"formula": FORMULA.format(stability=stability.value), "topics": ranked})

@@ -62,7 +62,7 @@ def add_estimates(
         )
     with limits.connect(ENGINE_SHARE) as connection:
         files = (path for table in estimates for path in table.paths)
-        parquet.rows(connection, *files).create_view("added")
+        parquet.relation(connection, *files).create_view("added")
         connection.execute(SUMS)
         create_estimates(connection, choose_priors(connection, params))
         return write_query(connection, SDBN_ESTIMATES, out, ClickEstimates)

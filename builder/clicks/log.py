@@ -220,7 +220,7 @@ def _count_readable_rows(log: Path) -> int | None:
 
 def _create_records_view(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Create the view `records`, with null users if the file has no user column."""
-    rows = parquet.rows(connection, path, file_row_number=True)
+    rows = parquet.relation(connection, path, file_row_number=True)
     if "user" not in rows.columns:
         rows = rows.project('NULL::VARCHAR AS "user", *')
     rows.create_view("records", replace=True)

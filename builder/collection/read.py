@@ -13,7 +13,7 @@ from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.reporting.parts import html_table
 from builder.runtime.publisher import MANIFEST
-from builder.text.names import suffixes_of
+from builder.text.names import column_suffixes
 from builder.trec.released import release_ids
 from schemas import Documents
 
@@ -48,7 +48,7 @@ class Snapshot:
     def documents(self) -> pl.LazyFrame:
         """Documents: `schemas.Documents`, in order of doc_id."""
         parts = self.documents_parts()
-        return parquet.checked(*parts) if parts else pl.LazyFrame(schema=Documents.dtypes())
+        return parquet.scan_checked(*parts) if parts else pl.LazyFrame(schema=Documents.dtypes())
 
     def documents_parts(self) -> list[Path]:
         """The files of the documents, in order; none where the snapshot has no document.
@@ -67,22 +67,22 @@ class Snapshot:
     @property
     def queries(self) -> pl.LazyFrame:
         """Queries: `schemas.Queries`, in order of query_id."""
-        return parquet.checked(self.folder / "queries.parquet")
+        return parquet.scan_checked(self.folder / "queries.parquet")
 
     @property
     def qrels(self) -> pl.LazyFrame:
         """Judgements: `schemas.Qrels`, in order of query_id, doc_id."""
-        return parquet.checked(self.folder / "qrels.parquet")
+        return parquet.scan_checked(self.folder / "qrels.parquet")
 
     @property
     def click_estimates(self) -> pl.LazyFrame:
         """Click evidence: `schemas.ClickEstimates`."""
-        return parquet.checked(self.folder / "click_estimates.parquet")
+        return parquet.scan_checked(self.folder / "click_estimates.parquet")
 
     @property
     def rejects(self) -> pl.LazyFrame:
         """What was left out: `schemas.Rejects`."""
-        return parquet.checked(self.folder / "rejects.parquet")
+        return parquet.scan_checked(self.folder / "rejects.parquet")
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,9 @@ class Collection:
         Raises:
             DataError: the manifest names more than two.
         """
-        return suffixes_of(self.manifest["definition"].get("collection", {}).get("languages", ()))
+        return column_suffixes(
+            self.manifest["definition"].get("collection", {}).get("languages", ())
+        )
 
     def language(self, name: str | None = None) -> tuple[str, str]:
         """One of `languages` with its suffix; absent: that of the texts as they were found.
@@ -163,7 +165,7 @@ class Collection:
         places = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
         if name not in places:
             raise UsageError(f"no table {name!r} in a collection; it has {', '.join(places)}")
-        return parquet.checked(self.path / f"{places[name]}.parquet")
+        return parquet.scan_checked(self.path / f"{places[name]}.parquet")
 
     def aligned(self, kind: str, *, language: str | None = None) -> pl.LazyFrame:
         """Documents or queries of all snapshots in one frame, by their stable ids.

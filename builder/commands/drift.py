@@ -19,7 +19,7 @@ from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.text.keys import key_of_id
+from builder.text.keys import id_to_key
 from schemas import TABLES, Pages
 
 MAIN = ("documents", "queries", "qrels")
@@ -123,7 +123,7 @@ def _crawled(
     for name in pair:
         path = folder / f"crawled-{name}.parquet"
         held.filter(pl.col("crawled").list.contains(name)).select(
-            doc=key_of_id("doc_id")
+            doc=id_to_key("doc_id")
         ).write_parquet(path)
         found[name] = Table((path,), Pages)
     return found

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from builder.text.names import IN_WORDS
+from builder.text.names import PATTERN_DESCRIPTIONS
 
 EXPECTED = {
     "int_parsing": "expected an integer",
@@ -40,6 +40,6 @@ def explained(error: Mapping[str, Any]) -> str:
         context = dict(error.get("ctx", {}))
         if "pattern" in context:
             pattern = context["pattern"]
-            context["pattern"] = IN_WORDS.get(pattern, f"a text that matches {pattern}")
+            context["pattern"] = PATTERN_DESCRIPTIONS.get(pattern, f"a text that matches {pattern}")
         said = wording.format(**context)
     return f"{said}; found {error['input']!r:.80}"

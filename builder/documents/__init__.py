@@ -1,8 +1,8 @@
-"""Documents: which pages of the index a snapshot has, and the fingerprints of their texts."""
+"""Select the documents of a snapshot, fingerprint their texts, and measure crawl coverage."""
 
 from builder.documents.coverage import measure_coverage
-from builder.documents.gather import gather
 from builder.documents.shown import collect_shown
-from builder.documents.verdicts import judge_pages
+from builder.documents.stage import build_documents
+from builder.documents.verdicts import collect_page_verdicts
 
-__all__ = ["collect_shown", "gather", "judge_pages", "measure_coverage"]
+__all__ = ["build_documents", "collect_page_verdicts", "collect_shown", "measure_coverage"]

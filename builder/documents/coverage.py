@@ -1,10 +1,10 @@
-"""Coverage: which of the pages that result lists show the crawl and the collection have.
+"""The stage `coverage`: counts the shown documents that the crawl and the snapshot contain.
 
-In: what a log showed, the crawled pages and the documents of a snapshot. Out: `coverage`, counts
-of documents and of times shown, for the whole log and for candidate queries; `host_coverage`, the
-same per host for candidate queries; and as rejects every document that a candidate query showed
-and that the snapshot lacks, with the reason. A judgement on a page that nobody has a copy of is
-worth nothing, so this says how much of the log can be judged.
+In: impressions, crawled pages and documents of a snapshot. Out: `coverage`, counts of documents and
+of impressions, for the whole log and for candidate queries; `host_coverage`, the same per host for
+candidate queries; and a reject with reason for every document shown for a candidate query that the
+snapshot lacks. A judgement on a document without text is worthless, so these counts tell how much
+of the log can be judged.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ from schemas import Coverage, Gathered, HostCoverage, Impressions, LogUrls, Page
 
 ROWS_PER_BATCH = 65_536
 NOT_IN_CRAWL = "not_in_crawl"
-LEFT_OUT = "left_out_of_collection"
+NOT_IN_COLLECTION = "left_out_of_collection"
 
 SHOWN = """
 CREATE TABLE shown AS
@@ -75,11 +75,11 @@ GROUP BY host
 ORDER BY host
 """
 
-ACCOUNT = """
+COUNTS = """
 SELECT count(*), count(*) FILTER (in_collection) FROM shown WHERE kept_times > 0
 """
 
-LACKING = """
+MISSING_DOCUMENTS = """
 SELECT doc, in_crawl FROM shown WHERE kept_times > 0 AND NOT in_collection ORDER BY doc
 """
 
@@ -103,7 +103,7 @@ def measure_coverage(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: find the pages that were shown and are not there.
+    """Stage: measure how many shown documents the crawl and the snapshot contain.
 
     Args:
         out: Folder that receives `coverage.parquet`, `host_coverage.parquet`
@@ -112,15 +112,16 @@ def measure_coverage(
         log_urls: See `schemas.LogUrls`.
         shown_documents: See `schemas.ShownDocuments`.
         pages: See `schemas.Pages`.
-        documents: The documents of the snapshot; only `doc_id` is read.
+        documents: Documents of the snapshot; only `doc_id` is read.
         limits: Memory and threads.
-        progress: Told the documents shown.
+        progress: Advances by the number of documents shown.
 
     Returns:
-        An account of the documents that candidate queries showed: kept are those of the snapshot.
+        The ledger, with counts in documents shown for candidate queries; rows out are those in the
+        snapshot.
 
     Raises:
-        DataError: an address of the log and one of the crawl have one document id.
+        DataError: a URL of the log and one of the crawl have the same document key.
     """
     tables = {"impressions": impressions, "log_urls": log_urls, "pages": pages}
     with limits.connect() as connection:
@@ -132,20 +133,21 @@ def measure_coverage(
         connection.execute(SHOWN)
         write_query(connection, COVERAGE, out / "coverage.parquet", Coverage)
         write_query(connection, HOST_COVERAGE, out / "host_coverage.parquet", HostCoverage)
-        ledger = Ledger("documents shown", *connection.execute(ACCOUNT).fetchall()[0])
+        ledger = Ledger("documents shown", *connection.execute(COUNTS).fetchall()[0])
         with RejectWriter(out, "coverage", ledger) as rejects:
-            for reason in (NOT_IN_CRAWL, LEFT_OUT):
+            for reason in (NOT_IN_CRAWL, NOT_IN_COLLECTION):
                 rejects.add(reason, rows=0)
-            for batch in connection.sql(LACKING).to_arrow_reader(ROWS_PER_BATCH):
+            for batch in connection.sql(MISSING_DOCUMENTS).to_arrow_reader(ROWS_PER_BATCH):
                 for doc, in_crawl in zip(*(c.to_pylist() for c in batch.columns), strict=True):
-                    rejects.add(LEFT_OUT if in_crawl else NOT_IN_CRAWL, key=doc_id(doc))
+                    rejects.add(NOT_IN_COLLECTION if in_crawl else NOT_IN_CRAWL, key=doc_id(doc))
     progress.advance(ledger.rows_in)
     return ledger
 
 
 def _check_ids(connection: duckdb.DuckDBPyConnection) -> None:
-    if found := connection.execute(CLASH).fetchall():
+    """Raise DataError if a URL of the log and one of the crawl have the same document key."""
+    if clash := connection.execute(CLASH).fetchall():
         raise DataError(
-            "expected one address for each document id, found two with the same, one in the log "
-            f"and one in the crawl: {list(found[0])}; leave one of them out"
+            "expected one URL per document id, found two with the same, one in the log and one in "
+            f"the crawl: {list(clash[0])}; remove one of them"
         )

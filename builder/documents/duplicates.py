@@ -1,13 +1,13 @@
-"""Duplicates within a snapshot: groups of pages with the same text, or nearly the same.
+"""Find duplicates within a snapshot: groups of pages with equal or nearly equal texts.
 
-In: notes on the pages (see `gather`) and their sketches. Out: for each page of a group the page
-that stands first in it. First is a page that was shown before one that was not, then the smallest
-id, so that a judged page is never the one that gives way to an unjudged one.
+In: hashes and sketches of the pages. Out: the first page of the group of each duplicate. Pages
+shown in the log come before others, then pages are ordered by id, so that a judged page is never
+dropped in favour of an unjudged one.
 
-Exact duplicates have the same text. Near-duplicates: in each band, every page that shares a value
-is compared with the first that has it, by the estimated Jaccard coefficient of their shingles;
-pages connected by pairs of at least the threshold are a group (Broder 1997, section 4). Comparing
-with the first alone keeps the pairs linear in the pages, however many share one boilerplate.
+Exact duplicates have equal texts. For near-duplicates every page is compared, in each band, with
+the first page of equal band value, by the estimated Jaccard coefficient of their shingles; pages
+connected by pairs at or above the threshold form a group (Broder 1997, section 4). Comparing with
+the first page only keeps the number of pairs linear, however many pages share a boilerplate.
 """
 
 from pathlib import Path
@@ -17,39 +17,39 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.sketch import similarity, stored_signatures
+from builder.documents.sketch import estimate_jaccard, map_signatures
 
 PAIRS_PER_BATCH = 65_536
 
-EXACT = """
+EXACT_GROUPS = """
 CREATE TABLE exact_groups AS
 SELECT number, first_value(doc_id) OVER same_text AS first
-FROM notes
+FROM hashes
 WINDOW same_text AS (PARTITION BY text_hash ORDER BY shown DESC, number)
 QUALIFY count(*) OVER (PARTITION BY text_hash) > 1
 """
 
-LINKS = """
+CANDIDATE_PAIRS = """
 SELECT DISTINCT first, number FROM (
     SELECT number, min(number) OVER (PARTITION BY band, value) AS first FROM bands
 ) WHERE first <> number
 ORDER BY first, number
 """
 
-NEAR = """
+NEAR_GROUPS = """
 CREATE TABLE near_groups AS
 SELECT number, first_value(doc_id) OVER same_group AS first
-FROM components JOIN notes USING (number)
+FROM components JOIN hashes USING (number)
 WINDOW same_group AS (PARTITION BY component ORDER BY shown DESC, number)
 """
 
-IN_GROUPS = """
+GROUP_ROWS = """
 SELECT number, e.first AS duplicate_group, n.first AS near_duplicate_group
 FROM exact_groups AS e FULL JOIN near_groups AS n USING (number)
 ORDER BY number
 """
 
-GROUPS = {
+GROUP_SCHEMA = {
     "number": pl.UInt64(),
     "duplicate_group": pl.String(),
     "near_duplicate_group": pl.String(),
@@ -57,72 +57,74 @@ GROUPS = {
 Numbers = npt.NDArray[np.uint64]
 
 
-class Signed:
-    """Signatures of pages by their number.
+class SignatureFile:
+    """Signatures of pages, looked up by page number.
 
     Args:
-        path: File of the signatures; may be empty.
-        numbers: Of the pages, as the file has them.
+        path: File of signatures; may be empty.
+        numbers: Page numbers in the order of the file.
     """
 
     def __init__(self, path: Path, numbers: Numbers) -> None:
-        self._stored = stored_signatures(path)
+        self._signatures = map_signatures(path)
         self._order = np.argsort(numbers)
         self._numbers = numbers[self._order]
 
-    def similarity(self, left: Numbers, right: Numbers) -> npt.NDArray[np.float64]:
-        """Estimated Jaccard coefficients of pairs of pages."""
-        places = (self._order[np.searchsorted(self._numbers, side)] for side in (left, right))
-        return similarity(*(self._stored[place] for place in places))
+    def estimate_jaccard(self, left: Numbers, right: Numbers) -> npt.NDArray[np.float64]:
+        """Estimate the Jaccard coefficients of pairs of pages."""
+        indices = (self._order[np.searchsorted(self._numbers, side)] for side in (left, right))
+        return estimate_jaccard(*(self._signatures[index] for index in indices))
 
 
-def find_groups(
-    connection: duckdb.DuckDBPyConnection, signed: Signed, threshold: float
+def find_duplicate_groups(
+    connection: duckdb.DuckDBPyConnection, signatures: SignatureFile, threshold: float
 ) -> pl.DataFrame:
-    """The duplicates among some pages.
+    """Find the exact and near-duplicate groups of pages.
 
     Args:
-        connection: Has the views `notes` (`number`, `doc_id`, `shown`, `text_hash`) and `bands`
-            (`number`, `band`, `value`); numbers are in order of id.
-        signed: Signatures of all pages that have bands.
+        connection: Connection with the views `hashes` (`number`, `doc_id`, `shown`, `text_hash`)
+            and `bands` (`number`, `band`, `value`); numbers sort like ids.
+        signatures: Signatures of all pages that have bands.
         threshold: Estimated Jaccard coefficient from which two pages are near-duplicates.
 
     Returns:
-        `number`, `duplicate_group` and `near_duplicate_group`: the id of the first page of the
-        group, or null; pages of no group are left out. Sorted by number.
+        `number`, `duplicate_group` and `near_duplicate_group` (the id of the first page of the
+        group, or null) of all pages in a group; sorted by number.
     """
-    connection.execute(EXACT)
-    pairs = _near_pairs(connection, signed, threshold)
-    components = _components(pairs)
+    connection.execute(EXACT_GROUPS)
+    pairs = _near_pairs(connection, signatures, threshold)
+    components = _connected_components(pairs)
     connection.register("components", components.to_arrow())
-    connection.execute(NEAR)
+    connection.execute(NEAR_GROUPS)
     connection.unregister("components")
-    found: pl.DataFrame = connection.sql(IN_GROUPS).pl()
-    return found.cast(pl.Schema(GROUPS))
+    groups: pl.DataFrame = connection.sql(GROUP_ROWS).pl()
+    return groups.cast(pl.Schema(GROUP_SCHEMA))
 
 
-def _near_pairs(connection: duckdb.DuckDBPyConnection, signed: Signed, threshold: float) -> Numbers:
-    """Pairs of numbers whose pages are alike; an n x 2 array."""
-    alike = []
-    for batch in connection.sql(LINKS).to_arrow_reader(PAIRS_PER_BATCH):
+def _near_pairs(
+    connection: duckdb.DuckDBPyConnection, signatures: SignatureFile, threshold: float
+) -> Numbers:
+    """Return the pairs of page numbers at or above the threshold, uint64[n, 2]."""
+    similar = []
+    for batch in connection.sql(CANDIDATE_PAIRS).to_arrow_reader(PAIRS_PER_BATCH):
         pairs = np.column_stack([batch["first"].to_numpy(), batch["number"].to_numpy()])
-        alike.append(pairs[signed.similarity(*pairs.T) >= threshold])
-    return np.concatenate(alike) if alike else np.zeros((0, 2), dtype=np.uint64)
+        similar.append(pairs[signatures.estimate_jaccard(*pairs.T) >= threshold])
+    return np.concatenate(similar) if similar else np.zeros((0, 2), dtype=np.uint64)
 
 
-def _components(pairs: Numbers) -> pl.DataFrame:
-    """`number` and `component` of every page of a pair: the least number it is connected with.
+def _connected_components(pairs: Numbers) -> pl.DataFrame:
+    """Label the pages of all pairs (`number`) with the smallest connected number (`component`).
 
-    Labels sink along pairs, and each label takes the label of its own page, until nothing moves.
+    Labels are propagated along the pairs until none changes.
     """
-    numbers, places = np.unique(pairs, return_inverse=True)
-    left, right = places.reshape(-1, 2).T
+    numbers, inverse = np.unique(pairs, return_inverse=True)
+    left, right = inverse.reshape(-1, 2).T
     label = np.arange(len(numbers))
     while True:
-        before = label.copy()
-        least = np.minimum(label[left], label[right])
-        np.minimum.at(label, left, least)
-        np.minimum.at(label, right, least)
+        previous = label.copy()
+        smallest = np.minimum(label[left], label[right])
+        np.minimum.at(label, left, smallest)
+        np.minimum.at(label, right, smallest)
         label = label[label]
-        if np.array_equal(label, before):
+        if np.array_equal(label, previous):
             return pl.DataFrame({"number": numbers, "component": numbers[label]})

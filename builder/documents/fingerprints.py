@@ -1,8 +1,8 @@
-"""What is known of a page's text: language, tokens, fingerprints.
+"""Compute language, token count and fingerprints of the texts of pages.
 
-In: pages. Out: the same pages with `tokens`, `text_hash` (exact duplicates have the same) and
-`token_hash` (pages that changed in nothing but case, punctuation and spaces have the same), with or
-without `language` and `language_score`.
+In: pages. Out: the pages with `tokens`, `text_hash` (equal for exact duplicates) and `token_hash`
+(equal for pages that differ only in case, punctuation and white space), optionally with `language`
+and `language_score`.
 """
 
 from typing import NamedTuple
@@ -11,54 +11,54 @@ import numpy as np
 import polars as pl
 
 from builder.documents.language import detect_languages
-from builder.documents.sketch import Sketches, banded, signatures_of
-from builder.documents.token_bytes import token_chunks
-from builder.documents.tokens import digest, whole_texts
+from builder.documents.sketch import Sketches, build_sketches, compute_signatures
+from builder.documents.token_buffer import tokenize_chunks
+from builder.documents.tokens import document_texts, md5_hex
 
 
-class Described(NamedTuple):
-    """Some pages and what is known of their texts.
+class FingerprintedPages(NamedTuple):
+    """Pages with fingerprints.
 
     Args:
         pages: The pages with `tokens`, `text_hash` and `token_hash`.
-        sketches: Of their tokens; None where none are asked for.
+        sketches: Sketches of their tokens; None if not requested.
     """
 
     pages: pl.DataFrame
     sketches: Sketches | None
 
 
-def describe(pages: pl.DataFrame, shingle: int | None = None) -> Described:
-    """Find language, number of tokens, fingerprints and sketches of pages.
+def analyse_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
+    """Add language, token count and fingerprints to pages, and sketch their texts.
 
     Args:
         pages: Columns `title` and `text`.
-        shingle: Tokens in a shingle of a sketch; None: there are no sketches.
+        shingle_size: Tokens per shingle of the sketches; None: no sketches.
 
     Returns:
         The pages with five more columns, and their sketches.
     """
     languages = detect_languages(pages["text"])
-    found = fingerprints(pages, shingle)
+    fingerprinted = fingerprint_texts(pages, shingle_size)
     columns = (
         pl.Series("language", [code for code, _ in languages], dtype=pl.String),
         pl.Series("language_score", [score for _, score in languages], dtype=pl.Float64),
     )
-    return found._replace(pages=found.pages.with_columns(columns))
+    return fingerprinted._replace(pages=fingerprinted.pages.with_columns(columns))
 
 
-def fingerprints(pages: pl.DataFrame, shingle: int | None = None) -> Described:
-    """`describe` without the languages."""
+def fingerprint_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
+    """Like `analyse_texts`, without the language."""
     counts, hashes, signatures = [np.zeros(0, dtype=np.int64)], [], []
-    for tokens in token_chunks(whole_texts(pages)):
+    for tokens in tokenize_chunks(document_texts(pages)):
         counts.append(tokens.counts)
-        hashes += tokens.digests()
-        if shingle is not None:
-            signatures.append(signatures_of(tokens, shingle))
+        hashes += tokens.md5_hex()
+        if shingle_size is not None:
+            signatures.append(compute_signatures(tokens, shingle_size))
     columns = (
         pl.Series("tokens", np.concatenate(counts), dtype=pl.UInt32),
-        pl.Series("text_hash", digest(pages["text"]), dtype=pl.String),
+        pl.Series("text_hash", md5_hex(pages["text"]), dtype=pl.String),
         pl.Series("token_hash", hashes, dtype=pl.String),
     )
-    sketches = None if shingle is None else banded(signatures)
-    return Described(pages.with_columns(columns), sketches)
+    sketches = None if shingle_size is None else build_sketches(signatures)
+    return FingerprintedPages(pages.with_columns(columns), sketches)

@@ -1,8 +1,8 @@
-"""Which pages may enter a snapshot, one rule after the other, the same for every snapshot.
+"""Rules that exclude pages from a snapshot, applied in order and equal for every snapshot.
 
-In: pages and what is known about their addresses. Out: for each page the origin, and the first
-rule that leaves it out. Lists and verdicts come first, so that a page that must not be published
-is left out whether it was shown or not; then every page that was neither shown nor sampled.
+In: pages with their URLs. Out: the origin of each page, and the first rule that excludes it. Lists
+and verdicts come first, so that a page that must not be published is excluded even if it was shown;
+then pages that were neither shown nor sampled.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from builder.documents.addresses import AddressList
+from builder.documents.url_lists import UrlList
 from builder.parameters import DocumentParameters
-from builder.text.keys import in_sample, key_of_id
+from builder.text.keys import id_to_key, in_sample
 
 DENIED = "denied"
 NOT_IN_SAMPLE = "not_in_sample"
@@ -20,64 +20,65 @@ NOT_IN_SAMPLE = "not_in_sample"
 
 @dataclass(frozen=True)
 class PageRules:
-    """What decides about a page.
+    """Rules of a snapshot.
 
     Args:
-        shown: Keys of the documents that kept queries showed.
+        shown: Keys of the documents shown for selected queries.
         params: Share and seed of the sample.
-        deny: Pages that are left out.
-        allow: Pages that neither the list nor a verdict leaves out.
-        verdicts: Keys of the documents that each verdict filter leaves out, by its name.
+        deny: URLs to exclude.
+        allow: URLs that neither `deny` nor a verdict excludes.
+        verdicts: Keys of the documents that each verdict filter excludes, by filter name.
     """
 
     shown: pl.Series
     params: DocumentParameters
-    deny: AddressList = field(default_factory=AddressList)
-    allow: AddressList = field(default_factory=AddressList)
+    deny: UrlList = field(default_factory=UrlList)
+    allow: UrlList = field(default_factory=UrlList)
     verdicts: Mapping[str, pl.Series] = field(default_factory=dict)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The rules in the order in which they are applied."""
+    def reasons(self) -> tuple[str, ...]:
+        """Reject reasons of the rules, in order of application."""
         return (DENIED, *self.verdicts, NOT_IN_SAMPLE)
 
     def apply(self, pages: pl.DataFrame) -> pl.DataFrame:
-        """Add `shown`, `sampled` (Boolean) and `reason` (null where the page is kept).
+        """Add `shown`, `sampled` (Boolean) and `reason` (null for accepted pages).
 
         Args:
-            pages: Columns `doc_id` and `url_key`.
+            pages: Pages with the columns `doc_id` and `url_key`.
         """
-        marked = mark_origin(pages, self.shown, self.params)
-        spared = self._covered(pages, self.allow)
-        key = key_of_id("doc_id")
-        reasons = [(DENIED, pl.lit(self._covered(pages, self.deny)) & ~pl.lit(spared))]
-        reasons += [
-            (name, key.is_in(keys.implode()) & ~pl.lit(spared))
+        with_origin = add_origin(pages, self.shown, self.params)
+        is_allowed = self._match_urls(pages, self.allow)
+        key = id_to_key("doc_id")
+        rules = [(DENIED, pl.lit(self._match_urls(pages, self.deny)) & ~pl.lit(is_allowed))]
+        rules += [
+            (name, key.is_in(keys.implode()) & ~pl.lit(is_allowed))
             for name, keys in self.verdicts.items()
         ]
-        reasons.append((NOT_IN_SAMPLE, ~pl.col("shown") & ~pl.col("sampled")))
-        found = pl.coalesce(
-            pl.when(applies).then(pl.lit(name)).otherwise(None) for name, applies in reasons
+        rules.append((NOT_IN_SAMPLE, ~pl.col("shown") & ~pl.col("sampled")))
+        reason = pl.coalesce(
+            pl.when(applies).then(pl.lit(name)).otherwise(None) for name, applies in rules
         )
-        return marked.with_columns(found.alias("reason"))
+        return with_origin.with_columns(reason.alias("reason"))
 
     @staticmethod
-    def _covered(pages: pl.DataFrame, addresses: AddressList) -> pl.Series:
-        if not addresses:
+    def _match_urls(pages: pl.DataFrame, urls: UrlList) -> pl.Series:
+        """Return the mask of pages whose URL is on a list."""
+        if not urls:
             return pl.repeat(value=False, n=pages.height, dtype=pl.Boolean, eager=True)
-        covered = [addresses.covers(url_key) for url_key in pages["url_key"].to_list()]
-        return pl.Series(covered, dtype=pl.Boolean)
+        is_match = [urls.matches(url_key) for url_key in pages["url_key"].to_list()]
+        return pl.Series(is_match, dtype=pl.Boolean)
 
 
-def mark_origin(pages: pl.DataFrame, shown: pl.Series, params: DocumentParameters) -> pl.DataFrame:
-    """Add whether a page was shown (Boolean `shown`) and is in the sample (Boolean `sampled`).
+def add_origin(pages: pl.DataFrame, shown: pl.Series, params: DocumentParameters) -> pl.DataFrame:
+    """Add `shown` (page was shown) and `sampled` (page is in the sample), both Boolean.
 
     Args:
-        pages: Column `doc_id`.
+        pages: Pages with the column `doc_id`.
         shown: Keys of the documents shown.
         params: Share and seed of the sample.
     """
     return pages.with_columns(
-        shown=key_of_id("doc_id").is_in(shown.implode()),
+        shown=id_to_key("doc_id").is_in(shown.implode()),
         sampled=in_sample("doc_id", params.sample_share, params.sample_seed),
     )

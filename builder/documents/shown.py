@@ -1,8 +1,8 @@
-"""Which documents the kept queries showed: the part of a snapshot that is not a sample.
+"""The stage `shown`: collects the documents shown for selected queries.
 
 In: impressions and candidate queries. Out: `shown_documents`, every document key on a result page
-of a candidate query, whatever was clicked. It does not depend on the click model, so that another
-model never changes which documents a collection has.
+of a candidate query, clicked or not. It does not depend on the click model, so that another model
+never changes the documents of a collection.
 """
 
 from pathlib import Path
@@ -15,14 +15,14 @@ from builder.runtime.references import Same
 from builder.runtime.stage import stage
 from schemas import Candidates, Impressions, ShownDocuments
 
-SHOWN = """
+SHOWN_DOCUMENTS = """
 SELECT unnest(results) AS doc, count(*) AS impressions
 FROM impressions SEMI JOIN candidates USING (query)
 GROUP BY doc
 ORDER BY doc
 """
 
-ACCOUNT = """
+COUNTS = """
 SELECT count(*), count(*) FILTER (query IN (SELECT query FROM candidates)) FROM impressions
 """
 
@@ -36,25 +36,25 @@ def collect_shown(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: collect the documents that candidate queries showed.
+    """Stage: collect the documents shown for candidate queries.
 
     Args:
         out: Folder that receives `shown_documents.parquet` and `rejects.parquet`.
         impressions: See `schemas.Impressions`.
         candidates: See `schemas.Candidates`.
         limits: Memory and threads.
-        progress: Told the impressions.
+        progress: Advances by the number of impressions.
 
     Returns:
-        An account of the impressions; those of other queries are `query_not_selected`.
+        The ledger, with counts in impressions; those of other queries are `query_not_selected`.
     """
     with limits.connect() as connection:
         impressions.view(connection, "impressions")
         candidates.view(connection, "candidates")
-        offered, used = connection.execute(ACCOUNT).fetchall()[0]
-        write_query(connection, SHOWN, out / "shown_documents.parquet", ShownDocuments)
-    ledger = Ledger("impressions", offered, used)
+        rows_in, rows_out = connection.execute(COUNTS).fetchall()[0]
+        write_query(connection, SHOWN_DOCUMENTS, out / "shown_documents.parquet", ShownDocuments)
+    ledger = Ledger("impressions", rows_in, rows_out)
     with RejectWriter(out, "shown", ledger) as rejects:
-        rejects.add("query_not_selected", rows=offered - used)
-    progress.advance(offered)
+        rejects.add("query_not_selected", rows=rows_in - rows_out)
+    progress.advance(rows_in)
     return ledger

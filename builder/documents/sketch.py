@@ -1,12 +1,12 @@
-"""Sketches of texts: how alike two texts are, told by a few numbers of each.
+"""Sketch texts by small signatures from which their similarity is estimated.
 
-In: tokens of texts. Out: a signature of 64 bins and 16 bands for each. Shingles
-(runs of tokens) are hashed once and spread over the bins by their hash; each bin keeps its least
-hash: one-permutation minwise hashing (Li, Owen & Zhang 2012). Two texts agree in a bin with
-probability J, the Jaccard coefficient of their shingle sets, so that the share of agreeing bins
-among those that either fills estimates J (standard error 0.04 at J = 0.9). A band is four bins;
-texts that share none of the 16 bands are hardly compared: 99.99 % are at J = 0.9, 64 % at J = 0.5,
-0.2 % at J = 0.1. Integer arithmetic modulo 2^64 alone: the same on every machine.
+In: tokens of texts. Out: a signature of 64 bins and 16 bands per text. Shingles (token n-grams) are
+hashed once and assigned to the bins by their hash; each bin keeps its smallest hash:
+one-permutation minwise hashing (Li, Owen & Zhang 2012). Two texts agree in a bin with probability
+J, the Jaccard coefficient of their shingle sets, so the fraction of agreeing bins, among those
+filled by either, estimates J (standard error 0.04 at J = 0.9). A band is four bins; only texts that
+share one of the 16 bands are compared: 99.99 % at J = 0.9, 64 % at J = 0.5, 0.2 % at J = 0.1. All
+arithmetic is modulo 2^64 and platform-independent.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.token_bytes import WORD, Keys, TokenBytes, words_at
+from builder.documents.token_buffer import WORD_BYTES, Keys, TokenBuffer, read_words
 
 BINS = 64
 BANDS = 16
 BIN_SHIFT = np.uint64(58)
 EMPTY = np.uint32(2**32 - 1)
 TOKEN_BASE = np.uint64(0x9E3779B97F4A7C15)
-LONGEST = 32 * WORD
-"""Bytes of the longest token that is hashed beside others."""
-BAND_ROWS = {"number": pl.UInt64, "band": pl.UInt8, "value": pl.UInt64}
+MAX_CHAINED_BYTES = 32 * WORD_BYTES
+"""Tokens with more bytes are hashed with MD5."""
+BAND_SCHEMA = {"number": pl.UInt64, "band": pl.UInt8, "value": pl.UInt64}
 SHINGLE_BASE = 0xD1B54A32D192ED03
 
 Signatures = npt.NDArray[np.uint32]
@@ -35,12 +35,12 @@ Integers = npt.NDArray[np.int64]
 
 
 class Sketches(NamedTuple):
-    """Sketches of `n` texts.
+    """Sketches of n texts.
 
     Args:
-        signatures: n x 64: the least hash of each bin; `EMPTY` where no shingle fell.
-        bands: n x 16: one value for each four bins.
-        filled: n x 16: whether any of the four bins has a shingle.
+        signatures: uint32[n, 64]: smallest hash of each bin; `EMPTY` for bins without a shingle.
+        bands: uint64[n, 16]: one value per four bins.
+        filled: bool[n, 16]: whether any of the four bins has a shingle.
     """
 
     signatures: Signatures
@@ -48,123 +48,125 @@ class Sketches(NamedTuple):
     filled: npt.NDArray[np.bool_]
 
 
-def sketch(chunks: Iterable[TokenBytes], shingle: int) -> Sketches:
+def sketch(chunks: Iterable[TokenBuffer], shingle_size: int) -> Sketches:
     """Sketch texts.
 
     Args:
-        chunks: Their tokens.
-        shingle: Tokens in a shingle; a text with fewer has an empty sketch.
+        chunks: Token buffers of the texts.
+        shingle_size: Tokens per shingle; a text with fewer tokens has an empty sketch.
     """
-    return banded([signatures_of(tokens, shingle) for tokens in chunks])
+    return build_sketches([compute_signatures(tokens, shingle_size) for tokens in chunks])
 
 
-def banded(signatures: Sequence[Signatures]) -> Sketches:
-    """The sketches of texts from their signatures, some after the others."""
-    every = np.concatenate([np.zeros((0, BINS), dtype=np.uint32), *signatures])
-    bins = every.reshape(len(every), BANDS, BINS // BANDS)
-    values = np.zeros((len(every), BANDS), dtype=np.uint64)
-    for place in range(BINS // BANDS):
-        values = mix64(values * np.uint64(SHINGLE_BASE) + bins[:, :, place])
-    return Sketches(every, values, (bins != EMPTY).any(axis=2))
+def build_sketches(signatures: Sequence[Signatures]) -> Sketches:
+    """Concatenate signatures and add their bands."""
+    rows = np.concatenate([np.zeros((0, BINS), dtype=np.uint32), *signatures])
+    bins = rows.reshape(len(rows), BANDS, BINS // BANDS)
+    values = np.zeros((len(rows), BANDS), dtype=np.uint64)
+    for column in range(BINS // BANDS):
+        values = mix64(values * np.uint64(SHINGLE_BASE) + bins[:, :, column])
+    return Sketches(rows, values, (bins != EMPTY).any(axis=2))
 
 
-def signatures_of(tokens: TokenBytes, shingle: int) -> Signatures:
-    """The signature of each text; see `sketch`."""
+def compute_signatures(tokens: TokenBuffer, shingle_size: int) -> Signatures:
+    """Compute the signature of each text, uint32[n, 64]; see `sketch`."""
     count = len(tokens.counts)
-    least = np.full(count * BINS, EMPTY, dtype=np.uint32)
-    hashes = _shingles(_token_hashes(tokens), shingle)
+    minima = np.full(count * BINS, EMPTY, dtype=np.uint32)
+    hashes = _shingle_hashes(_token_hashes(tokens), shingle_size)
     bins = (hashes >> BIN_SHIFT).astype(np.int64)
-    bins += _owners(tokens)[: len(hashes)] * BINS
+    bins += _text_indices(tokens)[: len(hashes)] * BINS
     values = np.minimum(hashes.astype(np.uint32), EMPTY - np.uint32(1))
-    values[_over_borders(tokens, shingle, len(hashes))] = EMPTY
-    np.minimum.at(least, bins, values)
-    return least.reshape(count, BINS)
+    values[_cross_text_shingles(tokens, shingle_size, len(hashes))] = EMPTY
+    np.minimum.at(minima, bins, values)
+    return minima.reshape(count, BINS)
 
 
 def band_rows(sketches: Sketches, numbers: npt.NDArray[np.integer[Any]]) -> pl.DataFrame:
-    """Bands as rows `number`, `band` and `value`; those without any shingle are left out.
+    """Convert bands to rows `number`, `band` and `value`, without the empty ones.
 
     Args:
-        sketches: Of n texts.
-        numbers: n; what each text is called.
+        sketches: Sketches of n texts.
+        numbers: Number of each text, integer[n].
     """
     row, band = np.nonzero(sketches.filled)
     values = sketches.bands[row, band]
-    return pl.DataFrame({"number": numbers[row], "band": band, "value": values}, BAND_ROWS)
+    return pl.DataFrame({"number": numbers[row], "band": band, "value": values}, BAND_SCHEMA)
 
 
-def stored_signatures(path: Path) -> Signatures:
-    """Signatures as a file has them, n x 64, read where they are looked at."""
+def map_signatures(path: Path) -> Signatures:
+    """Memory-map a file of signatures, uint32[n, 64]."""
     if not path.stat().st_size:
         return np.zeros((0, BINS), dtype=np.uint32)
     return np.memmap(path, dtype=np.uint32, mode="r").reshape(-1, BINS)
 
 
-def similarity(left: Signatures, right: Signatures) -> npt.NDArray[np.float64]:
-    """Estimated Jaccard coefficients of pairs of texts, row by row; 0 where both are empty."""
-    used = (left != EMPTY) | (right != EMPTY)
-    agree = (left == right) & used
-    share: npt.NDArray[np.float64] = agree.sum(axis=1) / np.maximum(used.sum(axis=1), 1)
+def estimate_jaccard(left: Signatures, right: Signatures) -> npt.NDArray[np.float64]:
+    """Estimate the Jaccard coefficients of pairs of texts, row by row; 0 if both are empty."""
+    is_filled = (left != EMPTY) | (right != EMPTY)
+    is_equal = (left == right) & is_filled
+    share: npt.NDArray[np.float64] = is_equal.sum(axis=1) / np.maximum(is_filled.sum(axis=1), 1)
     return share
 
 
-def _owners(tokens: TokenBytes) -> Integers:
-    """The text of each token; lets other threads work meanwhile."""
+def _text_indices(tokens: TokenBuffer) -> Integers:
+    """Return the index of the text of each token, int64[m]."""
     steps = np.zeros(len(tokens.ends), dtype=np.int64)
     filled = np.flatnonzero(tokens.counts)
-    steps[tokens.firsts[filled]] = np.diff(filled, prepend=0)
+    steps[tokens.text_offsets[filled]] = np.diff(filled, prepend=0)
     return np.cumsum(steps, out=steps)
 
 
-def _over_borders(tokens: TokenBytes, shingle: int, runs: int) -> Integers:
-    """Which of some runs of tokens go over the end of a text."""
-    places = (tokens.firsts[1:, np.newaxis] - np.arange(1, shingle)).ravel()
-    return places[(places >= 0) & (places < runs)]
+def _cross_text_shingles(tokens: TokenBuffer, shingle_size: int, shingles: int) -> Integers:
+    """Return the indices of the shingles that extend over the end of a text."""
+    indices = (tokens.text_offsets[1:, np.newaxis] - np.arange(1, shingle_size)).ravel()
+    return indices[(indices >= 0) & (indices < shingles)]
 
 
-def _token_hashes(tokens: TokenBytes) -> Keys:
-    """The hash of each token: of its bytes alone, and the same on every machine.
+def _token_hashes(tokens: TokenBuffer) -> Keys:
+    """Hash each token by its bytes alone.
 
-    Of up to eight bytes it is these, the first the least of the number. Eight after the other are
-    mixed into the hash of those before; of more than `LONGEST` bytes it is the md5 that counts.
+    The hash of up to eight bytes is their little-endian integer. Every further eight bytes are
+    mixed into the hash; tokens of more than `MAX_CHAINED_BYTES` bytes are hashed with MD5.
     """
     starts = tokens.starts
     sizes = tokens.ends - starts
     words = tokens.words()
-    found = words_at(words, starts, sizes)
-    longer, at = np.flatnonzero(sizes > WORD), WORD
-    huge = longer[sizes[longer] > LONGEST]
+    hashes = read_words(words, starts, sizes)
+    longer, offset = np.flatnonzero(sizes > WORD_BYTES), WORD_BYTES
+    huge = longer[sizes[longer] > MAX_CHAINED_BYTES]
     while len(longer):
-        more = words_at(words, starts[longer] + at, sizes[longer] - at)
-        found[longer] = mix64(found[longer]) * TOKEN_BASE + more
-        at += WORD
-        longer = longer[(sizes[longer] > at) & (at < LONGEST)]
-    for place in huge.tolist():
-        whole = tokens.data[starts[place] : tokens.ends[place]]
+        next_bytes = read_words(words, starts[longer] + offset, sizes[longer] - offset)
+        hashes[longer] = mix64(hashes[longer]) * TOKEN_BASE + next_bytes
+        offset += WORD_BYTES
+        longer = longer[(sizes[longer] > offset) & (offset < MAX_CHAINED_BYTES)]
+    for index in huge.tolist():
+        whole = tokens.data[starts[index] : tokens.ends[index]]
         digest = hashlib.md5(whole.data, usedforsecurity=False).digest()
-        found[place] = int.from_bytes(digest[:WORD], "little")
-    return found
+        hashes[index] = int.from_bytes(digest[:WORD_BYTES], "little")
+    return hashes
 
 
-def _shingles(tokens: Keys, shingle: int) -> Keys:
-    """Hash of each run of `shingle` tokens, whatever the borders of texts."""
-    return mix64(_polynomials(tokens, shingle) if len(tokens) >= shingle else tokens[:0])
+def _shingle_hashes(tokens: Keys, shingle_size: int) -> Keys:
+    """Hash each run of `shingle_size` tokens, ignoring text boundaries."""
+    return mix64(
+        _rolling_polynomials(tokens, shingle_size) if len(tokens) >= shingle_size else tokens[:0]
+    )
 
 
-def _polynomials(tokens: Keys, size: int) -> Keys:
-    """The polynomial of each run of tokens, made of those of its halves."""
+def _rolling_polynomials(tokens: Keys, size: int) -> Keys:
+    """Compute the polynomial of each run of `size` tokens from those of its halves."""
     if size == 1:
         return tokens
     half = size // 2
-    parts = _polynomials(tokens, half)
+    parts = _rolling_polynomials(tokens, half)
     whole = parts[:-half] * np.uint64(pow(SHINGLE_BASE, half, 2**64)) + parts[half:]
     return whole if size % 2 == 0 else whole[:-1] * np.uint64(SHINGLE_BASE) + tokens[size - 1 :]
 
 
 def mix64(values: Keys) -> Keys:
-    """SplitMix64's finaliser (Steele, Lea & Flood 2014): every input bit affects all output bits.
+    """Apply the SplitMix64 finaliser (Steele, Lea & Flood 2014): every bit affects all bits.
 
-    Arithmetic modulo 2^64: the same on every machine.
+    Arithmetic is modulo 2^64.
     """
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

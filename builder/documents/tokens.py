@@ -1,50 +1,50 @@
-"""Tokens: the words by which two texts are the same or not.
+"""Tokenize documents to lowercase words.
 
-A token is a word (see `words`), lower-cased. A document's tokens are those of its title, then of
-its text.
+A token is a lowercased word (see `words`). The tokens of a document are those of its title, then
+those of its text.
 """
 
 import polars as pl
 
-from builder.documents.lowering import lowered
+from builder.documents.lowercase import to_lowercase
 from builder.documents.words import JOINERS, WORD
-from builder.text.text_bytes import bytes_of, digests
+from builder.text.text_bytes import md5_hex_digests, to_bytes
 
 
 def tokens(text: pl.Expr) -> pl.Expr:
-    """Tokens of a text column, as lists."""
+    """Return the expression of the tokens of a text column, as lists."""
     return text.str.to_lowercase().str.replace_all(JOINERS, "").str.extract_all(WORD)
 
 
 def document_tokens() -> pl.Expr:
-    """Tokens of the columns `title` and `text`."""
-    return tokens(whole_text())
+    """Return the expression of the tokens of the columns `title` and `text`, as lists."""
+    return tokens(document_text())
 
 
-def whole_text() -> pl.Expr:
-    """Title and text of each document, from the columns `title` and `text`."""
+def document_text() -> pl.Expr:
+    """Return the expression that joins the columns `title` and `text` with a newline."""
     return pl.col("title") + "\n" + pl.col("text")
 
 
-def whole_texts(documents: pl.DataFrame) -> pl.Series:
-    """`whole_text` of some documents."""
-    return documents.select(whole_text()).to_series()
+def document_texts(documents: pl.DataFrame) -> pl.Series:
+    """Join title and text of each document; see `document_text`."""
+    return documents.select(document_text()).to_series()
 
 
-def digest(texts: pl.Series) -> list[str]:
-    """md5 of each text in UTF-8, in hexadecimal."""
-    data, ends = bytes_of(texts)
-    return digests(data, ends[:-1], ends[1:])
+def md5_hex(texts: pl.Series) -> list[str]:
+    """Return the hexadecimal MD5 of each text in UTF-8."""
+    data, ends = to_bytes(texts)
+    return md5_hex_digests(data, ends[:-1], ends[1:])
 
 
 def document_chunks(documents: pl.DataFrame) -> pl.Series:
-    """What stands between spaces in the columns `title` and `text`, in lower case, as lists.
+    """Lowercase title and text and split them at spaces, as lists.
 
-    No token goes over a space, so tokens can be counted by those of each different chunk.
+    No token contains a space, so tokens can be counted by counting those of each unique chunk.
     """
-    return lowered(whole_texts(documents)).str.split(" ")
+    return to_lowercase(document_texts(documents)).str.split(" ")
 
 
-def tokens_of_chunk() -> pl.Expr:
-    """Tokens of the column `chunk`, see `document_chunks`."""
+def chunk_tokens() -> pl.Expr:
+    """Return the expression of the tokens of the column `chunk`; see `document_chunks`."""
     return pl.col("chunk").str.replace_all(JOINERS, "").str.extract_all(WORD)

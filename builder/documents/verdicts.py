@@ -1,8 +1,8 @@
-"""Verdicts on pages: what lists and plug-ins say about every page of the index.
+"""The stage `page_verdicts`: collects the verdicts of lists and plug-ins on crawled pages.
 
 In: the crawled pages of a snapshot, and the lists and plug-ins of the definition. Out:
-`page_verdicts` (see `schemas.Verdicts`). The stage `verdicts` judges what a log shows; the sample
-of the index holds pages that no log shows, and they are held to the same lists and plug-ins.
+`page_verdicts` (see `schemas.Verdicts`). The stage `verdicts` does the same for documents of the
+log; the sample of the crawl contains pages that the log does not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from builder.runtime.stage import stage
 from schemas import Pages, PageVerdicts, Verdicts
 
 ON_PAGES = """
-SELECT given.* FROM given
+SELECT listed.* FROM listed
 WHERE kind = 'document' AND key IN (SELECT doc FROM pages)
 ORDER BY ALL
 """
@@ -39,7 +39,7 @@ SUBJECTS_PER_CALL = 100_000
     writes=(PageVerdicts,),
     plugins=lambda w: described("verdicts", w.verdicts.plugins),
 )
-def judge_pages(
+def collect_page_verdicts(
     out: Path,
     *,
     pages: Same[Pages],
@@ -48,44 +48,45 @@ def judge_pages(
     progress: Progress,
     files: Annotated[Sequence[Source], Files(lambda w, _: w.verdicts.files)] = (),
 ) -> Ledger:
-    """Stage: what lists and plug-ins say about the pages of an index.
+    """Stage: collect the verdicts of lists and plug-ins on crawled pages.
 
     Args:
         out: Folder that receives `page_verdicts.parquet` and `rejects.parquet`.
         pages: See `schemas.Pages`.
         params: `[verdicts]`.
         limits: Memory and threads.
-        progress: Told the verdicts.
+        progress: Advances by the number of verdicts in the lists.
         files: TSV files of verdicts.
 
     Returns:
-        An account of the verdicts on documents; those on no page of this index are dropped.
+        The ledger, with counts in verdicts on documents; those on other pages are rejected.
 
     Raises:
-        FormatError: a file is not one of verdicts.
+        FormatError: a file is not a list of verdicts.
         UsageError: a plug-in is not installed.
-        ContractError: a plug-in's answer is not one of verdicts.
+        ContractError: a plug-in returned an invalid verdict.
     """
     plugins = [plugin for plugin in load_plugins(params.plugins) if plugin.kind == "document"]
-    given = read_verdicts(files).filter(pl.col("kind") == "document")
+    listed = read_verdicts(files).filter(pl.col("kind") == "document")
     with limits.connect() as connection:
         pages.view(connection, "pages")
-        connection.register("given", given.to_arrow())
-        found = connection.sql(ON_PAGES).pl().cast(pl.Schema(Verdicts.dtypes()))
-    frames = [found]
+        connection.register("listed", listed.to_arrow())
+        on_pages = connection.sql(ON_PAGES).pl().cast(pl.Schema(Verdicts.dtypes()))
+    frames = [on_pages]
     for plugin in plugins:
         frames += [ask(plugin, subjects) for subjects in _subjects(pages, limits)]
     verdicts = pl.concat(frames)
     write_frame(verdicts, out / "page_verdicts.parquet", Verdicts)
-    absent = given.height - found.height
+    absent = listed.height - on_pages.height
     ledger = Ledger("verdicts", verdicts.height + absent, verdicts.height)
     with RejectWriter(out, "page_verdicts", ledger) as rejects:
         rejects.add("not_in_this_index", rows=absent)
-    progress.advance(given.height)
+    progress.advance(listed.height)
     return ledger
 
 
 def _subjects(pages: Table, limits: Limits) -> Iterator[pl.DataFrame]:
+    """Yield key and URL of all pages, in batches."""
     with limits.connect() as connection:
         pages.view(connection, "pages")
         for batch in connection.sql(SUBJECTS).to_arrow_reader(SUBJECTS_PER_CALL):

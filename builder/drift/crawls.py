@@ -11,10 +11,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder.alignment.absence import Crawls
-from builder.alignment.documents import align_documents
-from builder.documents.crawled import RowGroup, row_groups
-from builder.documents.fingerprints import fingerprints
+from builder.alignment.absence import CrawlTables
+from builder.alignment.document_changes import align_documents
+from builder.documents.fingerprints import fingerprint_texts
+from builder.documents.row_groups import RowGroup, row_groups
 from builder.drift import documents as document_drift
 from builder.drift.statistics import jaccard
 from builder.drift.vocabulary import IN_ALL, compare_words, put_beside
@@ -22,7 +22,7 @@ from builder.drift.words import count_words
 from builder.drift.words import row_groups as document_groups
 from builder.errors import FormatError, UsageError
 from builder.ingest import ingest_crawl
-from builder.ingest.buckets import Buckets
+from builder.ingest.buckets import RangePartitions
 from builder.io import parquet
 from builder.io.sources import Interval, Source
 from builder.io.tables import Table, table_at
@@ -86,9 +86,9 @@ def _compare(
     scratch, pair = limits.scratch, (OLD, NEW)
     changes, of_both = scratch / "document_changes.parquet", (tables[OLD], tables[NEW])
     pages_from, pages_to = (table_at(scratch / label, "pages", Pages) for label in pair)
-    crawls = Crawls(pages_from, pages_to)
+    crawls = CrawlTables(pages_from, pages_to)
     align_documents(connection, changes, *of_both, (), pair, params, limits, progress, crawls)
-    parquet.rows(connection, changes).create_view("document_changes")
+    parquet.relation(connection, changes).create_view("document_changes")
     connection.execute(document_drift.ADDRESSES)
     counts = document_drift.between(connection)
     common = counts["updated"] + counts["unchanged"]
@@ -137,10 +137,10 @@ def _read(
 def _fingerprint(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Table:
     """The pages of a crawl in order of id, with what makes two versions the same, or not."""
     folder.mkdir()
-    buckets = Buckets(limits.scratch, limits.memory // 8)
+    buckets = RangePartitions(limits.scratch, limits.memory // 8)
     for rows in ordered_map(_fingerprints, groups, limits.threads):
         buckets.add(rows)
-    buckets.settle()
+    buckets.freeze()
     paths: list[Path] = []
     for rows in buckets:
         paths.append(folder / f"part-{len(paths):06d}.parquet")
@@ -148,13 +148,13 @@ def _fingerprint(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Ta
     if not paths:
         paths.append(folder / "part-000000.parquet")
         nothing = pl.DataFrame(schema={"doc_id": pl.String(), **Pages.dtypes(), **Fetches.dtypes()})
-        fingerprints(nothing).pages.write_parquet(paths[0])
+        fingerprint_texts(nothing).pages.write_parquet(paths[0])
     return Table(tuple(paths), Documents)
 
 
 def _fingerprints(group: RowGroup) -> pl.DataFrame:
-    pages = group.with_texts(group.addresses())
-    return fingerprints(pages).pages.rename({"doc": "key"})
+    pages = group.add_texts(group.read_pages())
+    return fingerprint_texts(pages).pages.rename({"doc": "key"})
 
 
 def _account(ledger: Ledger) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from builder.drift.checks import check_neighbours, check_snapshot
 from builder.drift.report import render_report
 from builder.drift.series import Series, Tables
 from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, put_beside
-from builder.io.tables import view_together
+from builder.io.tables import create_union_view
 from builder.parameters import ChangeParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -160,10 +160,10 @@ def to_json(drift: Mapping[str, Any]) -> str:
 def stack(connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str) -> None:
     """Make one view of the tables of all snapshots, with the snapshot's `place` in time."""
     relations = [
-        table.rows(connection).select(f"{place} AS place, {columns}")
+        table.relation(connection).select(f"{place} AS place, {columns}")
         for place, table in enumerate(tables.values())
     ]
-    view_together(relations, name)
+    create_union_view(relations, name)
 
 
 def _snapshots(

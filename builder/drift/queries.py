@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from builder.documents.words import JOINERS, WORD_IN_SQL
+from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.drift import presence
 from builder.drift.presence import Patterns
 from builder.drift.statistics import jensen_shannon, share, spearman
@@ -146,7 +146,7 @@ def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def _lengths(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[dict[str, Any]]:
-    rows = connection.execute(LENGTHS, {"word": WORD_IN_SQL, "joiners": JOINERS}).fetchall()
+    rows = connection.execute(LENGTHS, {"word": WORD_DUCKDB, "joiners": JOINERS}).fetchall()
     result = []
     for place, name in enumerate(names):
         counts = [(words, queries, shown) for p, words, queries, shown in rows if p == place]

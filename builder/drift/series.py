@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import duckdb
 
-from builder.alignment import changes, maps
+from builder.alignment import align_snapshots, build_maps
 from builder.drift.between import OPTIONAL, measure_pair
 from builder.drift.checks import Recorded
 from builder.drift.words import count_lost, count_snapshot
@@ -116,7 +116,7 @@ def compare_snapshots(
     names = list(main["documents"])
     counts = {name: steps.count(place) for place, name in enumerate(names)}
     pairs = {pair: steps.compare(place, pair) for place, pair in enumerate(pairwise(names))}
-    maps(
+    build_maps(
         out,
         documents=cast("Mapping[str, Table[Documents]]", main["documents"]),
         queries=cast("Mapping[str, Table[Queries]]", main["queries"]),
@@ -181,7 +181,7 @@ class _Steps:
         }
         shared |= {"from_snapshot": pair[0], "to_snapshot": pair[1], "progress": self.progress}
         documents = list(self._documents.items())
-        changes(
+        align_snapshots(
             home,
             **shared,
             earlier=tuple(table for _, table in documents[:place]),

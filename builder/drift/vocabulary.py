@@ -19,7 +19,7 @@ import polars as pl
 
 from builder.drift.statistics import divergence_terms, jaccard, jensen_shannon, share
 from builder.io import parquet
-from builder.io.tables import Table, view_together
+from builder.io.tables import Table, create_union_view
 
 WORDS_LISTED = 20
 
@@ -53,16 +53,16 @@ def put_beside(
     """
     connection.execute("SET VARIABLE names = $names", {"names": list(counts)})
     relations = [
-        table.rows(connection).select(f"token, {place:d} AS place, n, core")
+        table.relation(connection).select(f"token, {place:d} AS place, n, core")
         for place, table in enumerate(counts.values())
     ]
     relations += [
-        table.rows(connection).select(
+        table.relation(connection).select(
             "token, list_position(getvariable('names'), snapshot) - 1 AS place, 0 AS n, -n AS core"
         )
         for table in lost
     ]
-    view_together(relations, "counted")
+    create_union_view(relations, "counted")
     columns = ",".join(COLUMNS.format(place=place) for place in range(len(counts)))
     connection.sql(BESIDE.format(columns=columns)).write_parquet(str(target))
 

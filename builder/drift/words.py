@@ -15,9 +15,9 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder.documents.tokens import document_chunks, tokens_of_chunk
+from builder.documents.tokens import chunk_tokens, document_chunks
 from builder.io import parquet
-from builder.io.tables import Table, view_together, write_query
+from builder.io.tables import Table, create_union_view, write_query
 from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -102,9 +102,9 @@ def count_lost(
             folder = limits.scratch / f"lost-{place}"
             rows = _told(row_groups(documents, parquet.scan(lost)), ledger, progress)
             _write_partial(rows, parquet.scan(lost), folder, limits.threads)
-            counts = parquet.rows(connection, *parquet.inside(folder))
+            counts = parquet.relation(connection, *parquet.list_files(folder))
             parts.append(counts.select(f"{place} AS place, token, n"))
-        view_together(parts, "partial")
+        create_union_view(parts, "partial")
         connection.execute("SET VARIABLE names = $names", {"names": list(earlier)})
         write_query(connection, MERGE_LOST, out / "lost_words.parquet", LostWords)
     with RejectWriter(out, "lost_words", ledger):
@@ -129,7 +129,7 @@ def count_words(
     """
     partial = target.with_suffix("")
     _write_partial(rows, core, partial, threads)
-    parquet.rows(connection, *parquet.inside(partial)).create_view("partial")
+    parquet.relation(connection, *parquet.list_files(partial)).create_view("partial")
     write_query(connection, MERGE, target, WordCounts)
     connection.execute("DROP VIEW partial")
     shutil.rmtree(partial)
@@ -152,7 +152,7 @@ def word_counts(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
         .agg(pl.len().cast(pl.Int64).alias("n"), pl.col("core").sum())
     )
     return (
-        chunks.select(tokens_of_chunk().alias("token"), "n", "core")
+        chunks.select(chunk_tokens().alias("token"), "n", "core")
         .explode("token")
         .drop_nulls("token")
         .group_by("token")
@@ -198,11 +198,11 @@ def _write_ids(
     target: Path,
 ) -> None:
     """Write the ids that are in all of some tables, and not in another, sorted."""
-    ids, *others = [table.rows(connection).select("doc_id") for table in held]
+    ids, *others = [table.relation(connection).select("doc_id") for table in held]
     for other in others:
         ids = ids.join(other, "doc_id", how="semi")
     if lacking is not None:
-        ids = ids.join(lacking.rows(connection).select("doc_id"), "doc_id", how="anti")
+        ids = ids.join(lacking.relation(connection).select("doc_id"), "doc_id", how="anti")
     ids.order("doc_id").write_parquet(str(target))
 
 

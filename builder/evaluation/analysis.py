@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.evaluation.extras import load
 from builder.evaluation.stopwords import STOP_WORDS
-from builder.text.keys import without_accents
+from builder.text.keys import strip_accents
 
 _STEMMERS = {
     "ar": "arabic",
@@ -61,7 +61,7 @@ class Analyzer:
     def __init__(self, language: str) -> None:
         self.vocabulary: dict[str, int] = {}
         self._elision = _ELISIONS.get(language)
-        self._stop_words = {without_accents(word) for word in STOP_WORDS.get(language, ())}
+        self._stop_words = {strip_accents(word) for word in STOP_WORDS.get(language, ())}
         self._stem = _stemmer(_STEMMERS[language]) if language in _STEMMERS else str
         self._words: dict[str, int] = {}
 
@@ -94,10 +94,10 @@ class Analyzer:
     def _term_id(self, word: str, grow: bool) -> int:
         if word in self._words:
             return self._words[word]
-        folded = without_accents(word)
+        folded = strip_accents(word)
         if folded in self._stop_words:
             return self._words.setdefault(word, STOPPED)
-        term = without_accents(self._stem(word))
+        term = strip_accents(self._stem(word))
         if term not in self.vocabulary:
             if not grow:
                 return STOPPED

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from builder.errors import UsageError
-from builder.text.names import written
+from builder.text.names import to_valid_text
 
 _EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|tsv|gz|zst|zstd))+$", re.IGNORECASE)
 _SEPARATORS = " ._-+"
@@ -103,7 +103,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _assign(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
-    stem = _EXTENSIONS.sub("", written(path.name))
+    stem = _EXTENSIONS.sub("", to_valid_text(path.name))
     parts = [stem, *reversed(path.parts[:-1])]
     for part in parts:
         named = [name for name, pattern in patterns.items() if pattern.search(part)]
@@ -159,7 +159,7 @@ def _name_above(path: Path, snapshot: re.Pattern[str]) -> str:
 
 
 def _without(snapshot: re.Pattern[str], name: str) -> str:
-    pieces = (piece.strip(_SEPARATORS) for piece in snapshot.split(written(name)))
+    pieces = (piece.strip(_SEPARATORS) for piece in snapshot.split(to_valid_text(name)))
     return "_".join(piece for piece in pieces if piece)
 
 

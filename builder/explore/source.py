@@ -74,7 +74,7 @@ class Source:
     def seal(self) -> None:
         """Let the engine read below the collection alone, for good."""
         folder = str(self.collection.path)
-        folders = sorted({folder, folder.translate(parquet.PATTERN)})  # as views name it, too
+        folders = sorted({folder, folder.translate(parquet.GLOB_ESCAPES)})  # as views name it, too
         self._base.execute("SET allowed_directories = $value", {"value": folders})
         self._base.execute("SET enable_external_access = false")
         self._base.execute("SET lock_configuration = true")

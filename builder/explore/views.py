@@ -72,7 +72,7 @@ def _of_snapshot(
 ) -> Relation:
     parquet.check(*table.paths)
     columns = TABLES[name].dtypes()
-    rows = table.rows(connection).select(*map(duckdb.ColumnExpression, columns))
+    rows = table.relation(connection).select(*map(duckdb.ColumnExpression, columns))
     if snapshot is None:
         return rows
     for column, kind in KEYS.get(name, {}).items():
@@ -101,7 +101,7 @@ def _keyed(
     if not ids.paths:
         return rows.select(duckdb.StarExpression(), own.alias(key))
     parquet.check(*ids.paths)
-    known = ids.rows(connection)
+    known = ids.relation(connection)
     known = known.filter(duckdb.ColumnExpression("kind") == duckdb.ConstantExpression(kind))
     names = (duckdb.ColumnExpression(n).alias(a) for n, a in (("id", column), ("key", "known")))
     stable = duckdb.CoalesceOperator(duckdb.ColumnExpression("known"), own).alias(key)
@@ -151,7 +151,7 @@ def _text(collection: Collection, name: str, paths: Sequence[Path], snapshot: st
                 continue
             chosen.append(f"coalesce({kind}.key, own.{column}) AS {key_of(column)}")
             joins += (
-                f"\nLEFT JOIN (FROM {parquet.rows_text(*ids)}"
+                f"\nLEFT JOIN (FROM {parquet.to_sql(*ids)}"
                 f" WHERE kind = {literal(kind)}) AS {kind} ON {kind}.id = own.{column}"
             )
-    return f"SELECT {', '.join(chosen)}\nFROM {parquet.rows_text(*paths)} AS own{joins}"
+    return f"SELECT {', '.join(chosen)}\nFROM {parquet.to_sql(*paths)} AS own{joins}"

@@ -1,6 +1,6 @@
-"""CSV and TSV -> rows: cells by the names of their columns, or the reason for rejecting a row.
+"""Read CSV and TSV rows: cells by column name, or the reason to reject the row.
 
-A quoted cell may span lines, up to a number of them, so that one stray quote cannot swallow a file.
+A quoted cell may span a limited number of lines, so that one stray quote cannot consume the file.
 """
 
 import csv
@@ -9,145 +9,155 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from builder.ingest.lines import read_blocks
+from builder.ingest.rejects import FILE_TRUNCATED, LINE_TOO_LONG
 from builder.io.sources import Source
 
 DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
-"""Delimiters of a format; the first one that gives the header its columns is used."""
+"""Delimiters to try per format; the first one that yields the expected columns is used."""
 
 MAX_CELL_BYTES = 2**31 - 1
-"""Lines are bounded by their readers; the limit of `csv` is process-wide and set once."""
+"""Cell limit of the `csv` module (process-wide); readers limit the length of lines instead."""
 csv.field_size_limit(MAX_CELL_BYTES)
 
-TRUNCATED = "file_truncated"
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]
-"""First line of a row, and its cells by column or the reason for rejecting it."""
+"""1-based number of the first line of a row, and its cells by column or the reject reason."""
 
 
 class TableLayout(NamedTuple):
-    """How the rows of a file are read.
+    """Layout of a delimited file.
 
     Args:
         names: Column names.
-        delimiter: Between cells.
+        delimiter: Character between cells.
         is_quoted: Whether cells may be quoted.
-        first: 1-based line number of the first row.
+        first_row_line: 1-based line number of the first row.
     """
 
     names: list[str]
     delimiter: str
     is_quoted: bool
-    first: int = 2
+    first_row_line: int = 2
 
 
 class _Line(NamedTuple):
     """A line of a file.
 
     Args:
-        number: From 1 on.
-        data: Its bytes; None: it is too long; a text: why reading stopped there.
-        is_open: Whether the file ends without the end of this line.
+        number: 1-based line number.
+        data: Its bytes; None if it is too long; a string if reading stopped, with the reason.
+        is_unterminated: Whether the file ends within this line, without a newline.
     """
 
     number: int
     data: bytes | str | None
-    is_open: bool = False
+    is_unterminated: bool = False
 
 
-def layouts(line: bytes | None, kind: str) -> Iterator[TableLayout]:
-    """Candidate headers of a file: its first line split by each delimiter of its format."""
+def candidate_layouts(line: bytes | None, kind: str) -> Iterator[TableLayout]:
+    """Yield the possible layouts of a file: its first line split by each delimiter."""
     for delimiter in DELIMITERS[kind]:
         for is_quoted in (True,) if kind == "csv" else (False, True):
-            cells = cells_of(line, delimiter, is_quoted)
+            cells = split_cells(line, delimiter, is_quoted)
             if not isinstance(cells, str):
                 yield TableLayout([cell.strip() for cell in cells], delimiter, is_quoted)
 
 
 def read_rows(
-    source: Source, header: TableLayout, longest: int, spanned: int, encoding: str = "utf-8"
+    source: Source,
+    layout: TableLayout,
+    max_line_bytes: int,
+    max_spanned_lines: int,
+    encoding: str = "utf-8",
 ) -> Iterator[Row]:
-    """Every row of a file.
+    """Yield every row of a file, or the reason to reject it.
 
     Args:
         source: The file.
-        header: How it is read.
-        longest: Maximum bytes of a line, and about those of a row.
-        spanned: Maximum lines that a quoted cell may span.
+        layout: Columns, delimiter and quoting.
+        max_line_bytes: Maximum bytes of a line, and roughly of a row.
+        max_spanned_lines: Maximum lines that a quoted cell may span.
         encoding: Text encoding of the file.
     """
-    lines = _lines(source, longest, encoding)
+    lines = _lines(source, max_line_bytes, encoding)
     pending: deque[_Line] = deque()
     while (line := pending.popleft() if pending else next(lines, None)) is not None:
         if isinstance(line.data, str):
             yield line.number, line.data
             continue
-        if line.number < header.first:
+        if line.number < layout.first_row_line:
             continue
-        cells = cells_of(line.data, header.delimiter, header.is_quoted)
+        cells = split_cells(line.data, layout.delimiter, layout.is_quoted)
         if cells == "bad_quotes" and line.data is not None:
-            cells = _spanning(line, header, lines, pending, longest, spanned)
-        if not isinstance(cells, str) and len(cells) != len(header.names):
-            cells = TRUNCATED if line.is_open else "wrong_number_of_cells"
-        row = cells if isinstance(cells, str) else dict(zip(header.names, cells, strict=True))
+            cells = _read_spanning_row(
+                line, layout, lines, pending, max_line_bytes, max_spanned_lines
+            )
+        if not isinstance(cells, str) and len(cells) != len(layout.names):
+            cells = FILE_TRUNCATED if line.is_unterminated else "wrong_number_of_cells"
+        row = cells if isinstance(cells, str) else dict(zip(layout.names, cells, strict=True))
         yield line.number, row
 
 
-def _lines(source: Source, longest: int, encoding: str) -> Iterator[_Line]:
-    """The lines of a file; if reading fails, the last one has the reason."""
-    for block in read_blocks(source, longest, encoding):
+def _lines(source: Source, max_line_bytes: int, encoding: str) -> Iterator[_Line]:
+    """Yield the lines of a file; if reading fails, the last one carries the reason."""
+    for block in read_blocks(source, max_line_bytes, encoding):
         for number, line in enumerate(block.lines, block.first):
-            yield _Line(number, line, block.is_open)
+            yield _Line(number, line, block.is_unterminated)
         if block.fault is not None:
             yield _Line(block.first + len(block.lines), block.fault)
 
 
-def _spanning(
+def _read_spanning_row(
     line: _Line,
-    header: TableLayout,
+    layout: TableLayout,
     lines: Iterator[_Line],
     pending: deque[_Line],
-    longest: int,
-    spanned: int,
+    max_line_bytes: int,
+    max_spanned_lines: int,
 ) -> Cells | str:
-    """The cells of a row whose quoted cell goes on over the next lines.
+    """Return the cells of a row with a quoted cell that continues on the next lines.
 
-    The row ends with the first line after which quotes are in pairs. Lines that do not complete it
-    are put back into `pending`, unless the file ends within them and none is a row by itself.
+    The row ends at the first line that balances the quotes. Lines that do not complete the row are
+    put back into `pending`, unless the file ends within them and none of them is a row.
     """
-    taken = [line]
+    row_lines = [line]
     size, quotes = 0, 0
-    while isinstance(taken[-1].data, bytes):
-        size, quotes = size + len(taken[-1].data), quotes + taken[-1].data.count(b'"')
+    while isinstance(row_lines[-1].data, bytes):
+        size, quotes = size + len(row_lines[-1].data), quotes + row_lines[-1].data.count(b'"')
         if quotes % 2 == 0:
-            cells = _joined(taken, header)
-            if not isinstance(cells, str) and len(cells) == len(header.names):
+            cells = _split_joined_lines(row_lines, layout)
+            if not isinstance(cells, str) and len(cells) == len(layout.names):
                 return cells
             break
-        following = pending.popleft() if pending else next(lines, None)
-        if following is None:
-            if not any(_is_row(other, header) for other in taken[1:]):
-                return TRUNCATED
+        next_line = pending.popleft() if pending else next(lines, None)
+        if next_line is None:
+            if not any(_is_row(other, layout) for other in row_lines[1:]):
+                return FILE_TRUNCATED
             break
-        taken.append(following)
-        if len(taken) > spanned + 1 or size > longest:
+        row_lines.append(next_line)
+        if len(row_lines) > max_spanned_lines + 1 or size > max_line_bytes:
             break
-    pending.extendleft(reversed(taken[1:]))
-    return TRUNCATED if line.is_open else "bad_quotes"
+    pending.extendleft(reversed(row_lines[1:]))
+    return FILE_TRUNCATED if line.is_unterminated else "bad_quotes"
 
 
-def _joined(lines: list[_Line], header: TableLayout) -> Cells | str:
+def _split_joined_lines(lines: list[_Line], layout: TableLayout) -> Cells | str:
+    """Split several lines as one row."""
     data = b"\n".join(line.data for line in lines if isinstance(line.data, bytes))
-    return cells_of(data, header.delimiter, header.is_quoted)
+    return split_cells(data, layout.delimiter, layout.is_quoted)
 
 
-def _is_row(line: _Line, header: TableLayout) -> bool:
-    return not isinstance(line.data, str) and len(_joined([line], header)) == len(header.names)
+def _is_row(line: _Line, layout: TableLayout) -> bool:
+    """Whether a single line is a row with the expected number of cells."""
+    return not isinstance(line.data, str) and len(_split_joined_lines([line], layout)) == len(
+        layout.names
+    )
 
 
-def cells_of(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:
-    """The cells of a line, or the reason for rejecting it."""
+def split_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:
+    """Split a line into cells, or return the reason to reject it."""
     if line is None:
-        return "line_too_long"
+        return LINE_TOO_LONG
     if not line.strip():
         return "blank_line"
     try:

@@ -1,8 +1,8 @@
-"""The names that fields have in a log -> our own names.
+"""Rename the fields of log records to the names used here.
 
 In: a record of a log, and `[log.fields]`. Out: a record with `time`, `user`, `query`, `results` and
-`clicks`, and within those `url`, `rank`, `clicked` and `time`. A name with dots leads into nested
-objects: `request.user.id`.
+`clicks`, and within the lists `url`, `rank`, `clicked` and `time`. A dotted name such as
+`request.user.id` addresses nested objects.
 """
 
 from collections.abc import Mapping
@@ -10,46 +10,46 @@ from typing import Any
 
 from builder.parameters import LogFields
 
-OWN = ("time", "user", "query", "results", "clicks")
-DEFAULT = LogFields()
+RECORD_FIELDS = ("time", "user", "query", "results", "clicks")
+DEFAULT_FIELDS = LogFields()
 
 
-def rename(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
-    """A record under our own names; what is absent or null is left out."""
-    if fields is DEFAULT or fields == DEFAULT:
+def rename_fields(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
+    """Return a record with its fields renamed; missing and null fields are dropped."""
+    if fields is DEFAULT_FIELDS or fields == DEFAULT_FIELDS:
         return record
-    found = {name: pick(record, getattr(fields, name)) for name in OWN}
-    found["results"] = _inside(found["results"], fields.of_results)
-    found["clicks"] = _inside(found["clicks"], fields.of_clicks)
-    return {name: value for name, value in found.items() if value is not None}
+    renamed = {name: get_nested(record, getattr(fields, name)) for name in RECORD_FIELDS}
+    renamed["results"] = _rename_items(renamed["results"], fields.of_results)
+    renamed["clicks"] = _rename_items(renamed["clicks"], fields.of_clicks)
+    return {name: value for name, value in renamed.items() if value is not None}
 
 
-def are_own(names: Mapping[str, str]) -> bool:
-    """Whether what is in an object has our names in the log, too."""
+def are_default_names(names: Mapping[str, str]) -> bool:
+    """Whether every field already has its default name."""
     return all(own == name for own, name in names.items())
 
 
-def _inside(items: Any, names: Mapping[str, str]) -> Any:
-    """A list with its objects under our own names; anything else as it is."""
-    if not isinstance(items, list) or are_own(names):
+def _rename_items(items: Any, names: Mapping[str, str]) -> Any:
+    """Rename the fields of the objects of a list; return any other value unchanged."""
+    if not isinstance(items, list) or are_default_names(names):
         return items
     return [
-        {own: value for own, name in names.items() if (value := pick(item, name)) is not None}
+        {own: value for own, name in names.items() if (value := get_nested(item, name)) is not None}
         if isinstance(item, dict)
         else item
         for item in items
     ]
 
 
-def name_of(value: object) -> str | None:
-    """What names a document or a query: a text, or an id that is a number; None where neither."""
+def parse_id(value: object) -> str | None:
+    """Return a string or integer id as a string; None for values of other types."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) else None
 
 
-def pick(record: dict[str, Any], name: str) -> Any:
-    """The value under a name, or else under its parts one inside the other; None without one."""
+def get_nested(record: dict[str, Any], name: str) -> Any:
+    """Return the value under a name, or under its dotted path; None if there is none."""
     if record.get(name) is not None:
         return record[name]
     value: Any = record

@@ -1,7 +1,7 @@
-"""Ids of documents -> addresses, where a log or a crawl names documents by ids of its own.
+"""Convert document ids of logs and crawls to URLs by a template.
 
-What has a scheme already is an address and stays as it is. In an address an id is escaped, so that
-different ids have different addresses, and none leads out of its place.
+A value with a scheme is a URL and is not changed. Ids are percent-encoded, so that distinct ids
+have distinct URLs and no id changes the path of the template.
 """
 
 from urllib.parse import quote
@@ -9,49 +9,50 @@ from urllib.parse import quote
 import polars as pl
 
 from builder.parameters.raw import PLACE
-from builder.text.replacement import replaced
+from builder.text.replacement import replace_where
 
-WITH_SCHEME = r"^\s*[A-Za-z][A-Za-z0-9+.-]*://"
-STEPS = frozenset({".", ".."})
-"""Steps within a path, which no escape makes names."""
+HAS_SCHEME = r"^\s*[A-Za-z][A-Za-z0-9+.-]*://"
+DOT_SEGMENTS = frozenset({".", ".."})
+"""Path segments that percent-encoding cannot protect."""
 
-BARE = (
+URL_WITHOUT_SCHEME = (
     r"^\s*(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}(?::[0-9]{1,5})?(?:[/?#]|\s*$)"
 )
-"""An address without a scheme: a host with a top-level domain, then a path or nothing."""
+"""Matches URLs without a scheme: a host with a top-level domain, then a path or nothing."""
 
 
-def with_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
-    """Addresses, those without a scheme with this one; None: as they are."""
+def add_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
+    """Prepend a scheme to URLs that lack one; None: return them unchanged."""
     if scheme is None:
         return urls
     bare = lacks_scheme(urls)
-    return replaced(urls, bare, f"{scheme}://" + urls.filter(bare).str.strip_chars())
+    return replace_where(urls, bare, f"{scheme}://" + urls.filter(bare).str.strip_chars())
 
 
 def lacks_scheme(urls: pl.Series) -> pl.Series:
-    """Whether each address is written without a scheme."""
-    return urls.str.contains(BARE).fill_null(value=False)
+    """Return the mask of URLs without a scheme."""
+    return urls.str.contains(URL_WITHOUT_SCHEME).fill_null(value=False)
 
 
-def addresses_of(names: pl.Series, template: str | None, scheme: str | None = None) -> pl.Series:
-    """The address of each document.
+def to_urls(ids_or_urls: pl.Series, template: str | None, scheme: str | None = None) -> pl.Series:
+    """Convert ids to URLs; URLs are kept.
 
     Args:
-        names: Ids or addresses; what is neither, as a blank, stays so.
-        template: An address with `{id}` in it; None: all are addresses.
-        scheme: Scheme of addresses written without one; None: they stay without.
+        ids_or_urls: Document ids or URLs.
+        template: URL with the placeholder `{id}`; None: all values are URLs.
+        scheme: Scheme to prepend to URLs without one, if `template` is None; None: prepend none.
     """
     if template is None:
-        return with_scheme(names, scheme)
-    ids = ~names.str.contains(WITH_SCHEME)
-    found = [_address(name, template) for name in names.filter(ids).to_list()]
-    return replaced(names, ids, pl.Series(found, dtype=pl.String))
+        return add_scheme(ids_or_urls, scheme)
+    ids = ~ids_or_urls.str.contains(HAS_SCHEME)
+    expanded = [_expand_template(name, template) for name in ids_or_urls.filter(ids).to_list()]
+    return replace_where(ids_or_urls, ids, pl.Series(expanded, dtype=pl.String))
 
 
-def _address(name: str, template: str) -> str:
+def _expand_template(name: str, template: str) -> str:
+    """Insert a percent-encoded id into the template; blank ids and dot segments are unchanged."""
     text = name.strip()
-    if not text or text in STEPS:
+    if not text or text in DOT_SEGMENTS:
         return name
-    escaped = quote(text, safe="" if STEPS & set(text.split("/")) else "/")
+    escaped = quote(text, safe="" if DOT_SEGMENTS & set(text.split("/")) else "/")
     return template.replace(PLACE, escaped)

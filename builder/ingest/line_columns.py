@@ -1,8 +1,7 @@
-"""Lines of JSON -> columns, many at a time where lines are as they should be.
+"""Parse JSON lines to columns, many lines at once where they have the expected fields and types.
 
-The lines of a chunk are parsed together. A line whose fields have other types than most, that is no
-JSON, or that has something unusual in it, is found by parsing what is before and after it, and left
-to a parser of single lines.
+The lines of a chunk are parsed together. A line with other types, invalid JSON or unusual values
+makes the parse fail; the range is then split around it, and the line is left to a row-wise parser.
 """
 
 import re
@@ -17,63 +16,66 @@ import pyarrow.json
 from builder.ingest.lines import Chunk
 from builder.ingest.lists import Mask, Rows
 
-MOST_FAILURES = 500
-"""Faults of a chunk that are looked for; lines after more of them are parsed one by one."""
-PARTS = 16
-"""Parts into which lines are divided where it is not told which of them is faulty."""
+MAX_FAILURES = 500
+"""Maximum failed parses per chunk; the lines not parsed by then are left to the row-wise parser."""
+SPLIT_PARTS = 16
+"""Number of parts a range is split into if the faulty line is not known."""
 FAULTY_ROW = re.compile(r" in row (\d+)$")
-UNUSUAL = {b"NaN": re.compile(rb"NaN\s*[,}\]]"), b"Inf": re.compile(rb"Inf(inity)?\s*[,}\]]")}
-"""Numbers that Arrow reads and that are no JSON."""
-DEEP = 1000
-"""Brackets of a line beyond which its nesting may be deeper than a parser of JSON goes."""
-CR, OPENING, CLOSING = b"\r{}"
+NON_JSON_NUMBERS = {
+    b"NaN": re.compile(rb"NaN\s*[,}\]]"),
+    b"Inf": re.compile(rb"Inf(inity)?\s*[,}\]]"),
+}
+"""Numbers that Arrow accepts although they are not JSON."""
+MAX_BRACKETS = 1000
+"""Brackets per line above which nesting may be too deep for the JSON parser."""
+CR, OPENING_BRACE, CLOSING_BRACE = b"\r{}"
 
-Run = tuple[int, int]
-"""Places of lines that follow each other: the first, and the one after the last."""
+LineRange = tuple[int, int]
+"""Start and stop index of consecutive lines."""
 
 
 @dataclass(frozen=True)
-class Layout:
-    """The columns that lines have.
+class ColumnLayout:
+    """Expected columns of JSON lines.
 
     Args:
-        schema: Names and types as the file has them.
-        has_others: Whether there are other fields beside them.
+        schema: Field names and types of the file.
+        has_other_fields: Whether the lines have further fields, which are ignored.
     """
 
     schema: pa.Schema
-    has_others: bool
+    has_other_fields: bool
 
 
-def parse_lines(chunk: Chunk, layout: Layout) -> tuple[pa.RecordBatch | None, Rows]:
-    """The columns of the lines that can be parsed together, and their places; None without any."""
-    parsed = _parsed(chunk, layout)
+def parse_lines(chunk: Chunk, layout: ColumnLayout) -> tuple[pa.RecordBatch | None, Rows]:
+    """Parse all lines that fit into columns; return these, or None, and the line indices."""
+    parsed = _parse_ranges(chunk, layout)
     if not parsed:
         return None, np.zeros(0, dtype=np.int64)
     table = pa.Table.from_batches([batch for _, batch in parsed]).combine_chunks()
-    return table.to_batches()[0], np.concatenate([np.arange(*run) for run, _ in parsed])
+    return table.to_batches()[0], np.concatenate([np.arange(*lines) for lines, _ in parsed])
 
 
-def _parsed(chunk: Chunk, layout: Layout) -> list[tuple[Run, pa.RecordBatch]]:
-    """Lines in runs as long as can be parsed together; those that cannot are left out."""
-    found = []
-    runs = deque(_runs(_plain_lines(chunk)))
+def _parse_ranges(chunk: Chunk, layout: ColumnLayout) -> list[tuple[LineRange, pa.RecordBatch]]:
+    """Parse ranges of lines as long as possible; faulty lines are left out."""
+    parsed = []
+    ranges = deque(_true_ranges(_object_lines(chunk)))
     failures = 0
-    while runs and failures < MOST_FAILURES:
-        start, stop = runs.popleft()
-        batch = _columns(chunk.lines(start, stop), stop - start, layout)
+    while ranges and failures < MAX_FAILURES:
+        start, stop = ranges.popleft()
+        batch = _parse_columns(chunk.lines(start, stop), stop - start, layout)
         if isinstance(batch, pa.RecordBatch):
-            found.append(((start, stop), batch))
+            parsed.append(((start, stop), batch))
         else:
             failures += 1
-            runs.extendleft(reversed(_around(start, stop, batch)))
-    return found
+            ranges.extendleft(reversed(_split_range(start, stop, batch)))
+    return parsed
 
 
-def _plain_lines(chunk: Chunk) -> Mask:
-    """Whether each line begins and ends as an object, and is short enough.
+def _object_lines(chunk: Chunk) -> Mask:
+    """Return the mask of lines that start and end like an object and are not too long.
 
-    Where `}` ends every line and `{` begins the next, no object of JSON goes over a line's end.
+    If every line ends with `}` and the next starts with `{`, no JSON object spans lines.
     """
     if not chunk.data:
         return np.zeros(len(chunk), dtype=bool)
@@ -83,66 +85,73 @@ def _plain_lines(chunk: Chunk) -> Mask:
     last = np.maximum(chunk.ends - 1, 0)
     last = np.maximum(last - ((data[last] == CR) & (sizes > 0)), 0)
     first = np.minimum(starts, len(data) - 1)
-    plain = (data[first] == OPENING) & (data[last] == CLOSING)
-    plain &= (sizes >= 2) & (sizes <= chunk.longest)
-    plain[0] &= not chunk.is_cut
+    plain = (data[first] == OPENING_BRACE) & (data[last] == CLOSING_BRACE)
+    plain &= (sizes >= 2) & (sizes <= chunk.max_line_bytes)
+    plain[0] &= not chunk.starts_mid_line
     return np.asarray(plain, dtype=bool)
 
 
-def _runs(plain: Mask) -> list[Run]:
-    """Runs of true places."""
+def _true_ranges(plain: Mask) -> list[LineRange]:
+    """Return the ranges of consecutive true values."""
     edges = np.flatnonzero(np.diff(plain, prepend=False, append=False)).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def _around(start: int, stop: int, faulty: int | None) -> list[Run]:
-    """What is left of a run without a faulty line; parts of it where none is told."""
+def _split_range(start: int, stop: int, faulty: int | None) -> list[LineRange]:
+    """Split a range around its faulty line, or into equal parts if that is not known."""
     if faulty is not None and start + faulty < stop:
-        runs = [(start, start + faulty), (start + faulty + 1, stop)]
-        return [(first, last) for first, last in runs if first < last]
-    size = max(-(-(stop - start) // PARTS), PARTS)
+        ranges = [(start, start + faulty), (start + faulty + 1, stop)]
+        return [(first, last) for first, last in ranges if first < last]
+    size = max(-(-(stop - start) // SPLIT_PARTS), SPLIT_PARTS)
     return (
-        [(s, min(s + size, stop)) for s in range(start, stop, size)] if stop - start > PARTS else []
+        [(s, min(s + size, stop)) for s in range(start, stop, size)]
+        if stop - start > SPLIT_PARTS
+        else []
     )
 
 
-def _columns(data: bytes | memoryview, count: int, layout: Layout) -> pa.RecordBatch | int | None:
-    """The fields of lines; the place of a faulty line, or None, where they are not in columns."""
-    if layout.has_others and not _are_sound(bytes(data)):
+def _parse_columns(
+    data: bytes | memoryview, count: int, layout: ColumnLayout
+) -> pa.RecordBatch | int | None:
+    """Parse lines to columns; on failure return the index of the faulty line, or None."""
+    if layout.has_other_fields and not _is_safe_to_ignore(bytes(data)):
         return None
-    others = "ignore" if layout.has_others else "error"
+    on_unexpected = "ignore" if layout.has_other_fields else "error"
     try:
         table = pa.json.read_json(
             pa.BufferReader(data),
             pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            pa.json.ParseOptions(explicit_schema=layout.schema, unexpected_field_behavior=others),
+            pa.json.ParseOptions(
+                explicit_schema=layout.schema, unexpected_field_behavior=on_unexpected
+            ),
         )
         batch = table.combine_chunks().to_batches()[0]
         batch.validate(full=True)
     except pa.ArrowException as error:
-        told = FAULTY_ROW.search(str(error))
-        return int(told[1]) if told else None
+        match = FAULTY_ROW.search(str(error))
+        return int(match[1]) if match else None
     return batch if len(batch) == count else None
 
 
-def _are_sound(data: bytes) -> bool:
-    """Whether there is nothing in a field not looked at that Arrow would let pass."""
-    return not _is_unusual(data) and _is_text(data)
+def _is_safe_to_ignore(data: bytes) -> bool:
+    """Whether Arrow would not accept invalid JSON in ignored fields of these lines."""
+    return not _has_unusual_json(data) and _is_utf8(data)
 
 
-def _is_unusual(data: bytes) -> bool:
-    """Whether there is a number that is none in JSON, or deep nesting, in a field not looked at."""
-    if any(sign in data and UNUSUAL[sign].search(data) for sign in UNUSUAL):
+def _has_unusual_json(data: bytes) -> bool:
+    """Whether lines contain non-JSON numbers or very deep nesting."""
+    if any(text in data and pattern.search(data) for text, pattern in NON_JSON_NUMBERS.items()):
         return True
-    if data.count(b"[") + data.count(b"{") < DEEP:
+    if data.count(b"[") + data.count(b"{") < MAX_BRACKETS:
         return False
     return any(
-        len(line) > DEEP and line.count(b"[") + line.count(b"{") > DEEP
+        len(line) > MAX_BRACKETS and line.count(b"[") + line.count(b"{") > MAX_BRACKETS
         for line in data.split(b"\n")
     )
 
 
-def _is_text(data: bytes) -> bool:
+def _is_utf8(data: bytes) -> bool:
+    """Whether the lines are valid UTF-8."""
     try:
         pl.Series([data], dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.PolarsError:

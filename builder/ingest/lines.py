@@ -1,9 +1,9 @@
-"""Raw files -> numbered lines, plain, gzip or zstd, whatever is wrong with them.
+"""Read raw files as numbered lines: plain, gzip or zstd, tolerant of damage.
 
-In: a source. Out: blocks of lines with the number of the first. A line ends with LF; one CR before
-it and a byte order mark at the start of a file are dropped. What cannot be read is reported as a
-fault, never raised: a damaged or truncated file keeps the lines before the damage, an over-long
-line is skipped, and a file that unpacks to far more than its size is left at the bound.
+In: a source. Out: blocks of lines with the number of the first. A line ends with LF; a CR before it
+and a byte order mark at the start of the file are dropped. Damage is reported as a fault, never
+raised: lines before the damage are kept, lines above the maximum length are skipped, and
+decompression stops at a maximum ratio.
 """
 
 from collections.abc import Iterator
@@ -15,196 +15,206 @@ from typing import IO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.ingest.unpacking import CHUNK, open_plain, read_or_fault
+from builder.ingest.decompression import CHUNK, open_decompressed, read_into
+from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 
 LF = 10
-BLOCK = 2**21
-"""Bytes that are looked at together and stay in the processor's cache."""
+SCAN_BYTES = 2**21
+"""Bytes scanned together, so that they stay in the processor cache."""
 BOM = b"\xef\xbb\xbf"
-LARGEST_RATIO = 200
-"""Decompressed bytes per compressed byte beyond which a file is a bomb; real logs stay below 50."""
-RATIO_APPLIES_FROM = 64 * 2**20
+MAX_COMPRESSION_RATIO = 200
+"""Maximum decompressed bytes per compressed byte; real logs stay below 50."""
+MIN_BOMB_BYTES = 64 * 2**20
+"""Decompressed bytes below which the ratio is not checked."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive lines of a file, without their ends; None stands for a line that was too long.
+    """Consecutive lines of a file without line ends; None for a line above the maximum length.
 
     Args:
         first: 1-based number of the first line.
         lines: The lines.
-        fault: Why reading stopped after them, or None.
-        is_open: Whether the file ends without the end of the last line.
+        fault: Reason why reading stopped after these lines, or None.
+        is_unterminated: Whether the file ends within the last line, without a newline.
     """
 
     first: int
     lines: list[bytes | None]
     fault: str | None = None
-    is_open: bool = False
+    is_unterminated: bool = False
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive lines of a file as they stand there.
+    """Consecutive lines of a file as undivided bytes.
 
     Args:
         first: 1-based number of the first line.
-        data: The lines, with the LF between them, as bytes or a view of some; None where there is
-            none, not even an empty one.
-        longest: Longest line in bytes; longer ones are skipped.
-        is_cut: Whether the first line is the end of one that is too long.
-        fault: Why reading stopped after them, or None.
-        is_open: Whether the file ends without the end of the last line.
+        data: The lines, separated by LF; None if there is no line, not even an empty one.
+        max_line_bytes: Maximum bytes of a line; longer lines are skipped.
+        starts_mid_line: Whether the first line is the rest of a line that is too long.
+        fault: Reason why reading stopped after these lines, or None.
+        is_unterminated: Whether the file ends within the last line, without a newline.
     """
 
     first: int
     data: bytes | memoryview | None
-    longest: int
-    is_cut: bool = False
+    max_line_bytes: int
+    starts_mid_line: bool = False
     fault: str | None = None
-    is_open: bool = False
+    is_unterminated: bool = False
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """The place of the LF after each line; that of the last line is the end of the data."""
+        """Offset of the LF after each line; the end of the data for the last line."""
         if self.data is None:
             return np.zeros(0, dtype=np.int64)
         data = np.frombuffer(self.data, np.uint8)
-        starts = range(0, len(data), BLOCK)
-        ends = [start + np.flatnonzero(data[start : start + BLOCK] == LF) for start in starts]
+        starts = range(0, len(data), SCAN_BYTES)
+        ends = [start + np.flatnonzero(data[start : start + SCAN_BYTES] == LF) for start in starts]
         return np.concatenate([*ends, [len(data)]])
 
     def __len__(self) -> int:
         return len(self.ends)
 
     def lines(self, start: int, stop: int) -> bytes | memoryview:
-        """The lines from one place to before another, with the LF between them."""
+        """Return the bytes of the lines from index `start` to before `stop`, LF-separated."""
         first = int(self.ends[start - 1]) + 1 if start else 0
         return (self.data or b"")[first : int(self.ends[stop - 1])]
 
-    def line(self, place: int) -> bytes | None:
-        """The line at a place; None where it is too long."""
-        return self._line(bytes(self.lines(place, place + 1)), place)
+    def line(self, index: int) -> bytes | None:
+        """Return the line at an index; None if it is above the maximum length."""
+        return self._check_line(bytes(self.lines(index, index + 1)), index)
 
     def block(self) -> Block:
-        """All lines."""
-        pieces = [] if self.data is None else bytes(self.data).split(b"\n")
-        lines = [self._line(piece, place) for place, piece in enumerate(pieces)]
-        return Block(self.first, lines, self.fault, self.is_open)
+        """Split the chunk into a block of lines."""
+        lines = [] if self.data is None else bytes(self.data).split(b"\n")
+        checked = [self._check_line(line, index) for index, line in enumerate(lines)]
+        return Block(self.first, checked, self.fault, self.is_unterminated)
 
-    def _line(self, piece: bytes, place: int) -> bytes | None:
-        if len(piece) > self.longest or (self.is_cut and not place):
+    def _check_line(self, line: bytes, index: int) -> bytes | None:
+        """Return a line without CR; None if it is above the maximum length."""
+        if len(line) > self.max_line_bytes or (self.starts_mid_line and not index):
             return None
-        return piece.removesuffix(b"\r")
+        return line.removesuffix(b"\r")
 
 
-def read_blocks(source: Source, longest: int, encoding: str = "utf-8") -> Iterator[Block]:
-    """The lines of a file in blocks of a few megabytes.
+def read_blocks(source: Source, max_line_bytes: int, encoding: str = "utf-8") -> Iterator[Block]:
+    """Yield the lines of a file in blocks of a few megabytes.
 
     Args:
         source: The file.
-        longest: Longest line in bytes; longer ones are skipped.
-        encoding: Text encoding, in which LF is one byte as in ASCII; the lines are UTF-8. Bytes
-            that it does not decode stay as they are, so that their lines are not valid UTF-8.
+        max_line_bytes: Maximum bytes of a line; longer lines are skipped.
+        encoding: Text encoding of the file, ASCII-compatible for LF; lines are converted to UTF-8.
+            Undecodable bytes are kept, so that their lines are not valid UTF-8.
 
     Raises:
         FormatError: the file cannot be opened.
     """
-    for chunk in read_chunks(source, longest, encoding=encoding):
+    for chunk in read_chunks(source, max_line_bytes, encoding=encoding):
         yield chunk.block()
 
 
-def read_pieces(source: Source) -> Iterator[tuple[bytes, str | None]]:
-    """The decompressed bytes of a file in pieces; with the last one why reading stopped, or None.
+def read_byte_chunks(source: Source) -> Iterator[tuple[bytes, str | None]]:
+    """Yield the decompressed bytes of a file in chunks, each with a fault or None.
 
     Raises:
         FormatError: the file cannot be opened.
     """
-    room = np.empty(CHUNK, np.uint8).data
-    with open_plain(source) as file:
-        filling = _Filling(file, source)
-        while (count := filling.fill(room)) or filling.fault is not None:
-            yield bytes(room[:count]), filling.fault
-            if filling.fault is not None:
+    buffer = np.empty(CHUNK, np.uint8).data
+    with open_decompressed(source) as file:
+        reader = _BoundedReader(file, source)
+        while (count := reader.fill(buffer)) or reader.fault is not None:
+            yield bytes(buffer[:count]), reader.fault
+            if reader.fault is not None:
                 return
 
 
 def read_chunks(
-    source: Source, longest: int, size: int = CHUNK, encoding: str = "utf-8"
+    source: Source, max_line_bytes: int, size: int = CHUNK, encoding: str = "utf-8"
 ) -> Iterator[Chunk]:
-    """The lines of a file in chunks of about `size` bytes; see `read_blocks`."""
-    for chunk in _chunks(source, longest, size):
-        yield chunk if encoding == "utf-8" else _decoded(chunk, encoding)
+    """Yield the lines of a file in chunks of about `size` bytes; see `read_blocks`."""
+    for chunk in _chunks(source, max_line_bytes, size):
+        yield chunk if encoding == "utf-8" else _to_utf8(chunk, encoding)
 
 
-def _decoded(chunk: Chunk, encoding: str) -> Chunk:
-    """A chunk in UTF-8."""
+def _to_utf8(chunk: Chunk, encoding: str) -> Chunk:
+    """Convert a chunk from another encoding to UTF-8."""
     if chunk.data is None:
         return chunk
     text = bytes(chunk.data).decode(encoding, "surrogateescape")
     return replace(chunk, data=text.encode("utf-8", "surrogateescape"))
 
 
-def _chunks(source: Source, longest: int, size: int) -> Iterator[Chunk]:
-    first, rest, is_cut = 1, b"", False
-    with open_plain(source) as file:
-        filling = _Filling(file, source)
-        while filling.fault is None:
+def _chunks(source: Source, max_line_bytes: int, size: int) -> Iterator[Chunk]:
+    """Yield the lines of a file in chunks, in its own encoding."""
+    first, rest, starts_mid_line = 1, b"", False
+    with open_decompressed(source) as file:
+        reader = _BoundedReader(file, source)
+        while reader.fault is None:
             data = np.empty(len(rest) + size, np.uint8).data
             data[: len(rest)] = rest
-            count = filling.fill(data[len(rest) :])
-            if not count and filling.fault is None:
+            count = reader.fill(data[len(rest) :])
+            if not count and reader.fault is None:
                 break
-            data, end = data[: len(rest) + count], _last_end(data, len(rest), len(rest) + count)
+            data, end = (
+                data[: len(rest) + count],
+                _find_last_newline(data, len(rest), len(rest) + count),
+            )
             rest = bytes(data) if end is None else bytes(data[end + 1 :])
             chunk = Chunk(
-                first, None if end is None else data[:end], longest, is_cut, filling.fault
+                first,
+                None if end is None else data[:end],
+                max_line_bytes,
+                starts_mid_line,
+                reader.fault,
             )
-            if end is not None or filling.fault is not None:
+            if end is not None or reader.fault is not None:
                 yield chunk
-            first, is_cut = first + len(chunk), is_cut and end is None
-            if len(rest) > longest:
-                rest, is_cut = b"", True
+            first, starts_mid_line = first + len(chunk), starts_mid_line and end is None
+            if len(rest) > max_line_bytes:
+                rest, starts_mid_line = b"", True
         else:
             return
-    if rest or is_cut:
-        yield Chunk(first, memoryview(rest), longest, is_cut, is_open=True)
+    if rest or starts_mid_line:
+        yield Chunk(first, memoryview(rest), max_line_bytes, starts_mid_line, is_unterminated=True)
 
 
-def _last_end(data: memoryview, start: int, stop: int) -> int | None:
-    """The place of the last LF within some bytes."""
-    for last in range(stop, start, -BLOCK):
-        block = bytes(data[max(start, last - BLOCK) : last])
-        if (place := block.rfind(b"\n")) >= 0:
-            return last - len(block) + place
+def _find_last_newline(data: memoryview, start: int, stop: int) -> int | None:
+    """Return the offset of the last LF between two offsets; None without one."""
+    for last in range(stop, start, -SCAN_BYTES):
+        block = bytes(data[max(start, last - SCAN_BYTES) : last])
+        if (index := block.rfind(b"\n")) >= 0:
+            return last - len(block) + index
     return None
 
 
-class _Filling:
-    """Reads the decompressed bytes of a file, up to what is wrong with them.
+class _BoundedReader:
+    """Reads the decompressed bytes of a file up to a fault or the maximum ratio.
 
     Attributes:
-        fault: Why nothing more is read, or None.
+        fault: Reason why reading stopped, or None.
     """
 
     def __init__(self, file: IO[bytes], source: Source) -> None:
         self._file = cast("BufferedIOBase", file)
-        self._most = max(LARGEST_RATIO * source.path.stat().st_size, RATIO_APPLIES_FROM)
-        self._seen = 0
+        self._max_bytes = max(MAX_COMPRESSION_RATIO * source.path.stat().st_size, MIN_BOMB_BYTES)
+        self._bytes_read = 0
         self.fault: str | None = None
 
-    def fill(self, room: memoryview) -> int:
-        """Fill some room, but at the end of the file; returns the bytes that were read."""
+    def fill(self, buffer: memoryview) -> int:
+        """Fill a buffer, only partly at the end of the file; return the number of bytes."""
         filled = 0
-        while filled < len(room) and self.fault is None:
-            count, self.fault = read_or_fault(self._file, room[filled:])
+        while filled < len(buffer) and self.fault is None:
+            count, self.fault = read_into(self._file, buffer[filled:])
             if not count:
                 break
-            if not self._seen and room[: len(BOM)] == BOM:
-                room[: count - len(BOM)] = bytes(room[len(BOM) : count])
+            if not self._bytes_read and buffer[: len(BOM)] == BOM:
+                buffer[: count - len(BOM)] = bytes(buffer[len(BOM) : count])
                 filled -= len(BOM)
-            self._seen, filled = self._seen + count, filled + count
-            if self._seen > self._most:
-                self.fault = "decompression_bomb"
+            self._bytes_read, filled = self._bytes_read + count, filled + count
+            if self._bytes_read > self._max_bytes:
+                self.fault = DECOMPRESSION_BOMB
         return filled

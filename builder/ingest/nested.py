@@ -1,27 +1,26 @@
-"""Columns of Parquet that names lead to: `user`, or `request.user`, which lies within a struct.
+"""Resolve dotted names such as `request.user` to fields within Parquet struct columns.
 
-In: the schema of a file and names of a definition. Out: columns under those very names, so that
-what reads rows and columns need not know how deep they lay.
+In: a schema or batch and field names of the definition. Out: columns under exactly these names.
 """
 
-from collections.abc import Iterable, Sequence
-from functools import reduce
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 
-def leads_to(schema: pa.Schema, name: str) -> bool:
-    """Whether a name is that of a column, or leads into columns of structs."""
-    return name in schema.names or _is_inside(schema, name)
+def has_column(schema: pa.Schema, name: str) -> bool:
+    """Whether a name is a column, or a path to a field of a struct column."""
+    return name in schema.names or _has_struct_field(schema, name)
 
 
-def named(schema: pa.Schema, names: Iterable[str]) -> list[str]:
-    """Those of some names that lead to a column, each once."""
-    return [name for name in dict.fromkeys(names) if leads_to(schema, name)]
+def existing_names(schema: pa.Schema, names: Iterable[str]) -> list[str]:
+    """Return the names that resolve to a column, without duplicates."""
+    return [name for name in dict.fromkeys(names) if has_column(schema, name)]
 
 
-def _is_inside(schema: pa.Schema, name: str) -> bool:
+def _has_struct_field(schema: pa.Schema, name: str) -> bool:
+    """Whether a dotted name is a path to a field of a struct column."""
     root, *parts = name.split(".")
     if not parts or root not in schema.names:
         return False
@@ -33,26 +32,21 @@ def _is_inside(schema: pa.Schema, name: str) -> bool:
     return True
 
 
-def selected(batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
-    """The columns that names lead to, under those names; where there are both, that of the name."""
-    found = {name: column_of(batch, name) for name in named(batch.schema, names)}
-    return pa.record_batch(found) if found else batch.select([])
+def select_columns(batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
+    """Select columns by possibly dotted names; an exact column name takes precedence."""
+    columns = {name: get_column(batch, name) for name in existing_names(batch.schema, names)}
+    return pa.record_batch(columns) if columns else batch.select([])
 
 
-def column_of(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """The column that a name leads to.
+def get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """Return the column or struct field with a possibly dotted name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: no such column or field.
     """
     if name in batch.schema.names:
         return batch[name]
-    if not _is_inside(batch.schema, name):
+    if not _has_struct_field(batch.schema, name):
         raise KeyError(name)
     root, *parts = name.split(".")
-    return inner(batch[root], parts)
-
-
-def inner(structs: pa.Array, parts: Sequence[str]) -> pa.Array:
-    """The fields to which names lead, one within the other; the structs themselves without any."""
-    return reduce(pc.struct_field, parts, structs)
+    return pc.struct_field(batch[root], parts)

@@ -1,8 +1,8 @@
-"""Batches of a Parquet file that is not trusted: what it unpacks to is bounded.
+"""Read batches of an untrusted Parquet file with a limit on the decoded size.
 
-A column may name one long text a million times in a few bytes. So rows are unpacked a few at a
-time, joined to batches of a useful size, and a file that unpacks to far more than it has is given
-up, as text files are (`lines.py`).
+Dictionary encoding can repeat one long text a million times in a few bytes. So rows are decoded in
+small groups, combined to batches of a useful size, and reading stops if a file decodes to far more
+than its size, as for text files (`lines`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,109 +11,117 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.ingest.lines import LARGEST_RATIO, RATIO_APPLIES_FROM
-from builder.ingest.nested import selected
+from builder.ingest.lines import MAX_COMPRESSION_RATIO, MIN_BOMB_BYTES
+from builder.ingest.nested import select_columns
 
 BATCH_BYTES = 32 * 2**20
-BOMB = "decompression_bomb"
-"""The reason of the one reject that stands for the rows that are not read."""
 
 
 class BombError(ValueError):
-    """A file unpacks to more than is believed."""
+    """A file decodes to more than the maximum ratio."""
 
 
 def bounded_batches(
     file: pq.ParquetFile,
-    size: int,
-    rows: int,
-    at_once: int,
+    file_bytes: int,
+    max_rows: int,
+    decoded_rows: int,
     columns: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of at most so many rows and about `BATCH_BYTES`.
+    """Yield batches of at most `max_rows` rows and about `BATCH_BYTES`.
 
     Args:
-        file: The file.
-        size: Its bytes on disk.
-        rows: Most rows of a batch.
-        at_once: Rows that are unpacked together: so often the longest text is held.
-        columns: Names that lead to those that are read (`nested`); None: all.
+        file: The Parquet file.
+        file_bytes: Size of the file in bytes.
+        max_rows: Maximum rows of a batch.
+        decoded_rows: Rows decoded together; one long text may be repeated as often in memory.
+        columns: Column names, possibly dotted (see `nested`); None: all columns.
 
     Raises:
-        BombError: it unpacks to more than `LARGEST_RATIO` times its size; batches before are given.
+        BombError: the file decodes to more than `MAX_COMPRESSION_RATIO` times its size; the
+            batches before are yielded.
     """
-    most = max(LARGEST_RATIO * size, RATIO_APPLIES_FROM)
-    seen = held = count = 0
-    pieces: list[pa.RecordBatch] = []
-    for batch in file.iter_batches(at_once, columns=columns, use_threads=False):
-        chosen = batch if columns is None else selected(batch, columns)
-        piece = _with_texts(chosen.cast(_plain_schema(chosen.schema)))
-        seen, held, count = seen + piece.nbytes, held + piece.nbytes, count + len(piece)
-        pieces.append(piece)
-        if count >= rows or held >= BATCH_BYTES or seen > most:
-            yield _joined(pieces)
-            pieces, held, count = [], 0, 0
-        if seen > most:
+    max_total_bytes = max(MAX_COMPRESSION_RATIO * file_bytes, MIN_BOMB_BYTES)
+    total_bytes = part_bytes = count = 0
+    parts: list[pa.RecordBatch] = []
+    for batch in file.iter_batches(decoded_rows, columns=columns, use_threads=False):
+        selected = batch if columns is None else select_columns(batch, columns)
+        part = _binary_to_text(selected.cast(_decoded_schema(selected.schema)))
+        total_bytes, part_bytes, count = (
+            total_bytes + part.nbytes,
+            part_bytes + part.nbytes,
+            count + len(part),
+        )
+        parts.append(part)
+        if count >= max_rows or part_bytes >= BATCH_BYTES or total_bytes > max_total_bytes:
+            yield _concat(parts)
+            parts, part_bytes, count = [], 0, 0
+        if total_bytes > max_total_bytes:
             raise BombError
-    if pieces:
-        yield _joined(pieces)
+    if parts:
+        yield _concat(parts)
 
 
-def _plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema with the values of dictionaries in the place of dictionaries."""
-    return pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
+def _decoded_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with dictionary and string view types replaced by plain ones."""
+    return pa.schema([pa.field(field.name, _decoded_type(field.type)) for field in schema])
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _decoded_type(kind: pa.DataType) -> pa.DataType:
+    """Return the plain type for a dictionary or string view type, also within lists."""
     if pa.types.is_dictionary(kind):
         return kind.value_type
     if pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_list(kind):
-        return pa.list_(_plain(kind.value_type))
+        return pa.list_(_decoded_type(kind.value_type))
     if pa.types.is_large_list(kind):
-        return pa.large_list(_plain(kind.value_type))
+        return pa.large_list(_decoded_type(kind.value_type))
     return kind
 
 
-def holds_bytes(kind: pa.DataType) -> bool:
-    """Whether a column is of bytes or of lists of them: texts that their writer did not call so."""
-    return _is_bytes(kind.value_type if is_list(kind) else kind)
+def is_binary(kind: pa.DataType) -> bool:
+    """Whether a type is binary or a list of binary: strings that the writer did not annotate."""
+    return _is_binary_type(kind.value_type if is_list(kind) else kind)
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
+def _is_binary_type(kind: pa.DataType) -> bool:
+    """Whether a type is binary with offsets of either size."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether a column is of lists, with offsets of either size."""
+    """Whether a type is a list with offsets of either size."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def _with_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with bytes as texts; null where they are no UTF-8."""
-    if not any(holds_bytes(kind) for kind in batch.schema.types):
+def _binary_to_text(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Convert binary columns of a batch to strings."""
+    if not any(is_binary(kind) for kind in batch.schema.types):
         return batch
-    columns = [_as_text(c) if holds_bytes(c.type) else c for c in batch.columns]
+    columns = [_to_text(c) if is_binary(c.type) else c for c in batch.columns]
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def _as_text(column: pa.Array) -> pa.Array:
+def _to_text(column: pa.Array) -> pa.Array:
+    """Convert a binary column to strings; null where it is not UTF-8."""
     kind = pa.list_(pa.string()) if is_list(column.type) else pa.string()
     try:
         return column.cast(kind)
     except pa.ArrowInvalid:
-        return pa.array([_decoded(value) for value in column.to_pylist()], kind)
+        return pa.array([_decode_or_null(value) for value in column.to_pylist()], kind)
 
 
-def _decoded(value: Any) -> Any:
+def _decode_or_null(value: Any) -> Any:
+    """Decode bytes, or each item of a list; None where they are not UTF-8."""
     if isinstance(value, list):
-        return [_decoded(item) for item in value]
+        return [_decode_or_null(item) for item in value]
     try:
         return value.decode() if isinstance(value, bytes) else None
     except UnicodeDecodeError:
         return None
 
 
-def _joined(pieces: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return pa.concat_batches(pieces) if len(pieces) > 1 else pieces[0]
+def _concat(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Concatenate batches."""
+    return pa.concat_batches(parts) if len(parts) > 1 else parts[0]

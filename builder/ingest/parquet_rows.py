@@ -1,4 +1,4 @@
-"""Rows of Parquet files, in batches or one by one, with a bound on what a file unpacks to."""
+"""Read rows of Parquet files, in batches or one by one, with a limit on the decoded size."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,47 +8,48 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
-from builder.ingest.parquet_bounds import BOMB, BombError, bounded_batches
+from builder.ingest.parquet_bounds import BombError, bounded_batches
+from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 
 ROWS_PER_BATCH = 98_304
-"""Maximum rows of a batch; result lists reach `parquet_bounds.BATCH_BYTES` before."""
-ROWS_UNPACKED = 256
-"""Rows unpacked together, since a dictionary may repeat one long text."""
+"""Maximum rows of a batch; result lists reach `parquet_bounds.BATCH_BYTES` earlier."""
+DECODED_ROWS = 256
+"""Rows decoded together; few, since dictionary encoding may repeat one long text."""
 
 NumberedBatch = tuple[int, pa.RecordBatch]
-"""Consecutive rows of a file, and the 1-based number of the first of them."""
+"""1-based number of the first row of a batch, and the batch."""
 
 Row = dict[str, Any]
 
 
-def batches(
+def numbered_batches(
     file: pq.ParquetFile,
     size: int,
     columns: Sequence[str],
     rows: int = ROWS_PER_BATCH,
-    unpacked: int = ROWS_UNPACKED,
+    decoded_rows: int = DECODED_ROWS,
 ) -> Iterator[NumberedBatch]:
-    """Batches of a file; timestamps in microseconds at most.
+    """Yield the batches of a file with the number of their first row; no nanoseconds.
 
     Args:
         file: The file.
-        size: Its bytes on disk.
-        columns: Names that lead to the columns that are read (see `nested`).
-        rows: Most rows of a batch.
-        unpacked: Rows unpacked together.
+        size: Size of the file in bytes.
+        columns: Column names, possibly dotted (see `nested`).
+        rows: Maximum rows of a batch.
+        decoded_rows: Rows decoded together.
 
     Raises:
-        BombError: it unpacks to more than is believed.
+        BombError: the file decodes to more than the maximum ratio.
     """
     number = 1
-    for batch in bounded_batches(file, size, rows, unpacked, columns):
+    for batch in bounded_batches(file, size, rows, decoded_rows, columns):
         yield number, _in_microseconds(batch)
         number += batch.num_rows
 
 
 def _in_microseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch without nanoseconds, which Python's datetime lacks."""
+    """Cast nanosecond timestamps to microseconds, the resolution of Python's datetime."""
     columns = [
         column.cast(pa.timestamp("us", column.type.tz), safe=False)
         if pa.types.is_timestamp(column.type) and column.type.unit == "ns"
@@ -58,36 +59,36 @@ def _in_microseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def offered_rows(
+def numbered_rows(
     file: pq.ParquetFile,
     size: int,
     columns: Sequence[str],
     rows: int = ROWS_PER_BATCH,
-    unpacked: int = ROWS_UNPACKED,
+    decoded_rows: int = DECODED_ROWS,
 ) -> Iterator[tuple[int, Row | str]]:
-    """Every row of a file by its number, or the reason why it cannot be read; see `batches`."""
+    """Yield every row of a file with its number, or a reject reason; see `numbered_batches`."""
     number = 0
     try:
-        for first, batch in batches(file, size, columns, rows, unpacked):
+        for first, batch in numbered_batches(file, size, columns, rows, decoded_rows):
             number = first + batch.num_rows - 1
-            yield from enumerate(rows_of(batch), first)
+            yield from enumerate(batch_rows(batch), first)
     except BombError:
-        yield number + 1, BOMB
+        yield number + 1, DECOMPRESSION_BOMB
 
 
-def rows_of(batch: pa.RecordBatch) -> list[Row | str]:
-    """The rows of a batch without null values, or the reason why one cannot be read."""
+def batch_rows(batch: pa.RecordBatch) -> list[Row | str]:
+    """Return the rows of a batch without null values, or the reason why one cannot be read."""
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError, pa.ArrowException):
         if batch.num_rows == 1:
             return ["unreadable_row"]
-        return [row for index in range(len(batch)) for row in rows_of(batch.slice(index, 1))]
+        return [row for index in range(len(batch)) for row in batch_rows(batch.slice(index, 1))]
     return [{name: v for name, v in row.items() if v is not None} for row in rows]
 
 
 @contextmanager
-def readable(source: Source) -> Iterator[None]:
+def explain_parquet_errors(source: Source) -> Iterator[None]:
     """Raise errors of the Parquet reader as a FormatError that names the file."""
     try:
         yield

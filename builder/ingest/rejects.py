@@ -1,44 +1,44 @@
-"""Why a record is left out."""
+"""Reject reasons that several readers share, and the error that carries a reason."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
+FILE_TRUNCATED, FILE_DAMAGED = "file_truncated", "file_damaged"
+DECOMPRESSION_BOMB = "decompression_bomb"
+LINE_TOO_LONG, RECORD_TOO_LARGE = "line_too_long", "record_too_large"
 UNREADABLE = "unreadable_page"
-"""The reason of a record on which a parser failed in a way that nobody foresaw."""
-OF_THE_PROCESS: tuple[type[BaseException], ...] = (
+"""Reject reason of a record on which a parser failed unexpectedly."""
+PROCESS_ERRORS: tuple[type[BaseException], ...] = (
     MemoryError,
     KeyboardInterrupt,
     SystemExit,
     GeneratorExit,
 )
-"""What ends a process, whatever record it is reading."""
+"""Exceptions that end the process and are never converted to a reject."""
 
 
 class RejectError(ValueError):
-    """A record is left out; the message is the reason."""
+    """A record is rejected; the message is the reason."""
 
 
-def made_or_reason(
-    make: Callable[[], Made], passing: tuple[type[BaseException], ...] = ()
-) -> Made | str:
-    """What is made of a record, or the reason why it is left out.
+def value_or_reason(
+    read: Callable[[], Value], reraise: tuple[type[BaseException], ...] = ()
+) -> Value | str:
+    """Return the value that a function reads from a record, or the reject reason.
 
-    A record on which a parser fails is left out too: one record never stops a stage.
+    Unexpected errors of a parser reject the record as well, so that one record never stops a stage.
 
     Args:
-        make: Reads the record.
-        passing: Errors that are raised all the same.
-
-    Raises:
-        RejectError: never; its message is returned.
+        read: Function that reads the record.
+        reraise: Exception types that are raised unchanged.
     """
     try:
-        return make()
+        return read()
     except RejectError as reject:
         return str(reject)
-    except OF_THE_PROCESS + passing:
+    except PROCESS_ERRORS + reraise:
         raise
     except BaseException:
         return UNREADABLE

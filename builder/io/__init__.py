@@ -1,1 +1,1 @@
-"""Files: Parquet tables, raw sources, the DuckDB connection, disk space."""
+"""Files and engines: Parquet tables, raw sources, DuckDB connections, disk errors, threads."""

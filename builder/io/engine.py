@@ -14,15 +14,15 @@ from threading import Lock
 import duckdb
 import polars as pl
 
-FIXED = {
+FIXED_SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "enable_external_file_cache": "false",
     "preserve_insertion_order": "true",
 }
-"""Files are read again: scratch files of one name hold one thing after the other."""
-MOST_IDLE = 2
-"""Engines that are kept for later; more than one is open where connections overlap."""
+"""The file cache is off because scratch files of one name are rewritten."""
+MAX_IDLE = 2
+"""Maximum idle instances; several are in use while connections overlap."""
 
 _idle: list[duckdb.DuckDBPyConnection] = []
 _lock = Lock()
@@ -30,14 +30,16 @@ _numbers = count()
 
 
 @contextmanager
-def engine(settings: Mapping[str, str], spills: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection to an empty in-memory database.
+def pooled_connection(
+    settings: Mapping[str, str], spills: Path
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a connection to an empty in-memory database of the pool; a context manager.
 
     Args:
         settings: DuckDB settings, such as `threads` and `memory_limit`.
         spills: Folder for spilled data; created on first use.
     """
-    base = _open({**settings, "temp_directory": str(spills)})
+    base = _take_instance({**settings, "temp_directory": str(spills)})
     name = f"work_{next(_numbers)}"
     connection = base.cursor()
     is_clean = False
@@ -54,7 +56,7 @@ def engine(settings: Mapping[str, str], spills: Path) -> Iterator[duckdb.DuckDBP
 
 
 def append_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
-    """Append Arrow rows to a table by column position; the table name must be trusted."""
+    """Append rows to a table by column position; the table name must be trusted."""
     connection.register("appended", rows.to_arrow())
     connection.execute(f"INSERT INTO {table} FROM appended")
     connection.unregister("appended")
@@ -68,12 +70,12 @@ def set_variables(
         connection.execute(f"SET VARIABLE {name} = ?", [value])
 
 
-def _open(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
-    """An idle instance with these settings applied, or a new one."""
+def _take_instance(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+    """Take an idle instance and apply the settings, or open a new one."""
     with _lock:
         base = _idle.pop() if _idle else None
     if base is None:
-        return duckdb.connect(config={**FIXED, **settings})
+        return duckdb.connect(config={**FIXED_SETTINGS, **settings})
     try:
         for name, value in settings.items():
             base.execute(f"SET GLOBAL {name} = $value", {"value": value})
@@ -85,15 +87,16 @@ def _open(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
 
 @atexit.register
 def _close() -> None:
-    """Close idle instances at interpreter exit."""
+    """Close the idle instances at interpreter exit."""
     with _lock:
         while _idle:
             _idle.pop().close()
 
 
 def _release(base: duckdb.DuckDBPyConnection, *, is_clean: bool) -> None:
+    """Return an instance to the pool, or close it."""
     with _lock:
-        if is_clean and len(_idle) < MOST_IDLE:
+        if is_clean and len(_idle) < MAX_IDLE:
             _idle.append(base)
             return
     base.close()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.text.names import written
+from builder.text.names import to_valid_text
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,12 @@ class Source:
     name: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", written(self.name))
+        object.__setattr__(self, "name", to_valid_text(self.name))
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A half-open interval of time, in unix seconds: `start <= t < stop`."""
+    """Half-open time interval in unix seconds: `start <= time < stop`."""
 
     start: int
     stop: int

@@ -1,4 +1,4 @@
-"""Parquet tables: the only writer of published files, and their readers.
+"""Read and write Parquet tables; the only writer of published files.
 
 Row groups and compression depend on the rows alone, so that equal rows give equal bytes for any
 number of threads.
@@ -24,9 +24,9 @@ from schemas import Contract
 
 ROWS_PER_GROUP = 122_880
 TEXT_BYTES_PER_GROUP = 16 * 2**20
-ROWS_AT_ONCE = 4096
+SLICE_ROWS = 4096
 COMPRESSION = {"zstd": 3, "lz4": None}
-"""Compression levels; lz4, three times as fast, for text that only the next stage reads."""
+"""Compression levels; lz4 is three times as fast, for text that only the next stage reads."""
 
 
 TableContract = TypeVar("TableContract", bound=Contract, default=Contract, covariant=True)
@@ -34,40 +34,40 @@ TableContract = TypeVar("TableContract", bound=Contract, default=Contract, covar
 
 @dataclass(frozen=True)
 class Table(Generic[TableContract]):
-    """A table on disk: Parquet parts in the order of the primary key, and their contract."""
+    """A table on disk: Parquet files in order of the primary key, and their contract."""
 
     paths: tuple[Path, ...]
     contract: type[TableContract]
 
     def scan(self) -> pl.LazyFrame:
-        """The table as a lazy frame."""
+        """Scan the table as a lazy frame."""
         return parquet.scan(*self.paths)
 
-    def rows(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
-        """The table as a relation of a DuckDB connection."""
-        return parquet.rows(connection, *self.paths)
+    def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
+        """Return the table as a DuckDB relation."""
+        return parquet.relation(connection, *self.paths)
 
     def view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        """Make the table a view of a DuckDB connection."""
-        self.rows(connection).create_view(name)
+        """Create a DuckDB view of the table."""
+        self.relation(connection).create_view(name)
 
     def batches(
         self, columns: list[str] | None = None, rows: int = 8192
     ) -> Iterator[pa.RecordBatch]:
-        """The table as Arrow record batches, in order, one part at a time."""
+        """Yield the table as Arrow record batches, in order."""
         for path in self.paths:
             with pq.ParquetFile(path) as file:
                 yield from file.iter_batches(rows, columns=columns, use_threads=False)
 
 
 def table_at(folder: Path, name: str, contract: type[TableContract]) -> Table[TableContract]:
-    """The table `name` in a folder: one file `name.parquet` or parts `name/part-*.parquet`."""
+    """Return the table `name` in a folder: `name.parquet`, or parts `name/part-*.parquet`."""
     single = folder / f"{name}.parquet"
     paths = (single,) if single.exists() else tuple(sorted((folder / name).glob("part-*.parquet")))
     return Table(paths, contract)
 
 
-def view_together(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -> None:
+def create_union_view(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -> None:
     """Create a view of the union of relations with equal columns; no view if there are none.
 
     Args:
@@ -80,12 +80,13 @@ def view_together(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -> No
 
 @cache
 def arrow_schema(contract: type[Contract]) -> pa.Schema:
-    """Arrow schema of a contract, with plain strings instead of views and dictionaries."""
+    """Return the Arrow schema of a contract, with strings instead of views and dictionaries."""
     empty = pl.DataFrame(schema=contract.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
     return pa.schema([pa.field(f.name, _plain_type(f.type)) for f in empty.schema])
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the 32-bit string or list type for a large or view type."""
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_large_list(kind) or pa.types.is_list(kind):
@@ -94,7 +95,7 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 class TableWriter:
-    """Write record batches to one Parquet file with row groups that depend on the rows alone.
+    """Writes record batches to a Parquet file whose row groups depend on the rows alone.
 
     Row groups are compressed in a background thread.
 
@@ -104,7 +105,7 @@ class TableWriter:
         rows_per_group: Maximum rows per row group.
         bytes_per_group: Maximum bytes of text per row group.
         compression: A key of `COMPRESSION`.
-        has_dictionaries: Use dictionary encoding; disable for hash columns.
+        use_dictionary: Use dictionary encoding; disable for hash columns.
 
     Attributes:
         rows: Rows written.
@@ -119,7 +120,7 @@ class TableWriter:
         rows_per_group: int = ROWS_PER_GROUP,
         bytes_per_group: int = TEXT_BYTES_PER_GROUP,
         compression: str = "zstd",
-        has_dictionaries: bool = True,
+        use_dictionary: bool = True,
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.rows = 0
@@ -134,13 +135,13 @@ class TableWriter:
             self._schema,
             compression=compression,
             compression_level=COMPRESSION[compression],
-            use_dictionary=has_dictionaries,
+            use_dictionary=use_dictionary,
         )
 
     def append(self, rows: pl.DataFrame) -> None:
-        """Append a frame in slices, to bound the memory of its conversion to Arrow; see `write`."""
-        for some in rows.iter_slices(ROWS_AT_ONCE):
-            self.write(some.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        """Append a frame in slices, to bound the memory of its conversion to Arrow."""
+        for batch in rows.iter_slices(SLICE_ROWS):
+            self.write(batch.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:
         """Append rows, selecting and casting the columns of the contract."""
@@ -150,24 +151,24 @@ class TableWriter:
         start, before = 0, 0
         while start < len(table):
             count, size = self._pending_size
-            room = before + self._group[1] - size
-            stop = max(int(np.searchsorted(ends, room, side="right")), start + (count == 0))
+            available = before + self._group[1] - size
+            stop = max(int(np.searchsorted(ends, available, side="right")), start + (count == 0))
             stop = min(stop, start + self._group[0] - count, len(table))
             self._pending.append(table.slice(start, stop - start))
-            taken = int(ends[stop - 1]) - before if stop > start else 0
-            self._pending_size = (count + stop - start, size + taken)
-            start, before = stop, before + taken
+            size_taken = int(ends[stop - 1]) - before if stop > start else 0
+            self._pending_size = (count + stop - start, size + size_taken)
+            start, before = stop, before + size_taken
             if start < len(table):
                 self._flush()
 
     def _flush(self) -> None:
-        """Write the pending rows as a row group, in the background."""
-        rows = self._taken()
+        """Write the pending rows as a row group in the background."""
+        rows = self._take_pending()
         if rows:
             self._background.start(partial(self._write_group, rows))
 
-    def _taken(self) -> list[pa.Table]:
-        """Take the pending rows, after waiting for the previous row group."""
+    def _take_pending(self) -> list[pa.Table]:
+        """Return and clear the pending rows, after the previous row group was written."""
         self._background.wait()
         rows, (count, _) = self._pending, self._pending_size
         self.rows += count
@@ -177,6 +178,7 @@ class TableWriter:
         return rows if count else []
 
     def _write_group(self, rows: list[pa.Table]) -> None:
+        """Write rows as one row group."""
         group = pa.concat_tables(rows).combine_chunks()
         self._writer.write_table(group, row_group_size=self._group[0])
 
@@ -187,7 +189,7 @@ class TableWriter:
             OSError: the disk is full.
         """
         try:
-            if rows := self._taken():
+            if rows := self._take_pending():
                 self._write_group(rows)
         finally:
             self._background.close()
@@ -201,7 +203,7 @@ class TableWriter:
 
 
 def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Bytes of text per row, int64[n]."""
+    """Return the bytes of text per row, int64[n]."""
     sizes = np.zeros(len(table), dtype=np.int64)
     for column in table.columns:
         if pa.types.is_string(column.type):
@@ -211,7 +213,7 @@ def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
 
 
 def write_frame(rows: pl.DataFrame, path: Path, contract: type[Contract]) -> int:
-    """Write a frame sorted by the contract's key; returns the number of rows."""
+    """Write a frame, sorted by the key of the contract; return the number of rows."""
     ordered = rows.select(list(contract.dtypes())).cast(contract.dtypes())  # type: ignore[arg-type]
     ordered = ordered.sort(contract.sort_key(), nulls_last=False)
     with TableWriter(path, contract) as writer:
@@ -226,13 +228,13 @@ def write_query(
     contract: type[Contract],
     compression: str = "zstd",
 ) -> int:
-    """Stream an ordered DuckDB query into a table; returns the number of rows.
+    """Stream an ordered DuckDB query to a table; return the number of rows.
 
     Args:
         connection: Connection with the views that the query reads.
         sql: Constant statement that ends in a total ORDER BY.
         path: The file to write.
-        contract: Columns and types; further columns of the result are dropped.
+        contract: Columns and types; other columns of the result are dropped.
         compression: A key of `COMPRESSION`.
     """
     with TableWriter(path, contract, compression=compression) as writer:

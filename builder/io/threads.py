@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class BackgroundThread:
-    """A background thread that runs one function at a time.
+    """Runs one function at a time in a background thread.
 
     Args:
         name: Name of the thread.
@@ -21,12 +21,12 @@ class BackgroundThread:
         self._running: Future[None] | None = None
 
     def start(self, work: Callable[[], None]) -> None:
-        """Run a function after the previous one has finished, re-raising its exception."""
+        """Run a function after the previous one has finished; re-raise its exception."""
         self.wait()
         self._running = self._pool.submit(work)
 
     def wait(self) -> None:
-        """Wait for the running function; re-raises its exception, once."""
+        """Wait for the running function; re-raise its exception, once."""
         running, self._running = self._running, None
         if running is not None:
             running.result()
@@ -39,11 +39,7 @@ class BackgroundThread:
 def ordered_map(
     work: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
-    """Map a function over items in parallel threads, with results in the order of the items.
-
-    The next item is prefetched in a thread of its own. At most one item and `threads + 1` results
-    are buffered.
-    """
+    """Map a function over items in parallel threads; yield results in the order of the items."""
     if threads == 1:
         yield from map(work, items)
         return
@@ -65,12 +61,12 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
     """Yield the items of an iterable, computing the next one in a background thread."""
     iterator = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
-        coming = pool.submit(_next_of, iterator)
-        while item := coming.result():
-            coming = pool.submit(_next_of, iterator)
+        upcoming = pool.submit(_next_or_none, iterator)
+        while item := upcoming.result():
+            upcoming = pool.submit(_next_or_none, iterator)
             yield item[0]
 
 
-def _next_of(iterator: Iterator[Item]) -> tuple[Item] | None:
-    """The next item in a tuple; None after the last."""
+def _next_or_none(iterator: Iterator[Item]) -> tuple[Item] | None:
+    """Return the next item as a tuple; None after the last."""
     return next(((item,) for item in iterator), None)

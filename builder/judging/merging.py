@@ -10,7 +10,7 @@ import polars as pl
 from builder.errors import FormatError
 from builder.io.sources import Source
 from builder.judging.assessments import read_assessments
-from builder.text.keys import key_of_id
+from builder.text.keys import id_to_key
 from schemas import DOC_ID_PATTERN, QUERY_ID_PATTERN
 
 PAIR = ("query_id", "doc_id")
@@ -46,7 +46,7 @@ def read_judgements(files: Sequence[Source]) -> pl.DataFrame:
             )
     grades = majority_vote(rows.lazy())
     return grades.select(
-        key_of_id("query_id").alias("query"),
-        key_of_id("doc_id").alias("doc"),
+        id_to_key("query_id").alias("query"),
+        id_to_key("doc_id").alias("doc"),
         pl.col("manual_grade").cast(pl.UInt8),
     ).collect()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from builder.io.tables import Table
-from builder.text.keys import id_of_key
+from builder.text.keys import key_to_id
 
 
 def query_aliases(variants: Mapping[str, Table]) -> pl.LazyFrame:
@@ -25,7 +25,7 @@ def query_aliases(variants: Mapping[str, Table]) -> pl.LazyFrame:
     rows = [
         table.scan()
         .filter(pl.col("query") != pl.col("representative"))
-        .with_columns(id_of_key(key, "q").alias(name) for key, name in ids)
+        .with_columns(key_to_id(key, "q").alias(name) for key, name in ids)
         .select(
             "query_id",
             pl.lit(name).alias("snapshot"),

@@ -21,7 +21,7 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Same
 from builder.runtime.stage import stage
-from builder.text.keys import key_of_id
+from builder.text.keys import id_to_key
 from schemas import GradedPairs, GradedQueries, JudgedQueries, Qrels
 
 COUNTS = ("impressions", "examinations", "clicks", "last_clicks")
@@ -146,5 +146,5 @@ def merge_queries(queries: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
     return (
         summed.rename({"representative": "query_id"})
         .join(judged, on="query_id")
-        .sort(key_of_id("query_id"))
+        .sort(id_to_key("query_id"))
     )

@@ -41,14 +41,14 @@ def read_texts(path: Path) -> pl.DataFrame:
 
 
 def _of_table(path: Path) -> pl.DataFrame:
-    names = set(parquet.checked(path).collect_schema())
+    names = set(parquet.scan_checked(path).collect_schema())
     id_column = next((name for name in ("query_id", "surface", "query") if name in names), None)
     if "text" not in names or id_column is None:
         raise FormatError("expected a table with columns query_id or query, and text", path)
     wanted: dict[str, type[pl.DataType]] = {id_column: pl.String, "text": pl.String}
     if "impressions" in names:
         wanted["impressions"] = pl.UInt32
-    table = parquet.taken(path, wanted, "queries")
+    table = parquet.read_columns(path, wanted, "queries")
     if table["text"].null_count():
         raise FormatError("expected a text in every row", path)
     count = pl.col("impressions") if "impressions" in names else pl.lit(1, pl.UInt32)

@@ -100,10 +100,10 @@ class Limits:
         """A connection to an empty DuckDB database that spills to the scratch folder.
 
         Args:
-            share: Part of `memory` that the engine may use; never less than `ENGINE_LEAST`.
+            share: Part of `memory` that the connection may use; never less than `ENGINE_LEAST`.
         """
-        from builder.io.engine import engine
+        from builder.io.engine import pooled_connection
 
         room = max(int(self.memory * share), min(self.memory, ENGINE_LEAST))
         settings = {"threads": str(self.threads), "memory_limit": f"{room // 2**20}MiB"}
-        return engine(settings, self.scratch / "duckdb")
+        return pooled_connection(settings, self.scratch / "duckdb")

@@ -1,1 +1,1 @@
-"""Text normalisation and identity: folded queries, canonical URLs, keys and ids, names."""
+"""Text normalisation and identity: folded queries, canonical URLs, keys, ids and names."""

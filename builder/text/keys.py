@@ -1,7 +1,7 @@
-"""Identity of queries and documents: folded text, canonical URLs, 64-bit keys and printable ids.
+"""Identity of queries and documents: folded text, canonical URLs, 64-bit keys, printable ids.
 
-A key is the first 8 bytes of the md5 of the text, read as a big-endian integer, so that keys sort
-as their hexadecimal ids do. Keys depend on the bytes of the text alone.
+A key is the first 8 bytes of the MD5 of a text as a big-endian integer, so that keys sort like
+their hexadecimal ids. It depends only on the bytes of the text.
 """
 
 import hashlib
@@ -32,30 +32,31 @@ ACCENTS = (
     (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
     (0x6EA, 0x6ED),
 )  # fmt: skip
-"""Marks that a reader does without: accents of Latin, Greek and Cyrillic letters, points of Hebrew
-and Arabic ones, variants of symbols. The marks of other scripts are letters: Thai and Indic vowels,
-Japanese voicing."""
+"""Combining marks that searchers omit: accents of Latin, Greek and Cyrillic letters, Hebrew and
+Arabic points, variation selectors. Marks of other scripts, such as Thai and Indic vowels or
+Japanese voicing, count as letters."""
 _ACCENTS = "[" + "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in ACCENTS) + "]+"
 _NO_ACCENTS = {code: None for first, last in ACCENTS for code in range(first, last + 1)}
 LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"}
 
 
 def fold(text: pl.Expr) -> pl.Expr:
-    """Fold a text column to its identity: no case, accents, punctuation or extra spaces.
+    """Fold a text column: remove case, accents, punctuation and extra spaces.
 
-    NFKD, lowercased, `ACCENTS` dropped, ligatures spelt out, every run of characters that are
-    neither letters nor numbers nor their marks becomes one space. Idempotent.
+    Applies NFKD, lowercases, removes `ACCENTS`, expands ligatures, and replaces every run of other
+    characters than letters, numbers and their marks by one space. Idempotent.
     """
-    plain = text.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
-    plain = plain.str.replace_all(_ACCENTS, "")
-    plain = plain.str.replace_many(list(LIGATURES), list(LIGATURES.values()))
-    return runs_as_spaces(plain, r"[^\p{L}\p{N}\p{M}]").str.strip_chars(" ")
+    folded = text.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
+    folded = folded.str.replace_all(_ACCENTS, "")
+    folded = folded.str.replace_many(list(LIGATURES), list(LIGATURES.values()))
+    return collapse_runs(folded, r"[^\p{L}\p{N}\p{M}]").str.strip_chars(" ")
 
 
-def runs_as_spaces(text: pl.Expr, characters: str) -> pl.Expr:
-    """Replace every run of the given characters by one space.
+def collapse_runs(text: pl.Expr, characters: str) -> pl.Expr:
+    """Replace every run of these characters by one space.
 
-    The pattern does not match single spaces, the most frequent run, which is three times as fast.
+    The pattern does not match single spaces, the most frequent run, which makes it three times as
+    fast.
 
     Args:
         text: The column.
@@ -64,45 +65,46 @@ def runs_as_spaces(text: pl.Expr, characters: str) -> pl.Expr:
     return text.str.replace_all(f"{characters}{{2,}}|[{characters}--[ ]]", " ")
 
 
-def without_accents(text: str) -> str:
-    """Remove `ACCENTS` from a text in NFD."""
+def strip_accents(text: str) -> str:
+    """Remove `ACCENTS` from a string; the result is in NFD."""
     return unicodedata.normalize("NFD", text).translate(_NO_ACCENTS)
 
 
 def fold_texts(texts: Iterable[str]) -> list[str]:
-    """Fold a sequence of texts; see `fold`."""
-    return folded(pl.Series(list(texts), dtype=pl.String)).to_list()
+    """Fold strings; see `fold`."""
+    return fold_series(pl.Series(list(texts), dtype=pl.String)).to_list()
 
 
-def folded(texts: pl.Series) -> pl.Series:
-    """Fold each text of a column; see `fold`."""
+def fold_series(texts: pl.Series) -> pl.Series:
+    """Fold a string series; see `fold`."""
     return texts.to_frame("text").select(fold(pl.col("text")))["text"]
 
 
 def key64(text: str) -> int:
-    """64-bit key of a text: the first 8 bytes of md5, big-endian."""
+    """Return the 64-bit key of a text: the first 8 bytes of its MD5, big-endian."""
     digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()
     return int.from_bytes(digest[:8], "big")
 
 
 def keys64(texts: pl.Series) -> npt.NDArray[np.uint64]:
-    """`key64` of each text, uint64[n]."""
+    """Return the 64-bit key of each text, uint64[n]; see `key64`."""
     data = texts.cast(pl.Binary).to_list()
     digests = b"".join([hashlib.md5(text, usedforsecurity=False).digest() for text in data])
     return np.frombuffer(digests, ">u8")[::2].astype(np.uint64)
 
 
 def _is_tracking(parameter: str) -> bool:
+    """Whether a query parameter only tracks visitors."""
     name = parameter.partition("=")[0].lower()
     return name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)
 
 
 def url_key(url: str) -> str:
-    """Canonical form of a URL: the identity of a document.
+    """Return the canonical form of a URL: the identity of a document.
 
-    Scheme and host lowercased, credentials, default port, fragment and tracking parameters
-    dropped, query parameters sorted, escapes normalised, dot segments of the path resolved. The
-    rest of the path and other parameters are kept as they are.
+    Scheme and host are lowercased; credentials, default port, fragment and tracking parameters
+    removed; query parameters sorted; escapes normalised; dot segments resolved. The rest of the
+    path and of the parameters is unchanged.
 
     Raises:
         ValueError: the text is not an absolute http or https URL.
@@ -116,22 +118,22 @@ def url_key(url: str) -> str:
 
 
 def doc_id(key: int) -> str:
-    """Printable id of a document key: `d` + 16 hexadecimal digits."""
+    """Return the printable id of a document key: `d` and 16 hexadecimal digits."""
     return f"d{key:016x}"
 
 
 def query_id(key: int) -> str:
-    """Printable id of a query key: `q` + 16 hexadecimal digits."""
+    """Return the printable id of a query key: `q` and 16 hexadecimal digits."""
     return f"q{key:016x}"
 
 
-def key_of_id(column: str) -> pl.Expr:
-    """The 64-bit key (UInt64) of a column of printable ids."""
+def id_to_key(column: str) -> pl.Expr:
+    """Return the expression of the 64-bit keys (UInt64) of a column of printable ids."""
     return pl.col(column).str.slice(1).str.to_integer(base=16, dtype=pl.UInt64)
 
 
-def id_of_key(column: str, prefix: str) -> pl.Expr:
-    """The printable id (`prefix` + 16 hexadecimal digits) of a column of 64-bit keys."""
+def key_to_id(column: str, prefix: str) -> pl.Expr:
+    """Return the expression of the printable ids of a column of 64-bit keys."""
     digits = pl.col(column).map_batches(_hexadecimal, return_dtype=pl.String, is_elementwise=True)
     return pl.lit(prefix) + digits
 
@@ -143,15 +145,15 @@ def _hexadecimal(keys: pl.Series) -> pl.Series:
 
 
 def in_sample(ids: str | pl.Expr, share: float, seed: str) -> pl.Expr:
-    """Whether printable ids (a column or an expression) fall into a keyed-hash sample.
+    """Return the expression whether printable ids are in a hash-based sample.
 
-    A larger share contains the smaller one, and an id is in the sample of every snapshot or of
-    none, because nothing but the id and the seed decides.
+    A larger share contains the smaller one. Only id and seed decide, so an id is in the sample of
+    every snapshot or of none.
     """
     threshold = int(share * 2**64)
 
-    def fall(column: pl.Series) -> pl.Series:
+    def is_below_threshold(column: pl.Series) -> pl.Series:
         return pl.Series(column.name, keys64(f"{seed}\n" + column) < threshold)
 
     expression = pl.col(ids) if isinstance(ids, str) else ids
-    return expression.map_batches(fall, return_dtype=pl.Boolean, is_elementwise=True)
+    return expression.map_batches(is_below_threshold, return_dtype=pl.Boolean, is_elementwise=True)

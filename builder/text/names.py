@@ -1,6 +1,6 @@
-"""Patterns of names, versions and language codes, with their descriptions for messages.
+"""Patterns of names, versions and language codes, with descriptions for messages.
 
-Names become folder names, so no pattern admits a path separator or a leading dot.
+Names become folder names, so no pattern permits a path separator or a leading dot.
 """
 
 from collections.abc import Sequence
@@ -13,34 +13,34 @@ LABEL_PATTERN = r"^[a-z0-9_]+$"
 VERSION_PATTERN = r"^\d+\.\d+\.\d+([a-z0-9.+-]*)$"
 LANGUAGE_PATTERN = r"^[a-z]{2,3}$"
 
-IN_WORDS = {
-    NAME_PATTERN: "a name of lower-case letters, digits, '.', '_' and '-', at most 64 of them",
-    LABEL_PATTERN: "a name of lower-case letters, digits and '_'",
+PATTERN_DESCRIPTIONS = {
+    NAME_PATTERN: "a name of at most 64 lowercase letters, digits, '.', '_' and '-'",
+    LABEL_PATTERN: "a name of lowercase letters, digits and '_'",
     VERSION_PATTERN: "a version such as 1.0.0",
-    LANGUAGE_PATTERN: "a code of ISO 639 such as fr",
-    SNAPSHOT_PATTERN: "a month such as 2022-06, or a day such as 2022-06-13",
+    LANGUAGE_PATTERN: "an ISO 639 code such as fr",
+    SNAPSHOT_PATTERN: "a month such as 2022-06 or a day such as 2022-06-13",
 }
 
 FRENCH, ENGLISH = "fr", "en"
 SOURCE_SUFFIX, ENGLISH_SUFFIX = "", "_en"
-"""Of the columns of texts: as they were found, and as they were translated."""
+"""Suffixes of the text columns in the source language and in English."""
 
 
-def written(name: str) -> str:
-    """A file name as valid text, with bytes that are not UTF-8 escaped.
+def to_valid_text(name: str) -> str:
+    """Convert a file name to valid Unicode, escaping bytes that are not UTF-8.
 
-    Python represents those bytes as lone surrogates, which Arrow refuses.
+    Python represents those bytes as lone surrogates, which Arrow rejects.
     """
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def suffixes_of(languages: Sequence[str]) -> dict[str, str]:
-    """Column suffix of each language of a collection, source language first.
+def column_suffixes(languages: Sequence[str]) -> dict[str, str]:
+    """Return the column suffix of each language of a collection, source language first.
 
     Raises:
-        DataError: there are more than two.
+        DataError: there are more than two languages, or duplicates.
     """
     if len(languages) > 2 or len({*languages}) < len(languages):
-        raise DataError(f"expected a language, or two, found {', '.join(languages)}")
+        raise DataError(f"expected one or two distinct languages, found {', '.join(languages)}")
     suffixes = (SOURCE_SUFFIX, ENGLISH_SUFFIX)
     return dict(zip(languages or [FRENCH], suffixes, strict=False))

@@ -1,27 +1,24 @@
-"""Replace the values of a column where a mask is true."""
+"""Replace the values of a series where a mask is true."""
 
 import polars as pl
 
 
-def replaced(values: pl.Series, where: pl.Series, others: pl.Series) -> pl.Series:
-    """Replace the values where a mask is true.
+def replace_where(values: pl.Series, mask: pl.Series, replacements: pl.Series) -> pl.Series:
+    """Replace the values of a series where a mask is true.
 
     `Series.scatter` is not used: if all strings of a column have at most 12 bytes, Polars 2.1
     returns a column in which `group_by` treats equal strings as distinct.
 
     Args:
-        values: The column, n rows.
-        where: Mask, n booleans; null counts as false.
-        others: Replacement values in row order, one per true value of the mask.
-
-    Raises:
-        ValueError: the number of replacement values is wrong.
+        values: Series of n rows.
+        mask: n booleans; null counts as false.
+        replacements: Replacement values in row order, one per true value of the mask.
     """
-    if where.null_count():
-        where = where.fill_null(value=False)
-    if where.sum() != len(others):
-        raise ValueError(f"{where.sum()} places, {len(others)} values")
-    if others.is_empty():
+    if mask.null_count():
+        mask = mask.fill_null(value=False)
+    if mask.sum() != len(replacements):
+        raise ValueError(f"expected {mask.sum()} replacement values, found {len(replacements)}")
+    if replacements.is_empty():
         return values
-    number = (where.cum_sum().cast(pl.Int64) - 1).clip(0)
-    return others.gather(number).zip_with(where, values).alias(values.name)
+    number = (mask.cum_sum().cast(pl.Int64) - 1).clip(0)
+    return replacements.gather(number).zip_with(mask, values).alias(values.name)

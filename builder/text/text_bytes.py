@@ -1,4 +1,4 @@
-"""The UTF-8 bytes of a string column as NumPy arrays."""
+"""Access the UTF-8 bytes of a string series as NumPy arrays."""
 
 import hashlib
 from typing import NamedTuple
@@ -9,11 +9,11 @@ import polars as pl
 import pyarrow as pa
 
 Bytes = npt.NDArray[np.uint8]
-Places = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
 
 
 class TextBytes(NamedTuple):
-    """Concatenated UTF-8 bytes of n texts, and their offsets.
+    """UTF-8 bytes of n texts and their offsets.
 
     Args:
         data: Bytes, uint8; may extend beyond the texts on both sides.
@@ -21,25 +21,34 @@ class TextBytes(NamedTuple):
     """
 
     data: Bytes
-    ends: Places
+    ends: Positions
 
-    def texts(self) -> pl.Series:
-        """The texts as a string column."""
+    def to_series(self) -> pl.Series:
+        """Return the texts as a string series."""
         buffers = [None, pa.py_buffer(self.ends), pa.py_buffer(self.data)]
         array = pa.Array.from_buffers(pa.large_string(), len(self.ends) - 1, buffers)
         return pl.Series(pl.from_arrow(array), dtype=pl.String)
 
 
-def bytes_of(texts: pl.Series) -> TextBytes:
-    """The bytes and offsets of a string column, without copying."""
+def to_bytes(texts: pl.Series) -> TextBytes:
+    """Return the bytes and offsets of a string series, without copying."""
     array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offsets, data = array.buffers()
     ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    found = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return TextBytes(found, ends)
+    array_bytes = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return TextBytes(array_bytes, ends)
 
 
-def digests(data: Bytes, starts: Places, stops: Places) -> list[str]:
-    """Hexadecimal md5 of each byte range."""
+def md5_hex_digests(data: Bytes, starts: Positions, stops: Positions) -> list[str]:
+    """Return the hexadecimal MD5 of each byte range."""
     view, bounds = data.data, zip(starts.tolist(), stops.tolist(), strict=True)
     return [hashlib.md5(view[a:b], usedforsecurity=False).hexdigest() for a, b in bounds]
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether bytes are valid UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -10,7 +10,7 @@ characters) to 99 % (120 and more) of the English sides are taken for English.
 import re
 from collections.abc import Mapping, Sequence
 
-from builder.documents.language import SHORTEST, Guess, detect_languages
+from builder.documents.language import MIN_CHARS, DetectedLanguage, detect_languages
 
 FRENCH = frozenset(
     "le la les des du de un une et est dans pour que qui sur avec au aux ce cette ces ne pas "
@@ -47,7 +47,7 @@ def english_sentences(texts: Sequence[Sequence[str]]) -> list[list[bool]]:
         for i, (french, english) in enumerate(of_text)
         if english >= RATIO * french
     ]
-    guesses: list[dict[int, Guess]] = [{} for _ in texts]
+    guesses: list[dict[int, DetectedLanguage]] = [{} for _ in texts]
     detected = detect_languages([texts[number][i] for number, i in asked])
     for (number, i), guess in zip(asked, detected, strict=True):
         guesses[number][i] = guess
@@ -55,7 +55,9 @@ def english_sentences(texts: Sequence[Sequence[str]]) -> list[list[bool]]:
 
 
 def _of_text(
-    sentences: Sequence[str], counts: Sequence[tuple[int, int]], found: Mapping[int, Guess]
+    sentences: Sequence[str],
+    counts: Sequence[tuple[int, int]],
+    found: Mapping[int, DetectedLanguage],
 ) -> list[bool]:
     """Whether each sentence of one text is English, by function words and detected language."""
     decided = [
@@ -74,5 +76,5 @@ def _of_text(
 
 def _is_english(sentence: str, words: int, language: str | None, score: float | None) -> bool:
     if language != "en" or score is None:
-        return len(sentence) < SHORTEST and words >= RATIO
+        return len(sentence) < MIN_CHARS and words >= RATIO
     return score >= (LIKELY if words else SURE)

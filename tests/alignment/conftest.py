@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.alignment import changes
-from builder.documents.tokens import digest, document_tokens
+from builder.alignment import align_snapshots
+from builder.documents.tokens import document_tokens, md5_hex
 from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.ledger import Ledger
@@ -42,8 +42,8 @@ def describe(pages: Sequence[Page]) -> pl.DataFrame:
         pl.lit(True).alias("shown"),
         pl.lit(True).alias("sampled"),
         words.list.len().alias("tokens"),
-        pl.Series("text_hash", digest(rows["text"]), dtype=pl.String),
-        pl.Series("token_hash", digest(words.list.join(" ")), dtype=pl.String),
+        pl.Series("text_hash", md5_hex(rows["text"]), dtype=pl.String),
+        pl.Series("token_hash", md5_hex(words.list.join(" ")), dtype=pl.String),
         *(
             pl.lit(None, dtype).alias(name)
             for name, dtype in Documents.dtypes().items()
@@ -101,7 +101,7 @@ def align(
         runs += 1
         out = tmp_path / f"out-{runs}"
         out.mkdir()
-        ledger = changes(
+        ledger = align_snapshots(
             out,
             documents_from=stored(describe(before), Documents),
             documents_to=stored(describe(after), Documents),

@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.alignment.absence import Crawls
-from builder.alignment.documents import align_documents
-from builder.alignment.mapping import maps
+from builder.alignment.absence import CrawlTables
+from builder.alignment.document_changes import align_documents
+from builder.alignment.id_maps import build_maps
 from builder.io.tables import Table
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
@@ -40,7 +40,9 @@ def shown(*urls: str) -> pl.DataFrame:
 def statuses(limits: Limits, stored: Store, tmp_path: Any) -> Callable[..., dict[str, Any]]:
     """Status, and whether the other crawl has the page, of every page of two snapshots."""
 
-    def run(before: pl.DataFrame, after: pl.DataFrame, crawls: Crawls | None) -> dict[str, Any]:
+    def run(
+        before: pl.DataFrame, after: pl.DataFrame, crawls: CrawlTables | None
+    ) -> dict[str, Any]:
         target = tmp_path / "document_changes.parquet"
         with limits.connect() as connection:
             align_documents(
@@ -65,7 +67,7 @@ def test_a_page_that_the_crawl_still_has_is_not_removed(
     statuses: Callable[..., dict[str, Any]], stored: Store
 ) -> None:
     a, b, c, d, *_ = URLS
-    crawls = Crawls(
+    crawls = CrawlTables(
         stored(crawled(a, b, c, d), Pages),
         stored(crawled(a, b, d), Pages),
         stored(shown(d), ShownDocuments),
@@ -85,7 +87,7 @@ def test_a_sampled_page_is_left_out_by_a_rule(
     statuses: Callable[..., dict[str, Any]], stored: Store
 ) -> None:
     pages = stored(crawled(URLS[0]), Pages)
-    found = statuses(documents(URLS[0]), documents(), Crawls(pages, pages, None, ALL))
+    found = statuses(documents(URLS[0]), documents(), CrawlTables(pages, pages, None, ALL))
     assert found == {identifier(URLS[0]): ("left_out", True)}
 
 
@@ -94,7 +96,7 @@ def test_an_added_page_may_have_been_crawled_before(
 ) -> None:
     old, new = URLS[:2]
     pages = stored(crawled(old), Pages)
-    found = statuses(documents(), documents(old, new), Crawls(pages, pages, None, ALL))
+    found = statuses(documents(), documents(old, new), CrawlTables(pages, pages, None, ALL))
     assert found == {identifier(old): ("added", True), identifier(new): ("added", False)}
 
 
@@ -110,7 +112,7 @@ def test_a_page_that_is_still_crawled_did_not_move(
 ) -> None:
     old, new = "https://site.fr/x", "https://www.site.fr/x"
     both = stored(crawled(old, new), Pages)
-    found = statuses(documents(old), documents(new), Crawls(both, both, None, NONE))
+    found = statuses(documents(old), documents(new), CrawlTables(both, both, None, NONE))
     assert found[identifier(old)] == ("not_sampled", True)
 
 
@@ -121,7 +123,7 @@ def test_the_map_lists_the_crawls(
     a, b, c, *_ = URLS
     months = {"2022-06": documents(a, b), "2022-07": documents(a)}
     pages = {"2022-06": crawled(a, b, c), "2022-07": crawled(a, b)}
-    maps(
+    build_maps(
         tmp_path,
         documents={name: stored(rows, Documents) for name, rows in months.items()},
         queries={name: stored(frame([], Queries), Queries) for name in months},

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.alignment import moved
+from builder.alignment import moved_pages
 from builder.parameters import ChangeParameters
 
 Align = Callable[..., tuple[Any, dict[str, pl.DataFrame]]]
@@ -33,13 +33,13 @@ def pages() -> tuple[list[Page], list[Page]]:
 def compared(align: Align, monkeypatch: pytest.MonkeyPatch, least: float) -> tuple[int, int]:
     """Pairs that were compared in full, and pages that moved."""
     seen = []
-    full = moved.near_pairs
+    full = moved_pages.similar_pairs
 
-    def near_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
+    def similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
         seen.append(candidates.height)
         return full(candidates, params)
 
-    monkeypatch.setattr(moved, "near_pairs", near_pairs)
+    monkeypatch.setattr(moved_pages, "similar_pairs", similar_pairs)
     _, tables = align(*pages(), moved=least)
     return sum(seen), tables["document_changes"]["matched_by"].count() // 2
 

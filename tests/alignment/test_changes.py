@@ -97,10 +97,10 @@ def many_pages(seed: int, count: int = 300) -> list[tuple[str, str, str]]:
 def test_size_of_batches_does_not_matter(align: Align, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = many_pages(1), many_pages(2)
     _, whole = align(before, after)
-    for name in ("builder.alignment.degree", "builder.alignment.candidates"):
+    for name in ("builder.alignment.change_degree", "builder.alignment.moved_candidates"):
         monkeypatch.setattr(
             f"{name}.batches_by_size",
-            lambda rows, size, _=0: builder.alignment.texts.batches_by_size(rows, size, 500),
+            lambda rows, size, _=0: builder.alignment.texts.split_by_size(rows, size, 500),
         )
     _, pieces = align(before, after)
     assert whole["document_changes"].equals(pieces["document_changes"])

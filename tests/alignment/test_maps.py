@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-import builder.alignment.mapping
-from builder.alignment import maps
-from builder.alignment.mapping import id_ranges
+import builder.alignment.id_maps
+from builder.alignment import build_maps
+from builder.alignment.id_maps import id_ranges
 from builder.io.tables import Table
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
@@ -56,7 +56,7 @@ def run(
     out: Path, limits: Limits, stored: Store, snapshots: dict[str, tuple[Any, Any]]
 ) -> tuple[Ledger, pl.DataFrame, pl.DataFrame]:
     out.mkdir()
-    ledger = maps(
+    ledger = build_maps(
         out,
         documents={name: stored(d, Documents) for name, (d, _) in snapshots.items()},
         queries={name: stored(q, Queries) for name, (_, q) in snapshots.items()},
@@ -127,7 +127,7 @@ def test_ranges_do_not_matter(
         for month in (1, 2, 3)
     }
     run(tmp_path / "whole", limits, stored, many)
-    monkeypatch.setattr(builder.alignment.mapping, "ROWS_PER_RANGE", 100)
+    monkeypatch.setattr(builder.alignment.id_maps, "ROWS_PER_RANGE", 100)
     other = Limits(tmp_path / "other", 2, 2**29)
     other.scratch.mkdir()
     run(tmp_path / "cut", other, stored, many)
@@ -137,7 +137,7 @@ def test_ranges_do_not_matter(
 
 
 def test_ranges_cover_the_id_space(stored: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder.alignment.mapping, "ROWS_PER_RANGE", 1)
+    monkeypatch.setattr(builder.alignment.id_maps, "ROWS_PER_RANGE", 1)
     table = stored(documents("https://a.fr/", "https://b.fr/", "https://c.fr/"), Documents)
     ranges = list(id_ranges({"2022-06": table}, "doc_id"))
     assert len(ranges) == 3

@@ -33,10 +33,10 @@ from resiliparse.parse.html import HTMLTree
 
 import builder
 from builder import Simulation
-from builder.documents import gather
-from builder.documents.rules import mark_origin
+from builder.documents import build_documents
+from builder.documents.rules import add_origin
 from builder.ingest import ingest_crawl
-from builder.ingest.crawls.html import read_html
+from builder.ingest.crawls.html import parse_html
 from builder.io.sources import Interval, Source
 from builder.io.tables import table_at, write_frame
 from builder.parameters import CrawlParameters, DocumentParameters
@@ -155,7 +155,7 @@ def to_documents(crawl: Path, share: float, **params: Any) -> tuple[int, int]:
         if share:
             shown = pl.DataFrame(schema=ShownDocuments.dtypes())
             write_frame(shown, folder / "shown_documents.parquet", ShownDocuments)
-            ledger = gather(
+            ledger = build_documents(
                 folder / "documents",
                 fetches=table_at(folder / "crawl", "fetches", Fetches),
                 pages=table_at(folder / "crawl", "pages", Pages),
@@ -253,7 +253,7 @@ def bench_main_text() -> Row:
         gold = json.load(file)
     pages = [(page["html"].encode(), page["gold"]) for page in gold]
     start = time.perf_counter()
-    texts = [read_html(body, "utf-8", 2**31).text for body, _ in pages]
+    texts = [parse_html(body, "utf-8", 2**31).text for body, _ in pages]
     seconds = time.perf_counter() - start
     start = time.perf_counter()
     bare = [
@@ -286,7 +286,7 @@ def bench_sampling(count: int) -> Row:
     begun = time.perf_counter()
     samples = [
         {
-            snapshot: mark_origin(
+            snapshot: add_origin(
                 every.slice(snapshot * step, count),
                 nothing,
                 DocumentParameters(sample_share=share),

@@ -183,7 +183,7 @@ def test_languages_and_translation_say_the_same(
         ('"fr"', MODEL, "collection.languages: expected two languages, since translate.model"),
         ('"fr", "de"', MODEL, "collection.languages: expected 'en' as the language to translate"),
         ('"en", "en"', MODEL, "collection.languages: expected another language than that of the"),
-        ('"../fr"', "", r"collection.languages\[0\]: expected a code of ISO 639"),
+        ('"../fr"', "", r"collection.languages\[0\]: expected an ISO 639 code"),
         ('"de", "en"', "", "translate.model: expected a model: the one that is shipped does not"),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from builder.documents import gather
+from builder.documents import build_documents
 from builder.io.sources import Source
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters, VerdictFilter
@@ -74,7 +74,7 @@ def gather_documents(
         (folder / f"{name}.txt").write_text(content)
         sources[name].append(Source(folder / f"{name}.txt", f"{name}.txt"))
     fetches, pages = store_pages(folder, texts)
-    ledger = gather(
+    ledger = build_documents(
         out,
         fetches=fetches,
         pages=pages,

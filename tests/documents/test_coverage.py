@@ -92,7 +92,7 @@ def test_one_id_for_two_addresses_is_found(tmp_path: Path) -> None:
     measure(tmp_path, kept={}, collected=[])
     clash = pl.DataFrame([(KEY[0], "https://b.example/", URL(0))], LogUrls.dtypes(), orient="row")
     write_frame(clash, tmp_path / "LogUrls.parquet", LogUrls)
-    with pytest.raises(DataError, match="one address for each document id"):
+    with pytest.raises(DataError, match="one URL per document id"):
         measure_coverage(
             out,
             impressions=table_at(tmp_path, "Impressions", Impressions),

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builder.documents.duplicates import _components
+from builder.documents.duplicates import _connected_components
 from builder.text.keys import doc_id, key64
 from tests.documents.snapshots import gather_documents
 
@@ -112,8 +112,8 @@ def test_a_snapshot_without_pages(tmp_path: Path) -> None:
 
 def test_connected_pairs_are_one_component() -> None:
     pairs = np.array([[1, 9], [9, 4], [2, 3], [7, 4], [7, 8], [30, 20]])
-    found = dict(_components(pairs).iter_rows())
+    found = dict(_connected_components(pairs).iter_rows())
     assert found == {1: 1, 9: 1, 4: 1, 7: 1, 8: 1, 2: 2, 3: 2, 20: 20, 30: 20}
     chain = np.array([[n, n + 1] for n in range(500)])
-    assert _components(chain)["component"].unique().to_list() == [0]
-    assert _components(np.zeros((0, 2), dtype=np.int64)).height == 0
+    assert _connected_components(chain)["component"].unique().to_list() == [0]
+    assert _connected_components(np.zeros((0, 2), dtype=np.int64)).height == 0

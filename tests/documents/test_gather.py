@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.documents import collect_shown, gather
-from builder.documents.crawled import row_groups
+from builder.documents import build_documents, collect_shown
 from builder.documents.language import detect_languages
+from builder.documents.row_groups import row_groups
 from builder.documents.tokens import tokens
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters
@@ -43,7 +43,7 @@ def _gather(
     out, scratch = folder / f"out-{share}", folder / f"scratch-{share}-{len(shown)}"
     out.mkdir()
     scratch.mkdir()
-    ledger = gather(
+    ledger = build_documents(
         out,
         fetches=crawl[0],
         pages=crawl[1],
@@ -58,9 +58,9 @@ def _gather(
 
 def test_pages_that_are_left_out_are_not_held(tmp_path: Path) -> None:
     (group,) = row_groups(*_pages(tmp_path, 1000, "x" * 4000))
-    addresses = group.addresses()
+    addresses = group.read_pages()
     numbers = pl.col("number")
-    none, few = (group.with_texts(addresses.filter(numbers % share == 7)) for share in (7, 100))
+    none, few = (group.add_texts(addresses.filter(numbers % share == 7)) for share in (7, 100))
     assert none.is_empty()
     assert few.schema == none.schema
     assert few["doc_id"].to_list() == [doc_id(n) for n in range(7, 1000, 100)]

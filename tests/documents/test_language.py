@@ -6,7 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.documents import language
-from builder.documents.language import CHARACTERS, MORE_CHARACTERS, SURE, detect_languages
+from builder.documents.language import (
+    LONG_SAMPLE_CHARS,
+    MIN_CONFIDENCE,
+    SAMPLE_CHARS,
+    detect_languages,
+)
 
 FRENCH = "Les crêpes bretonnes se préparent avec de la farine, des œufs et du lait. "
 ENGLISH = "The museum opens at nine in the morning and closes late on Thursday evenings. "
@@ -18,7 +23,7 @@ def _looked_at(monkeypatch: pytest.MonkeyPatch, texts: list[str]) -> list[int]:
     seen: list[int] = []
     detect = language._detect
 
-    def noted(head: str) -> language.Guess:
+    def noted(head: str) -> language.DetectedLanguage:
         seen.append(len(head))
         return detect(head)
 
@@ -32,19 +37,19 @@ def test_only_where_the_beginning_leaves_a_doubt_more_is_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clear, doubtful = FRENCH * 20, MENU * 4 + FRENCH * 20
-    (_, first), (_, second) = detect_languages([clear[:CHARACTERS], doubtful[:CHARACTERS]])
+    (_, first), (_, second) = detect_languages([clear[:SAMPLE_CHARS], doubtful[:SAMPLE_CHARS]])
     assert first is not None
     assert second is not None
-    assert second < SURE <= first
+    assert second < MIN_CONFIDENCE <= first
     seen = _looked_at(monkeypatch, [clear, doubtful])
-    assert seen == [CHARACTERS, CHARACTERS, MORE_CHARACTERS]
+    assert seen == [SAMPLE_CHARS, SAMPLE_CHARS, LONG_SAMPLE_CHARS]
     assert detect_languages([doubtful])[0][0] == "fr"
 
 
 def test_a_beginning_without_words_is_no_answer() -> None:
-    blank = " " * MORE_CHARACTERS
+    blank = " " * LONG_SAMPLE_CHARS
     assert detect_languages([blank + FRENCH * 20]) == [(None, None)]
-    assert detect_languages([" " * (CHARACTERS - 10) + FRENCH * 20])[0][0] == "fr"
+    assert detect_languages([" " * (SAMPLE_CHARS - 10) + FRENCH * 20])[0][0] == "fr"
 
 
 @settings(max_examples=50, deadline=None)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.documents import lowering
-from builder.documents.lowering import lowered
+from builder.documents import lowercase
+from builder.documents.lowercase import to_lowercase
 from tests.documents.texts import CHARACTERS, TEXTS
 from tests.thorough import examples
 
@@ -16,7 +16,7 @@ from tests.thorough import examples
 def test_every_character_alone_and_within_a_word() -> None:
     for form in ("{}", "É{}A"):
         texts = pl.Series([form.format(character) for character in CHARACTERS])
-        assert (lowered(texts) == texts.str.to_lowercase()).all()
+        assert (to_lowercase(texts) == texts.str.to_lowercase()).all()
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -29,9 +29,9 @@ def test_texts_of_all_kinds_whatever_the_blocks(
     texts: list[str | None], block: int, left: int
 ) -> None:
     column = pl.Series("text", texts, dtype=pl.String)
-    with patch.object(lowering, "BLOCK", block):
+    with patch.object(lowercase, "BLOCK", block):
         for some in (column, column.slice(left), column.drop_nulls().slice(left)):
-            found = lowered(some)
+            found = to_lowercase(some)
             assert found.name == "text"
             assert found.to_list() == some.str.to_lowercase().to_list()
 
@@ -39,5 +39,5 @@ def test_texts_of_all_kinds_whatever_the_blocks(
 @pytest.mark.parametrize("text", ["L'Été à ŒUVRE", "plain"])
 def test_the_texts_themselves_stay_as_they_are(text: str) -> None:
     column = pl.Series([text] * 3)
-    assert lowered(column).to_list() == [text.lower()] * 3
+    assert to_lowercase(column).to_list() == [text.lower()] * 3
     assert column.to_list() == [text] * 3

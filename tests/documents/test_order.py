@@ -8,7 +8,7 @@ from random import Random
 import polars as pl
 import pytest
 
-from builder.documents import gather
+from builder.documents import build_documents
 from builder.io.tables import table_at, write_frame
 from builder.parameters import DocumentParameters
 from builder.runtime.executors import Executor, LocalExecutor, ProcessExecutor
@@ -56,7 +56,7 @@ def _gather(
     shown = shown.cast(ShownDocuments.dtypes())  # type: ignore[arg-type]
     write_frame(shown, folder / "shown_documents.parquet", ShownDocuments)
     (folder / "scratch").mkdir()
-    ledger = gather(
+    ledger = build_documents(
         folder,
         fetches=fetches,
         pages=pages,
@@ -72,10 +72,10 @@ def _gather(
 def test_the_same_bytes(
     tmp_path: Path, processes: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("builder.documents.gather"), "PART_BYTES", 20_000)
+    monkeypatch.setattr(import_module("builder.documents.stage"), "PART_BYTES", 20_000)
     orders = [list(range(COUNT)), list(range(COUNT))]
     Random(1).shuffle(orders[1])
-    monkeypatch.setattr(import_module("builder.documents.crawled"), "ROWS", 7)
+    monkeypatch.setattr(import_module("builder.documents.row_groups"), "DECODED_ROWS", 7)
     here = LocalExecutor()
     found = []
     cases = [
@@ -89,8 +89,8 @@ def test_the_same_bytes(
     for number, (order, threads, share, executor) in enumerate(cases):
         folder = tmp_path / str(number)
         folder.mkdir()
-        for module in ("gather", "notes"):
-            monkeypatch.setattr(import_module(f"builder.documents.{module}"), "SHARE", share)
+        for module in ("stage", "fingerprint_store"):
+            monkeypatch.setattr(import_module(f"builder.documents.{module}"), "MEMORY_SHARE", share)
         found.append(_gather(folder, order, threads, executor))
     parts, ledger = found[0]
     assert len(parts) > 2
@@ -99,7 +99,7 @@ def test_the_same_bytes(
     assert all(other == (parts, ledger) for other in found[1:])
     documents = pl.read_parquet(sorted((tmp_path / "0/gathered").iterdir()))
     for size in (1, 10**9):  # a part for each bucket that has pages, and one for all
-        monkeypatch.setattr(import_module("builder.documents.gather"), "PART_BYTES", size)
+        monkeypatch.setattr(import_module("builder.documents.stage"), "PART_BYTES", size)
         folder = tmp_path / f"parts-{size}"
         folder.mkdir()
         _gather(folder, orders[1], 2, here)

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builder.documents import gather, notes
-from builder.documents.crawled import row_groups
-from builder.documents.notes import take_notes
+from builder.documents import build_documents, fingerprint_store
+from builder.documents.fingerprint_store import build_fingerprint_store
+from builder.documents.row_groups import row_groups
 from builder.documents.rules import PageRules
 from builder.io.tables import Table
 from builder.parameters import DocumentParameters
@@ -43,7 +43,7 @@ def gathered(folder: Path, crawl: tuple[Table, Table], **limits: int) -> dict[st
     out, scratch = folder / "out", folder / "scratch"
     for home in (out, scratch):
         home.mkdir(parents=True)
-    ledger = gather(
+    ledger = build_documents(
         out,
         fetches=crawl[0],
         pages=crawl[1],
@@ -65,9 +65,11 @@ def test_threads_and_processes_change_nothing(
     pages = several_parts(tmp_path)
     whole = gathered(tmp_path / "whole", pages, threads=1)
     assert gathered(tmp_path / "threads", pages, threads=3) == whole
-    monkeypatch.setattr(notes, "LARGE", 0)
+    monkeypatch.setattr(fingerprint_store, "MIN_POOL_BYTES", 0)
     assert gathered(tmp_path / "processes", pages, threads=2, memory=2**30) == whole
-    monkeypatch.setattr(notes, "PIECE_BYTES", 1)  # every row group is a piece of its own
+    monkeypatch.setattr(
+        fingerprint_store, "BATCH_BYTES", 1
+    )  # every row group is a batch of its own
     assert gathered(tmp_path / "pieces", pages, threads=2, memory=2**30) == whole
 
 
@@ -76,27 +78,30 @@ def test_a_piece_that_is_noted_again_is_noted_once(tmp_path: Path) -> None:
     params = DocumentParameters(sample_share=1.0)
     rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
     limits = Limits(tmp_path, threads=1)
-    piece = notes.Piece(tuple(row_groups(*pages)), tmp_path / "piece")
-    work = partial(notes._note_piece, note=partial(notes._note, rules=rules, params=params))
-    first = work(piece, limits)
-    sums = {p: p.read_bytes() for p in sorted(piece.folder.rglob("*")) if p.is_file()}
-    again = work(piece, limits)
+    batch = fingerprint_store.RowGroupBatch(tuple(row_groups(*pages)), tmp_path / "batch")
+    work = partial(
+        fingerprint_store._process_batch,
+        process=partial(fingerprint_store._process_row_group, rules=rules, params=params),
+    )
+    first = work(batch, limits)
+    sums = {p: p.read_bytes() for p in sorted(batch.folder.rglob("*")) if p.is_file()}
+    again = work(batch, limits)
     assert again._replace(keys=None) == first._replace(keys=None)
     assert again.keys.tolist() == first.keys.tolist()
-    assert {p: p.read_bytes() for p in sorted(piece.folder.rglob("*")) if p.is_file()} == sums
-    assert str(piece) == "row group 0 of fetches.parquet and those after it"
+    assert {p: p.read_bytes() for p in sorted(batch.folder.rglob("*")) if p.is_file()} == sums
+    assert str(batch) == "row group 0 of fetches.parquet and those after it"
 
 
 @pytest.mark.parametrize("large", [0, 2**40])
 def test_pages_that_are_all_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
-    monkeypatch.setattr(notes, "LARGE", large)
+    monkeypatch.setattr(fingerprint_store, "MIN_POOL_BYTES", large)
     params = DocumentParameters(sample_share=0.0)
     rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
     limits = Limits(tmp_path, threads=2, memory=2**30)
-    notebook = take_notes(
+    store = build_fingerprint_store(
         list(row_groups(*several_parts(tmp_path))), rules, params, limits, Silent()
     )
-    assert notebook.left == {"not_in_sample": 30}
-    assert notebook.duplicates(limits, 0.8).is_empty()
+    assert store.excluded == {"not_in_sample": 30}
+    assert store.find_duplicates(limits, 0.8).is_empty()

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from builder.documents.language import SHORTEST, detect_languages
+from builder.documents.language import MIN_CHARS, detect_languages
 from builder.text.keys import fold_texts
 
 
@@ -23,7 +23,7 @@ def test_no_real_query_is_lost_by_its_language(shared: Path) -> None:
     guesses = detect_languages(queries)
     assert len(guesses) == len(queries)
     for query, (code, score) in zip(queries, guesses, strict=True):
-        if len(" ".join(query.split())) < SHORTEST:
+        if len(" ".join(query.split())) < MIN_CHARS:
             assert (code, score) == (None, None)
         else:
             assert code is not None

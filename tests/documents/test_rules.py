@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.documents import judge_pages
-from builder.documents.addresses import AddressList, read_address_list
-from builder.documents.rules import mark_origin
+from builder.documents import collect_page_verdicts
+from builder.documents.rules import add_origin
+from builder.documents.url_lists import UrlList, read_url_list
 from builder.errors import FormatError
 from builder.io.sources import Source
 from builder.parameters import DocumentParameters, VerdictFilter, VerdictParameters
@@ -85,8 +85,8 @@ def test_verdicts_are_a_rule_by_their_name(tmp_path: Path) -> None:
     ],
 )
 def test_entries(entry: str, covered: set[str]) -> None:
-    addresses = AddressList([entry])
-    assert {text for url, text in PAGES.items() if addresses.covers(url)} == covered
+    addresses = UrlList([entry])
+    assert {text for url, text in PAGES.items() if addresses.matches(url)} == covered
 
 
 HOSTS = {
@@ -120,8 +120,8 @@ HOSTS = {
     ],
 )
 def test_hosts_however_they_are_written(entry: str, covered: set[str]) -> None:
-    addresses = AddressList([entry])
-    assert {name for url, name in HOSTS.items() if addresses.covers(url_key(url))} == covered
+    addresses = UrlList([entry])
+    assert {name for url, name in HOSTS.items() if addresses.matches(url_key(url))} == covered
 
 
 @pytest.mark.parametrize(
@@ -144,10 +144,10 @@ def test_a_line_that_is_no_entry(tmp_path: Path, line: str) -> None:
     path = tmp_path / "deny.txt"
     path.write_text(f"a.fr\n{line}\n")
     with pytest.raises(FormatError, match=r"deny.txt, line 2: expected a host"):
-        read_address_list([Source(path, "deny.txt")])
+        read_url_list([Source(path, "deny.txt")])
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(FormatError, match="UTF-8"):
-        read_address_list([Source(path, "deny.txt")])
+        read_url_list([Source(path, "deny.txt")])
 
 
 def test_verdicts_on_pages_that_no_log_shows(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_verdicts_on_pages_that_no_log_shows(tmp_path: Path) -> None:
     out, scratch = tmp_path / "out", tmp_path / "scratch"
     out.mkdir()
     scratch.mkdir()
-    ledger = judge_pages(
+    ledger = collect_page_verdicts(
         out,
         pages=store_pages(tmp_path, PAGES)[1],
         params=VerdictParameters(),
@@ -191,7 +191,7 @@ def index(start: int, stop: int) -> pl.DataFrame:
 
 def sampled(pages: pl.DataFrame, share: float) -> pl.DataFrame:
     nothing = pl.Series([], dtype=pl.UInt64)
-    return mark_origin(pages, nothing, DocumentParameters(sample_share=share)).drop("shown")
+    return add_origin(pages, nothing, DocumentParameters(sample_share=share)).drop("shown")
 
 
 def test_samples_are_nested_and_hold_over_snapshots() -> None:

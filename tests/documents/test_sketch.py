@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builder.documents import token_bytes
-from builder.documents.sketch import BINS, Sketches, similarity, sketch
-from builder.documents.token_bytes import token_chunks
+from builder.documents import token_buffer
+from builder.documents.sketch import BINS, Sketches, estimate_jaccard, sketch
+from builder.documents.token_buffer import tokenize_chunks
 from tests.documents.test_duplicates import edited, text
 
 
@@ -24,9 +24,9 @@ def jaccard(left: str, right: str, shingle: int = 5) -> float:
 def test_sketches_estimate_jaccard() -> None:
     base = text(1000)
     texts = [" ".join(edited(base, list(range(0, 1000, step)))) for step in (1000, 100, 50, 20, 9)]
-    signatures = sketch(token_chunks(pl.Series(texts)), 5).signatures
+    signatures = sketch(tokenize_chunks(pl.Series(texts)), 5).signatures
     for other, row in zip(texts, signatures, strict=True):
-        estimate = similarity(signatures[:1], row[np.newaxis])[0]
+        estimate = estimate_jaccard(signatures[:1], row[np.newaxis])[0]
         assert estimate == pytest.approx(jaccard(texts[0], other), abs=0.16)
 
 
@@ -61,8 +61,8 @@ def by_hand(words: str, shingle: int = 5) -> list[int]:
 
 
 def sketched(texts: pl.Series, chunk: int = 2**18, shingle: int = 5) -> Sketches:
-    with patch.object(token_bytes, "CHUNK", chunk):
-        return sketch(token_chunks(texts), shingle)
+    with patch.object(token_buffer, "CHUNK", chunk):
+        return sketch(tokenize_chunks(texts), shingle)
 
 
 @pytest.mark.parametrize("chunk", [1, 20, 2**18])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.documents import token_bytes
-from builder.documents.letters import STOP, letters
-from builder.documents.token_bytes import of_joined, token_chunks
+from builder.documents import token_buffer
+from builder.documents.case_tables import TABLE_SIZE, character_tables
+from builder.documents.token_buffer import from_joined_tokens, tokenize_chunks
 from builder.documents.tokens import tokens
 from tests.documents.texts import CHARACTERS, TEXTS
 from tests.thorough import examples
@@ -20,13 +20,13 @@ from tests.thorough import examples
 def found(texts: pl.Series) -> list[list[str]]:
     """The tokens of each text, as bytes, counts and digests tell them."""
     words: list[list[str]] = []
-    for chunk in token_chunks(texts):
+    for chunk in tokenize_chunks(texts):
         bounds = chunk.bounds.tolist()
         pieces = [chunk.data[a:b].tobytes().decode() for a, b in pairwise(bounds)]
         assert all(piece == "" or piece.endswith(" ") for piece in pieces)
         here = [piece.split(" ")[:-1] for piece in pieces]
         assert chunk.counts.tolist() == list(map(len, here))
-        assert chunk.digests() == [
+        assert chunk.md5_hex() == [
             hashlib.md5(" ".join(each).encode()).hexdigest() for each in here
         ]
         places = zip(chunk.starts.tolist(), chunk.ends.tolist(), strict=True)
@@ -56,7 +56,7 @@ def test_texts_of_all_kinds_whatever_the_chunks(
     texts: list[str | None], chunk: int, left: int
 ) -> None:
     column = pl.Series("text", texts, dtype=pl.String)
-    with patch.object(token_bytes, "CHUNK", chunk):
+    with patch.object(token_buffer, "CHUNK", chunk):
         for some in (column, column.slice(left), column.drop_nulls().slice(left)):
             assert found(some) == expected(some)
 
@@ -64,15 +64,15 @@ def test_texts_of_all_kinds_whatever_the_chunks(
 @given(st.lists(st.lists(st.text("aé_9", min_size=1, max_size=9), max_size=4)))
 def test_tokens_that_are_there_are_taken_as_they_are(words: list[list[str]]) -> None:
     column = pl.Series(["".join(f"{word} " for word in each) for each in words], dtype=pl.String)
-    assert of_joined(column).counts.tolist() == list(map(len, words))
+    assert from_joined_tokens(column).counts.tolist() == list(map(len, words))
 
 
 def test_few_characters_are_left_to_polars() -> None:
     """Scripts whose letters are all left to it would be as slow as before."""
-    kinds = letters().kinds
+    kinds = character_tables().kinds
     common = "éÉœŒßàÅøñŁłşĞĄčδλИЯжбעبक字あ한ก’“«»…–€\xa0🙂🎉"
     assert all(kinds[ord(character)] in (0, 1, 3) for character in common + "\u0301قَकाก็")
-    unknown = [n for n in range(STOP) if kinds[n] == 2 and not 0xD800 <= n < 0xE000]
+    unknown = [n for n in range(TABLE_SIZE) if kinds[n] == 2 and not 0xD800 <= n < 0xE000]
     assert len(unknown) < 62
 
 

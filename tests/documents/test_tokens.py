@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.documents.fingerprints import fingerprints
-from builder.documents.tokens import digest, tokens
-from builder.documents.words import JOINERS, WORD_IN_SQL
-from builder.text.keys import runs_as_spaces
+from builder.documents.fingerprints import fingerprint_texts
+from builder.documents.tokens import md5_hex, tokens
+from builder.documents.words import JOINERS, WORD_DUCKDB
+from builder.text.keys import collapse_runs
 
 IN_SQL = """
 SELECT regexp_extract_all(regexp_replace(text, $joiners, '', 'g'), $word) AS words FROM texts
@@ -30,7 +30,7 @@ def test_words_are_the_same_for_both_engines(texts: list[str]) -> None:
     column = pl.DataFrame({"text": texts}, {"text": pl.String})
     with duckdb.connect() as connection:
         connection.register("texts", column.to_arrow())
-        found = connection.execute(IN_SQL, {"word": WORD_IN_SQL, "joiners": JOINERS}).fetchall()
+        found = connection.execute(IN_SQL, {"word": WORD_DUCKDB, "joiners": JOINERS}).fetchall()
     expected = column.select(tokens(pl.col("text")))["text"].to_list()
     assert [words for (words,) in found] == expected
 
@@ -54,14 +54,14 @@ def test_words_are_the_same_for_both_engines(texts: list[str]) -> None:
 def test_what_a_word_is(text: str, words: list[str]) -> None:
     frame = pl.DataFrame({"text": [text]})
     assert frame.select(tokens(pl.col("text")))["text"].to_list() == [words]
-    hashed = fingerprints(frame.with_columns(title=pl.lit(""))).pages
+    hashed = fingerprint_texts(frame.with_columns(title=pl.lit(""))).pages
     joined = hashlib.md5(" ".join(words).encode()).hexdigest()
     assert hashed.select("tokens", "token_hash").row(0) == (len(words), joined)
 
 
 def test_a_variant_of_an_emoji_changes_no_word() -> None:
     texts = ["J’❤️ Paris 👩\u200d💻 ☎️", "J’❤ Paris 👩💻 ☎"]
-    pages = fingerprints(pl.DataFrame({"title": ["", ""], "text": texts})).pages
+    pages = fingerprint_texts(pl.DataFrame({"title": ["", ""], "text": texts})).pages
     assert pages["token_hash"].n_unique() == 1
     assert pages["text_hash"].n_unique() == 2
 
@@ -70,13 +70,13 @@ def test_a_variant_of_an_emoji_changes_no_word() -> None:
 def test_digests_are_md5_of_the_bytes(texts: list[str], start: int) -> None:
     series = pl.Series(texts, dtype=pl.String)[start:]
     expected = [hashlib.md5(text.encode()).hexdigest() for text in texts[start:]]
-    assert digest(series) == expected
+    assert md5_hex(series) == expected
 
 
 @given(TEXTS)
 def test_runs_of_characters_are_one_space_each(texts: list[str]) -> None:
     frame = pl.DataFrame({"text": texts}, {"text": pl.String})
-    found = frame.select(runs_as_spaces(pl.col("text"), r"[\s,.]"))["text"].to_list()
+    found = frame.select(collapse_runs(pl.col("text"), r"[\s,.]"))["text"].to_list()
     white = "".join(map(chr, (*range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B))))
     white += "\u2028\u2029\u202f\u205f\u3000,."
     assert found == [re.sub(f"[{re.escape(white)}]+", " ", text) for text in texts]

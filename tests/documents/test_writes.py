@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from builder.documents import gather
+from builder.documents import build_documents
 from builder.ingest import buckets, ingest_crawl
 from builder.io.sources import Interval, Source
 from builder.io.tables import TableWriter, table_at, write_frame
@@ -34,7 +34,7 @@ def test_texts_are_written_once_when_crawled_and_once_as_documents(
         write(self, rows)
 
     monkeypatch.setattr(TableWriter, "write", watched)
-    monkeypatch.setattr(buckets, "spill", lambda *_: pytest.fail("texts were spilled"))
+    monkeypatch.setattr(buckets, "write_spill", lambda *_: pytest.fail("texts were spilled"))
     lines = [
         f'{{"url": "https://a.example/{n}", "timestamp": {time}, "text": "Texte {n} {time}"}}\n'
         for time in range(FETCHES)
@@ -58,7 +58,7 @@ def test_texts_are_written_once_when_crawled_and_once_as_documents(
     write_frame(
         pl.DataFrame(schema=ShownDocuments.dtypes()), tmp_path / "s.parquet", ShownDocuments
     )
-    gather(
+    build_documents(
         tmp_path / "documents",
         fetches=table_at(tmp_path / "crawl", "fetches", Fetches),
         pages=table_at(tmp_path / "crawl", "pages", Pages),

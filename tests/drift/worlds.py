@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from builder.alignment.changes import QREL_CHANGES, QUERY_CHANGES
-from builder.documents.tokens import digest, tokens
+from builder.documents.tokens import md5_hex, tokens
 from builder.drift.between import view_optional
 from builder.drift.checks import Recorded, record
 from builder.drift.series import Evidence, Series, compare_snapshots
@@ -100,8 +100,8 @@ def page(url: str, title: str, text: str, **values: Any) -> dict[str, Any]:
         "shown": True,
         "sampled": True,
         "tokens": len(words),
-        "text_hash": digest(pl.Series([text]))[0],
-        "token_hash": digest(pl.Series([" ".join(words)]))[0],
+        "text_hash": md5_hex(pl.Series([text]))[0],
+        "token_hash": md5_hex(pl.Series([" ".join(words)]))[0],
     }
     return known | values
 

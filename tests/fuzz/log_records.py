@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.ingest.logs.impression import Impression, parse_impression
-from builder.ingest.parquet_rows import offered_rows
+from builder.ingest.parquet_rows import numbered_rows
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 from tests.fuzz.specified import INTERVAL, judge
@@ -225,7 +225,7 @@ def parquet_rows(draw: random.Random, count: int, params: LogParameters) -> tupl
     file = io.BytesIO()
     pq.write_table(table, file, row_group_size=draw.choice((7, 100, count)))
     data = file.getvalue()
-    rows = offered_rows(pq.ParquetFile(io.BytesIO(data)), len(data), table.column_names)
+    rows = numbered_rows(pq.ParquetFile(io.BytesIO(data)), len(data), table.column_names)
     return data, [(number, _judged_row(row, params)) for number, row in rows]
 
 

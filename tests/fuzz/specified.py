@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from builder.ingest import ingest_log
-from builder.ingest.ids import addresses_of
+from builder.ingest.ids import to_urls
 from builder.ingest.logs.impression import Impression, make_impression
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Interval, Source
@@ -74,7 +74,7 @@ def specified(records: Sequence[tuple[int, Impression | str]], params: LogParame
 @cache
 def _doc(name: str, address: str | None, scheme: str | None) -> int | None:
     """Key of a document; None where it has no address."""
-    (found,) = addresses_of(pl.Series([name]), address, scheme)
+    (found,) = to_urls(pl.Series([name]), address, scheme)
     try:
         return key64(url_key(found))
     except ValueError:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.ingest import ingest_crawl, ingest_log
-from builder.ingest.texts import without_credentials
+from builder.ingest.texts import strip_credentials
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
@@ -60,13 +60,13 @@ def test_a_log_keeps_no_password(tmp_path: Path) -> None:
     ["https://a.example/@anna", "https://a.example?to=a@b.example", "https://a.example#@", "a@b"],
 )
 def test_other_signs_stay(url: str) -> None:
-    assert without_credentials(pl.Series([url])).to_list() == [url]
+    assert strip_credentials(pl.Series([url])).to_list() == [url]
 
 
 @given(st.text(max_size=12), st.sampled_from(["", "a.example", "a.example/x@y", "/x"]))
 def test_without_them_an_address_has_the_same_key(user: str, rest: str) -> None:
     url = f"https://{user}@{rest}"
-    (bare,) = without_credentials(pl.Series([url])).to_list()
+    (bare,) = strip_credentials(pl.Series([url])).to_list()
     try:
         key = url_key(url)
     except ValueError:

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from builder.ingest.times import unix_seconds
+from builder.ingest.time_columns import unix_seconds
 from builder.parameters import TimeParameters
 
 

@@ -92,7 +92,7 @@ def test_a_damaged_file_stops_with_a_fault(tmp_path: Path) -> None:
 
 
 def test_a_bomb_stops_at_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "RATIO_APPLIES_FROM", 1_000_000)
+    monkeypatch.setattr(module, "MIN_BOMB_BYTES", 1_000_000)
     monkeypatch.setattr(module, "CHUNK", 100_000)
     (tmp_path / "f").write_bytes(gzip.compress(b"0" * 9 + b"\n" * 50_000_000))
     found, faults = read(tmp_path / "f")

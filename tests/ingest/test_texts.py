@@ -8,14 +8,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from builder.ingest import doubtful
-from builder.ingest.doubtful import are_doubtful
+from builder.ingest import text_scan
+from builder.ingest.text_scan import may_need_normalising
 from builder.ingest.texts import (
     UNCLEAN,
     canonical_url,
     normalise,
     normalise_texts,
-    one_line,
+    to_single_lines,
     url_keys,
 )
 
@@ -70,26 +70,28 @@ def test_all_that_nfc_may_change_is_looked_at() -> None:
 def test_all_that_is_unclean_is_doubtful_wherever_it_stands() -> None:
     letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     unclean = pl.Series(letters).filter(pl.Series(letters).str.contains(UNCLEAN))
-    alone = [are_doubtful(unclean.slice(start, 1))[0] for start in range(0, len(unclean), 37)]
+    alone = [
+        may_need_normalising(unclean.slice(start, 1))[0] for start in range(0, len(unclean), 37)
+    ]
     assert all(alone)
-    assert are_doubtful(unclean).all()
-    assert are_doubtful("x" * 20 + unclean + "x" * 20).all()
+    assert may_need_normalising(unclean).all()
+    assert may_need_normalising("x" * 20 + unclean + "x" * 20).all()
     plain = pl.Series(letters).filter(~pl.Series(letters).str.contains(UNCLEAN))
     few = "x" * 40 + plain.filter(plain < "\u0300")
-    assert not are_doubtful(few).any()
+    assert not may_need_normalising(few).any()
     typed = "l\u2019\u0153uvre {} d\u00e9j\u00e0 vue"
     signs = pl.Series(
         [typed.format(sign) for sign in "\u2013\u2026\u20ac\u2192\u2605\u03bc\U0001f642"]
     )
-    assert not are_doubtful(signs).any()
+    assert not may_need_normalising(signs).any()
 
 
 @given(TEXTS, st.integers(1, 12), st.integers(0, 8))
 def test_blocks_end_anywhere(texts: list[str], block: int, start: int) -> None:
     column = pl.Series("text", [*texts, None, ""], dtype=pl.String).slice(start)
     wanted = column.str.contains(UNCLEAN).fill_null(value=False).to_numpy()
-    with patch.object(doubtful, "BLOCK", block):
-        found = are_doubtful(column)
+    with patch.object(text_scan, "BLOCK", block):
+        found = may_need_normalising(column)
     assert len(found) == len(column)
     assert not (wanted & ~found).any()
 
@@ -99,20 +101,20 @@ def test_blocks_end_anywhere(texts: list[str], block: int, start: int) -> None:
 def test_a_letter_is_found_at_the_end_of_a_block_and_of_all(letter: str, block: int) -> None:
     for place in range(28, 40):
         texts = ["x" * 30, "x" * place + letter, "\u2192" + "x" * 30, "x" * place + letter]
-        with patch.object(doubtful, "BLOCK", block):
-            assert are_doubtful(pl.Series(texts)).tolist() == [False, True, False, True]
+        with patch.object(text_scan, "BLOCK", block):
+            assert may_need_normalising(pl.Series(texts)).tolist() == [False, True, False, True]
 
 
 @given(TEXTS)
 def test_few_others_are_doubtful(texts: list[str]) -> None:
     near = pl.Series(["x" * 100 + text for text in texts if max(text, default="") < "\u0300"])
     column = near.cast(pl.String)
-    assert are_doubtful(column).tolist() == column.str.contains(UNCLEAN).to_list()
+    assert may_need_normalising(column).tolist() == column.str.contains(UNCLEAN).to_list()
 
 
 @given(TEXTS)
 def test_one_line_has_no_line_ends(texts: list[str]) -> None:
-    found = one_line(pl.Series("text", texts, dtype=pl.String)).to_list()
+    found = to_single_lines(pl.Series("text", texts, dtype=pl.String)).to_list()
     assert [" ".join(normalise(text).split()) for text in texts] == found
 
 

@@ -14,12 +14,12 @@ def test_a_name_is_no_pattern(tmp_path: Path, name: str) -> None:
     for number, folder in enumerate((name, "a1", "ab", "a")):
         (tmp_path / folder).mkdir()
         pl.DataFrame({"n": [number]}).write_parquet(tmp_path / folder / "t.parquet")
-    files = parquet.inside(tmp_path / name)
+    files = parquet.list_files(tmp_path / name)
     assert parquet.read(files[0]).rows() == parquet.scan(*files).collect().rows() == [(0,)]
     assert parquet.checked(*files).collect().rows() == [(0,)]
     other = tmp_path / "ab/t.parquet"
     with duckdb.connect() as connection:
-        found = parquet.rows(connection, *files, other)
+        found = parquet.relation(connection, *files, other)
         assert found.columns == ["n"]
         assert found.order("n").to_arrow_table().to_pydict() == {"n": [0, 2]}
 

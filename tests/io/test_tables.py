@@ -66,15 +66,15 @@ def test_a_row_larger_than_a_group_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "stored"), [("zstd", "ZSTD"), ("lz4", "LZ4")])
-@pytest.mark.parametrize("has_dictionaries", [False, True])
+@pytest.mark.parametrize("use_dictionary", [False, True])
 def test_how_columns_are_stored(
-    tmp_path: Path, name: str, stored: str, has_dictionaries: bool
+    tmp_path: Path, name: str, stored: str, use_dictionary: bool
 ) -> None:
-    _written(tmp_path, [300], compression=name, has_dictionaries=has_dictionaries)
+    _written(tmp_path, [300], compression=name, use_dictionary=use_dictionary)
     group = pq.read_metadata(tmp_path / "t.parquet").row_group(0)
     columns = [group.column(place) for place in range(group.num_columns)]
     assert {column.compression for column in columns} == {stored}
-    assert {column.has_dictionary_page for column in columns} == {has_dictionaries}
+    assert {column.has_dictionary_page for column in columns} == {use_dictionary}
     assert pl.read_parquet(tmp_path / "t.parquet").equals(ROWS)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import DataError, UsageError
-from builder.io.disk import about_a_path, explain_errors
+from builder.io.disk import explain_errors, path_error
 from builder.runtime.limits import Limits, parse_memory
 
 
@@ -33,20 +33,20 @@ def test_the_engine_gets_its_limits(tmp_path: Path) -> None:
 
 
 def test_the_path_of_an_error_is_told() -> None:
-    moved = about_a_path(OSError(errno.EISDIR, "", ".x.part", None, "x"))
+    moved = path_error(OSError(errno.EISDIR, "", ".x.part", None, "x"))
     assert isinstance(moved, UsageError)
-    assert str(moved) == "x: a folder stands where a file is needed; name another place"
-    full = about_a_path(OSError(errno.EIO, "", "y"))
+    assert str(moved) == "x: expected a file, found a folder; choose another path"
+    full = path_error(OSError(errno.EIO, "", "y"))
     assert isinstance(full, DataError)
     assert str(full).startswith("y: ")
-    assert about_a_path(OSError(errno.EPIPE, "")) is None
-    assert about_a_path(ValueError("z")) is None
+    assert path_error(OSError(errno.EPIPE, "")) is None
+    assert path_error(ValueError("z")) is None
 
 
 def test_an_engine_without_memory_is_told_what_to_raise(tmp_path: Path) -> None:
     limits = Limits(tmp_path, threads=1, memory=2**20)
     with (
-        pytest.raises(DataError, match="stage x needs more memory than it may hold; raise --mem"),
+        pytest.raises(DataError, match="stage x needs more memory than the limit; raise --mem"),
         explain_errors("stage x", tmp_path),
         limits.connect() as connection,
     ):

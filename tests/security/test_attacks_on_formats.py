@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from builder import BuildReport
-from builder.documents.addresses import read_address_list
+from builder.documents.url_lists import read_url_list
 from builder.errors import FormatError, LongEvalError
 from builder.evaluation.qrels import read_qrels
 from builder.io.sources import Source
@@ -71,7 +71,7 @@ def test_a_table_of_more_rows_than_bytes_is_refused(tmp_path: Path) -> None:
     same = pl.select(query_id=pl.repeat("q", 2**22 + 1), text=pl.lit("eau"))
     same.write_parquet(path)
     assert path.stat().st_size < 2**20
-    with pytest.raises(FormatError, match="expected fewer rows"):
+    with pytest.raises(FormatError, match="expected at most one row per byte"):
         read_texts(path)
     same.tail(-1).write_parquet(path)
     assert read_texts(path).height == 2**22
@@ -139,7 +139,7 @@ def test_grades_that_are_no_small_numbers_are_errors(tmp_path: Path, grade: str)
 def test_addresses_on_lists_are_no_patterns(tmp_path: Path) -> None:
     (tmp_path / "deny").write_text("(a+)+$\n", encoding="utf-8")
     with at_most(30), pytest.raises(FormatError, match="line 1"):
-        read_address_list([Source(tmp_path / "deny", "deny")])
+        read_url_list([Source(tmp_path / "deny", "deny")])
 
 
 def test_urls_with_other_schemes_are_rejects(tmp_path: Path) -> None:

@@ -81,9 +81,9 @@ def test_a_sample_is_decided_by_seed_and_id(share: float) -> None:
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=30))
 def test_ids_and_keys_convert_both_ways(values: list[int]) -> None:
     frame = pl.DataFrame({"key": pl.Series(values, dtype=pl.UInt64)})
-    ids = frame.select(id=keys.id_of_key("key", "d"))
+    ids = frame.select(id=keys.key_to_id("key", "d"))
     assert ids["id"].to_list() == [keys.doc_id(value) for value in values]
-    assert ids.select(keys.key_of_id("id"))["id"].to_list() == values
+    assert ids.select(keys.id_to_key("id"))["id"].to_list() == values
     assert sorted(values) == [int(i[1:], 16) for i in sorted(ids["id"])]
 
 

@@ -9,7 +9,7 @@ import builder
 from builder import BuildReport, Simulation
 from builder.collection.export import export
 from builder.errors import DataError, FormatError
-from builder.text.names import suffixes_of
+from builder.text.names import column_suffixes
 from tests.cli.test_cli import run
 
 WORLD = Simulation(name="other", snapshots=2, documents=150, queries=20, impressions=2500, seed=4)
@@ -81,5 +81,5 @@ def test_languages_of_a_manifest_are_no_paths(built: tuple[str, BuildReport]) ->
 
 @pytest.mark.parametrize("languages", [["fr", "en", "de"], ["en", "en"]])
 def test_more_than_a_source_and_its_translation(languages: list[str]) -> None:
-    with pytest.raises(DataError, match="expected a language, or two"):
-        suffixes_of(languages)
+    with pytest.raises(DataError, match="expected one or two distinct languages"):
+        column_suffixes(languages)

@@ -13,7 +13,7 @@ import pytest
 import builder
 from builder import Simulation
 from builder.ingest.crawls.formats import read_pages
-from builder.ingest.crawls.html import read_html
+from builder.ingest.crawls.html import parse_html
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.limits import Limits
@@ -49,7 +49,7 @@ def test_main_text_is_what_people_select(shared: Path) -> None:
     with gzip.open(shared / "warc/html_gold.json.gz") as file:
         gold = json.load(file)
     found = [
-        overlap(read_html(page["html"].encode(), "utf-8", 2**31).text, page["gold"])
+        overlap(parse_html(page["html"].encode(), "utf-8", 2**31).text, page["gold"])
         for page in gold[::2]
     ]
     assert len(found) == 44

@@ -8,8 +8,8 @@ import re
 
 import polars as pl
 
-from builder.text.keys import runs_as_spaces
-from builder.text.replacement import replaced
+from builder.text.keys import collapse_runs
+from builder.text.replacement import replace_where
 
 RULE = (
     "tags of the TREC format in texts are escaped: < as &lt; and & of what looks escaped as &amp;"
@@ -72,9 +72,9 @@ def escape_all(texts: pl.Series) -> pl.Series:
 def _where(texts: pl.Series, changes: pl.Series, change: pl.Expr) -> pl.Series:
     """Texts, those that it changes changed."""
     changed = texts.filter(changes).alias("text").to_frame().select(change).to_series()
-    return replaced(texts, changes, changed)
+    return replace_where(texts, changes, changed)
 
 
 def one_line(text: pl.Expr) -> pl.Expr:
     """A column of texts without what would break a line-based file: single spaces."""
-    return runs_as_spaces(text, r"[\s\x1c-\x1f]").str.strip_chars()
+    return collapse_runs(text, r"[\s\x1c-\x1f]").str.strip_chars()

@@ -35,7 +35,7 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Same, Setting
 from builder.runtime.stage import stage
-from builder.text.names import suffixes_of
+from builder.text.names import column_suffixes
 from schemas import Documents, Qrels, Queries
 
 
@@ -55,7 +55,7 @@ def export_trec(
     ledger = Ledger("documents")
     with RejectWriter(out, "trec", ledger):
         if params.trec:
-            suffixes = suffixes_of(languages)
+            suffixes = column_suffixes(languages)
             rows = write_trec(
                 out, documents, queries, qrels, suffixes, params.max_file_bytes, progress
             )

@@ -18,8 +18,8 @@ from builder.collection.imports.lines import read_addresses
 from builder.collection.imports.notes import Notes
 from builder.collection.imports.origin import Release
 from builder.collection.imports.pages import read_pages
-from builder.documents.fingerprints import describe
-from builder.ingest.texts import normalise_texts, one_line
+from builder.documents.fingerprints import analyse_texts
+from builder.ingest.texts import normalise_texts, to_single_lines
 from builder.io import parquet
 from builder.io.tables import TableWriter
 from builder.runtime.limits import Limits
@@ -116,7 +116,7 @@ class ReleasedPages:
             TableWriter(out / "documents" / "part-00000.parquet", table) as writer,
             limits.connect(share=0.5) as connection,
         ):
-            self._view(connection, parquet.inside(staged))
+            self._view(connection, parquet.list_files(staged))
             connection.execute(OCCURRENCES)
             self._reject_others(connection)
             for batch in connection.sql(JOINED).to_arrow_reader(PAGES):
@@ -127,7 +127,7 @@ class ReleasedPages:
 
     def _view(self, connection: duckdb.DuckDBPyConnection, paths: list[Path]) -> None:
         if paths:
-            parquet.rows(connection, *paths).create_view("pages")
+            parquet.relation(connection, *paths).create_view("pages")
         else:
             connection.register("pages", pl.DataFrame(schema=STAGED).to_arrow())
 
@@ -144,7 +144,7 @@ class ReleasedPages:
         pages = read_pages(path, name, self._notes, is_escaped=self._release.is_escaped)
         while batch := list(islice(pages, PAGES)):
             texts = normalise_texts(pl.Series([page.text for page in batch], dtype=pl.String))
-            titles = one_line(pl.Series([page.title for page in batch], dtype=pl.String))
+            titles = to_single_lines(pl.Series([page.title for page in batch], dtype=pl.String))
             columns = {
                 "doc_id": [self._release.document_alias(page.alias) for page in batch],
                 "title": titles,
@@ -178,7 +178,7 @@ class ReleasedPages:
         aliases = pages["doc_id"].to_list()
         canonical = [self._key_of(alias) for alias in aliases]
         urls = [self._urls.get(alias) or key for alias, key in zip(aliases, canonical, strict=True)]
-        whole = describe(pages).pages.with_columns(
+        whole = analyse_texts(pages).pages.with_columns(
             pl.Series("url_key", canonical, dtype=pl.String),
             pl.Series("url", urls, dtype=pl.String),
             pl.Series("fetched_at", [self._updated.get(a, 0) for a in aliases], dtype=pl.Int64),

@@ -123,7 +123,7 @@ def _lines(path: Path, name: str, notes: Notes) -> Iterator[tuple[int, str]]:
             ends[raw.endswith(b"\r")] += 1
             if raw.endswith(b"\r"):
                 notes.irregular("crlf", name, number, raw.decode("utf-8", "replace").strip())
-            is_long = len(raw) > LONGEST_LINE or (chunk.is_cut and number == chunk.first)
+            is_long = len(raw) > LONGEST_LINE or (chunk.starts_mid_line and number == chunk.first)
             line, reason = _decoded(raw, number == 1, is_long)
             if reason is None:
                 yield number, line

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from builder.collection.export.markup import unescape_markup
 from builder.collection.imports.notes import Notes
-from builder.ingest.lines import BOM, read_pieces
+from builder.ingest.lines import BOM, read_byte_chunks
 from builder.io.sources import Source
 
 LONGEST = 64 * 2**20
@@ -70,7 +70,7 @@ def _again(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _pieces(path: Path, name: str, notes: Notes) -> Iterator[bytes]:
-    for piece, fault in read_pieces(Source(path, name)):
+    for piece, fault in read_byte_chunks(Source(path, name)):
         yield piece
         if fault is not None:
             notes.offered += 1

@@ -1,29 +1,29 @@
-"""Raw pages of any format -> pages, or the reason why each is none."""
+"""Validate and normalise raw pages of any format: pages, or a reject reason for each."""
 
 from functools import partial
 from typing import NamedTuple
 
 import polars as pl
 
-from builder.ingest.ids import addresses_of
-from builder.ingest.rejects import made_or_reason
-from builder.ingest.texts import normalise_texts, one_line, url_keys, without_credentials
+from builder.ingest.ids import to_urls
+from builder.ingest.rejects import value_or_reason
+from builder.ingest.texts import normalise_texts, strip_credentials, to_single_lines, url_keys
 from builder.io.sources import Interval
 from builder.parameters import CrawlParameters
 
 Reject = tuple[int, str]
-"""1-based number of a record, and the reason why it is no page."""
+"""1-based number of a record, and its reject reason."""
 
 
 class PageBlock(NamedTuple):
     """Consecutive records of a crawl file.
 
     Args:
-        records: How many records they are.
-        pages: The pages among them: `line`, `url`, `url_key`, `fetched_at`, `title`, `text`,
-            `truncated`, `is_cut` (at `crawl.max_text_chars`), `language_hint`, `published_at`,
-            `modified_at`.
-        rejects: 1-based number and reason of each other record.
+        records: Number of records.
+        pages: The valid pages: `line`, `url`, `url_key`, `fetched_at`, `title`, `text`,
+            `truncated`, `is_shortened` (to `crawl.max_text_chars`), `language_hint`,
+            `published_at`, `modified_at`.
+        rejects: 1-based number and reason of every rejected record.
     """
 
     records: int
@@ -31,57 +31,59 @@ class PageBlock(NamedTuple):
     rejects: list[Reject]
 
 
-def page_block(
+def build_page_block(
     raw: pl.DataFrame, rejects: list[Reject], interval: Interval, params: CrawlParameters
 ) -> PageBlock:
-    """A block of raw pages (see `check_pages`) and of records that are none."""
-    pages, refused = _checked(raw, interval, params)
-    return PageBlock(raw.height + len(rejects), pages, rejects + refused)
+    """Validate a block of raw pages, and combine the result with rejects from parsing."""
+    pages, rejected = _validate_or_bisect(raw, interval, params)
+    return PageBlock(raw.height + len(rejects), pages, rejects + rejected)
 
 
-def _checked(
+def _validate_or_bisect(
     raw: pl.DataFrame, interval: Interval, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[Reject]]:
-    """`check_pages`; a page on which it fails is found by halves, and left out."""
-    checked = made_or_reason(partial(check_pages, raw, interval, params))
+    """Run `validate_pages`; on an unexpected error, bisect to reject only the faulty page."""
+    checked = value_or_reason(partial(validate_pages, raw, interval, params))
     if not isinstance(checked, str):
         return checked
     if raw.height == 1:
-        nothing, _ = check_pages(raw.clear(), interval, params)
-        return nothing, [(raw["line"][0], checked)]
+        no_pages, _ = validate_pages(raw.clear(), interval, params)
+        return no_pages, [(raw["line"][0], checked)]
     halves = raw[: raw.height // 2], raw[raw.height // 2 :]
-    pages, refused = zip(*(_checked(half, interval, params) for half in halves), strict=True)
-    return pl.concat(pages), [*refused[0], *refused[1]]
+    pages, rejected = zip(
+        *(_validate_or_bisect(half, interval, params) for half in halves), strict=True
+    )
+    return pl.concat(pages), [*rejected[0], *rejected[1]]
 
 
-def check_pages(
+def validate_pages(
     raw: pl.DataFrame, interval: Interval, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[Reject]]:
-    """Normalise raw pages, and part those that are none with the first reason why.
+    """Normalise raw pages, and split off invalid ones with the first reason that applies.
 
     Args:
-        raw: Columns of `page.RAW`.
+        raw: Columns of `page.RAW_SCHEMA`.
         interval: Pages fetched outside it are rejected, unless the parameters say otherwise.
         params: `[crawl]`.
 
     Returns:
-        The pages, and number and reason of each other record.
+        The valid pages, and the number and reason of every rejected record.
     """
     text = normalise_texts(raw["text"])
-    address = addresses_of(raw["url"], params.address, params.scheme)
-    long = text.str.len_chars() > params.max_text_chars
-    if long.any():
+    address = to_urls(raw["url"], params.address, params.scheme)
+    is_long = text.str.len_chars() > params.max_text_chars
+    if is_long.any():
         cut = text.str.slice(0, params.max_text_chars).str.strip_chars_end()
-        text = pl.select(pl.when(long).then(cut).otherwise(text)).to_series()
+        text = pl.select(pl.when(is_long).then(cut).otherwise(text)).to_series()
     outside = ~pl.col("fetched_at").is_between(interval.start, interval.stop, closed="left")
     checked = raw.with_columns(
         pl.col("fetched_at").fill_null(interval.start),
-        without_credentials(one_line(address)).alias("url"),
+        strip_credentials(to_single_lines(address)).alias("url"),
         url_keys(address).alias("url_key"),
-        one_line(raw["title"]).alias("title"),
+        to_single_lines(raw["title"]).alias("title"),
         text.alias("text"),
-        long.alias("is_cut"),
-        (long | raw["is_part"].fill_null(value=False)).alias("truncated"),
+        is_long.alias("is_shortened"),
+        (is_long | raw["is_truncated"].fill_null(value=False)).alias("truncated"),
     ).with_columns(
         pl.when(pl.col("url_key").is_null())
         .then(pl.lit("bad_url"))
@@ -91,5 +93,5 @@ def check_pages(
         .then(pl.lit("empty_text"))
         .alias("reason")
     )
-    refused = checked.filter(pl.col("reason").is_not_null()).select("line", "reason").rows()
-    return checked.filter(pl.col("reason").is_null()).drop("reason", "is_part"), refused
+    rejected = checked.filter(pl.col("reason").is_not_null()).select("line", "reason").rows()
+    return checked.filter(pl.col("reason").is_null()).drop("reason", "is_truncated"), rejected

@@ -1,8 +1,8 @@
-"""Dates of a page: when it was published and last changed, as far as the page itself says so.
+"""Extract the dates at which a page says it was published and last modified.
 
 In: the document node of an HTML page. Out: unix seconds or None. Sources in order of trust: JSON-LD
-(schema.org `datePublished`, `dateModified`), meta elements, then `<time>` elements. A date that
-is no date, or lies before the web or after the fetch, is none.
+(schema.org `datePublished`, `dateModified`), meta elements, `<time>` elements. A date that cannot
+be parsed, or lies before 1990 or after the fetch, is ignored.
 """
 
 from collections import deque
@@ -14,13 +14,13 @@ import orjson
 from resiliparse.parse.html import DocumentNode
 
 EARLIEST = 631_152_000
-"""1990-01-01: no page of the web is older."""
+"""1990-01-01: dates before the first web pages are ignored."""
 CLOCK_SKEW = 86_400
-"""Seconds by which a date may lie after the fetch: time zones, clocks that run fast."""
-MOST_NODES = 10_000
-"""Values looked at in one JSON-LD block."""
+"""Seconds by which a date may lie after the fetch, to allow for time zones and wrong clocks."""
+MAX_NODES = 10_000
+"""Maximum JSON values visited per JSON-LD block."""
 
-PUBLISHED = (
+PUBLISHED_META = (
     "article:published_time",
     "og:published_time",
     "datepublished",
@@ -34,7 +34,7 @@ PUBLISHED = (
     "publish-date",
     "date",
 )
-MODIFIED = (
+MODIFIED_META = (
     "article:modified_time",
     "og:updated_time",
     "datemodified",
@@ -44,7 +44,7 @@ MODIFIED = (
     "revised",
 )
 
-DATED_META = ",".join(
+DATE_META_SELECTOR = ",".join(
     f'meta[{attribute}*="{word}" i]'
     for attribute, words in {
         "property": ("time", "date"),
@@ -54,36 +54,45 @@ DATED_META = ",".join(
     }.items()
     for word in words
 )
-"""Meta elements that may hold a date: the engine sorts out the others."""
-MARKS = {
+"""CSS selector of meta elements that may hold a date."""
+TIME_LABELS = {
     "published": ("datepublished", "pubdate", "published"),
     "modified": ("datemodified", "updated", "modified"),
 }
-"""What a label of a time element has in it, by kind of date."""
-NAMING = ("property", "name", "itemprop", "http-equiv")
+"""Substrings that mark a `<time>` element as a date of each kind."""
+NAME_ATTRIBUTES = ("property", "name", "itemprop", "http-equiv")
 
 
-def page_dates(page: DocumentNode, fetched_at: int) -> tuple[int | None, int | None]:
-    """When a page was published and last modified, by its own account."""
-    linked = _linked_data(page)
-    meta = _meta(page)
-    times = list(_times(page))
-    published = (*linked["datepublished"], *_values(meta, PUBLISHED), *_marked(times, "published"))
-    modified = (*linked["datemodified"], *_values(meta, MODIFIED), *_marked(times, "modified"))
-    return _first(published, fetched_at), _first(modified, fetched_at)
+def extract_dates(page: DocumentNode, fetched_at: int) -> tuple[int | None, int | None]:
+    """Return the publication and modification time of a page in unix seconds, or None."""
+    linked = _json_ld_dates(page)
+    meta = _date_meta(page)
+    times = list(_time_elements(page))
+    published = (
+        *linked["datepublished"],
+        *_meta_values(meta, PUBLISHED_META),
+        *_labelled_dates(times, "published"),
+    )
+    modified = (
+        *linked["datemodified"],
+        *_meta_values(meta, MODIFIED_META),
+        *_labelled_dates(times, "modified"),
+    )
+    return _first_valid_date(published, fetched_at), _first_valid_date(modified, fetched_at)
 
 
 def parse_date(text: str, fetched_at: int) -> int | None:
-    """Unix seconds of an ISO 8601 or RFC 5322 date; None where it is none, or not believable."""
+    """Parse an ISO 8601 or RFC 5322 date to unix seconds; None if invalid or implausible."""
     try:
-        moment = _parse(text.strip())
-        seconds = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+        parsed = _parse_datetime(text.strip())
+        seconds = int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError, TypeError, IndexError):
         return None
     return seconds if EARLIEST <= seconds <= fetched_at + CLOCK_SKEW else None
 
 
-def _parse(text: str) -> datetime:
+def _parse_datetime(text: str) -> datetime:
+    """Parse an ISO 8601 date and time, its first ten characters, or an RFC 5322 date."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -92,60 +101,63 @@ def _parse(text: str) -> datetime:
         return parsedate_to_datetime(text)
 
 
-def _first(texts: Iterable[str], fetched_at: int) -> int | None:
-    found = (parse_date(text, fetched_at) for text in texts)
-    return next((seconds for seconds in found if seconds is not None), None)
+def _first_valid_date(texts: Iterable[str], fetched_at: int) -> int | None:
+    """Return the first text that is a plausible date, in unix seconds; None if none is."""
+    dates = (parse_date(text, fetched_at) for text in texts)
+    return next((seconds for seconds in dates if seconds is not None), None)
 
 
-def _values(meta: dict[str, str], names: Iterable[str]) -> Iterator[str]:
+def _meta_values(meta: dict[str, str], names: Iterable[str]) -> Iterator[str]:
+    """Yield the contents of the named meta elements, in order of the names."""
     return (meta[name] for name in names if name in meta)
 
 
-def _meta(page: DocumentNode) -> dict[str, str]:
-    """The first content of each named meta element."""
-    found: dict[str, str] = {}
-    for element in page.query_selector_all(DATED_META):
-        for attribute in NAMING:
+def _date_meta(page: DocumentNode) -> dict[str, str]:
+    """Return the first content of each meta element that may hold a date, by lowercase name."""
+    contents: dict[str, str] = {}
+    for element in page.query_selector_all(DATE_META_SELECTOR):
+        for attribute in NAME_ATTRIBUTES:
             name = element.getattr(attribute)
             if name:
-                found.setdefault(name.lower(), element.getattr("content") or "")
-    return found
+                contents.setdefault(name.lower(), element.getattr("content") or "")
+    return contents
 
 
-def _times(page: DocumentNode) -> Iterator[tuple[str, str]]:
-    """How each time element is marked, and its `datetime`."""
+def _time_elements(page: DocumentNode) -> Iterator[tuple[str, str]]:
+    """Yield the lowercase label and the `datetime` attribute of each time element."""
     for element in page.query_selector_all("time[datetime]"):
         label = f"{element.getattr('itemprop') or ''} {element.getattr('class') or ''}".lower()
         pubdate = " pubdate" if element.hasattr("pubdate") else ""
         yield label + pubdate, element.getattr("datetime") or ""
 
 
-def _marked(times: Iterable[tuple[str, str]], kind: str) -> Iterator[str]:
-    """The times that are marked as a date of this kind; unmarked ones tell nothing."""
-    return (time for label, time in times if any(mark in label for mark in MARKS[kind]))
+def _labelled_dates(times: Iterable[tuple[str, str]], kind: str) -> Iterator[str]:
+    """Yield the dates of time elements whose label says they are of this kind."""
+    return (time for label, time in times if any(word in label for word in TIME_LABELS[kind]))
 
 
-def _linked_data(page: DocumentNode) -> dict[str, list[str]]:
-    """Values of the two dates in the JSON-LD blocks of a page, in order of the page."""
-    found: dict[str, list[str]] = {"datepublished": [], "datemodified": []}
+def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
+    """Return the values of both dates in the JSON-LD blocks of a page, in document order."""
+    dates: dict[str, list[str]] = {"datepublished": [], "datemodified": []}
     for element in page.query_selector_all('script[type="application/ld+json"]'):
         try:
-            waiting = deque([orjson.loads(element.text or "")])
+            queue = deque([orjson.loads(element.text or "")])
         except (orjson.JSONDecodeError, UnicodeError):
             continue
-        for _ in range(MOST_NODES):
-            if not waiting:
+        for _ in range(MAX_NODES):
+            if not queue:
                 break
-            node = waiting.popleft()
-            for name, value in _members(node):
-                if name.lower() in found and isinstance(value, str):
-                    found[name.lower()].append(value)
+            node = queue.popleft()
+            for name, value in _items(node):
+                if name.lower() in dates and isinstance(value, str):
+                    dates[name.lower()].append(value)
                 elif isinstance(value, dict | list):
-                    waiting.append(value)
-    return found
+                    queue.append(value)
+    return dates
 
 
-def _members(node: object) -> Iterable[tuple[str, object]]:
+def _items(node: object) -> Iterable[tuple[str, object]]:
+    """Return the key-value pairs of a JSON object, or of an array with empty keys."""
     if isinstance(node, dict):
         return node.items()
     return (("", value) for value in node) if isinstance(node, list) else ()

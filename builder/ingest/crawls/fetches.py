@@ -1,8 +1,8 @@
-"""Fetches with bodies -> raw pages: what the bodies say, found wherever the executor works.
+"""Parse fetches to raw pages, in parallel where the files are large.
 
-In: what a crawl holds of some fetches. Out: a raw page for each, or the reason why it is none.
-Transfer and content encodings are undone; what unpacks to more than the limit is a reject and is
-never held. Bodies are read by the executor, some at a time.
+In: fetches with undecoded bodies. Out: one raw page or reject reason per fetch. Transfer and
+content encodings are decoded; a body that expands beyond the limit is rejected without decoding it
+fully. The executor parses the bodies in batches.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,28 +14,28 @@ from itertools import chain
 from typing import NamedTuple
 
 from builder.ingest.crawls.charsets import UTF8, decode
-from builder.ingest.crawls.encodings import decode_body
-from builder.ingest.crawls.html import looks_like_html, read_html
+from builder.ingest.crawls.html import looks_like_html, parse_html
+from builder.ingest.crawls.http_encodings import decode_body
 from builder.ingest.crawls.page import RawPage
-from builder.ingest.rejects import RejectError, made_or_reason
+from builder.ingest.rejects import RejectError, value_or_reason
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import map_partitions, process_pool
 from builder.runtime.limits import Limits
 
-LARGE = 32 * 2**20
-"""Bytes of files from which it pays to start processes that read its pages."""
+MIN_POOL_BYTES = 32 * 2**20
+"""Minimum total size of the files at which worker processes are started."""
 WORKER_BYTES = 256 * 2**20
-"""Memory that such a process takes."""
+"""Memory that a worker process needs, in bytes."""
 BATCH_BYTES = 4 * 2**20
 BATCH_RECORDS = 512
 
-Found = tuple[int, RawPage | str]
-"""Number of a record, and its page or the reason why it is none."""
+NumberedPage = tuple[int, RawPage | str]
+"""1-based number of a record, and its raw page or reject reason."""
 
 
-class Body(Enum):
-    """What a body is: HTML, plain text, or HTML only where it looks like it."""
+class BodyType(Enum):
+    """Type of a body: HTML, plain text, or unknown and accepted only if it looks like HTML."""
 
     HTML = auto()
     TEXT = auto()
@@ -43,109 +43,113 @@ class Body(Enum):
 
 
 class Fetch(NamedTuple):
-    """A record that may be a page, its body as it stands in the crawl; times in unix seconds.
+    """A crawled document with its undecoded body; times in unix seconds.
 
-    `transfer` and `content` are the encodings of the body, `modified_at` what the server said,
-    `title` what the crawl says beside the body.
+    `transfer_encoding` and `content_encoding` are the HTTP headers of the body, `modified_at` is
+    the `Last-Modified` header, `title` a title from crawl metadata, `is_truncated` is set if the
+    body is incomplete.
     """
 
     url: str
     fetched_at: int
-    kind: Body
+    kind: BodyType
     body: bytes
     charset: str | None
-    transfer: str = ""
-    content: str = ""
+    transfer_encoding: str = ""
+    content_encoding: str = ""
     modified_at: int | None = None
-    is_part: bool = False
+    is_truncated: bool = False
     title: str = ""
 
 
-Offered = tuple[int, Fetch | str]
-"""Number of a record, and what it holds or the reason why it is no page."""
+NumberedFetch = tuple[int, Fetch | str]
+"""1-based number of a record, and its fetch or reject reason."""
 
 
 @dataclass(frozen=True)
-class Batch:
+class FetchBatch:
     """Consecutive records of a crawl file."""
 
     file: str
-    records: tuple[Offered, ...]
+    records: tuple[NumberedFetch, ...]
 
     def __str__(self) -> str:
         return f"records {self.records[0][0]} to {self.records[-1][0]} of {self.file}"
 
 
-def read_fetches(
-    offered: Iterable[Offered], source: Source, params: CrawlParameters, limits: Limits
-) -> Iterator[Found]:
-    """The pages of a crawl file, in the order of its records.
+def parse_fetches(
+    fetches: Iterable[NumberedFetch], source: Source, params: CrawlParameters, limits: Limits
+) -> Iterator[NumberedPage]:
+    """Yield the page or reject of every fetch of a crawl file, in order.
 
     Args:
-        offered: Its records.
-        source: The file.
+        fetches: Fetches and rejects of the file.
+        source: The crawl file, for messages.
         params: `[crawl]`.
         limits: Threads, memory and executor.
     """
-    task, batches = partial(read_batch, params=params), _batches(offered, source)
+    task, batches = partial(parse_batch, params=params), _group_into_batches(fetches, source)
     yield from chain.from_iterable(map_partitions(task, batches, limits))
 
 
-def parsing(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:
-    """Limits under which the pages of some files are read.
+def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:
+    """Open a process pool for parsing HTML, and return the limits under which to use it.
 
-    One thread of a process alone parses HTML at a time. Where the files are large, processes are
-    started with the first of them that has any, and kept until the last is read.
+    A process can parse only one page at a time, so large files are parsed by several processes.
     """
-    return process_pool(limits, sum(map(_size, files)), LARGE, WORKER_BYTES)
+    return process_pool(limits, sum(map(_file_bytes, files)), MIN_POOL_BYTES, WORKER_BYTES)
 
 
-def _size(file: Source) -> int:
-    """Bytes of a file; 0 where there is none to be read, which is told when it is."""
+def _file_bytes(file: Source) -> int:
+    """Return the size of a file; 0 if it is missing, which is reported when it is read."""
     try:
         return file.path.stat().st_size
     except OSError:
         return 0
 
 
-def _batches(offered: Iterable[Offered], source: Source) -> Iterator[Batch]:
-    """The records of a file, some at a time."""
-    batch: list[Offered] = []
-    held = 0
-    for number, fetch in offered:
+def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Iterator[FetchBatch]:
+    """Group the records of a file into batches bounded by bytes and count."""
+    batch: list[NumberedFetch] = []
+    size = 0
+    for number, fetch in fetches:
         batch.append((number, fetch))
-        held += 0 if isinstance(fetch, str) else len(fetch.body)
-        if held >= BATCH_BYTES or len(batch) == BATCH_RECORDS:
-            yield Batch(source.name, tuple(batch))
-            batch, held = [], 0
+        size += 0 if isinstance(fetch, str) else len(fetch.body)
+        if size >= BATCH_BYTES or len(batch) == BATCH_RECORDS:
+            yield FetchBatch(source.name, tuple(batch))
+            batch, size = [], 0
     if batch:
-        yield Batch(source.name, tuple(batch))
+        yield FetchBatch(source.name, tuple(batch))
 
 
-def read_batch(batch: Batch, _: Limits, params: CrawlParameters) -> list[Found]:
-    """The pages of some records, in their order."""
+def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[NumberedPage]:
+    """Parse the fetches of a batch to pages or rejects, in order."""
     return [
         (
             number,
-            fetch if isinstance(fetch, str) else made_or_reason(partial(read_page, fetch, params)),
+            fetch
+            if isinstance(fetch, str)
+            else value_or_reason(partial(parse_fetch, fetch, params)),
         )
         for number, fetch in batch.records
     ]
 
 
-def read_page(fetch: Fetch, params: CrawlParameters) -> RawPage:
-    """The page that a record holds.
+def parse_fetch(fetch: Fetch, params: CrawlParameters) -> RawPage:
+    """Parse a fetch to a raw page.
 
     Raises:
-        RejectError: its body cannot be decoded, is too large, or is no page.
+        RejectError: the body cannot be decoded, is too large, or is not HTML.
     """
-    body = decode_body(fetch.body, fetch.transfer, fetch.content, params.max_record_bytes)
-    if fetch.kind is Body.TEXT:
+    body = decode_body(
+        fetch.body, fetch.transfer_encoding, fetch.content_encoding, params.max_record_bytes
+    )
+    if fetch.kind is BodyType.TEXT:
         text = decode(body, fetch.charset or UTF8, is_html=False)
-        return RawPage(fetch.url, fetch.fetched_at, "", text, is_part=fetch.is_part)
-    if fetch.kind is Body.UNKNOWN and not looks_like_html(body):
+        return RawPage(fetch.url, fetch.fetched_at, "", text, is_truncated=fetch.is_truncated)
+    if fetch.kind is BodyType.UNKNOWN and not looks_like_html(body):
         raise RejectError("not_html")
-    page = read_html(body, fetch.charset, fetch.fetched_at)
+    page = parse_html(body, fetch.charset, fetch.fetched_at)
     return RawPage(
         fetch.url,
         fetch.fetched_at,
@@ -154,5 +158,5 @@ def read_page(fetch: Fetch, params: CrawlParameters) -> RawPage:
         page.language,
         page.published_at,
         fetch.modified_at if page.modified_at is None else page.modified_at,
-        fetch.is_part,
+        fetch.is_truncated,
     )

@@ -1,8 +1,8 @@
-"""HTML -> title, main text, language and dates.
+"""Extract title, main text, declared language and dates from HTML.
 
-In: the bytes of a page and the charset of the HTTP header, see `charsets`. Main content is
-resiliparse's (Bevendorff et al. 2018); where its rules find next to nothing on a long page, the
-whole visible text stands instead.
+In: the bytes of a page and the charset of the HTTP header (see `charsets`). The main text is
+extracted by resiliparse (Bevendorff et al. 2018); if it is a tiny fraction of a page's visible
+text, the visible text is used instead.
 """
 
 import re
@@ -12,26 +12,26 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import DocumentNode, ElementNode, HTMLTree
 
 from builder.ingest.crawls.charsets import decode
-from builder.ingest.crawls.dates import page_dates
-from builder.ingest.crawls.html_bounds import has_too_many_attributes, is_too_deep
+from builder.ingest.crawls.dates import extract_dates
+from builder.ingest.crawls.html_bounds import has_too_many_attributes, is_nested_too_deeply
 from builder.ingest.rejects import RejectError
 
-SHORT_MAIN = 400
-"""Characters below which main text is suspected to have missed the page."""
-LEAST_SHARE = 0.1
-"""Part of the visible text that a short main text must be."""
+SHORT_MAIN_CHARS = 400
+"""Characters below which the main text may have been extracted wrongly."""
+MIN_MAIN_SHARE = 0.1
+"""Minimum fraction of the visible text that a short main text must have."""
 
 
-_BEGINNING = re.compile(
+_HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?[\t\n\x0c\r ]*<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|"
     rb"table|a|style|title|b|body|br|p)[\t\n\x0c\r >])",
     re.IGNORECASE,
 )
-"""How a page begins whose type nobody gave (WHATWG MIME Sniffing, section 7.1)."""
+"""Start of an HTML page without a content type (WHATWG MIME Sniffing, section 7.1)."""
 
 
 class HtmlPage(NamedTuple):
-    """What an HTML page says."""
+    """Title, text, language and dates extracted from an HTML page."""
 
     title: str
     text: str
@@ -41,20 +41,20 @@ class HtmlPage(NamedTuple):
 
 
 def looks_like_html(body: bytes) -> bool:
-    """Whether bytes of no given type are taken for HTML, as browsers do."""
-    return _BEGINNING.match(body) is not None
+    """Whether a body without a content type starts like HTML, by the rules of browsers."""
+    return _HTML_START.match(body) is not None
 
 
-def read_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
-    """The contents of an HTML page.
+def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
+    """Parse an HTML page to its title, text, language and dates.
 
     Args:
-        body: The page's bytes.
-        charset: What the HTTP header says, if anything.
-        fetched_at: Unix seconds; the page's own dates cannot lie after it.
+        body: Bytes of the page.
+        charset: Charset of the HTTP header, if any.
+        fetched_at: Fetch time in unix seconds; later dates of the page are ignored.
 
     Raises:
-        RejectError: the page cannot be parsed.
+        RejectError: the page cannot be parsed, or a tag has too many attributes.
     """
     try:
         html = decode(body, charset)
@@ -64,9 +64,9 @@ def read_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
         page = tree.document
         if page is None:
             raise ValueError("no document")
-        published, modified = page_dates(page, fetched_at)
-        text = visible_text(tree) if is_too_deep(html) else main_text(tree)
-        return HtmlPage(tree.title or "", text, _language(tree, page), published, modified)
+        published, modified = extract_dates(page, fetched_at)
+        text = visible_text(tree) if is_nested_too_deeply(html) else main_text(tree)
+        return HtmlPage(tree.title or "", text, _declared_language(tree, page), published, modified)
     except RejectError:
         raise
     except (RuntimeError, ValueError):
@@ -74,22 +74,22 @@ def read_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
 
 
 def main_text(tree: HTMLTree) -> str:
-    """Main text of a page, or all its visible text where next to nothing was taken for main."""
+    """Return the main text of a page, or its visible text if the main text is too short."""
     main: str = extract_plain_text(tree, main_content=True, alt_texts=False)
-    if len(main) >= SHORT_MAIN:
+    if len(main) >= SHORT_MAIN_CHARS:
         return main
     whole = visible_text(tree)
-    return whole if len(main) < LEAST_SHARE * len(whole) else main
+    return whole if len(main) < MIN_MAIN_SHARE * len(whole) else main
 
 
 def visible_text(tree: HTMLTree) -> str:
-    """All text of a page."""
+    """Return all visible text of a page."""
     whole: str = extract_plain_text(tree, main_content=False, alt_texts=False)
     return whole
 
 
-def _language(tree: HTMLTree, page: DocumentNode) -> str | None:
-    """The language that the page declares: the first subtag of `<html lang>`."""
+def _declared_language(tree: HTMLTree, page: DocumentNode) -> str | None:
+    """Return the primary subtag of `<html lang>`; None if it is missing or malformed."""
     root = tree.body.parent if tree.body else page.query_selector("html")
     if not isinstance(root, ElementNode):
         return None

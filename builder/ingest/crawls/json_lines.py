@@ -1,7 +1,7 @@
-"""Lines of a crawl -> raw pages and rejects, many at a time where lines are as they should be.
+"""Parse the JSON lines of a crawl to raw pages and rejects, in columns where possible.
 
-Lines that do not go into columns (see `line_columns`), and rows about which there is any doubt, go
-to the parser of single lines in `page`. What comes out is what that would have made of all of them.
+Lines that do not fit into columns (see `line_columns`), and rows with unclear values, are parsed
+one by one (see `page`). The result is the same as if every line was parsed one by one.
 """
 
 from collections.abc import Iterator
@@ -14,74 +14,81 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.crawls.page import AS_OURS, RAW, Names, names_of, parse_page
-from builder.ingest.line_columns import Layout, parse_lines
+from builder.ingest.crawls.page import (
+    DEFAULT_PARAMS,
+    RAW_SCHEMA,
+    FieldNames,
+    field_names,
+    parse_page,
+)
+from builder.ingest.line_columns import ColumnLayout, parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.lists import Mask, Rows
-from builder.ingest.rejects import made_or_reason
-from builder.ingest.times import unix_seconds
+from builder.ingest.rejects import FILE_TRUNCATED, RECORD_TOO_LARGE, value_or_reason
+from builder.ingest.time_columns import unix_seconds
 from builder.parameters import CrawlParameters
 
-NONE: Rows = np.zeros(0, dtype=np.int64)
-NAMES = {str: pa.string(), int: pa.int64()}
+NO_ROWS: Rows = np.zeros(0, dtype=np.int64)
+URL_TYPES = {str: pa.string(), int: pa.int64()}
 TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 SAMPLE_LINES = 64
-"""Lines of a chunk from which the column types are inferred."""
-TOO_LARGE, TRUNCATED = "record_too_large", "file_truncated"
-UNFINISHED = ("not_json", "not_utf8")
-"""What a line is that was cut within."""
+"""Lines per chunk from which the column types are inferred."""
+PARTIAL_LINE_REASONS = ("not_json", "not_utf8")
+"""Reject reasons that an incomplete last line may have."""
 
 
-def read_page_lines(
-    chunk: Chunk, params: CrawlParameters = AS_OURS
+def parse_page_chunk(
+    chunk: Chunk, params: CrawlParameters = DEFAULT_PARAMS
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    """Every line of a chunk as a raw page (`page.RAW`, in order of line) or as a reject."""
-    names = names_of(params.fields)
-    layout = layout_of(chunk, names)
-    columns, places = (None, NONE) if layout is None else parse_lines(chunk, layout)
-    others = np.ones(len(chunk), dtype=bool)
+    """Parse every line of a chunk to a raw page (`page.RAW_SCHEMA`, by line) or a reject."""
+    names = field_names(params.fields)
+    layout = infer_layout(chunk, names)
+    columns, indices = (None, NO_ROWS) if layout is None else parse_lines(chunk, layout)
+    remaining = np.ones(len(chunk), dtype=bool)
     frames = []
     if columns is not None:
-        pages, sure = _pages(columns, (chunk.first + places).astype(np.uint64), names, params)
+        pages, is_certain = _pages_from_columns(
+            columns, (chunk.first + indices).astype(np.uint64), names, params
+        )
         frames.append(pages)
-        others[places[sure]] = False
-    singly, rejects = _singly(chunk, np.flatnonzero(others), params)
-    frames = [frame for frame in (*frames, singly) if frame.height]
+        remaining[indices[is_certain]] = False
+    one_by_one, rejects = _parse_one_by_one(chunk, np.flatnonzero(remaining), params)
+    frames = [frame for frame in (*frames, one_by_one) if frame.height]
     if chunk.fault is not None:
         rejects.append((chunk.first + len(chunk), chunk.fault))
     if len(frames) == 1:
         return frames[0], rejects
-    return (pl.concat(frames).sort("line") if frames else pl.DataFrame(schema=RAW)), rejects
+    return (pl.concat(frames).sort("line") if frames else pl.DataFrame(schema=RAW_SCHEMA)), rejects
 
 
-def layout_of(chunk: Chunk, names: Names) -> Layout | None:
-    """The columns that the first lines show; None where a field has no one type, or names nest."""
+def infer_layout(chunk: Chunk, names: FieldNames) -> ColumnLayout | None:
+    """Infer the columns of a chunk; None if field types are mixed or field names are nested."""
     if "." in "".join(names.all) or len(set(names.all)) < len(names.all):
         return None
     types = dict.fromkeys((names.title, *names.texts), pa.string())
-    kinds = {names.url: NAMES, **dict.fromkeys(names.times, TIMES)}
-    seen: dict[str, set[type]] = {name: set() for name in kinds}
-    others: set[str] = set()
-    for record in first_records(chunk):
-        others |= record.keys() - types.keys() - seen.keys()
+    kinds = {names.url: URL_TYPES, **dict.fromkeys(names.times, TIMES)}
+    observed_types: dict[str, set[type]] = {name: set() for name in kinds}
+    other_fields: set[str] = set()
+    for record in sample_records(chunk):
+        other_fields |= record.keys() - types.keys() - observed_types.keys()
         for name in kinds:
             if record.get(name) is not None:
-                seen[name].add(type(record[name]))
+                observed_types[name].add(type(record[name]))
     for name, known in kinds.items():
-        kind = common_type(seen[name], known)
+        kind = infer_type(observed_types[name], known)
         if kind is None:
             return None
         types[name] = kind
-    return Layout(pa.schema(types), bool(others))
+    return ColumnLayout(pa.schema(types), bool(other_fields))
 
 
-def _pages(
-    columns: pa.RecordBatch, numbers: np.ndarray, names: Names, params: CrawlParameters
+def _pages_from_columns(
+    columns: pa.RecordBatch, numbers: np.ndarray, names: FieldNames, params: CrawlParameters
 ) -> tuple[pl.DataFrame, Mask]:
-    """The pages of the rows that are plainly right, and which rows they are."""
-    seconds, dated = _first_time(columns, names, params)
-    url, text = columns[names.url], _first_text(columns, names)
-    sure: Mask = dated & _given(url) & _given(text)
+    """Return the pages of the rows that need no second look, and the mask of these rows."""
+    seconds, is_dated = _coalesce_times(columns, names, params)
+    url, text = columns[names.url], _coalesce_texts(columns, names)
+    is_certain: Mask = is_dated & _valid_mask(url) & _valid_mask(text)
     raw = pa.table(
         {
             "line": pa.array(numbers),
@@ -91,37 +98,38 @@ def _pages(
             "text": text,
         }
     )
-    kept = raw if sure.all() else raw.filter(pa.array(sure))
-    absent = [pl.lit(None, RAW[name]).alias(name) for name in list(RAW)[5:]]
-    frame = pl.DataFrame(kept).with_columns(absent)
-    return frame.select(pl.col(name).cast(kind) for name, kind in RAW.items()), sure
+    certain = raw if is_certain.all() else raw.filter(pa.array(is_certain))
+    null_columns = [pl.lit(None, RAW_SCHEMA[name]).alias(name) for name in list(RAW_SCHEMA)[5:]]
+    frame = pl.DataFrame(certain).with_columns(null_columns)
+    return frame.select(pl.col(name).cast(kind) for name, kind in RAW_SCHEMA.items()), is_certain
 
 
-def _given(column: pa.Array) -> Mask:
+def _valid_mask(column: pa.Array) -> Mask:
+    """Return the mask of non-null values."""
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _first_time(
-    columns: pa.RecordBatch, names: Names, params: CrawlParameters
+def _coalesce_times(
+    columns: pa.RecordBatch, names: FieldNames, params: CrawlParameters
 ) -> tuple[pa.Array, Mask]:
-    """Seconds of the first time that each row has, and where there is no doubt about it."""
+    """Return the first time of each row in unix seconds, and the mask of certain values."""
     seconds = np.zeros(len(columns), dtype=np.int64)
-    decided = np.zeros(len(columns), dtype=bool)
-    sure = decided.copy()
+    has_time = np.zeros(len(columns), dtype=bool)
+    is_certain = has_time.copy()
     for name in names.times:
-        here = _given(columns[name]) & ~decided
-        if here.any():
-            found = unix_seconds(columns[name], params)
-            seconds[here] = found.fill_null(0).to_numpy()[here]
-            sure[here] = _given(found)[here]
-            decided |= here
+        is_first = _valid_mask(columns[name]) & ~has_time
+        if is_first.any():
+            values = unix_seconds(columns[name], params)
+            seconds[is_first] = values.fill_null(0).to_numpy()[is_first]
+            is_certain[is_first] = _valid_mask(values)[is_first]
+            has_time |= is_first
     if params.undated == "start":
-        sure |= ~decided
-    return pa.array(seconds, mask=~decided), sure
+        is_certain |= ~has_time
+    return pa.array(seconds, mask=~has_time), is_certain
 
 
-def _first_text(columns: pa.RecordBatch, names: Names) -> pa.Array:
-    """The first text of each row that is not empty, else the first that there is."""
+def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
+    """Return the first non-empty text of each row, else its first text."""
     texts = [columns[name] for name in names.texts]
     first = texts[0]
     if len(texts) == 1 or (not first.null_count and pc.min(pc.binary_length(first)).as_py() != 0):
@@ -130,35 +138,40 @@ def _first_text(columns: pa.RecordBatch, names: Names) -> pa.Array:
     return pc.coalesce(*full, *texts)
 
 
-def _singly(
-    chunk: Chunk, places: Rows, params: CrawlParameters
+def _parse_one_by_one(
+    chunk: Chunk, indices: Rows, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    """Parse the lines at these indices one by one to a frame of raw pages, and rejects."""
     rows: list[tuple[object, ...]] = []
     rejects = []
-    for place in places.tolist():
-        line, number = chunk.line(place), chunk.first + place
-        page = TOO_LARGE if line is None else made_or_reason(partial(parse_page, line, params))
+    for index in indices.tolist():
+        line, number = chunk.line(index), chunk.first + index
+        page = (
+            RECORD_TOO_LARGE if line is None else value_or_reason(partial(parse_page, line, params))
+        )
         if isinstance(page, str):
-            is_end = chunk.is_open and place == len(chunk) - 1 and page in UNFINISHED
-            rejects.append((number, TRUNCATED if is_end else page))
+            is_last = (
+                chunk.is_unterminated and index == len(chunk) - 1 and page in PARTIAL_LINE_REASONS
+            )
+            rejects.append((number, FILE_TRUNCATED if is_last else page))
         else:
             rows.append((number, *page))
-    return raw_frame(rows), rejects
+    return raw_page_frame(rows), rejects
 
 
-def raw_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
-    """Rows of numbers and pages as a frame."""
-    columns = zip(*rows, strict=True) if rows else ([] for _ in RAW)
+def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
+    """Build a frame of `page.RAW_SCHEMA` from rows of line numbers and page fields."""
+    columns = zip(*rows, strict=True) if rows else ([] for _ in RAW_SCHEMA)
     return pl.DataFrame(
         [
             pl.Series(name, column, dtype=dtype)
-            for (name, dtype), column in zip(RAW.items(), columns, strict=True)
+            for (name, dtype), column in zip(RAW_SCHEMA.items(), columns, strict=True)
         ]
     )
 
 
-def first_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
-    """The JSON objects among the first lines of a chunk."""
+def sample_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects among the first lines of a chunk."""
     first = bytes((chunk.data or b"")[: SAMPLE_LINES * 2048])
     for line in first.split(b"\n")[:SAMPLE_LINES]:
         try:
@@ -169,10 +182,10 @@ def first_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def common_type(seen: set[type], known: dict[type, pa.DataType]) -> pa.DataType | None:
-    """The column type of values of these Python types; the first known type without any value."""
-    if not seen:
-        return next(iter(known.values()), None)
-    if seen == {int, float}:
-        seen = {float}
-    return known.get(next(iter(seen))) if len(seen) == 1 else None
+def infer_type(observed: set[type], types: dict[type, pa.DataType]) -> pa.DataType | None:
+    """Return the column type of values of these Python types; the default type without values."""
+    if not observed:
+        return next(iter(types.values()), None)
+    if observed == {int, float}:
+        observed = {float}
+    return types.get(next(iter(observed))) if len(observed) == 1 else None

@@ -1,27 +1,27 @@
-"""One record of a crawl -> its raw fields, or the reason why it is no page.
+"""Parse one record of a crawl to a raw page, or reject it with a reason.
 
-Two shapes, one JSON object a line: `{"url", "timestamp", "title", "text"}` and, as Qwant delivers
-them, `{"url", "content", "created_at", "last_updated_at"}`; others by `[crawl.fields]`. Times are
-unix seconds or ISO 8601, or what the parameters say.
-What is checked here needs one record alone; texts and addresses are checked by the block.
+JSON lines have one of two shapes, `{"url", "timestamp", "title", "text"}` or (Qwant) `{"url",
+"content", "created_at", "last_updated_at"}`, or the field names of `[crawl.fields]`. Times are unix
+seconds or ISO 8601 unless the parameters say otherwise. URLs and texts are validated later, in
+blocks (`checks`).
 """
 
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from builder.ingest.fields import name_of, pick
+from builder.ingest.fields import get_nested, parse_id
 from builder.ingest.json_object import parse_object
-from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
+from builder.ingest.timestamps import parse_time
 from builder.parameters import CrawlParameters, PageFields
 
-AS_OURS = CrawlParameters()
-TIMES = ("timestamp", "last_updated_at", "created_at")
-TEXTS = ("text", "content")
-"""Fields that say the same; the first that has a value counts."""
+DEFAULT_PARAMS = CrawlParameters()
+TIME_FIELDS = ("timestamp", "last_updated_at", "created_at")
+TEXT_FIELDS = ("text", "content")
+"""Default field names of times and texts; the first field with a value is used."""
 
-RAW = {
+RAW_SCHEMA = {
     "line": pl.UInt64(),
     "url": pl.String(),
     "fetched_at": pl.Int64(),
@@ -30,15 +30,15 @@ RAW = {
     "language_hint": pl.String(),
     "published_at": pl.Int64(),
     "modified_at": pl.Int64(),
-    "is_part": pl.Boolean(),
+    "is_truncated": pl.Boolean(),
 }
 
 
 class RawPage(NamedTuple):
-    """A fetched page as the crawl has it; times in unix seconds.
+    """A page as the crawl recorded it; times in unix seconds.
 
-    `fetched_at`: None where the crawl says no time, and the parameters let that be.
-    `is_part`: the archive says that it holds the beginning alone.
+    `fetched_at` is None if the crawl has no time and `crawl.undated` allows that. `is_truncated` is
+    set if the archive says that the body is incomplete.
     """
 
     url: str
@@ -48,11 +48,11 @@ class RawPage(NamedTuple):
     language_hint: str | None = None
     published_at: int | None = None
     modified_at: int | None = None
-    is_part: bool | None = None
+    is_truncated: bool | None = None
 
 
-class Names(NamedTuple):
-    """What the fields of a page are called; of several the first that has a value counts."""
+class FieldNames(NamedTuple):
+    """Field names of a page; of several times or texts, the first with a value is used."""
 
     url: str
     times: tuple[str, ...]
@@ -61,50 +61,55 @@ class Names(NamedTuple):
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every name."""
+        """All field names."""
         return (self.url, *self.times, self.title, *self.texts)
 
 
-def names_of(fields: PageFields) -> Names:
-    """The names that a definition gives, with those that it leaves open."""
-    times, texts = _several(fields.time, TIMES), _several(fields.text, TEXTS)
-    return Names(fields.url, times, fields.title, texts)
+def field_names(fields: PageFields) -> FieldNames:
+    """Return the field names of a definition, with defaults for missing ones."""
+    times, texts = _as_tuple(fields.time, TIME_FIELDS), _as_tuple(fields.text, TEXT_FIELDS)
+    return FieldNames(fields.url, times, fields.title, texts)
 
 
-def _several(given: str | tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
-    if given is None:
+def _as_tuple(names: str | tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Return field names as a tuple; the default if they are None."""
+    if names is None:
         return default
-    return (given,) if isinstance(given, str) else given
+    return (names,) if isinstance(names, str) else names
 
 
-def parse_page(line: bytes, params: CrawlParameters = AS_OURS) -> RawPage:
-    """Parse one line.
+def parse_page(line: bytes, params: CrawlParameters = DEFAULT_PARAMS) -> RawPage:
+    """Parse one JSON line to a raw page.
 
     Raises:
-        RejectError: the line has not the fields of a page; the message is the reason.
+        RejectError: the line is not a page; the message is the reason.
     """
-    return page_of(parse_object(line), names_of(params.fields), params)
+    return page_from_record(parse_object(line), field_names(params.fields), params)
 
 
-def page_of(record: dict[str, Any], names: Names, params: CrawlParameters = AS_OURS) -> RawPage:
-    """The page of a record.
+def page_from_record(
+    record: dict[str, Any], names: FieldNames, params: CrawlParameters = DEFAULT_PARAMS
+) -> RawPage:
+    """Build a raw page from a record of a crawl.
 
     Raises:
         RejectError: a field is missing or of the wrong type; the message is the reason.
     """
-    time, text = _first(record, *names.times), _first_text(record, *names.texts)
-    return check_page(pick(record, names.url), time, pick(record, names.title), text, params)
+    time, text = _first_value(record, *names.times), _first_text(record, *names.texts)
+    return validate_page(
+        get_nested(record, names.url), time, get_nested(record, names.title), text, params
+    )
 
 
-def check_page(
-    url: object, time: object, title: object, text: object, params: CrawlParameters = AS_OURS
+def validate_page(
+    url: object, time: object, title: object, text: object, params: CrawlParameters = DEFAULT_PARAMS
 ) -> RawPage:
-    """A page from its raw fields.
+    """Validate the fields of a page and convert its time to unix seconds.
 
     Raises:
         RejectError: a field is missing or of the wrong type.
     """
-    name = name_of(url)
+    name = parse_id(url)
     if name is None:
         raise RejectError("bad_url")
     is_undated = time is None and params.undated == "start"
@@ -116,15 +121,15 @@ def check_page(
 
 
 def _first_text(record: dict[str, Any], *names: str) -> object:
-    """The first of these keys with a value that is not empty, else the first with a value."""
-    full = (value for name in names if (value := pick(record, name)) not in (None, ""))
-    return next(full, _first(record, *names))
+    """Return the first non-empty value under these names, else the first value."""
+    non_empty = (value for name in names if (value := get_nested(record, name)) not in (None, ""))
+    return next(non_empty, _first_value(record, *names))
 
 
-def _first(record: dict[str, Any], *names: str) -> object:
-    """The first of these keys that has a value."""
+def _first_value(record: dict[str, Any], *names: str) -> object:
+    """Return the first value under these names that is not null."""
     for name in names:
-        value = pick(record, name)
+        value = get_nested(record, name)
         if value is not None:
             return value
     return None

@@ -1,4 +1,4 @@
-"""Parquet crawls -> raw pages, row by row."""
+"""Read Parquet crawls as raw pages, row by row."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,64 +8,66 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
-from builder.ingest.crawls.fetches import Found
-from builder.ingest.crawls.page import names_of, page_of
-from builder.ingest.nested import named
-from builder.ingest.parquet_rows import offered_rows, readable
-from builder.ingest.rejects import made_or_reason
+from builder.ingest.crawls.fetches import NumberedPage
+from builder.ingest.crawls.page import field_names, page_from_record
+from builder.ingest.nested import existing_names
+from builder.ingest.parquet_rows import explain_parquet_errors, numbered_rows
+from builder.ingest.rejects import FILE_TRUNCATED, value_or_reason
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 
 MAGIC = b"PAR1"
-"""How a Parquet file begins and ends."""
-LEAST = 2 * len(MAGIC) + 4
-"""Bytes of a file without any row: there is a number between both."""
-ROWS = 256
-AT_ONCE = 16
-"""Rows that are unpacked together."""
+"""First and last bytes of a Parquet file."""
+MIN_FILE_BYTES = 2 * len(MAGIC) + 4
+"""Size of the smallest Parquet file: both signatures and the footer length."""
+BATCH_ROWS = 256
+DECODED_ROWS = 16
+"""Rows decoded together."""
 
 
-def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Found]:
-    """Every row of a file; of one that was cut, whose rows cannot be found then, one reject.
+def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
+    """Yield the page or reject of every row.
+
+    A truncated file has no readable rows and yields one reject.
 
     Raises:
-        FormatError: it is no Parquet file, or lacks columns.
+        FormatError: the file is not Parquet, or lacks required columns.
     """
-    if _is_cut(source):
-        yield 1, "file_truncated"
+    if _lacks_footer(source):
+        yield 1, FILE_TRUNCATED
         return
-    names, size = names_of(params.fields), source.path.stat().st_size
-    with readable(source), pq.ParquetFile(source.path) as file:
-        columns = _columns(file.schema_arrow, source, params)
-        for number, record in offered_rows(file, size, columns, ROWS, AT_ONCE):
+    names, size = field_names(params.fields), source.path.stat().st_size
+    with explain_parquet_errors(source), pq.ParquetFile(source.path) as file:
+        columns = _page_columns(file.schema_arrow, source, params)
+        for number, record in numbered_rows(file, size, columns, BATCH_ROWS, DECODED_ROWS):
             yield (
                 number,
                 record
                 if isinstance(record, str)
-                else made_or_reason(partial(page_of, record, names, params)),
+                else value_or_reason(partial(page_from_record, record, names, params)),
             )
 
 
-def _is_cut(source: Source) -> bool:
-    """Whether a file that begins as one of Parquet does not end so."""
-    if source.path.stat().st_size < LEAST:
+def _lacks_footer(source: Source) -> bool:
+    """Whether a file starts like Parquet but does not end so, or is too short to be Parquet."""
+    if source.path.stat().st_size < MIN_FILE_BYTES:
         return True
     with source.path.open("rb") as file:
-        begins = file.read(len(MAGIC)) == MAGIC
+        has_magic = file.read(len(MAGIC)) == MAGIC
         file.seek(-len(MAGIC), SEEK_END)
-        return begins and file.read() != MAGIC
+        return has_magic and file.read() != MAGIC
 
 
-def _columns(schema: pa.Schema, source: Source, params: CrawlParameters) -> list[str]:
-    """The names that lead to columns: of the address, of times, of texts, and perhaps the title."""
-    names = names_of(params.fields)
-    found = set(named(schema, names.all))
-    dated = found & set(names.times) or params.undated == "start"
-    if not (names.url in found and dated and found & set(names.texts)):
+def _page_columns(schema: pa.Schema, source: Source, params: CrawlParameters) -> list[str]:
+    """Return the configured field names that exist in the schema."""
+    names = field_names(params.fields)
+    present = set(existing_names(schema, names.all))
+    is_dated = present & set(names.times) or params.undated == "start"
+    if not (names.url in present and is_dated and present & set(names.texts)):
         raise FormatError(
             f"expected the columns {names.url}, {' or '.join(names.times)}, "
-            f"{' or '.join(names.texts)} and perhaps {names.title}, found "
+            f"{' or '.join(names.texts)} and optionally {names.title}, found "
             f"{', '.join(schema.names)}; name them in [crawl.fields]",
             source.name,
         )
-    return [name for name in names.all if name in found]
+    return [name for name in names.all if name in present]

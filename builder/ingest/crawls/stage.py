@@ -1,8 +1,7 @@
-"""The stage `crawl`: crawls to pages, one per URL key.
+"""The stage `crawl`: reads the crawls of a snapshot, and keeps the latest fetch per URL key.
 
-In: crawl files of a snapshot. Out: `fetches`, the texts in the order in which they were read;
-`pages`, what else there is to say of those that count; and a reject with file and line for every
-record that is no page or was superseded.
+In: crawl files of a snapshot. Out: `fetches`, the texts in reading order; `pages`, everything else
+about the latest fetches; and a reject with file and line for every invalid or superseded record.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,10 +11,10 @@ from typing import Annotated
 import polars as pl
 
 from builder.ingest.crawls.checks import PageBlock
-from builder.ingest.crawls.fetches import parsing
+from builder.ingest.crawls.fetches import parser_pool
 from builder.ingest.crawls.formats import read_pages
-from builder.ingest.crawls.superseded import LastFetches
-from builder.ingest.delimited import TRUNCATED
+from builder.ingest.crawls.superseded import LatestFetches
+from builder.ingest.rejects import FILE_TRUNCATED
 from builder.io.sources import Interval, Source
 from builder.io.tables import TableWriter
 from builder.parameters import CrawlParameters
@@ -38,12 +37,12 @@ def ingest_crawl(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Read the crawls of a snapshot.
+    """Read the crawls of a snapshot to `fetches`, `pages` and `rejects`.
 
     Args:
         out: Folder that receives `fetches`, `pages` and `rejects`.
-        files: Crawl files in the order in which they are read.
-        interval: Pages fetched outside it are rejected, unless the parameters say otherwise.
+        files: Crawl files, in reading order.
+        interval: Interval of the snapshot; pages fetched outside it are rejected by default.
         params: `[crawl]`.
         limits: Threads, memory and scratch space.
         progress: Counts the records read.
@@ -53,47 +52,47 @@ def ingest_crawl(
 
     Raises:
         FormatError: a file cannot be opened.
-        DataError: two URL keys have one document id.
+        DataError: two URL keys have the same document key.
     """
-    ledger, cut, path = Ledger("records"), 0, out / "fetches.parquet"
-    with RejectWriter(out, "crawl", ledger) as rejects, LastFetches(limits) as last:
-        with TableWriter(path, Fetches, compression="lz4", has_dictionaries=False) as texts:
+    ledger, shortened, path = Ledger("records"), 0, out / "fetches.parquet"
+    with RejectWriter(out, "crawl", ledger) as rejects, LatestFetches(limits) as latest:
+        with TableWriter(path, Fetches, compression="lz4", use_dictionary=False) as texts:
             fetch = 0
-            for index, block in _blocks(files, interval, params, limits):
+            for index, block in _read_blocks(files, interval, params, limits):
                 ledger.rows_in += block.records
                 for line, reason in block.rejects:
                     rejects.add(reason, file=files[index].name, line=line)
-                    if reason == TRUNCATED:
-                        ledger.notes.append(f"{files[index].name} ends early; fetch it again")
-                cut += int(block.pages["is_cut"].sum())
-                pages = _keyed(block.pages, index, fetch)
+                    if reason == FILE_TRUNCATED:
+                        ledger.notes.append(f"{files[index].name} is truncated; download it again")
+                shortened += int(block.pages["is_shortened"].sum())
+                pages = _add_keys(block.pages, index, fetch)
                 texts.append(pages)
-                last.add(pages)
+                latest.add(pages)
                 fetch += pages.height
                 progress.advance(block.records)
-        for index, line in last.superseded(path):
+        for index, line in latest.superseded(path):
             rejects.add("superseded", file=files[index].name, line=line)
-        ledger.rows_out = last.write(out / "pages.parquet")
-    if cut:
+        ledger.rows_out = latest.write(out / "pages.parquet")
+    if shortened:
         limit = f"{params.max_text_chars:,} characters (crawl.max_text_chars)"
-        ledger.notes.append(f"{cut:,} of the texts read were cut at {limit}")
+        ledger.notes.append(f"{shortened:,} texts were shortened to {limit}")
     return ledger
 
 
-def _blocks(
+def _read_blocks(
     files: Sequence[Source], interval: Interval, params: CrawlParameters, limits: Limits
 ) -> Iterator[tuple[int, PageBlock]]:
-    """The blocks of all files, each with the index of its file."""
-    with parsing(files, limits) as readers:
+    """Yield the page blocks of all files, each with the index of its file."""
+    with parser_pool(files, limits) as readers:
         for index, file in enumerate(files):
             for block in read_pages(file, interval, params, readers):
                 yield index, block
 
 
-def _keyed(pages: pl.DataFrame, file: int, first: int) -> pl.DataFrame:
-    """Pages with document keys, the index of their file, and numbers from `first` on."""
+def _add_keys(pages: pl.DataFrame, file: int, first_number: int) -> pl.DataFrame:
+    """Add document keys, the file index, and consecutive fetch numbers."""
     return pages.with_columns(
         pl.Series("doc", keys64(pages["url_key"])),
         pl.lit(file, pl.UInt32).alias("file"),
-        pl.int_range(first, first + pages.height, dtype=pl.UInt64).alias("number"),
+        pl.int_range(first_number, first_number + pages.height, dtype=pl.UInt64).alias("number"),
     )

@@ -29,10 +29,10 @@ from builder.ingest.logs.rules import (
     RESULT_COUNT_REASONS,
 )
 from builder.ingest.rejects import RejectError
-from builder.ingest.times import unix_seconds
+from builder.ingest.time_columns import unix_seconds
 from builder.io.sources import Interval
 from builder.parameters import LogParameters
-from builder.text.replacement import replaced
+from builder.text.replacement import replace_where
 
 UNCLEAR = "unclear"
 
@@ -55,7 +55,7 @@ FROM records
     rank_reasons=RANK_REASONS,
 )
 
-RANKS_OF_FLAGS = """
+RANKS_FROM_FLAGS = """
 SELECT CASE WHEN len(clicks) >= len(results) AND list_count(clicks) = len(clicks)
                  AND coalesce(list_min(clicks) >= 0, true)
             THEN list_filter(range(1, len(clicks) + 1), lambda rank: clicks[rank] > 0) END AS ranks
@@ -110,12 +110,12 @@ def _cleaned_columns(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """Columns `record`, `seconds`, `user`, `query`, `results`, `ranks`; null where undecided."""
+    """Return `record`, `seconds`, `user`, `query`, `results` and `ranks`; null where undecided."""
     ranks = _nulls_to_empty(table["clicks"].combine_chunks())
     if params.click_form == "flags":
         with connection.cursor() as cursor:
             cursor.register("records", table.select(["results", "clicks"]))
-            ranks = cursor.sql(RANKS_OF_FLAGS).to_arrow_table()["ranks"]
+            ranks = cursor.sql(RANKS_FROM_FLAGS).to_arrow_table()["ranks"]
     columns = {
         "record": table["record"],
         "seconds": _unix_seconds(table["time"], interval, params),
@@ -149,7 +149,7 @@ def _reject_reasons(
 def _unix_seconds(
     times: pa.ChunkedArray, interval: Interval | None, params: LogParameters
 ) -> pa.Array | pa.ChunkedArray:
-    """Unix seconds, null where undecided; all 0 if times are ignored."""
+    """Convert times to unix seconds; null where undecided, 0 if times are ignored."""
     if interval is None:
         return pa.array(np.zeros(len(times), dtype=np.int64))
     return unix_seconds(times.combine_chunks(), params)
@@ -163,7 +163,7 @@ def _clean_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
         distinct.str.len_chars() <= params.max_query_chars
     )
     cleaned_others = [_clean_or_none(text, params) for text in distinct.filter(~is_clean).to_list()]
-    cleaned = replaced(distinct, ~is_clean, pl.Series(cleaned_others, dtype=pl.String))
+    cleaned = replace_where(distinct, ~is_clean, pl.Series(cleaned_others, dtype=pl.String))
     return cleaned.to_arrow().cast(pa.string()).take(encoded.indices)
 
 

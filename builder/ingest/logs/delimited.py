@@ -9,7 +9,14 @@ form, which has a URL column instead of a results column.
 from collections.abc import Iterator
 
 from builder.errors import FormatError
-from builder.ingest.delimited import DELIMITERS, Row, TableLayout, cells_of, layouts, read_rows
+from builder.ingest.delimited import (
+    DELIMITERS,
+    Row,
+    TableLayout,
+    candidate_layouts,
+    read_rows,
+    split_cells,
+)
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.cell_lists import split_list
 from builder.ingest.logs.records import NumberedRecord, Record
@@ -44,7 +51,9 @@ def detect_layout(
     line = next((lines[0] for lines in blocks if lines), None)
     fields = params.fields
     needed = [*([fields.time] if needs_time else []), fields.query]
-    candidates = _headerless_layouts(line, kind, params) if params.columns else layouts(line, kind)
+    candidates = (
+        _headerless_layouts(line, kind, params) if params.columns else candidate_layouts(line, kind)
+    )
     found: list[str] = []
     for layout in candidates:
         if set(needed) <= set(layout.names) and {fields.results, fields.url} & set(layout.names):
@@ -67,7 +76,7 @@ def _headerless_layouts(
     """Yield candidate layouts for `log.columns`; a first line that repeats the names is skipped."""
     names, is_quoted = list(params.columns), kind == "csv"
     for delimiter in DELIMITERS[kind]:
-        cells = cells_of(line, delimiter, is_quoted)
+        cells = split_cells(line, delimiter, is_quoted)
         if not isinstance(cells, str) and len(cells) == len(names):
             yield TableLayout(names, delimiter, is_quoted, 1 + (cells == names))
     yield TableLayout(names, DELIMITERS[kind][0], is_quoted, 1)

@@ -4,10 +4,11 @@ import codecs
 
 from resiliparse.parse.encoding import detect_encoding
 
-from builder.ingest.unpacking import first_bytes
+from builder.ingest.decompression import read_head
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 from builder.parameters.encodings import extends_ascii
+from builder.text.text_bytes import is_utf8
 
 UTF8 = "utf-8"
 WINDOWS_1252 = "windows-1252"
@@ -36,9 +37,9 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     """
     if params.encoding != "auto":
         return codecs.lookup(params.encoding).name, ""
-    lines = first_bytes(source, SAMPLE_BYTES).split(b"\n")[:-1] or [b""]
+    lines = read_head(source, SAMPLE_BYTES).split(b"\n")[:-1] or [b""]
     foreign = [line for line in lines if not line.isascii()]
-    invalid = [line for line in foreign if not _is_utf8(line)]
+    invalid = [line for line in foreign if not is_utf8(line)]
     if len(invalid) * 2 <= len(foreign):
         return UTF8, ""
     text = b"\n".join(invalid)
@@ -54,12 +55,3 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
 def _is_french(text: bytes) -> bool:
     """Whether all non-ASCII bytes are French in windows-1252; detectors need more text to tell."""
     return FRENCH_BYTES.issuperset(byte for byte in set(text) if byte > 127)
-
-
-def _is_utf8(line: bytes) -> bool:
-    """Whether a line is valid UTF-8."""
-    try:
-        line.decode(UTF8)
-    except UnicodeDecodeError:
-        return False
-    return True

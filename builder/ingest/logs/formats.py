@@ -13,7 +13,8 @@ from itertools import islice
 import duckdb
 import pyarrow.parquet as pq
 
-from builder.ingest.fields import OWN, rename
+from builder.ingest.decompression import reject_json_array
+from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.logs import json_lines, parquet
 from builder.ingest.logs.checks import check_records
@@ -28,9 +29,8 @@ from builder.ingest.logs.records import (
     RawRecords,
     batch_records,
 )
-from builder.ingest.moments import LATEST
-from builder.ingest.parquet_rows import NumberedBatch, readable
-from builder.ingest.unpacking import check_lines
+from builder.ingest.parquet_rows import NumberedBatch, explain_parquet_errors
+from builder.ingest.timestamps import LATEST
 from builder.io.sources import Interval, Source
 from builder.parameters import LOG_READERS, LogParameters
 from builder.plugins import load
@@ -123,7 +123,7 @@ def _json_batches(
     source: Source, params: LogParameters, encoding: str, limits: Limits
 ) -> Iterator[Batch]:
     """Yield the batches of a JSON lines file, in native or long form."""
-    check_lines(source)
+    reject_json_array(source)
     objects = partial(read_result_objects, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
     if is_long_form(first, params.fields):
@@ -150,7 +150,8 @@ def _delimited_batches(
     else:
         records = parse_wide_rows(rows, params)
         renamed = (
-            (n, row if isinstance(row, str) else rename(row, params.fields)) for n, row in records
+            (n, row if isinstance(row, str) else rename_fields(row, params.fields))
+            for n, row in records
         )
         yield from _already_parsed(batch_records(renamed))
 
@@ -184,7 +185,7 @@ def _parquet_batches(
     source: Source, params: LogParameters, limits: Limits, *, needs_time: bool
 ) -> Iterator[Batch]:
     """Yield the batches of a Parquet file, in wide or long form."""
-    with readable(source), pq.ParquetFile(source.path) as file:
+    with explain_parquet_errors(source), pq.ParquetFile(source.path) as file:
         names = parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
     faults: list[str] = []
     batches = parquet.read_batches(source, names, faults)
@@ -198,11 +199,11 @@ def _parquet_batches(
         def parse(
             _: duckdb.DuckDBPyConnection, numbered: NumberedBatch = (number, batch)
         ) -> RawRecords:
-            with readable(source):
+            with explain_parquet_errors(source):
                 return parquet.parse_batch(numbered, params)
 
         yield parse
     yield from _already_parsed(batch_records((seen + 1, fault) for fault in faults))
 
 
-__all__ = ["OWN", "LogReader", "detect_format", "get_reader", "read_impressions"]
+__all__ = ["RECORD_FIELDS", "LogReader", "detect_format", "get_reader", "read_impressions"]

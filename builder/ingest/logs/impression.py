@@ -10,11 +10,11 @@ last of duplicate keys wins, and null is equivalent to a missing key.
 import unicodedata
 from typing import Any, NamedTuple
 
-from builder.ingest.fields import name_of, rename
+from builder.ingest.fields import parse_id, rename_fields
 from builder.ingest.json_object import parse_object
 from builder.ingest.logs.results import parse_results
-from builder.ingest.moments import parse_time
 from builder.ingest.rejects import RejectError
+from builder.ingest.timestamps import parse_time
 from builder.io.sources import Interval
 from builder.parameters import LogParameters
 
@@ -43,7 +43,7 @@ def parse_impression(line: bytes, interval: Interval | None, params: LogParamete
     Raises:
         RejectError: the line is not an impression within the interval; the message is the reason.
     """
-    return make_impression(rename(parse_object(line), params.fields), interval, params)
+    return make_impression(rename_fields(parse_object(line), params.fields), interval, params)
 
 
 def make_impression(
@@ -52,7 +52,7 @@ def make_impression(
     """Check the fields of a record and convert it to an impression.
 
     Args:
-        record: Field values under the project's names (see `fields.rename`).
+        record: Field values under the project's names (see `fields.rename_fields`).
         interval: Accepted time interval; None: the time is ignored and set to 0.
         params: `[log]`.
 
@@ -84,7 +84,7 @@ def clean_query(value: object, params: LogParameters) -> str:
     Raises:
         RejectError: the value is neither text nor an id, or the text is empty or too long.
     """
-    given = name_of(value)
+    given = parse_id(value)
     if given is None:
         raise RejectError("bad_query")
     text = " ".join(unicodedata.normalize("NFC", given).split())

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from builder.ingest.fields import OWN, pick
-from builder.ingest.line_columns import Layout
+from builder.ingest.fields import RECORD_FIELDS, get_nested
+from builder.ingest.line_columns import ColumnLayout
 from builder.parameters import LogFields, LogParameters
 
 NUMBER, TEXT = pa.int64(), pa.string()
@@ -32,7 +32,7 @@ class JsonLayout(NamedTuple):
         has_click_objects: Clicks are objects instead of numbers.
     """
 
-    columns: Layout
+    columns: ColumnLayout
     has_result_objects: bool
     has_click_objects: bool
 
@@ -40,7 +40,10 @@ class JsonLayout(NamedTuple):
 def infer_layout(records: Sequence[dict[str, Any]], params: LogParameters) -> JsonLayout | None:
     """Infer the layout of a sample of records; None if they need row-wise parsing."""
     fields = params.fields
-    values = {name: [pick(record, getattr(fields, name)) for record in records] for name in OWN}
+    values = {
+        name: [get_nested(record, getattr(fields, name)) for record in records]
+        for name in RECORD_FIELDS
+    }
     results, clicks = (_flatten(values[name]) for name in ("results", "clicks"))
     result = _infer_item_type(results, NAME_TYPES, _infer_result_type(results, fields), TEXT)
     click = _infer_item_type(clicks, {int: NUMBER}, _infer_click_type(clicks, fields), NUMBER)
@@ -60,9 +63,11 @@ def infer_layout(records: Sequence[dict[str, Any]], params: LogParameters) -> Js
     if schema is None:
         return None
     known = {*schema.names}
-    has_others = any(objects) or any("." in name for name in (getattr(fields, n) for n in OWN))
-    has_others = has_others or any(record.keys() - known for record in records)
-    return JsonLayout(Layout(schema, has_others), *objects)
+    has_other_fields = any(objects) or any(
+        "." in name for name in (getattr(fields, n) for n in RECORD_FIELDS)
+    )
+    has_other_fields = has_other_fields or any(record.keys() - known for record in records)
+    return JsonLayout(ColumnLayout(schema, has_other_fields), *objects)
 
 
 def _flatten(lists: Iterable[Any]) -> list[Any]:
@@ -73,7 +78,7 @@ def _flatten(lists: Iterable[Any]) -> list[Any]:
 def _most_common_type(
     values: Iterable[Any], types: ArrowTypes, default: pa.DataType
 ) -> pa.DataType:
-    """Arrow type of the most common Python type; float if integers and floats are mixed."""
+    """Return the Arrow type of the most common Python type; float for mixed integers and floats."""
     counts = Counter(type(value) for value in values if type(value) in types)
     if not counts:
         return default
@@ -85,13 +90,13 @@ def _most_common_type(
 def _infer_item_type(
     items: Sequence[Any], types: ArrowTypes, object_type: pa.DataType | None, default: pa.DataType
 ) -> pa.DataType | None:
-    """Item type of a list column: `object_type` if most items are objects, otherwise a scalar."""
+    """Return the item type of a list column: `object_type` for mostly objects, else a scalar."""
     objects = sum(isinstance(item, dict) for item in items)
     return object_type if objects * 2 > len(items) else _most_common_type(items, types, default)
 
 
 def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
-    """Struct type of result objects; None if a field name is nested."""
+    """Return the struct type of result objects; None if a field name is nested."""
     names, objects = fields.of_results, [item for item in results if isinstance(item, dict)]
     types = {
         names["url"]: _most_common_type(
@@ -106,7 +111,7 @@ def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType
 
 
 def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
-    """Struct type of click objects; None if a rank is missing or a field name is nested."""
+    """Return the struct type of click objects; None without a rank or with a nested field name."""
     names, objects = fields.of_clicks, [item for item in clicks if isinstance(item, dict)]
     if any(item.get(names["rank"]) is None for item in objects):
         return None
@@ -117,13 +122,13 @@ def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType |
 
 
 def _flat_struct(types: dict[str, pa.DataType]) -> pa.DataType | None:
-    """Struct type of the fields; None if a name contains a dot."""
+    """Return the struct type of the fields; None if a name contains a dot."""
     return None if "." in "".join(types) else pa.struct(list(types.items()))
 
 
 def _nested_schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
-    """Schema in which dotted names become nested structs; None if names conflict."""
-    if len(types) < len(OWN):
+    """Return a schema with dotted names as nested structs; None if names conflict."""
+    if len(types) < len(RECORD_FIELDS):
         return None
     tree: dict[str, Any] = {}
     for name, kind in types.items():

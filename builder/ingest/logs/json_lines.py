@@ -14,14 +14,14 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from builder.ingest.fields import rename
+from builder.ingest.fields import rename_fields
 from builder.ingest.json_object import parse_object
 from builder.ingest.line_columns import parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.logs.json_layout import JsonLayout, infer_layout
 from builder.ingest.logs.records import NumberedRecord, RawRecords, Record
-from builder.ingest.moments import LATEST
-from builder.ingest.rejects import RejectError
+from builder.ingest.rejects import LINE_TOO_LONG, RejectError
+from builder.ingest.timestamps import LATEST
 from builder.parameters import LogFields, LogParameters
 
 CHUNK_BYTES = (4 * 2**20, 64 * 2**20)
@@ -67,7 +67,7 @@ CASE WHEN list_max(list_transform({list}, lambda click: abs(click.{time}::DOUBLE
 
 
 def chunk_bytes(memory: int) -> int:
-    """Chunk size in bytes under a memory limit in bytes."""
+    """Return the chunk size in bytes under a memory limit in bytes."""
     least, most = CHUNK_BYTES
     return max(least, min(int(memory * CHUNK_SHARE), most))
 
@@ -142,7 +142,7 @@ def _is_flat(layout: JsonLayout, names: Sequence[str]) -> bool:
 
 
 def _build_query(layout: JsonLayout, params: LogParameters) -> str:
-    """SQL query that converts parsed lines to the columns of `RawRecords.tables`."""
+    """Build the SQL query that converts parsed lines to the columns of `RawRecords.tables`."""
     fields, latest = params.fields, LATEST * (1000 if params.time_unit == "ms" else 1)
     results, clicks = _field_expression(fields.results), _field_expression(fields.clicks)
     found = {"results": f"{results}::VARCHAR[]", "clicks": clicks}
@@ -158,7 +158,7 @@ def _build_query(layout: JsonLayout, params: LogParameters) -> str:
 
 
 def _field_expression(name: str) -> str:
-    """SQL expression for a field of the parsed lines; dots access struct fields."""
+    """Return the SQL expression of a field of the parsed lines; dots access struct fields."""
     return ".".join(["parsed", *map(_quote_identifier, name.split("."))])
 
 
@@ -175,7 +175,7 @@ def _parse_individually(
         line = chunk.line(number - chunk.first)
         try:
             if line is None:
-                raise RejectError("line_too_long")
-            yield number, rename(parse_object(line), fields)
+                raise RejectError(LINE_TOO_LONG)
+            yield number, rename_fields(parse_object(line), fields)
         except RejectError as reject:
             yield number, str(reject)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from builder.ingest.fields import pick
+from builder.ingest.fields import get_nested
 from builder.ingest.json_object import parse_object
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import NumberedRecord, Record
-from builder.ingest.rejects import RejectError
+from builder.ingest.rejects import LINE_TOO_LONG, RejectError
 from builder.io.sources import Source
 from builder.parameters import LogFields, LogParameters
 
@@ -41,9 +41,9 @@ def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) ->
         RejectError: the line is not an object, or a time, user, query or URL has a wrong type.
     """
     if line is None:
-        raise RejectError("line_too_long")
+        raise RejectError(LINE_TOO_LONG)
     record = parse_object(line)
-    found = {name: value for name in names if (value := pick(record, name)) is not None}
+    found = {name: value for name in names if (value := get_nested(record, name)) is not None}
     for own, wrong in FORBIDDEN_TYPES.items():
         if isinstance(found.get(getattr(fields, own)), wrong):
             raise RejectError("bad_results" if own == "url" else f"bad_{own}")

@@ -14,11 +14,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.ids import addresses_of, lacks_scheme
+from builder.ingest.ids import lacks_scheme, to_urls
 from builder.ingest.lists import build_list_array
 from builder.ingest.logs.records import CheckedRecords
-from builder.ingest.texts import url_keys, without_credentials
-from builder.text.keys import folded
+from builder.ingest.texts import strip_credentials, url_keys
+from builder.text.keys import fold_series
 
 Keys = npt.NDArray[np.uint64]
 
@@ -114,7 +114,7 @@ class KeyEncoder:
         )
 
     def _count_added_schemes(self, urls: pa.DictionaryArray, written: pl.Series) -> int:
-        """Number of results to whose URL a scheme was added, given the resulting distinct URLs."""
+        """Count the results whose URL had no scheme, given the resulting distinct URLs."""
         given = pl.Series(pl.from_arrow(urls.dictionary), dtype=pl.String)
         if self.address is not None or self.scheme is None or given.equals(written):
             return 0
@@ -124,33 +124,31 @@ class KeyEncoder:
     def _encode_queries(self, texts: pa.Array) -> pl.DataFrame:
         """Fold and hash distinct queries: `surface`, `query`, `text`, `folded`."""
         text = pl.Series("text", pl.from_arrow(texts), dtype=pl.String)
-        fold = folded(text)
-        keys = {"surface": self._md5_keys(text), "query": self._md5_keys(fold)}
-        return pl.DataFrame({**keys, "text": text, "folded": fold})
+        folded = fold_series(text)
+        keys = {"surface": self._md5_keys(text), "query": self._md5_keys(folded)}
+        return pl.DataFrame({**keys, "text": text, "folded": folded})
 
     def _encode_urls(self, texts: pa.Array) -> pl.DataFrame:
         """Canonicalise and hash distinct URLs: `key`, `url_key`, `url`."""
-        urls = addresses_of(
-            pl.Series(pl.from_arrow(texts), dtype=pl.String), self.address, self.scheme
-        )
+        urls = to_urls(pl.Series(pl.from_arrow(texts), dtype=pl.String), self.address, self.scheme)
         canonical = url_keys(urls)
         if not canonical.equals(urls):
-            urls = without_credentials(urls.str.strip_chars())
+            urls = strip_credentials(urls.str.strip_chars())
         return pl.DataFrame({"key": self._md5_keys(canonical), "url_key": canonical, "url": urls})
 
     def _md5_keys(self, texts: pl.Series) -> Keys:
-        """First 64 bits of the MD5 digest of each text, big-endian; 0 for null or empty texts."""
+        """Return the first 64 bits of each text's MD5, big-endian; 0 for null or empty texts."""
         present = (texts != "").fill_null(value=False)
         keys = np.zeros(len(texts), dtype=np.uint64)
         keys[present.to_numpy()] = self._digest_keys(MD5, texts.filter(present).to_arrow(), {})
         return keys
 
     def _pseudonym_keys(self, texts: pa.Array) -> Keys:
-        """First 64 bits of the SHA-256 digest of the secret and each text, big-endian."""
+        """Return the first 64 bits of the SHA-256 of the secret and each text, big-endian."""
         return self._digest_keys(PSEUDONYM, texts, {"secret": self.secret})
 
     def _digest_keys(self, sql: str, texts: pa.Array, values: dict[str, str]) -> Keys:
-        """First 64 bits of the digest that an SQL query computes per text, as big-endian uint64."""
+        """Return the first 64 bits of the digest that a query computes per text, as uint64."""
         with self.connection.cursor() as cursor:
             cursor.register("texts", pa.table({"text": texts}))
             found = cursor.sql(sql, params=values).to_arrow_table()["digest"].combine_chunks()

@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from builder.ingest.fields import DEFAULT
+from builder.ingest.fields import DEFAULT_FIELDS
 from builder.ingest.lists import build_list_array
 from builder.ingest.logs.delimited import MISSING_USERS
 from builder.ingest.logs.records import NumberedRecord, RawRecords
@@ -71,7 +71,7 @@ FROM occurring ORDER BY first, rank, record
 """
 
 
-def is_long_form(names: Iterable[str], fields: LogFields = DEFAULT) -> bool:
+def is_long_form(names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bool:
     """Whether the column names are those of a log with one row per result."""
     return fields.results not in names and fields.url in names
 

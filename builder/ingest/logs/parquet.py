@@ -15,13 +15,14 @@ import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.ingest import parquet_rows
-from builder.ingest.fields import OWN, rename
+from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lists import build_list_array, is_text, lengths
 from builder.ingest.logs.long_form import ROWS, is_long_form
 from builder.ingest.logs.records import NumberedRecord, RawRecords
-from builder.ingest.nested import column_of, leads_to, named
-from builder.ingest.parquet_bounds import BOMB, BombError, is_list
-from builder.ingest.parquet_rows import NumberedBatch, readable, rows_of
+from builder.ingest.nested import existing_names, get_column, has_column
+from builder.ingest.parquet_bounds import BombError, is_list
+from builder.ingest.parquet_rows import NumberedBatch, batch_rows, explain_parquet_errors
+from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 from builder.parameters import LogFields, LogParameters
 
@@ -35,7 +36,7 @@ def resolve_columns(
         FormatError: a required column is missing.
     """
     fields, names = params.fields, schema.names
-    found = named(schema, fields.model_dump().values())
+    found = existing_names(schema, fields.model_dump().values())
     shown = fields.url if is_long_form(found, fields) else fields.results
     needed = [*([fields.time] if needs_time else []), fields.query]
     missing = sorted({*needed, shown} - set(found))
@@ -57,11 +58,11 @@ def read_batches(
     Raises:
         FormatError: the file is not readable as Parquet.
     """
-    with readable(source), pq.ParquetFile(source.path) as file:
+    with explain_parquet_errors(source), pq.ParquetFile(source.path) as file:
         try:
-            yield from parquet_rows.batches(file, source.path.stat().st_size, columns)
+            yield from parquet_rows.numbered_batches(file, source.path.stat().st_size, columns)
         except BombError:
-            faults.append(BOMB)
+            faults.append(DECOMPRESSION_BOMB)
 
 
 def parse_batch(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
@@ -87,7 +88,7 @@ def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Tab
     if params.click_form == "ids":
         raise TypeError("click ids require row-wise parsing")
     time, user, query, results, clicks = (
-        _get_column(batch, getattr(params.fields, name)) for name in OWN
+        _get_column(batch, getattr(params.fields, name)) for name in RECORD_FIELDS
     )
     if not is_list(results.type):
         raise TypeError(results.type)
@@ -104,7 +105,7 @@ def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Tab
 
 
 def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Column of a possibly nested field; nulls if missing.
+    """Return a possibly nested column; nulls if it is missing.
 
     Raises:
         KeyError: the name is both a column and a path into a struct.
@@ -112,11 +113,11 @@ def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
     root, dot, _ = name.partition(".")
     if dot and {name, root} <= {*batch.schema.names}:
         raise KeyError(name)
-    return column_of(batch, name) if leads_to(batch.schema, name) else pa.nulls(batch.num_rows)
+    return get_column(batch, name) if has_column(batch.schema, name) else pa.nulls(batch.num_rows)
 
 
 def _time_column(times: pa.Array) -> pa.Array:
-    """Times as int64, float, timestamp or text."""
+    """Convert a column of times to int64, float, timestamp or string."""
     kind = times.type
     if pa.types.is_integer(kind):
         return times.cast(pa.int64())
@@ -157,8 +158,8 @@ def _read_rows(
     """Yield the rows with the given numbers as records under the project's field names."""
     first, batch = numbered
     chosen = batch.take(pa.array([number - first for number in numbers], pa.int64()))
-    for number, row in zip(numbers, rows_of(chosen), strict=True):
-        yield number, row if isinstance(row, str) else rename(row, fields)
+    for number, row in zip(numbers, batch_rows(chosen), strict=True):
+        yield number, row if isinstance(row, str) else rename_fields(row, fields)
 
 
 def long_form_tables(batches: Iterable[NumberedBatch], fields: LogFields) -> Iterator[pa.Table]:
@@ -166,9 +167,9 @@ def long_form_tables(batches: Iterable[NumberedBatch], fields: LogFields) -> Ite
     for first, batch in batches:
         numbers = np.arange(first, first + len(batch), dtype=np.uint64)
         columns = {
-            own: _to_text_column(column_of(batch, name))
+            own: _to_text_column(get_column(batch, name))
             for own in ROWS.names[1:]
-            if leads_to(batch.schema, name := getattr(fields, own))
+            if has_column(batch.schema, name := getattr(fields, own))
         }
         absent = {own: pa.nulls(len(batch), pa.string()) for own in ROWS.names[1:]}
         yield pa.table({"record": numbers, **absent, **columns}, schema=ROWS)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import NumberedRecord, Record
+from builder.ingest.rejects import LINE_TOO_LONG
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 
@@ -30,7 +31,7 @@ def _read_pages(source: Source, params: LogParameters) -> Iterator[Record | str]
 def _parse_line(line: bytes | None) -> Iterator[Record | str]:
     """Yield the pages of a line, or their reject reasons; empty pages are skipped."""
     if line is None:
-        yield "line_too_long"
+        yield LINE_TOO_LONG
         return
     try:
         texts = line.decode().split(";")

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, TypeGuard
 
-from builder.ingest.fields import name_of
+from builder.ingest.fields import parse_id
 from builder.ingest.logs.scalars import parse_click_order, parse_integer
-from builder.ingest.moments import parse_moment
 from builder.ingest.rejects import RejectError
+from builder.ingest.timestamps import parse_fractional_time
 from builder.parameters import LogParameters
 
 
@@ -42,7 +42,7 @@ def parse_results(
         raise RejectError("no_results")
     urls = _urls_or_ids(results)
     if params.click_form == "flags":
-        clicks = _ranks_of_flags(clicks, range(1, len(urls) + 1))
+        clicks = _flags_to_ranks(clicks, range(1, len(urls) + 1))
     return urls, _click_positions(clicks, urls, params)
 
 
@@ -62,7 +62,7 @@ def _parse_result_objects(
     by_rank = sorted(zip(ranks, names, results, strict=True), key=itemgetter(0))
     urls = [name for _, name, _ in by_rank]
     if params.click_form == "flags":
-        clicks = _ranks_of_flags(clicks, ranks)
+        clicks = _flags_to_ranks(clicks, ranks)
     if clicks is None:
         orders = [parse_click_order(result.get("clicked")) for _, _, result in by_rank]
         clicked = [position for position, order in enumerate(orders, 1) if order]
@@ -73,7 +73,7 @@ def _parse_result_objects(
 
 def _urls_or_ids(values: list[Any]) -> list[str]:
     """Convert URLs or numeric ids to text; a missing one rejects the record."""
-    names = [name for value in values if (name := name_of(value))]
+    names = [name for value in values if (name := parse_id(value))]
     if len(names) < len(values):
         raise RejectError("bad_results")
     return names
@@ -83,7 +83,7 @@ def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _ranks_of_flags(flags: object, ranks: Sequence[int]) -> list[int] | None:
+def _flags_to_ranks(flags: object, ranks: Sequence[int]) -> list[int] | None:
     """Convert one click flag per result to clicked ranks; None if flags are missing.
 
     Surplus flags, as in lists padded to a fixed length, are ignored if they are all 0.
@@ -118,23 +118,25 @@ def _click_positions(
     if 0 in found:
         raise RejectError("click_not_shown")
     times = [click.get("time") if isinstance(click, dict) else None for click in value]
-    moments = [parse_moment(time, params) for time in times if time is not None]
-    if not moments or len(moments) < len(found):
+    click_times = [parse_fractional_time(time, params) for time in times if time is not None]
+    if not click_times or len(click_times) < len(found):
         return found
-    return [position for _, position in sorted(zip(moments, found, strict=True), key=itemgetter(0))]
+    return [
+        position for _, position in sorted(zip(click_times, found, strict=True), key=itemgetter(0))
+    ]
 
 
 def _click_position(
     click: object, urls: list[str], positions: Mapping[int, int] | None, *, are_ids: bool
 ) -> int:
-    """Position of a click given as a rank, URL, object or list with one of them; 0 if not shown."""
+    """Return the position of a click given as rank, URL, object or list of one; 0 if not shown."""
     if isinstance(click, list):
         click = click[0] if click else None
     if isinstance(click, dict):
         rank = click.get("rank")
-        click = name_of(click.get("url")) if rank is None else rank
+        click = parse_id(click.get("url")) if rank is None else rank
     elif are_ids:
-        click = name_of(click)
+        click = parse_id(click)
     if isinstance(click, str) and (are_ids or click in urls or "://" in click):
         return urls.index(click) + 1 if click in urls else 0
     rank = None if isinstance(click, str) else parse_integer(click)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import NumberedRecord, Record
-from builder.ingest.moments import parse_time
-from builder.ingest.rejects import RejectError
+from builder.ingest.rejects import LINE_TOO_LONG, RejectError
+from builder.ingest.timestamps import parse_time
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 
@@ -92,7 +92,7 @@ def _parse_click(
 ) -> Click | str:
     """Parse a line, or return its reject reason."""
     if line is None:
-        return "line_too_long"
+        return LINE_TOO_LONG
     if isinstance(line, str):
         return line
     if not line.strip():

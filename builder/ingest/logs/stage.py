@@ -117,7 +117,7 @@ def _encode_batches(
 
 
 def _find_dropped(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:
-    """Impressions that the user rules drop; see `user_rules.find_dropped_impressions`."""
+    """Find the impressions that the user rules drop; see `user_rules.find_dropped_impressions`."""
     with limits.connect(USER_RULES_SHARE) as connection:
         return pl.DataFrame(find_dropped_impressions(connection, staging.log, params).read_all())
 

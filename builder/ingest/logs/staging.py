@@ -84,7 +84,7 @@ class StagedLog:
         self.clicked += pc.sum(pc.greater(sizes, 0), min_count=0).as_py()
 
     def _current_writer(self) -> pa.ipc.RecordBatchFileWriter:
-        """Writer of the current part; starts a new part if the current one is full."""
+        """Return the writer of the current part; start a new part if it is full."""
         if self._part is None or not self._room:
             self._close_part()
             self._parts.append(self._scratch / f"part-{len(self._parts):05d}.arrow")
@@ -120,9 +120,9 @@ class StagedLog:
 
 
 def _write_part(dropped: Numbers, files: tuple[Path | None, Path]) -> int:
-    """Copy a part to its Parquet file without the dropped impressions; returns the rows written."""
+    """Copy a part to its Parquet file without the dropped impressions; return the row count."""
     source, target = files
-    with TableWriter(target, Impressions, compression="lz4", has_dictionaries=False) as table:
+    with TableWriter(target, Impressions, compression="lz4", use_dictionary=False) as table:
         for batch in _read_batches(source) if source is not None else ():
             table.write(_drop_impressions(batch, dropped))
     return table.rows

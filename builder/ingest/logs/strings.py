@@ -82,7 +82,7 @@ class RecentKeys:
 
 
 def _is_in_sorted(known: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
-    """Mask of the keys found in `known`; both arrays are sorted."""
+    """Return the mask of the keys found in `known`; both arrays are sorted."""
     if not len(known):
         return np.zeros(len(keys), dtype=np.bool_)
     index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
@@ -135,7 +135,7 @@ class StringTableWriter:
         self._opened.close()
         with self._limits.connect(ENGINE_SHARE) as connection:
             for path in self._paths:
-                parquet.rows(connection, path).create_view(path.stem)
+                parquet.relation(connection, path).create_view(path.stem)
             connection.execute(DISTINCT)
             if found := connection.execute(COLLISIONS).fetchall():
                 raise DataError(

@@ -69,7 +69,7 @@ def find_dropped_impressions(
         Reader of `impression`, `file`, `record`, `reason`, sorted by impression.
     """
     is_dated = params.undated == "reject"
-    parquet.rows(connection, log).create_view("logged")
+    parquet.relation(connection, log).create_view("logged")
     set_variables(
         connection,
         bot_rate=params.bot_rate,

@@ -19,6 +19,7 @@ from typing import Any
 
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.records import NumberedRecord
+from builder.ingest.rejects import LINE_TOO_LONG
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.parameters.raw import PLACE
@@ -142,7 +143,7 @@ def _read_actions(
 def _split_action(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
     """Split a line into fields if it matches a pattern; otherwise return the reject reason."""
     if line is None:
-        return "line_too_long"
+        return LINE_TOO_LONG
     if not line.strip():
         return "blank_line"
     if not line.isascii():

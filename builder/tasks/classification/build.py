@@ -174,7 +174,7 @@ def _make(
     work = scratch / "work.parquet"
     ledger = Ledger("posts", rows_in=Labeller(definition, markers).write(inputs.posts, work))
     with limits.connect() as connection:
-        parquet.rows(connection, work).create_view("work")
+        parquet.relation(connection, work).create_view("work")
         connection.register("verdict", human.to_arrow())
         choose(connection, definition)
         connection.execute(VERDICTS)

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from builder.documents.words import JOINERS, WORD_IN_SQL
+from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.drift.statistics import jaccard, jensen_shannon, share
 from builder.tasks.classification.definition import SPLITS
 
@@ -55,7 +55,7 @@ def measure_drift(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     Args:
         connection: Has the view `work` and the table `candidate` of a finished build.
     """
-    connection.execute(WORDS, {"word": WORD_IN_SQL, "joiners": JOINERS})
+    connection.execute(WORDS, {"word": WORD_DUCKDB, "joiners": JOINERS})
     splits = {split: _describe(connection, split) for split in SPLITS}
     markers: dict[str, dict[str, int]] = {}
     for period, marked, posts in connection.execute(MARKED).fetchall():

@@ -26,7 +26,7 @@ from builder.tasks.classification.scores import (
     rpd_gain_positive,
     weighted_f1,
 )
-from builder.text.names import written
+from builder.text.names import to_valid_text
 
 HEADER = ["id", "label"]
 EQUAL_WEIGHTS = {"short": 0.5, "long": 0.5}
@@ -119,7 +119,7 @@ def read_predictions(path: Path) -> dict[str, str]:
 
 
 def _system(path: Path) -> str:
-    return Path(written(path.name).removesuffix(".gz")).stem
+    return Path(to_valid_text(path.name).removesuffix(".gz")).stem
 
 
 def _truth(collection: Path, split: str) -> dict[str, str]:

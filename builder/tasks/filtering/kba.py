@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from builder.evaluation.textlines import line_blocks, refuse_first
-from builder.text.names import written
+from builder.text.names import to_valid_text
 
 FEWEST_FIELDS, MOST_FIELDS = 6, 12
 HIGHEST_CONFIDENCE = 1000.0
@@ -104,7 +104,7 @@ def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:
 
 def system_name(path: Path) -> str:
     """Name of the system behind a run file: its name without extensions."""
-    name = written(path.name).removesuffix(".gz")
+    name = to_valid_text(path.name).removesuffix(".gz")
     return Path(name).stem if Path(name).suffix in {".txt", ".tsv", ".run"} else name
 
 

@@ -11,7 +11,14 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from builder.ingest.crawls import fetches
-from builder.ingest.crawls.fetches import Batch, Body, Fetch, Found, parsing, read_fetches
+from builder.ingest.crawls.fetches import (
+    BodyType,
+    Fetch,
+    FetchBatch,
+    NumberedPage,
+    parse_fetches,
+    parser_pool,
+)
 from builder.ingest.crawls.warc import read_archive
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
@@ -23,8 +30,8 @@ RECORDS = 1100
 REASONS = {3: "http_404", 5: "not_html", 7: "unknown_encoding"}
 
 
-def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[Found]:
-    return read_fetches(read_archive(source, params), source, params, limits)
+def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[NumberedPage]:
+    return parse_fetches(read_archive(source, params), source, params, limits)
 
 
 @pytest.fixture
@@ -77,21 +84,21 @@ def test_large_archives_are_read_by_processes_in_any_case(
     params, limits = CrawlParameters(), Limits(tmp_path, threads=2)
     here = list(read_warc(archive, params, limits))
     size = archive.path.stat().st_size
-    monkeypatch.setattr(fetches, "LARGE", 2 * size)
-    with parsing([archive], limits) as same:
+    monkeypatch.setattr(fetches, "MIN_POOL_BYTES", 2 * size)
+    with parser_pool([archive], limits) as same:
         assert same is limits
-    with parsing([archive, archive], replace(limits, memory=2**28)) as same:
+    with parser_pool([archive, archive], replace(limits, memory=2**28)) as same:
         assert same.executor.in_process
-    with parsing([archive, archive, Source(tmp_path / "absent", "a")], limits) as others:
+    with parser_pool([archive, archive, Source(tmp_path / "absent", "a")], limits) as others:
         assert not others.executor.in_process
         found = [list(read_warc(archive, params, others)) for _ in range(2)]
     assert found == [here, here]
 
 
 def test_batches_are_bounded(archive: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    held: list[Batch] = []
+    held: list[FetchBatch] = []
 
-    def note(_: Any, batches: Iterator[Batch], __: Limits) -> Iterator[list[Any]]:
+    def note(_: Any, batches: Iterator[FetchBatch], __: Limits) -> Iterator[list[Any]]:
         held.extend(batches)
         return iter(())
 
@@ -104,6 +111,6 @@ def test_batches_are_bounded(archive: Source, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_batch_is_called_by_its_records() -> None:
-    fetch = Fetch("https://a.example/", 0, Body.HTML, b"x" * 10_000, None)
-    batch = Batch("june.warc.gz", ((12, fetch), (13, "http_404")))
+    fetch = Fetch("https://a.example/", 0, BodyType.HTML, b"x" * 10_000, None)
+    batch = FetchBatch("june.warc.gz", ((12, fetch), (13, "http_404")))
     assert str(batch) == "records 12 to 13 of june.warc.gz"

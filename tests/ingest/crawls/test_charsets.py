@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builder.ingest.crawls import checks, fetches
-from builder.ingest.crawls.charsets import codec_of, decode
+from builder.ingest.crawls.charsets import decode, python_codec
 from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
@@ -123,12 +123,12 @@ def test_thirty_labels_and_six_bodies(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize(("label", "codec"), LABELS.items())
 def test_codecs_of_labels(label: str, codec: str) -> None:
-    assert codec_of(f" {label.upper()} ") == codec
+    assert python_codec(f" {label.upper()} ") == codec
 
 
 @pytest.mark.parametrize("label", [*NO_LABELS, None, "x-user-defined", "hz-gb-2312", "\x00", "é"])
 def test_labels_that_are_none(label: str | None) -> None:
-    assert codec_of(label) is None
+    assert python_codec(label) is None
     assert decode("L’œuf déjà".encode(), label) == "L’œuf déjà"
 
 
@@ -144,14 +144,14 @@ class _Panic(BaseException):
 def test_a_page_on_which_a_parser_fails_is_a_reject(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
-    read = fetches.read_html
+    read = fetches.parse_html
 
     def failing(body: bytes, *more: object) -> object:
         if b"number 1" in body:
             raise error
         return read(body, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(fetches, "read_html", failing)
+    monkeypatch.setattr(fetches, "parse_html", failing)
     bodies = [f"<html><p>This is number {n}</p></html>".encode() for n in range(3)]
     records = [_record(n, "text/html", body) for n, body in enumerate(bodies)]
     (tmp_path / "a.warc").write_bytes(b"".join(records))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from builder.errors import FormatError
 from builder.ingest.crawls.formats import read_pages
-from builder.ingest.crawls.restarts import after_record
+from builder.ingest.crawls.warc_recovery import offset_after_record
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
@@ -192,10 +192,10 @@ def test_where_a_member_ends(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(b"".join(members) + members[0][:60] + b"\xff" * 99)
     with path.open("rb") as file:
-        assert after_record(file, 0, 1) == len(members[0])
-        assert after_record(file, len(members[0]), 1) == len(b"".join(members))
+        assert offset_after_record(file, 0, 1) == len(members[0])
+        assert offset_after_record(file, len(members[0]), 1) == len(b"".join(members))
         damaged = len(b"".join(members))
-        assert after_record(file, damaged, 1) in (damaged + 1, path.stat().st_size)
+        assert offset_after_record(file, damaged, 1) in (damaged + 1, path.stat().st_size)
 
 
 @pytest.mark.parametrize(
@@ -246,12 +246,12 @@ def _database(_: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("pack", "said"),
     [
-        (bz2.compress, "found a file packed by bzip2; unpack it, or pack it with gzip or zstd"),
-        (lzma.compress, "found a file packed by xz"),
-        (_tar, "found a tar archive; unpack it and name its files"),
+        (bz2.compress, "found a bzip2 file; decompress it, or compress it with gzip or zstd"),
+        (lzma.compress, "found an xz file"),
+        (_tar, "found a tar archive; extract it and list its files"),
         (_zip, "found a zip archive"),
         (_database, "found a SQLite database; export it as Parquet or JSON lines"),
-        (lambda _: b"filedesc://a.arc 0.0.0.0 20220615 text/plain 9\n", "make it a WARC"),
+        (lambda _: b"filedesc://a.arc 0.0.0.0 20220615 text/plain 9\n", "convert it to WARC"),
     ],
 )
 def test_other_kinds_of_files_are_named(

@@ -10,7 +10,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.ingest.crawls.encodings import DECODERS, decode_body
+from builder.ingest.crawls.http_encodings import DECODERS, decode_body
 from builder.ingest.rejects import RejectError
 
 BODY = b"<html><body>" + b"Bonjour le monde. " * 200 + b"</body></html>"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from builder.ingest.crawls.dates import parse_date
-from builder.ingest.crawls.html import read_html
+from builder.ingest.crawls.html import parse_html
 from builder.ingest.rejects import RejectError
 
 FETCHED = int(datetime(2022, 6, 15, tzinfo=UTC).timestamp())
@@ -30,7 +30,7 @@ def page(head: str = "", body: str = BODY, lang: str = ' lang="fr-FR"') -> str:
     ],
 )
 def test_a_byte_order_mark_beats_the_header(mark: bytes, encoding: str) -> None:
-    found = read_html(mark + page("<title>Les œufs</title>").encode(encoding), "latin-1", FETCHED)
+    found = parse_html(mark + page("<title>Les œufs</title>").encode(encoding), "latin-1", FETCHED)
     assert found.title == "Les œufs"
     assert "trois œufs pour préparer" in found.text
 
@@ -39,14 +39,14 @@ def test_a_byte_order_mark_beats_the_header(mark: bytes, encoding: str) -> None:
 @pytest.mark.parametrize("charset", [None, "utf-8"])
 def test_utf8_may_be_short_or_cut(charset: str | None, end: bytes) -> None:
     html = "<html><body><p>Le numéro 1 de l’été".encode() + end
-    assert read_html(html, charset, FETCHED).text == "Le numéro 1 de l’été"
+    assert parse_html(html, charset, FETCHED).text == "Le numéro 1 de l’été"
 
 
 @pytest.mark.parametrize("charset", [None, "utf-8"])
 def test_bytes_of_another_charset_within_utf8_are_windows_1252(charset: str | None) -> None:
     html = page(body="<p>Les œufs, l’été, la pâte à crêpes.</p><p># 12 €</p>").encode()
     mixed = html.replace(b"#", "Déjà vendus\x81\x96".encode("latin-1"))
-    assert read_html(mixed, charset, FETCHED).text.split("\n") == [
+    assert parse_html(mixed, charset, FETCHED).text.split("\n") == [
         "Les œufs, l’été, la pâte à crêpes.",
         "",
         "Déjà vendus\x81– 12 €",
@@ -55,13 +55,13 @@ def test_bytes_of_another_charset_within_utf8_are_windows_1252(charset: str | No
 
 @pytest.mark.parametrize(("charset", "encoding"), [(None, "cp1252"), ("utf-8", "cp1252")])
 def test_a_wrong_or_absent_charset_costs_no_character(charset: str | None, encoding: str) -> None:
-    found = read_html(page().encode(encoding), charset, FETCHED)
+    found = parse_html(page().encode(encoding), charset, FETCHED)
     assert "trois œufs pour préparer la pâte à crêpes" in found.text
     assert "\ufffd" not in found.text
 
 
 def test_menus_are_no_main_text() -> None:
-    assert "Contact" not in read_html(page().encode(), "utf-8", FETCHED).text
+    assert "Contact" not in parse_html(page().encode(), "utf-8", FETCHED).text
 
 
 def test_where_next_to_nothing_is_main_the_whole_text_stands() -> None:
@@ -70,9 +70,9 @@ def test_where_next_to_nothing_is_main_the_whole_text_stands() -> None:
         f"<div class='menu-item'><a href='/{n}'>Réponse {n} à la question</a></div>"
         for n in range(300)
     )
-    whole = read_html(page(body=banner + answers).encode(), "utf-8", FETCHED).text
+    whole = parse_html(page(body=banner + answers).encode(), "utf-8", FETCHED).text
     assert "Réponse 299 à la question" in whole
-    short = read_html(page(body=banner).encode(), "utf-8", FETCHED).text
+    short = parse_html(page(body=banner).encode(), "utf-8", FETCHED).text
     assert short == "Nous utilisons des cookies pour mesurer notre audience."
 
 
@@ -87,7 +87,7 @@ def test_where_next_to_nothing_is_main_the_whole_text_stands() -> None:
     ],
 )
 def test_the_declared_language_is_a_hint(lang: str, code: str | None) -> None:
-    assert read_html(page(lang=lang).encode(), "utf-8", FETCHED).language == code
+    assert parse_html(page(lang=lang).encode(), "utf-8", FETCHED).language == code
 
 
 DAY = int(datetime(2021, 5, 3, tzinfo=UTC).timestamp())
@@ -111,7 +111,7 @@ DAY = int(datetime(2021, 5, 3, tzinfo=UTC).timestamp())
 def test_dates_in_elements(
     head: str, body: str, published: int | None, modified: int | None
 ) -> None:
-    found = read_html(page(head, BODY + body).encode(), "utf-8", FETCHED)
+    found = parse_html(page(head, BODY + body).encode(), "utf-8", FETCHED)
     assert (found.published_at, found.modified_at) == (published, modified)
 
 
@@ -122,7 +122,7 @@ def test_linked_data_counts_before_meta() -> None:
         '<script type="application/ld+json">{broken</script>'
         '<meta name="date" content="2020-01-01"><meta name="revised" content="2021-05-03">'
     )
-    found = read_html(page(block).encode(), "utf-8", FETCHED)
+    found = parse_html(page(block).encode(), "utf-8", FETCHED)
     assert (found.published_at, found.modified_at) == (DAY, DAY)
 
 
@@ -137,7 +137,7 @@ def test_what_is_no_date_is_none(text: str) -> None:
 def test_broken_markup_is_a_page_or_a_reject(body: bytes) -> None:
     reason = ""
     try:
-        read_html(body, None, FETCHED)
+        parse_html(body, None, FETCHED)
     except RejectError as reject:
         reason = str(reject)
     assert reason in ("", "not_html")

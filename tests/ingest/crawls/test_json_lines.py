@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builder.ingest.crawls import json_lines
-from builder.ingest.crawls.json_lines import read_page_lines
-from builder.ingest.crawls.page import AS_OURS, RawPage, parse_page
+from builder.ingest.crawls.json_lines import parse_page_chunk
+from builder.ingest.crawls.page import DEFAULT_PARAMS, RawPage, parse_page
 from builder.ingest.lines import Chunk
 from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters
@@ -64,7 +64,9 @@ LINES = st.lists(
 )
 
 
-def one_by_one(lines: list[bytes], params: CrawlParameters = AS_OURS) -> list[tuple[int, Any]]:
+def one_by_one(
+    lines: list[bytes], params: CrawlParameters = DEFAULT_PARAMS
+) -> list[tuple[int, Any]]:
     found: list[tuple[int, Any]] = []
     for number, line in enumerate(lines, FIRST):
         try:
@@ -87,7 +89,7 @@ def test_lines_together_are_lines_one_by_one(lines: list[bytes], seed: int | Non
     if seed is not None:
         lines = damaged(lines, seed)
     chunk = Chunk(FIRST, b"\n".join(lines) if lines else None, LONGEST, fault="file_truncated")
-    pages, rejects = read_page_lines(chunk)
+    pages, rejects = parse_page_chunk(chunk)
     numbers = pages["line"].to_list()
     assert numbers == sorted(numbers)
     assert rejects.pop() == (FIRST + len(lines), "file_truncated")
@@ -116,7 +118,7 @@ def test_under_any_names_and_forms_of_times(
 ) -> None:
     params = CrawlParameters.model_validate({"fields": names, **times})
     chunk = Chunk(FIRST, b"\n".join(lines) if lines else None, LONGEST)
-    pages, rejects = read_page_lines(chunk, params)
+    pages, rejects = parse_page_chunk(chunk, params)
     found = [(row[0], RawPage(*row[1:])) for row in pages.rows()]
     assert sorted([*found, *rejects], key=lambda entry: entry[0]) == one_by_one(lines, params)
 
@@ -132,7 +134,7 @@ def test_most_lines_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch
         return parse_page(line, params)
 
     monkeypatch.setattr(json_lines, "parse_page", counted)
-    pages, rejects = read_page_lines(Chunk(1, b"\n".join(lines), LONGEST))
+    pages, rejects = parse_page_chunk(Chunk(1, b"\n".join(lines), LONGEST))
     assert sorted(singly) == sorted([lines[17], lines[2000], lines[2999]])
     assert rejects == [(18, "not_json"), (2001, "bad_text"), (3000, "bad_time")]
     assert pages.height == 2997

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from builder.ingest.fields import rename
+from builder.ingest.fields import rename_fields
 from builder.ingest.json_object import parse_object
 from builder.ingest.lines import Chunk
 from builder.ingest.logs import json_lines
@@ -20,7 +20,7 @@ from builder.ingest.logs.impression import make_impression, parse_impression
 from builder.ingest.logs.json_lines import parse_chunk
 from builder.ingest.logs.parquet import parse_batch
 from builder.ingest.logs.records import CheckedRecords
-from builder.ingest.parquet_rows import NumberedBatch, rows_of
+from builder.ingest.parquet_rows import NumberedBatch, batch_rows
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Interval
 from builder.parameters import LogFields, LogParameters
@@ -387,12 +387,15 @@ def test_bulk_parsing_equals_reference_on_rows(
     batch: pa.RecordBatch, params: LogParameters
 ) -> None:
     found: Found = []
-    for number, row in enumerate(rows_of(batch), 3):
+    for number, row in enumerate(batch_rows(batch), 3):
         try:
             if isinstance(row, str):
                 raise RejectError(row)
             found.append(
-                (number, tuple(make_impression(rename(row, params.fields), INTERVAL, params)))
+                (
+                    number,
+                    tuple(make_impression(rename_fields(row, params.fields), INTERVAL, params)),
+                )
             )
         except RejectError as reject:
             found.append((number, str(reject)))

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from builder.ingest.crawls import json_lines
 from builder.ingest.crawls.formats import read_pages
-from builder.ingest.ids import addresses_of
+from builder.ingest.ids import to_urls
 from builder.ingest.logs import checks
 from builder.ingest.texts import url_keys
 from builder.io.sources import Interval, Source
@@ -30,7 +30,7 @@ PAGE: list[Any] = [{"time": 5, "user": "ada", "query": "eau", "results": [12, 7]
 
 
 def _addresses(*names: str | None, template: str | None = WORKS) -> list[str | None]:
-    return addresses_of(pl.Series(names, dtype=pl.String), template).to_list()
+    return to_urls(pl.Series(names, dtype=pl.String), template).to_list()
 
 
 def test_an_id_becomes_an_address_and_an_address_stays_one() -> None:
@@ -51,7 +51,7 @@ def test_an_id_becomes_an_address_and_an_address_stays_one() -> None:
 @example(TEMPLATES[1], ["a&b=c", "a", "a=b", "a+b", "a b", "a%20b", "a;b"])
 def test_distinct_ids_have_distinct_urls(template: str, names: list[str]) -> None:
     ids = [n for n in names if n.strip() not in {"", ".", ".."} and "://" not in n]
-    keys = url_keys(addresses_of(pl.Series(ids, dtype=pl.String), template)).to_list()
+    keys = url_keys(to_urls(pl.Series(ids, dtype=pl.String), template)).to_list()
     assert len(set(keys)) == len(ids)
     head, _, tail = template.partition("{id}")
     if "?" not in template:  # where parameters are sorted

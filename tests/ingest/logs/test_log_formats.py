@@ -178,7 +178,7 @@ def test_header_without_required_columns(tmp_path: Path, name: str, data: bytes)
 def test_json_array_of_records_is_reported(tmp_path: Path, start: bytes) -> None:
     (tmp_path / "log.json").write_bytes(start + b'"query": "eau"}]')
     source = Source(tmp_path / "log.json", "log.json")
-    with pytest.raises(FormatError, match=r"an array of them; convert it with jq -c '\.\[\]'"):
+    with pytest.raises(FormatError, match=r"a JSON array; convert it with jq -c '\.\[\]'"):
         list(read_impressions(source, None, LogParameters(), 1))
-    with pytest.raises(FormatError, match="found an array of them"):
+    with pytest.raises(FormatError, match="found a JSON array"):
         list(read_pages(source, Interval(0, 9), CrawlParameters(), Limits(tmp_path)))

@@ -10,7 +10,7 @@ import pytest
 from builder.errors import FormatError
 from builder.ingest import parquet_rows
 from builder.ingest.crawls.formats import read_pages
-from builder.ingest.nested import column_of, named
+from builder.ingest.nested import existing_names, get_column
 from builder.ingest.parquet_bounds import BombError
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
@@ -101,11 +101,15 @@ def test_unresolvable_field_path_is_missing(tmp_path: Path) -> None:
 
 def test_exact_column_name_takes_precedence_over_a_path() -> None:
     batch = pa.record_batch({"a": [{"b": {"c": 1}}], "a.b": [2]})
-    assert named(batch.schema, ["a.b", "a.b.c", "a.c", "a", "b", "a"]) == ["a.b", "a.b.c", "a"]
-    assert column_of(batch, "a.b").to_pylist() == [2]
-    assert column_of(batch, "a.b.c").to_pylist() == [1]
+    assert existing_names(batch.schema, ["a.b", "a.b.c", "a.c", "a", "b", "a"]) == [
+        "a.b",
+        "a.b.c",
+        "a",
+    ]
+    assert get_column(batch, "a.b").to_pylist() == [2]
+    assert get_column(batch, "a.b.c").to_pylist() == [1]
     with pytest.raises(KeyError):
-        column_of(batch, "a.c")
+        get_column(batch, "a.c")
 
 
 def test_a_bomb_is_rejected_after_the_rows_before_it(
@@ -119,7 +123,7 @@ def test_a_bomb_is_rejected_after_the_rows_before_it(
         yield 4, batch.slice(3)
         raise BombError
 
-    monkeypatch.setattr(parquet_rows, "batches", unpacked)
+    monkeypatch.setattr(parquet_rows, "numbered_batches", unpacked)
     source = written(tmp_path, columns)
     batches = list(read_impressions(source, None, LogParameters(), 1))
     assert sum(len(records.impressions) for records in batches) == 5

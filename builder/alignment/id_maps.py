@@ -1,8 +1,8 @@
-"""Which snapshots hold each document and each query: the stage that writes the maps.
+"""The stage `maps`: writes which snapshots contain each document and each query.
 
-In: documents and queries of all snapshots, each sorted by id. Out: `documents_map` and
-`queries_map`, one row for each id, sorted. The id space is cut into equal ranges, so that memory
-does not grow with the collection; row groups outside a range are not read.
+In: documents and queries of all snapshots, sorted by id. Out: `documents_map` and `queries_map`,
+one row per id, sorted. The id space is processed in equal ranges, so that memory does not grow with
+the collection; row groups outside a range are not read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from builder.alignment.absence import DOC_ID
 from builder.alignment.pairing import LOOSE_KEY
 from builder.io import parquet
 from builder.io.engine import set_variables
-from builder.io.tables import Table, view_together, write_query
+from builder.io.tables import Table, create_union_view, write_query
 from builder.queries import query_aliases
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -32,11 +32,11 @@ ROWS_PER_RANGE = 500_000
 DOCUMENTS_MAP = """
 WITH twins AS (
     SELECT loose_key(url_key) AS loose_key, min(('0x' || doc_id[2:])::UBIGINT) AS smallest
-    FROM presence GROUP BY 1 HAVING count(*) > 1
+    FROM snapshot_presence GROUP BY 1 HAVING count(*) > 1
 ),
 crawled AS (
-    SELECT doc_id, list(getvariable('names')[place + 1] ORDER BY place) AS crawled
-    FROM all_crawled SEMI JOIN presence USING (doc_id) GROUP BY doc_id
+    SELECT doc_id, list(getvariable('names')[snapshot_index + 1] ORDER BY snapshot_index) AS crawled
+    FROM all_crawled SEMI JOIN snapshot_presence USING (doc_id) GROUP BY doc_id
 )
 SELECT
     doc_id,
@@ -45,23 +45,23 @@ SELECT
     snapshots,
     'd' || lpad(lower(to_hex(smallest)), 16, '0') AS loose_id,
     CASE WHEN getvariable('crawls_known') THEN coalesce(crawled, []) END AS crawled
-FROM presence LEFT JOIN twins ON loose_key(presence.url_key) = twins.loose_key
+FROM snapshot_presence LEFT JOIN twins ON loose_key(snapshot_presence.url_key) = twins.loose_key
 LEFT JOIN crawled USING (doc_id)
 ORDER BY doc_id
 """
 
-NOTHING_CRAWLED = "CREATE TEMP TABLE all_crawled (place BIGINT, doc_id VARCHAR)"
+NOTHING_CRAWLED = "CREATE TEMP TABLE all_crawled (snapshot_index BIGINT, doc_id VARCHAR)"
 
 QUERIES_MAP = """
 SELECT query_id, text, snapshots, len(snapshots) = getvariable('snapshots') AS core, impressions,
        coalesce(aliases.aliases, []) AS aliases
-FROM presence LEFT JOIN aliases USING (query_id)
+FROM snapshot_presence LEFT JOIN aliases USING (query_id)
 ORDER BY query_id
 """
 
 
 @stage("maps", version="2", scope=Scope.COLLECTION, writes=(DocumentsMap, QueriesMap))
-def maps(
+def build_maps(
     out: Path,
     *,
     documents: All[Documents],
@@ -75,21 +75,21 @@ def maps(
 
     Args:
         out: Existing empty folder; receives both maps and `rejects` (always empty).
-        documents: Documents of each snapshot, by name, in order of time.
-        queries: Queries of each snapshot, by name, in order of time.
+        documents: Documents by snapshot name, in order of time.
+        queries: Queries by snapshot name, in order of time.
         limits: Memory, threads, scratch space.
-        progress: Told of every range of ids.
-        variants: Which queries stand for which, by name of the snapshot; their texts are aliases.
-        pages: Pages that the crawl of each snapshot has; only `doc` is read. Absent: not known.
+        progress: Advances by one per range of ids.
+        variants: Query variants by snapshot name; their texts become aliases.
+        pages: Pages of the crawls by snapshot name; only `doc` is read. None: unknown.
 
     Returns:
-        Document and query ids; none is rejected.
+        The ledger, with counts in document and query ids; none is rejected.
     """
     ledger = Ledger("ids")
     with limits.connect(share=0.5) as connection:
-        _view_crawls(connection, pages)
-        connection.execute("SET VARIABLE snapshots = ?", [len(queries)])
-        connection.register("aliases", aliases(variants or {}).to_arrow())
+        _create_crawl_view(connection, pages)
+        set_variables(connection, snapshots=len(queries))
+        connection.register("aliases", collect_aliases(variants or {}).to_arrow())
         for write, tables, name in (
             (map_documents, documents, "documents_map"),
             (_map_queries, queries, "queries_map"),
@@ -103,15 +103,17 @@ def maps(
         return ledger
 
 
-def _view_crawls(connection: duckdb.DuckDBPyConnection, pages: Mapping[str, Table] | None) -> None:
-    """Create `all_crawled`: the documents that the crawl of each snapshot has."""
+def _create_crawl_view(
+    connection: duckdb.DuckDBPyConnection, pages: Mapping[str, Table] | None
+) -> None:
+    """Create the view `all_crawled`: index of the snapshot and id of each crawled document."""
     set_variables(connection, crawls_known=pages is not None, names=list(pages or {}))
     relations = [
-        table.rows(connection).select(f"{place} AS place, {DOC_ID}")
-        for place, table in enumerate((pages or {}).values())
+        table.relation(connection).select(f"{snapshot_index} AS snapshot_index, {DOC_ID}")
+        for snapshot_index, table in enumerate((pages or {}).values())
     ]
     if relations:
-        view_together(relations, "all_crawled")
+        create_union_view(relations, "all_crawled")
     else:
         connection.execute(NOTHING_CRAWLED)
 
@@ -123,22 +125,22 @@ def map_documents(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
-    """Write `documents_map`; returns the distinct ids read and the rows written.
+    """Write `documents_map`; return the number of distinct ids and of rows written.
 
     Args:
         connection: A private connection.
         target: The file to write.
         documents: Tables with `doc_id`, `url`, `url_key`, by snapshot in order of time.
         scratch: Folder to create for intermediate files.
-        progress: Told of every range of ids.
+        progress: Advances by one per range of ids.
     """
     connection.execute(LOOSE_KEY)
     _write_presence(scratch, documents, "doc_id", ("url", "url_key"), progress)
     return _write_map(connection, target, documents, scratch, "doc_id", DOCUMENTS_MAP, DocumentsMap)
 
 
-def aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
-    """Texts that each published query stands for in any snapshot: (query_id, aliases)."""
+def collect_aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
+    """Collect the texts merged into each published query in any snapshot: (query_id, aliases)."""
     if not variants:
         return pl.DataFrame(schema={"query_id": pl.String, "aliases": pl.List(pl.String)})
     return (
@@ -157,6 +159,7 @@ def _map_queries(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
+    """Write `queries_map`; return the number of distinct ids and of rows written."""
     _write_presence(scratch, queries, "query_id", ("text",), progress, ("impressions",))
     return _write_map(connection, target, queries, scratch, "query_id", QUERIES_MAP, QueriesMap)
 
@@ -170,38 +173,45 @@ def _write_map(
     sql: str,
     contract: type[Contract],
 ) -> tuple[int, int]:
-    ids = _distinct(connection, tables, column)
-    parquet.rows(connection, *parquet.inside(presence_parts)).create_view("presence")
+    """Write a map from presence files; return the number of distinct ids and of rows written."""
+    ids = _count_distinct(connection, tables, column)
+    parquet.relation(connection, *parquet.list_files(presence_parts)).create_view(
+        "snapshot_presence"
+    )
     rows = write_query(connection, sql, target, contract)
-    connection.execute("DROP VIEW presence")
+    connection.execute("DROP VIEW snapshot_presence")
     return ids, rows
 
 
-def presence(
+def snapshot_presence(
     snapshots: Mapping[str, pl.LazyFrame],
     column: str,
-    last: tuple[str, ...],
-    each: tuple[str, ...] = (),
+    last_columns: tuple[str, ...],
+    list_columns: tuple[str, ...] = (),
 ) -> pl.LazyFrame:
-    """One row for each id: `snapshots` that hold it, and other columns as they were last.
+    """Collect the snapshots that contain each id, one row per id.
 
     Args:
-        snapshots: Rows of each snapshot by its name, in order of time; ids are unique in each.
+        snapshots: Rows by snapshot name, in order of time; ids are unique per snapshot.
         column: The id column.
-        last: Columns to take from the last snapshot that holds the id.
-        each: Columns to list for every snapshot that holds it.
+        last_columns: Columns whose value in the last snapshot with the id is returned.
+        list_columns: Columns whose values in all snapshots with the id are returned as lists.
     """
     rows = [
         frame.select(
-            column, *last, *each, pl.lit(name).alias("snapshots"), pl.lit(place).alias("place")
+            column,
+            *last_columns,
+            *list_columns,
+            pl.lit(name).alias("snapshots"),
+            pl.lit(snapshot_index).alias("snapshot_index"),
         )
-        for place, (name, frame) in enumerate(snapshots.items())
+        for snapshot_index, (name, frame) in enumerate(snapshots.items())
     ]
     return (
         pl.concat(rows)
-        .sort(column, "place")
+        .sort(column, "snapshot_index")
         .group_by(column, maintain_order=True)
-        .agg(pl.col(*last).last(), pl.col("snapshots", *each))
+        .agg(pl.col(*last_columns).last(), pl.col("snapshots", *list_columns))
     )
 
 
@@ -209,26 +219,27 @@ def _write_presence(
     folder: Path,
     tables: Mapping[str, Table],
     column: str,
-    last: tuple[str, ...],
+    last_columns: tuple[str, ...],
     progress: Progress,
-    each: tuple[str, ...] = (),
+    list_columns: tuple[str, ...] = (),
 ) -> None:
+    """Write the presence of ids to a folder, one file per range of ids."""
     folder.mkdir()
     ranges = list(id_ranges(tables, column))
     progress.start(f"{column} of all snapshots", len(ranges), "ranges")
     for number, (low, high) in enumerate(ranges):
         within = pl.col(column).is_between(pl.lit(low), pl.lit(high))
         frames = {name: table.scan().filter(within) for name, table in tables.items()}
-        rows = presence(frames, column, last, each).collect()
+        rows = snapshot_presence(frames, column, last_columns, list_columns).collect()
         rows.write_parquet(folder / f"part-{number:05d}.parquet")
         progress.advance(1)
     progress.finish()
 
 
 def id_ranges(tables: Mapping[str, Table], column: str) -> Iterator[tuple[str, str]]:
-    """First and last id of equal ranges of the id space, each with a bounded number of rows.
+    """Yield first and last id of equal ranges of the id space, bounded by rows on average.
 
-    Ids are a letter and 16 hexadecimal digits of md5, hence evenly spread.
+    Ids are a letter and 16 hexadecimal digits of an MD5, hence evenly distributed.
     """
     rows = sum(pq.read_metadata(path).num_rows for t in tables.values() for path in t.paths)
     count = max(1, -(-rows // ROWS_PER_RANGE))
@@ -237,11 +248,12 @@ def id_ranges(tables: Mapping[str, Table], column: str) -> Iterator[tuple[str, s
         yield f"{column[0]}{low:016x}", f"{column[0]}{high - 1:016x}"
 
 
-def _distinct(
+def _count_distinct(
     connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], column: str
 ) -> int:
+    """Count the distinct ids of all tables."""
     paths = (path for table in tables.values() for path in table.paths)
-    parquet.rows(connection, *paths).create_view("all_ids")
+    parquet.relation(connection, *paths).create_view("all_ids")
     sql = f"SELECT count(DISTINCT ('0x' || {column}[2:])::UBIGINT) FROM all_ids"  # noqa: S608
     (count,) = connection.execute(sql).fetchall()[0]
     connection.execute("DROP VIEW all_ids")

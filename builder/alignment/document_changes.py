@@ -1,8 +1,8 @@
-"""What happened to each document between two snapshots.
+"""Write `document_changes`: the status of each document between two snapshots.
 
-In: documents of both, and of the snapshots before. Out: `document_changes`, one row for each id in
-either, sorted. See `builder.alignment.pairing` for who is whose counterpart, and
-`builder.alignment.degree` for how much an updated document changed.
+In: documents of both, and of the snapshots before. Out: one row per id of either snapshot, sorted
+by id. See `builder.alignment.pairing` for the matching and `builder.alignment.change_degree` for
+the degree of change.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,12 @@ from pathlib import Path
 
 import duckdb
 
-from builder.alignment.absence import Crawls, explain_absences
-from builder.alignment.degree import measure_degrees
-from builder.alignment.moved import match_moved
+from builder.alignment.absence import CrawlTables, classify_absences
+from builder.alignment.change_degree import measure_degrees
+from builder.alignment.moved_pages import match_moved
 from builder.alignment.pairing import pair_documents
 from builder.io import parquet
+from builder.io.engine import set_variables
 from builder.io.tables import Table, write_query
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
@@ -23,9 +24,9 @@ from schemas import DocumentChanges
 
 DOCUMENT_CHANGES = """
 WITH partners AS (
-    SELECT gone_id AS doc_id, came_id AS matched_id, matched_by, text_changed FROM matches
+    SELECT removed_id AS doc_id, added_id AS matched_id, matched_by, text_changed FROM matches
     UNION ALL
-    SELECT came_id, gone_id, matched_by, text_changed FROM matches
+    SELECT added_id, removed_id, matched_by, text_changed FROM matches
 )
 SELECT
     p.doc_id,
@@ -73,38 +74,37 @@ def align_documents(
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
-    crawls: Crawls | None = None,
+    crawls: CrawlTables | None = None,
 ) -> tuple[int, int]:
     """Write `document_changes` of one pair of snapshots.
 
     Args:
-        connection: A private connection; keeps the tables of the work.
+        connection: A private connection; keeps the intermediate tables.
         target: The file to write.
         documents_from: Documents of the earlier snapshot.
         documents_to: Documents of the later snapshot.
         earlier: Documents of the snapshots before the earlier one.
         pair: Names of both snapshots.
-        params: Shingle size, bands, what counts as moved.
+        params: Shingle size, thresholds of the bands, criteria for moved pages.
         limits: Threads, scratch space.
-        progress: Told of the documents whose text is read.
-        crawls: The pages that were crawled; absent: not known.
+        progress: Advances by the number of documents whose text is read.
+        crawls: Crawl tables; None: unknown.
 
     Returns:
-        Ids in either snapshot, and rows written.
+        Number of distinct ids in both snapshots, and of rows written.
     """
-    constants = {
-        "from_snapshot": pair[0],
-        "to_snapshot": pair[1],
-        "cosmetic": params.cosmetic,
-        "rewritten": params.rewritten,
-    }
-    for name, value in constants.items():
-        connection.execute(f"SET VARIABLE {name} = ?", [value])
+    set_variables(
+        connection,
+        from_snapshot=pair[0],
+        to_snapshot=pair[1],
+        cosmetic=params.cosmetic,
+        rewritten=params.rewritten,
+    )
     documents_from.view(connection, "documents_from")
     documents_to.view(connection, "documents_to")
-    _earlier(connection, earlier)
+    _create_earlier_view(connection, earlier)
     ids = int(connection.execute(IDS_IN_EITHER).fetchall()[0][0])
-    explain_absences(connection, crawls or Crawls())
+    classify_absences(connection, crawls or CrawlTables())
     pair_documents(connection)
     match_moved(connection, documents_from, documents_to, params, limits, progress)
     measure_degrees(
@@ -113,9 +113,10 @@ def align_documents(
     return ids, write_query(connection, DOCUMENT_CHANGES, target, DocumentChanges)
 
 
-def _earlier(connection: duckdb.DuckDBPyConnection, tables: Sequence[Table]) -> None:
+def _create_earlier_view(connection: duckdb.DuckDBPyConnection, tables: Sequence[Table]) -> None:
+    """Create the view `documents_earlier`; an empty table if there are no earlier snapshots."""
     paths = [path for table in tables for path in table.paths]
     if paths:
-        parquet.rows(connection, *paths).select("doc_id").create_view("documents_earlier")
+        parquet.relation(connection, *paths).select("doc_id").create_view("documents_earlier")
     else:
         connection.execute("CREATE TEMP TABLE documents_earlier (doc_id VARCHAR)")

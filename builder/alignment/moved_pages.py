@@ -1,0 +1,120 @@
+"""Match moved pages: removed pages whose text reappears, nearly unchanged, at a new URL.
+
+In: the tables of `builder.alignment.pairing`, and both documents tables. Out: further rows of
+`matches`.
+
+A text identifies a page only if it has at least `moved_tokens` tokens and is unique in its
+snapshot, unlike a notice on many pages. Removed and added pages with equal tokens are matched
+first. Of the others, candidates (`builder.alignment.moved_candidates`) are compared in full, and
+two pages are matched if each is the most similar to the other and their shingle Jaccard is at least
+`moved`.
+"""
+
+from functools import partial
+
+import duckdb
+import polars as pl
+
+from builder.alignment.moved_candidates import find_candidates
+from builder.alignment.overlap import EncodedVersions
+from builder.io.engine import append_rows
+from builder.io.tables import Table
+from builder.parameters import ChangeParameters
+from builder.runtime.executors import ordered_map
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+
+PAIRS_PER_BATCH = 256
+
+DISTINCTIVE_TEXTS = """
+CREATE TEMP TABLE {side}_texts AS
+WITH
+unmatched AS (
+    SELECT doc_id, token_hash, text_hash, tokens FROM {side}
+    ANTI JOIN (SELECT {side}_id AS doc_id FROM matches) USING (doc_id)
+    WHERE tokens >= {moved_tokens:d}
+),
+texts AS (
+    SELECT token_hash FROM {documents} SEMI JOIN unmatched USING (token_hash)
+    GROUP BY token_hash HAVING count(*) = 1
+)
+SELECT * FROM unmatched SEMI JOIN texts USING (token_hash)
+"""
+
+EQUAL_TOKENS = """
+INSERT INTO matches
+SELECT r.doc_id, a.doc_id, 'moved', r.text_hash <> a.text_hash
+FROM removed_texts AS r JOIN added_texts AS a USING (token_hash)
+"""
+
+SIMILARITIES = (
+    "CREATE TEMP TABLE similarities (removed_id VARCHAR, added_id VARCHAR, similarity DOUBLE)"
+)
+
+CANDIDATE_TEXTS = """
+SELECT
+    removed_id,
+    added_id,
+    f.title || chr(10) || f.text AS removed_text,
+    t.title || chr(10) || t.text AS added_text
+FROM candidates
+JOIN documents_from AS f ON f.doc_id = removed_id
+JOIN documents_to AS t ON t.doc_id = added_id
+"""
+
+NEAREST = """
+INSERT INTO matches
+WITH ranked AS (
+    SELECT
+        *,
+        row_number() OVER (
+            PARTITION BY removed_id ORDER BY similarity DESC, added_id
+        ) AS rank_for_removed,
+        row_number() OVER (
+            PARTITION BY added_id ORDER BY similarity DESC, removed_id
+        ) AS rank_for_added
+    FROM similarities
+)
+SELECT removed_id, added_id, 'moved', r.text_hash <> a.text_hash
+FROM ranked
+JOIN removed_texts AS r ON r.doc_id = removed_id
+JOIN added_texts AS a ON a.doc_id = added_id
+WHERE rank_for_removed = 1 AND rank_for_added = 1
+"""
+
+
+def match_moved(
+    connection: duckdb.DuckDBPyConnection,
+    documents_from: Table,
+    documents_to: Table,
+    params: ChangeParameters,
+    limits: Limits,
+    progress: Progress,
+) -> None:
+    """Add the moved pages to the table `matches`."""
+    for side, view in (("removed", "documents_from"), ("added", "documents_to")):
+        connection.execute(
+            DISTINCTIVE_TEXTS.format(side=side, documents=view, moved_tokens=params.moved_tokens)
+        )
+    connection.execute(EQUAL_TOKENS)
+    find_candidates(connection, documents_from, documents_to, params, limits, progress)
+    texts = map(pl.DataFrame, connection.sql(CANDIDATE_TEXTS).to_arrow_reader(PAIRS_PER_BATCH))
+    similar = list(ordered_map(partial(similar_pairs, params=params), texts, limits.threads))
+    connection.execute(SIMILARITIES)
+    for rows in similar:
+        append_rows(connection, "similarities", rows)
+    connection.execute(NEAREST)
+
+
+def similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
+    """Return the pairs whose shingle Jaccard is at least `moved`, with their `similarity`.
+
+    Args:
+        candidates: Pairs with `removed_id`, `added_id`, `removed_text`, `added_text`.
+        params: Shingle size and threshold.
+    """
+    versions = EncodedVersions.from_texts(candidates["removed_text"], candidates["added_text"])
+    similarity = pl.Series("similarity", versions.overlap(params.shingle).jaccard())
+    return candidates.select("removed_id", "added_id", similarity).filter(
+        pl.col("similarity") >= params.moved
+    )

@@ -1,0 +1,118 @@
+r"""Lookup tables of characters: their lowercase form, and whether they can be part of a word.
+
+In: UTF-8 bytes and the offsets of non-ASCII characters. Out: the bytes with these characters
+lowercased in place.
+
+The tables are computed by Polars itself, so that they have the Unicode version of its regular
+expressions. They omit characters whose lowercase form has another length in bytes or depends on the
+context, joiners, and characters beyond the planes of scripts in use.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from builder.documents.words import JOINERS, WORD
+from builder.text.text_bytes import Bytes, Positions
+
+TABLE_SIZE = 0x20000
+"""Number of code points in the tables."""
+SURROGATES = range(0xD800, 0xE000)
+SIGMA = 0x3A3
+"""Capital sigma, whose lowercase form depends on whether it ends a word."""
+SEPARATOR, WORD_START, NOT_IN_TABLE, WORD_MARK = range(4)
+TWO_BYTES, THREE_BYTES, FOUR_BYTES = 0xC2, 0xE0, 0xF0
+"""Smallest first bytes of UTF-8 characters of two, three and four bytes."""
+NON_ASCII = TWO_BYTES
+LEAD_BYTES = np.array([0, 0, 0xC0, 0xE0, 0xF0], dtype=np.uint8)
+CONTINUATION, LOW_SIX_BITS, SIX = np.uint8(0x80), np.uint8(0x3F), np.uint32(6)
+"""Marker bits of first bytes by length, marker and payload bits of continuation bytes."""
+
+CodePoints = npt.NDArray[np.uint32]
+
+
+class CharacterTables(NamedTuple):
+    r"""Properties of characters by code point.
+
+    Args:
+        lowercase: Code point of the lowercase form.
+        kinds: Kind of the lowercase form: `WORD_START` if it can start a word, `WORD_MARK` if it
+            can only continue one, else `SEPARATOR`; `NOT_IN_TABLE` for omitted characters.
+    """
+
+    lowercase: CodePoints
+    kinds: npt.NDArray[np.uint8]
+
+
+@cache
+def character_tables() -> CharacterTables:
+    """Compute the tables, once per process."""
+    code_points = np.delete(np.arange(TABLE_SIZE, dtype="<u4"), SURROGATES)
+    texts = pl.Series(list(code_points.tobytes().decode("utf-32-le")))
+    lowered = texts.str.to_lowercase()
+    is_same_size = (lowered.str.len_chars() == 1) & (
+        lowered.str.len_bytes() == texts.str.len_bytes()
+    )
+    is_joiner = texts.str.contains(JOINERS).to_numpy()
+    is_known = is_same_size.to_numpy() & (code_points != SIGMA) & ~is_joiner
+    lowercase = np.arange(TABLE_SIZE, dtype=np.uint32)
+    encoded = "".join(lowered.filter(pl.Series(is_known)).to_list()).encode("utf-32-le")
+    lowercase[code_points[is_known]] = np.frombuffer(encoded, "<u4")
+    kinds = np.full(TABLE_SIZE, NOT_IN_TABLE, dtype=np.uint8)
+    can_start, can_continue = (lowered.str.contains(p).to_numpy() for p in (WORD, r"\w"))
+    kinds[code_points[is_known]] = np.where(
+        can_start, WORD_START, np.where(can_continue, WORD_MARK, SEPARATOR)
+    )[is_known]
+    return CharacterTables(lowercase, kinds)
+
+
+def lower_in_place(data: Bytes, offsets: Positions) -> tuple[Bytes, Positions]:
+    """Lowercase non-ASCII characters in place.
+
+    Args:
+        data: UTF-8 bytes; modified.
+        offsets: Offsets of the non-ASCII characters.
+
+    Returns:
+        Kind and size in bytes of each character; `NOT_IN_TABLE` characters are not modified.
+    """
+    first = data[offsets]
+    sizes = 2 + (first >= THREE_BYTES) + (first >= FOUR_BYTES).astype(np.int64)
+    code_points = _decode_code_points(data, offsets, first)
+    is_outside = code_points >= TABLE_SIZE
+    code_points[is_outside] = 0
+    table = character_tables()
+    kinds, lowercase = table.kinds[code_points], table.lowercase[code_points]
+    kinds[is_outside] = NOT_IN_TABLE
+    is_changed = np.flatnonzero((lowercase != code_points) & (kinds != NOT_IN_TABLE))
+    _encode_code_points(data, offsets[is_changed], lowercase[is_changed], sizes[is_changed])
+    return kinds, sizes
+
+
+def _decode_code_points(data: Bytes, offsets: Positions, first: Bytes) -> CodePoints:
+    """Decode the UTF-8 characters at these offsets to code points."""
+    code_points = (first & 0x1F).astype(np.uint32)
+    code_points = code_points << SIX | (data[offsets + 1] & LOW_SIX_BITS)
+    longer = np.flatnonzero(first >= THREE_BYTES)
+    code_points[longer] = code_points[longer] << SIX | (data[offsets[longer] + 2] & LOW_SIX_BITS)
+    longest = longer[first[longer] >= FOUR_BYTES]
+    code_points[longest] = (code_points[longest] & 0x7FFF) << SIX | (
+        data[offsets[longest] + 3] & LOW_SIX_BITS
+    )
+    return code_points
+
+
+def _encode_code_points(
+    data: Bytes, offsets: Positions, code_points: CodePoints, sizes: Positions
+) -> None:
+    """Encode code points in UTF-8 over characters of the same length."""
+    shifts = (6 * (sizes - 1)).astype(np.uint32)
+    data[offsets] = LEAD_BYTES[sizes] | (code_points >> shifts).astype(np.uint8)
+    while len(offsets):
+        offsets, shifts = offsets + 1, shifts - SIX
+        data[offsets] = CONTINUATION | (code_points >> shifts).astype(np.uint8) & LOW_SIX_BITS
+        more = shifts > 0
+        offsets, code_points, shifts = offsets[more], code_points[more], shifts[more]

@@ -1,0 +1,78 @@
+"""Read the pages of a crawl by row groups of their texts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builder.io import parquet
+from builder.io.tables import Table
+from builder.text.keys import key_to_id
+
+DECODED_ROWS = 1024
+"""Texts decoded together."""
+
+
+class RowGroup(NamedTuple):
+    """A row group of `fetches`.
+
+    Args:
+        path: Parquet file with the row group.
+        number: Index of the row group in the file.
+        size: Approximate size in the file, in bytes.
+        page_files: Files of the table `pages`.
+    """
+
+    path: Path
+    number: int
+    size: int
+    page_files: tuple[Path, ...]
+
+    def read_pages(self) -> pl.DataFrame:
+        """Read the pages of this row group without texts, with `doc_id`, in order of `number`.
+
+        `row` is the row of the text within the row group.
+        """
+        with pq.ParquetFile(self.path) as file:
+            fetches = file.read_row_group(self.number, ["number"], use_threads=False)["number"]
+        first, last = fetches[0].as_py(), fetches[-1].as_py()
+        return (
+            parquet.scan(*self.page_files)
+            .filter(pl.col("number").is_between(first, last))
+            .with_columns(
+                key_to_id("doc", "d").alias("doc_id"),
+                (pl.col("number") - first).alias("row"),
+            )
+            .collect()
+        )
+
+    def add_texts(self, pages: pl.DataFrame) -> pl.DataFrame:
+        """Read `title` and `text` of pages, and drop `row`.
+
+        The texts are copied, because a filtered frame would keep those of all pages in memory.
+
+        Args:
+            pages: Rows from `read_pages`.
+        """
+        texts, start = [], 0
+        rows = pages["row"].to_numpy()
+        columns = ["title", "text"]
+        with pq.ParquetFile(self.path) as file:
+            schema = pa.schema([file.schema_arrow.field(name) for name in columns])
+            for batch in file.iter_batches(DECODED_ROWS, [self.number], columns, use_threads=False):
+                in_batch = rows[(rows >= start) & (rows < start + len(batch))] - start
+                texts.append(batch.take(pa.array(in_batch)))
+                start += len(batch)
+        return pages.drop("row").hstack(pl.DataFrame(pa.Table.from_batches(texts, schema)))
+
+
+def row_groups(fetches: Table, pages: Table) -> Iterator[RowGroup]:
+    """Yield the row groups of a crawl, in reading order."""
+    for path in fetches.paths:
+        with pq.ParquetFile(path) as file:
+            count = file.num_row_groups
+        size = path.stat().st_size // max(count, 1)
+        yield from (RowGroup(path, number, size, pages.paths) for number in range(count))

@@ -1,0 +1,188 @@
+r"""Tokenize texts to one byte buffer, without a Python object per token.
+
+In: texts. Out: their tokens (see `tokens`), separated by spaces, exactly as Polars extracts them.
+Texts are processed in chunks, so that intermediate results stay in the processor cache. Non-ASCII
+characters are looked up in `case_tables`; the few texts with characters missing there are tokenized
+by Polars.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from builder.documents.case_tables import (
+    NON_ASCII,
+    NOT_IN_TABLE,
+    SEPARATOR,
+    WORD_MARK,
+    lower_in_place,
+)
+from builder.documents.tokens import tokens
+from builder.text.replacement import replace_where
+from builder.text.text_bytes import Bytes, Positions, TextBytes, md5_hex_digests, to_bytes
+
+Keys = npt.NDArray[np.uint64]
+
+SPACE = ord(" ")
+CHUNK = 2**18
+"""Approximate bytes of text tokenized together."""
+WORD_BYTES = 8
+"""Bytes of a token that are read as one integer."""
+WORD_MASKS = np.array([2 ** (8 * count) - 1 for count in range(WORD_BYTES + 1)], dtype=np.uint64)
+"""Mask of the integer by the number of bytes in the token."""
+ASCII_TABLE = bytes(
+    byte if byte > 0x7F or chr(byte).isalnum() or chr(byte) == "_" else SPACE
+    for byte in bytes(range(256)).lower()
+)
+"""Translation of bytes: ASCII letters to lowercase, other ASCII non-word characters to spaces."""
+
+
+class TokenBuffer(NamedTuple):
+    """Tokens of n texts in one buffer, each followed by a space.
+
+    Args:
+        data: UTF-8 bytes of the tokens.
+        bounds: int64[n + 1]: start of the first text, then the end of each text.
+        ends: int64[m]: offset of the space after each token.
+        text_offsets: int64[n + 1]: index of the first token of each text, then m.
+    """
+
+    data: Bytes
+    bounds: Positions
+    ends: Positions
+    text_offsets: Positions
+
+    @property
+    def counts(self) -> Positions:
+        """Number of tokens of each text, int64[n]."""
+        return np.diff(self.text_offsets)
+
+    @property
+    def token_offsets(self) -> Positions:
+        """Offset of each token, then of the end, int64[m + 1]."""
+        return np.concatenate([self.bounds[:1], self.ends + 1])
+
+    @property
+    def starts(self) -> Positions:
+        """Offset of each token, int64[m]."""
+        return self.token_offsets[:-1]
+
+    @property
+    def texts(self) -> pl.Series:
+        """The tokens as a string series, each with the space after it; m rows."""
+        return TextBytes(self.data, self.token_offsets).to_series()
+
+    def words(self) -> Keys:
+        """Return a view of the buffer as little-endian eight-byte integers at every offset.
+
+        Has one more entry than the buffer has bytes; bytes beyond its end are 0.
+        """
+        padded = np.concatenate([self.data, np.zeros(WORD_BYTES, dtype=np.uint8)])
+        return np.ndarray(len(self.data) + 1, "<u8", padded, strides=1)
+
+    def md5_hex(self) -> list[str]:
+        """Return the hexadecimal MD5 of each text's tokens, joined by single spaces."""
+        stops = self.bounds[1:] - (np.diff(self.bounds) > 0)
+        return md5_hex_digests(self.data, self.bounds[:-1], stops)
+
+
+def read_words(words: Keys, starts: Positions, sizes: Positions) -> Keys:
+    """Read up to eight first bytes of tokens as integers; see `TokenBuffer.words`."""
+    return np.asarray(words[starts] & WORD_MASKS[np.minimum(sizes, WORD_BYTES)])
+
+
+def tokenize(texts: pl.Series) -> TokenBuffer:
+    """Tokenize all texts to one buffer.
+
+    Args:
+        texts: A column of strings; a null has no tokens.
+    """
+    return _tokenize_rows(_newline_terminated(texts), slice(0, len(texts)))
+
+
+def tokenize_chunks(texts: pl.Series) -> Iterator[TokenBuffer]:
+    """Tokenize texts in chunks of about `CHUNK` bytes; see `tokenize`."""
+    lines = _newline_terminated(texts)
+    chunk_numbers = (lines.ends[1:] - lines.ends[0]) // CHUNK
+    chunk_bounds = [0, *(np.flatnonzero(np.diff(chunk_numbers)) + 1).tolist(), len(texts)]
+    for start, stop in pairwise(chunk_bounds):
+        yield _tokenize_rows(lines, slice(start, stop))
+
+
+def _newline_terminated(texts: pl.Series) -> TextBytes:
+    """Return the bytes of the texts, each terminated by LF; nulls are empty."""
+    return to_bytes(texts.fill_null("") + "\n")
+
+
+def from_joined_tokens(words: pl.Series) -> TokenBuffer:
+    """Build a buffer from tokens that are already joined, each followed by a space.
+
+    Args:
+        words: Joined tokens of each text.
+    """
+    data, bounds = to_bytes(words)
+    ends = bounds[0] + np.flatnonzero(data[bounds[0] : bounds[-1]] == SPACE)
+    return TokenBuffer(data, bounds, ends, np.searchsorted(ends, bounds))
+
+
+def _tokenize_rows(lines: TextBytes, rows: slice) -> TokenBuffer:
+    """Tokenize a range of LF-terminated texts."""
+    ends = lines.ends[rows.start : rows.stop + 1]
+    texts = TextBytes(lines.data[ends[0] : ends[-1]], ends - ends[0])
+    lower = np.frombuffer(bytearray(texts.data).translate(ASCII_TABLE), np.uint8)
+    unknown = _translate_non_ascii(lower, np.flatnonzero(lower >= NON_ASCII))
+    buffer = _collapse_spaces(lower, texts.ends)
+    if not len(unknown):
+        return buffer
+    is_unknown = np.zeros(len(buffer.counts), dtype=np.bool_)
+    is_unknown[np.searchsorted(texts.ends, unknown, side="right") - 1] = True
+    where = pl.Series(is_unknown)
+    words = TextBytes(buffer.data, buffer.bounds).to_series()
+    return from_joined_tokens(
+        replace_where(words, where, _tokenize_with_polars(texts.to_series().filter(where)))
+    )
+
+
+def _tokenize_with_polars(texts: pl.Series) -> pl.Series:
+    """Tokenize texts with Polars and join the tokens, each followed by a space."""
+    words = tokens(pl.col("text")).list.eval(pl.element() + " ").list.join("")
+    return texts.to_frame("text").select(words)["text"]
+
+
+def _collapse_spaces(lower: Bytes, stops: Positions) -> TokenBuffer:
+    """Build a buffer from bytes of tokens and spaces, where a space ends each text.
+
+    Only the first of consecutive spaces is kept, and none before the first token.
+    """
+    is_word = lower != SPACE
+    is_kept = is_word.copy()
+    is_kept[1:] |= is_word[:-1]
+    dropped = np.flatnonzero(~is_kept)
+    joined = pl.Series(lower).filter(pl.Series(is_kept)).to_numpy()
+    ends = np.flatnonzero(joined == SPACE)
+    bounds = stops - np.searchsorted(dropped, stops)
+    return TokenBuffer(joined, bounds, ends, np.searchsorted(ends, bounds))
+
+
+def _translate_non_ascii(lower: Bytes, offsets: Positions) -> Positions:
+    """Lowercase non-ASCII characters in place, and replace separators by spaces.
+
+    Args:
+        lower: Lowercased bytes; modified.
+        offsets: Offsets of the non-ASCII characters.
+
+    Returns:
+        Offsets of characters missing in the tables, and of marks that follow no word character.
+    """
+    kinds, sizes = lower_in_place(lower, offsets)
+    separators = np.flatnonzero(kinds == SEPARATOR)
+    for offset in range(4):
+        lower[offsets[separators] + offset] = SPACE
+        separators = separators[sizes[separators] > offset + 1]
+    marks = offsets[kinds == WORD_MARK]
+    isolated_marks = marks[lower[marks - 1] == SPACE]
+    return np.union1d(offsets[kinds == NOT_IN_TABLE], isolated_marks)

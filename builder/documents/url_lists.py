@@ -1,0 +1,118 @@
+"""Lists of hosts and URLs to exclude, or never to exclude.
+
+In: text files with one entry per line. Out: whether a URL matches. `example.fr` matches the host
+and its subdomains, `example.fr/forum/` all URLs of the host with this prefix, and
+`https://example.fr/page` one page. `#` starts a comment. The files belong to the definition: every
+snapshot uses the same lists, and the manifest has their hashes.
+
+Hosts match regardless of case, Unicode or Punycode, a trailing dot, and the port unless the entry
+has one. `www.example.fr` is a subdomain like any other: `example.fr` matches it, but not vice
+versa.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from builder.errors import FormatError
+from builder.io.sources import Source
+from builder.text.keys import url_key
+from builder.trec.bounded import read_text_lines
+
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
+PORT_SUFFIX = re.compile(r":\d+$", re.ASCII)
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class _UrlParts(NamedTuple):
+    """Parts of a URL key: host in Punycode, port, path with query."""
+
+    host: str
+    port: int | None
+    path: str
+
+
+class UrlList:
+    """Hosts, URL prefixes and pages.
+
+    Args:
+        entries: Lines without comments.
+
+    Raises:
+        ValueError: an entry is neither a host, a URL prefix nor a URL.
+    """
+
+    def __init__(self, entries: Iterable[str] = ()) -> None:
+        self._hosts: set[tuple[str, int | None]] = set()
+        self._prefixes: dict[tuple[str, int | None], list[str]] = {}
+        self._pages: set[str] = set()
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: str) -> None:
+        """Add an entry.
+
+        Raises:
+            ValueError: it is neither a host, a URL prefix nor a URL.
+        """
+        if "://" in entry:
+            self._pages.add(url_key(entry))
+            return
+        host, _, _ = entry.partition("/")
+        parts = _split_url_key(url_key(f"http://{entry}"))
+        is_host = _HOST.fullmatch(parts.host) and "@" not in host
+        if not is_host or any(map(str.isspace, entry)):
+            raise ValueError(f"not a host: {entry!r}")
+        port = parts.port if PORT_SUFFIX.search(host) else None
+        if "/" in entry.rstrip("/"):
+            self._prefixes.setdefault((parts.host, port), []).append(parts.path)
+        else:
+            self._hosts.add((parts.host, port))
+
+    def __bool__(self) -> bool:
+        return bool(self._hosts or self._prefixes or self._pages)
+
+    def matches(self, key: str) -> bool:
+        """Whether a URL key is on the list."""
+        if key in self._pages:
+            return True
+        parts = _split_url_key(key)
+        labels = parts.host.split(".")
+        domains = [".".join(labels[start:]) for start in range(len(labels))]
+        for port in (None, parts.port):
+            if any(map(parts.path.startswith, self._prefixes.get((parts.host, port), ()))):
+                return True
+            if any((domain, port) in self._hosts for domain in domains):
+                return True
+        return False
+
+
+def _split_url_key(key: str) -> _UrlParts:
+    """Split a URL key into host, port and path with query."""
+    parts = urlsplit(key)
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    port = DEFAULT_PORTS.get(parts.scheme) if parts.port is None else parts.port
+    return _UrlParts((parts.hostname or "").rstrip("."), port, path)
+
+
+def read_url_list(files: Sequence[Source]) -> UrlList:
+    """Read the entries of all files into one list.
+
+    Raises:
+        FormatError: a file is not UTF-8 text, or a line is not a valid entry.
+    """
+    urls = UrlList()
+    for file in files:
+        for number, line in enumerate(read_text_lines(file), 1):
+            if entry := line.partition("#")[0].strip():
+                try:
+                    urls.add(entry)
+                except ValueError:
+                    raise FormatError(
+                        "expected a host (example.fr), a URL prefix (example.fr/forum/) or a URL "
+                        f"with scheme, found {entry[:80]!r}",
+                        file.name,
+                        number,
+                    ) from None
+    return urls

@@ -1,0 +1,151 @@
+"""Convert one WARC record to a fetch, or find the reason to reject it.
+
+In: a record of an archive, positioned before its body. Out: a `Fetch` with the undecoded body.
+Fetches are HTTP responses, resources (pages without an HTTP header) and conversions (extracted
+text, as in WET files). Revisits have no body and are rejected.
+"""
+
+import re
+import zlib
+from datetime import datetime
+from email.message import Message
+from functools import partial
+
+from fastwarc.warc import WarcRecord, WarcRecordType
+
+from builder.ingest.crawls.fetches import BodyType, Fetch
+from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError, value_or_reason
+from builder.parameters import CrawlParameters
+
+HTML_TYPES, TEXT_TYPE = ("text/html", "application/xhtml+xml"), "text/plain"
+NON_FETCH_TYPES = (
+    WarcRecordType.warcinfo
+    | WarcRecordType.request
+    | WarcRecordType.metadata
+    | WarcRecordType.continuation
+)
+"""Record types that are skipped: neither pages nor rejects."""
+DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{1,3}T\d\d:\d\d:\d\d(?:Z|[+-]\d{4}))", re.ASCII)
+READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
+"""Exceptions raised when an archive cannot be read."""
+
+
+def fetch_or_reason(record: WarcRecord, params: CrawlParameters) -> Fetch | str | None:
+    """Return the fetch of a record, or its reject reason; None for a skipped record type."""
+    if _is_skipped(record):
+        return None
+    return value_or_reason(partial(_read_fetch, record, params), READ_ERRORS)
+
+
+def has_complete_body(record: WarcRecord) -> bool:
+    """Whether the body is as long as `Content-Length` declares; consumes the rest of the body."""
+    record.reader.consume()
+    has_length = record.headers.get("Content-Length") is not None
+    return has_length and record.reader.tell() >= record.content_length
+
+
+def _is_skipped(record: WarcRecord) -> bool:
+    """Whether a record is of a type that holds no fetch.
+
+    A record of unknown type without `Content-Length` has a damaged header and is not skipped.
+    """
+    if record.record_type == WarcRecordType.unknown:
+        return record.headers.get("Content-Length") is not None
+    return bool(record.record_type & NON_FETCH_TYPES)
+
+
+def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
+    """Read the fetch of a response, resource or conversion; raise RejectError for other records."""
+    if record.record_type in (WarcRecordType.unknown, WarcRecordType.no_type):
+        raise RejectError("bad_header")
+    if record.record_type == WarcRecordType.revisit:
+        raise RejectError("revisit")
+    if record.record_type == WarcRecordType.response:
+        return _read_response(record, params)
+    media_type, charset = _content_type(record)
+    fetched_at = _fetch_time(record, params)
+    if record.record_type == WarcRecordType.resource and media_type in HTML_TYPES:
+        kind = BodyType.HTML
+    elif record.record_type == WarcRecordType.conversion and media_type == TEXT_TYPE:
+        kind = BodyType.TEXT
+    else:
+        raise RejectError("not_html")
+    body = record.reader.read()
+    url, is_truncated = _target_url(record), _is_truncated(record, body)
+    return Fetch(url, fetched_at, kind, body, charset, is_truncated=is_truncated)
+
+
+def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
+    """Read the fetch of a response record; raise RejectError unless it is HTML with status 200."""
+    if record.is_http:
+        record.parse_http(quirks_mode=True)  # servers that end lines with LF alone
+    if record.http_headers is None:
+        raise RejectError("not_http")
+    status = record.http_headers.status_code
+    if status != 200:
+        raise RejectError(f"http_{status}" if status else "http_without_status")
+    media_type = (record.http_content_type or "").lower()
+    if media_type and media_type not in HTML_TYPES:
+        raise RejectError("not_html")
+    fetched_at = _fetch_time(record, params)
+    modified = record.http_last_modified
+    headers = {name.lower(): value for name, value in record.http_headers.items()}
+    body = record.reader.read()
+    return Fetch(
+        _target_url(record),
+        fetched_at,
+        BodyType.HTML if media_type else BodyType.UNKNOWN,
+        body,
+        record.http_charset,
+        transfer_encoding=headers.get("transfer-encoding", ""),
+        content_encoding=headers.get("content-encoding", ""),
+        modified_at=None if modified is None else min(int(modified.timestamp()), fetched_at),
+        is_truncated=_is_truncated(record, body),
+    )
+
+
+def _is_truncated(record: WarcRecord, body: bytes) -> bool:
+    """Whether `WARC-Truncated` is set or the body is shorter than `Content-Length`."""
+    return bool(record.headers.get("WARC-Truncated")) or len(body) < record.content_length
+
+
+def _target_url(record: WarcRecord) -> str:
+    """Return `WARC-Target-URI` without angle brackets and as valid Unicode; empty if missing."""
+    url = str(record.headers.get("WARC-Target-URI") or "").strip("<>")
+    return url.encode("utf-8", "replace").decode()
+
+
+def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
+    """Return the fetch time of a record in unix seconds, after checking the record's size.
+
+    Raises:
+        RejectError: the record is larger than `crawl.max_record_bytes`, or has no valid time.
+    """
+    if record.content_length > params.max_record_bytes:
+        raise RejectError(RECORD_TOO_LARGE)
+    fetched_at = record.record_date or _parse_day_of_year(str(record.headers.get("WARC-Date")))
+    if fetched_at is None:
+        raise RejectError("bad_time")
+    return int(fetched_at.timestamp())
+
+
+def _parse_day_of_year(text: str) -> datetime | None:
+    """Parse a ClueWeb09 date, or return None if it is not one.
+
+    `2009-03-65T08:43:19-0800` is day 65 of 2009, which must lie in March.
+    """
+    match = DAY_OF_YEAR.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        parsed = datetime.strptime(f"{match[1]} {match[3]}", "%Y %jT%H:%M:%S%z")
+    except ValueError:
+        return None
+    return parsed if parsed.month == int(match[2]) else None
+
+
+def _content_type(record: WarcRecord) -> tuple[str, str | None]:
+    """Return media type and charset from the `Content-Type` header of the WARC record itself."""
+    header = Message()
+    header["Content-Type"] = str(record.headers.get("Content-Type") or "")
+    return header.get_content_type(), header.get_content_charset()

@@ -1,0 +1,258 @@
+"""Find where a damaged WARC archive can be read again: the offset of the next intact record.
+
+Uncompressed archives are searched for the version line of a header, compressed archives for a gzip
+member or zstd frame that decompresses to one. A record start within the body of a damaged record
+cannot be distinguished from a real one.
+"""
+
+import mmap
+import re
+import zlib
+from collections.abc import Generator, Iterator
+from functools import partial
+from itertools import islice
+from typing import IO, NamedTuple
+
+import zstandard
+
+from builder.ingest.decompression import GZIP, ZSTD
+
+WARC_MAGIC = b"WARC/"
+RECORD_BOUNDARY = re.compile(rb"\r?\n\r?\n(?=WARC/\d\.\d{1,2}\r?\n)")
+BLANK = len(b"\r\n\r\n")
+EMBEDDED_RECORD = re.compile(rb"\r?\n\r?\nWARC/\d\.\d{1,2}\r?\nWARC-")
+"""Start of a record within a body, which suggests that the declared length is too large."""
+BLANK_LINE_OR_END = re.compile(rb"\r?\n\r?\n|\Z")
+"""What follows a complete record."""
+MEMBER_MAGIC = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
+"""First bytes of compressed files, and of their gzip members or zstd frames."""
+PEEK_BYTES = 512
+"""Bytes of a compressed member that suffice to recognise a record header."""
+GZIP_CHUNK, ZSTD_CHUNK = 2**16, 2**10
+"""Bytes decompressed per step; four bytes of a zstd frame may expand to 128 KiB."""
+HEADER_CHUNKS = 16
+HEADER_END, RECORD_END = re.compile(rb"\r?\n\r?\n"), re.compile(rb"\r?\n\r?\n")
+CONTENT_LENGTH = re.compile(rb"^content-length\s*:\s*(\d{1,18})", re.IGNORECASE | re.MULTILINE)
+MAX_EMPTY_RESTARTS = 1000
+"""Maximum consecutive restarts without a record."""
+
+
+def find_record(file: IO[bytes], after: int) -> int | None:
+    """Return the offset of the first record start at or after `after`; None if there is none.
+
+    Args:
+        file: A non-empty archive.
+        after: Offset in the file.
+    """
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        magic = _member_magic(data)
+        if magic is None:
+            return _find_plain_record(data, after)
+        return next(
+            (offset for offset in _find_all(data, magic, after) if _starts_record(data, offset)),
+            None,
+        )
+
+
+def offset_after_record(file: IO[bytes], offset: int, length: int) -> int:
+    """Return an offset after the start of a record, at or before its end.
+
+    Args:
+        file: A non-empty archive.
+        offset: Offset of the record.
+        length: Size of its decompressed body in bytes.
+    """
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        magic = _member_magic(data)
+        if magic is None:
+            return offset + max(1, length)
+        member = _read_member(data, offset, magic) if magic == MEMBER_MAGIC[GZIP] else None
+        return member.end if member is not None and member.is_complete else offset + 1
+
+
+def contains_record_start(body: bytes) -> bool:
+    """Whether a body contains the start of a WARC record, as a page about archives may."""
+    return WARC_MAGIC in body and EMBEDDED_RECORD.search(body) is not None
+
+
+def overruns_next_record(file: IO[bytes], offset: int, length: int, body: bytes | None) -> bool:
+    """Whether a record, by its declared length, extends over the record that follows.
+
+    Args:
+        file: A non-empty archive.
+        offset: Offset of the record.
+        length: Declared size of headers and body in bytes, decompressed.
+        body: The body, which contains a record start; None if it was not read.
+    """
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        magic = _member_magic(data)
+        if magic is None:
+            if offset + length > len(data):
+                return True
+            return body is not None and not BLANK_LINE_OR_END.match(
+                data, data.find(body, offset) + len(body)
+            )
+        size = _member_size(data, offset, magic)
+        return size is not None and size < length
+
+
+class ReadStop(NamedTuple):
+    """Position at which an archive becomes unreadable.
+
+    Args:
+        offset: First byte of the unreadable record or compressed member.
+        is_truncated: Whether the file ends within it and no record starts after it.
+    """
+
+    offset: int
+    is_truncated: bool
+
+
+def find_stop(file: IO[bytes], offset: int, length: int = 0) -> ReadStop | None:
+    """Find where an archive becomes unreadable; None if it is intact from `offset` to its end.
+
+    A gzip member with a damaged header may seem to extend to the end of the file.
+
+    Args:
+        file: A non-empty archive.
+        offset: Offset at which a record starts, or should start.
+        length: Declared body length of that record in bytes; used for uncompressed archives.
+    """
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        magic = _member_magic(data)
+        if magic is None:
+            return (
+                ReadStop(offset, is_truncated=True) if _is_truncated(data, offset, length) else None
+            )
+        while data[offset : offset + GZIP_CHUNK].strip():
+            member = _read_member(data, offset, magic)
+            if member is None or not member.is_complete:
+                is_last = next(
+                    filter(partial(_starts_record, data), _find_all(data, magic, offset + 1)), -1
+                )
+                return ReadStop(offset, is_truncated=member is not None and is_last < 0)
+            offset = member.end
+        return None
+
+
+def _is_truncated(data: mmap.mmap, offset: int, length: int) -> bool:
+    """Whether an uncompressed archive ends within a header or before a record's blank line."""
+    header = HEADER_END.search(data, offset)
+    if header is None:
+        return _starts_header(data[offset : offset + PEEK_BYTES])
+    rest = data[header.end() + length : header.end() + length + PEEK_BYTES]
+    end = RECORD_END.match(rest)
+    return _starts_header(rest[end.end() :].lstrip(b"\r\n")) if end else not rest.strip(b"\r\n")
+
+
+def _starts_header(rest: bytes) -> bool:
+    """Whether bytes start with a record header, or are a prefix of a header or member."""
+    starts = (WARC_MAGIC, *MEMBER_MAGIC.values())
+    return bool(rest) and (rest.startswith(WARC_MAGIC) or any(s.startswith(rest) for s in starts))
+
+
+def is_compressed_as_a_whole(file: IO[bytes]) -> bool:
+    """Whether the first compressed member of an archive contains more than one record.
+
+    Args:
+        file: A non-empty archive.
+    """
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        magic = _member_magic(data)
+        if magic is None:
+            return False
+        head = b"".join(islice(_decompress_member(data, 0, magic), HEADER_CHUNKS))
+        header, length = HEADER_END.search(head), CONTENT_LENGTH.search(head)
+        if header is None or length is None or length.end() > header.end():
+            return False
+        size, max_record_bytes = 0, header.end() + int(length[1]) + 2 * BLANK
+        for chunk in _decompress_member(data, 0, magic):
+            size += len(chunk)
+            if size > max_record_bytes:
+                return True
+        return False
+
+
+def _member_magic(data: mmap.mmap) -> bytes | None:
+    """Return the first bytes of every compressed member; None for an uncompressed archive."""
+    return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
+
+
+def _find_plain_record(data: mmap.mmap, after: int) -> int | None:
+    """Return the offset of the first record header at or after `after`; None without one."""
+    for boundary in RECORD_BOUNDARY.finditer(data, max(0, after - BLANK)):
+        if boundary.end() >= after:
+            return boundary.end()
+    return None
+
+
+def _find_all(data: mmap.mmap, magic: bytes, after: int) -> Iterator[int]:
+    """Yield every offset of `magic` at or after `after`."""
+    offset = data.find(magic, after)
+    while offset >= 0:
+        yield offset
+        offset = data.find(magic, offset + 1)
+
+
+def _starts_record(data: mmap.mmap, offset: int) -> bool:
+    """Whether the compressed member at an offset decompresses to the start of a record."""
+    head = data[offset : offset + PEEK_BYTES]
+    try:
+        if head.startswith(GZIP):
+            first = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(WARC_MAGIC))
+        else:
+            first = zstandard.ZstdDecompressor().decompressobj().decompress(head)
+    except (zlib.error, zstandard.ZstdError):
+        return False
+    return first.startswith(WARC_MAGIC) or (head.startswith(ZSTD) and not first)
+
+
+def _member_size(data: mmap.mmap, offset: int, magic: bytes) -> int | None:
+    """Return the decompressed size of a member in bytes; None if damaged or truncated."""
+    member = _read_member(data, offset, magic)
+    return member.size if member is not None and member.is_complete else None
+
+
+class _Member(NamedTuple):
+    """A gzip member or zstd frame: end offset, decompressed size, whether it is complete."""
+
+    end: int
+    size: int
+    is_complete: bool
+
+
+def _read_member(data: mmap.mmap, offset: int, magic: bytes) -> _Member | None:
+    """Decompress the member at an offset to find its end and size; None if it is damaged."""
+    size = 0
+    chunks = _decompress_member(data, offset, magic)
+    while True:
+        try:
+            size += len(next(chunks))
+        except StopIteration as end:
+            return None if end.value is None else _Member(abs(end.value), size, end.value > 0)
+
+
+def _decompress_member(
+    data: mmap.mmap, offset: int, magic: bytes
+) -> Generator[bytes, None, int | None]:
+    """Yield the decompressed bytes of the member at an offset, in chunks.
+
+    Returns:
+        The end offset of the member; the negated file size if the file ends within it; None if it
+        is damaged.
+    """
+    is_gzip = magic == MEMBER_MAGIC[GZIP]
+    zipped, frame = zlib.decompressobj(zlib.MAX_WBITS | 16), zstandard.ZstdDecompressor()
+    member = frame.decompressobj()
+    at, rest = offset, b""
+    try:
+        while not (zipped.eof if is_gzip else member.eof):
+            chunk = rest or data[at : at + (GZIP_CHUNK if is_gzip else ZSTD_CHUNK)]
+            if not chunk:
+                return -at
+            at += 0 if rest else len(chunk)
+            yield zipped.decompress(chunk, GZIP_CHUNK) if is_gzip else member.decompress(chunk)
+            rest = zipped.unconsumed_tail if is_gzip else b""
+    except (zlib.error, zstandard.ZstdError):
+        return None
+    return at - len(zipped.unused_data if is_gzip else member.unused_data)

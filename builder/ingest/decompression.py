@@ -1,0 +1,247 @@
+"""Open raw files as decompressed bytes: plain, gzip or zstd, detected from the first bytes.
+
+In: a source. Out: a binary file object. Unsupported file types are reported by name, with advice.
+"""
+
+import gzip
+import re
+import zlib
+from io import BufferedIOBase
+from pathlib import Path
+from typing import IO, Self, cast
+
+import zstandard
+
+from builder.errors import FormatError
+from builder.ingest.rejects import FILE_DAMAGED, FILE_TRUNCATED
+from builder.io.sources import Source
+
+CHUNK = 4 * 2**20
+"""Bytes decompressed together."""
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+REPACK = "decompress it, or compress it with gzip or zstd"
+UNPACK = "extract it and list its files"
+EXPORT = "export it as Parquet or JSON lines"
+UNSUPPORTED = (
+    (0, rb"BZh[1-9]1AY&SY", "a bzip2 file", REPACK),
+    (0, rb"\xfd7zXZ\x00", "an xz file", REPACK),
+    (0, rb"\x04\x22\x4d\x18", "an LZ4 file", REPACK),
+    (0, rb"PK\x03\x04", "a zip archive", UNPACK),
+    (0, rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
+    (0, rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
+    (257, rb"ustar[\x00 ]", "a tar archive", UNPACK),
+    (0, rb"filedesc://", "an ARC archive", "convert it to WARC with warcio recompress"),
+    (0, rb"SQLite format 3\x00", "a SQLite database", EXPORT),
+    (0, rb"Obj\x01", "an Avro file", EXPORT),
+    (0, rb"ARROW1\x00\x00", "an Arrow file", EXPORT),
+)
+"""Signatures of unsupported file types: offset, pattern, description, advice."""
+HEAD_BYTES = 512
+JSON_ARRAY = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
+
+
+def open_decompressed(source: Source) -> IO[bytes]:
+    """Open a file for reading its decompressed bytes.
+
+    Raises:
+        FormatError: the file cannot be opened, or its type is not supported.
+    """
+    try:
+        with _open(source.path) as file:
+            _check_kind(_read_head_of(file, HEAD_BYTES), source)
+        return _open(source.path)
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
+
+
+def _open(path: Path) -> IO[bytes]:
+    """Open a file with the decompressor that its first bytes call for."""
+    with path.open("rb") as file:
+        head = file.read(4)
+    if head.startswith(GZIP):
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    if head == ZSTD:
+        return cast("IO[bytes]", ZstdReader(path))
+    return path.open("rb")
+
+
+def read_head(source: Source, size: int) -> bytes:
+    """Return the first decompressed bytes of a file; empty if they are damaged.
+
+    Raises:
+        FormatError: as `open_decompressed`.
+    """
+    with open_decompressed(source) as file:
+        return _read_head_of(file, size)
+
+
+def reject_json_array(source: Source) -> None:
+    """Raise an error if a JSON file is an array instead of JSON lines.
+
+    Raises:
+        FormatError: the file is a JSON array, or as `open_decompressed`.
+    """
+    if JSON_ARRAY.match(read_head(source, HEAD_BYTES)):
+        raise FormatError(
+            "expected one JSON object per line, found a JSON array; convert it with jq -c '.[]'",
+            source.name,
+        )
+
+
+def _read_head_of(file: IO[bytes], size: int) -> bytes:
+    """Read the first bytes of an open file; empty if they are damaged."""
+    try:
+        return file.read(size)
+    except (OSError, EOFError, ValueError, zlib.error, zstandard.ZstdError):
+        return b""
+
+
+def _check_kind(head: bytes, source: Source) -> None:
+    """Raise FormatError if the first bytes are UTF-16 or of an unsupported file type."""
+    if head.startswith(UTF16):
+        raise FormatError(
+            "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
+            source.name,
+        )
+    for offset, pattern, kind, advice in UNSUPPORTED:
+        if re.match(pattern, head[offset:]):
+            raise FormatError(f"expected text, found {kind}; {advice}", source.name)
+
+
+class ZstdReader:
+    """Binary reader of a zstd file of one or more frames, which detects truncation.
+
+    Use only one of `read1`, `readinto1` and `read` on an instance.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self._frame = zstandard.ZstdDecompressor().decompressobj(write_size=CHUNK)
+        self._is_in_frame = False
+        self._rest = b""
+        self._ready = b""
+
+    def read1(self, size: int) -> bytes:
+        """Read one or more decompressed bytes; empty at the end of the file.
+
+        Raises:
+            EOFError: the file ends within a frame.
+            OSError: the file is damaged.
+        """
+        while True:
+            compressed = self._rest or self._file.read(max(size // 16, 4096))
+            if not compressed:
+                if self._is_in_frame:
+                    raise EOFError
+                return b""
+            self._rest, self._is_in_frame = b"", True
+            try:
+                data = self._frame.decompress(compressed)
+            except zstandard.ZstdError as error:
+                raise OSError(f"damaged zstd: {error}") from error
+            if self._frame.eof:
+                self._rest, self._is_in_frame = self._frame.unused_data, False
+                self._frame = zstandard.ZstdDecompressor().decompressobj(write_size=CHUNK)
+            if data:
+                return data
+
+    def readinto1(self, buffer: memoryview) -> int:
+        """Read bytes into a buffer, possibly not filling it; return the count, 0 at the end.
+
+        Raises:
+            EOFError: the file ends within a frame.
+            OSError: the file is damaged.
+        """
+        data = self._ready or self.read1(len(buffer))
+        count = min(len(buffer), len(data))
+        buffer[:count], self._ready = data[:count], data[count:]
+        return count
+
+    def read(self, size: int = -1) -> bytes:
+        """Read `size` bytes; fewer only at the end of the file. A negative size reads all.
+
+        Raises:
+            EOFError: the file ends within a frame.
+            OSError: the file is damaged.
+        """
+        chunks, count = [self._ready], len(self._ready)
+        while size < 0 or count < size:
+            chunk = self.read1(CHUNK)
+            if not chunk:
+                break
+            chunks.append(chunk)
+            count += len(chunk)
+        data = b"".join(chunks)
+        stop = len(data) if size < 0 else size
+        self._ready = data[stop:]
+        return data[:stop]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+
+class DecompressedStream:
+    """Forward-only binary stream of a decompressed file, which ends at the first damage.
+
+    Args:
+        source: The file.
+
+    Attributes:
+        fault: Reason why reading failed; None as long as it has not.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._file = cast("BufferedIOBase", open_decompressed(source))
+        self._position = 0
+        self.fault: str | None = None
+
+    def read(self, size: int = CHUNK) -> bytes:
+        """Read up to `size` bytes; empty at the end of the file or after a fault."""
+        if self.fault is not None:
+            return b""
+        buffer = memoryview(bytearray(min(size, CHUNK) if size >= 0 else CHUNK))
+        count, self.fault = read_into(self._file, buffer)
+        self._position += count
+        return bytes(buffer[:count])
+
+    def tell(self) -> int:
+        """Return the number of bytes read."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Raise OSError, since the stream is forward-only.
+
+        Raises:
+            OSError: always.
+        """
+        raise OSError(
+            f"cannot seek to offset {offset} (whence {whence}): the stream is forward-only"
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.__exit__(None, None, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def read_into(file: BufferedIOBase, buffer: memoryview) -> tuple[int, str | None]:
+    """Read bytes into a buffer; return the count, and the reason why reading failed or None.
+
+    `readinto1` returns the bytes decompressed before the damage, which `readinto` would discard.
+    """
+    try:
+        return file.readinto1(buffer), None
+    except EOFError:
+        return 0, FILE_TRUNCATED
+    except (OSError, zlib.error):
+        return 0, FILE_DAMAGED

@@ -1,0 +1,105 @@
+"""Find texts that may need normalisation by a fast scan of their UTF-8 bytes.
+
+In: a column of texts. Out: a mask that covers at least all texts that match `texts.UNCLEAN`. Clean
+are all characters up to U+02FF except controls, and common symbols listed in `CLEAN_PAIRS`. Bytes
+are compared in blocks that fit the processor cache, three times as fast as a regular expression.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from builder.text.text_bytes import to_bytes
+
+BLOCK = 2**17
+LOOKAHEAD = 2
+"""Bytes of a character that are examined after its first byte."""
+NON_LATIN_DIVISOR = 8
+"""If more than one in this many bytes starts a character above U+02FF, the remaining texts are not
+scanned but treated as unclean: they are in another script."""
+SPACE, DELETE, TAB, LF = 0x20, 0x7F, 0x09, 0x0A
+C1_LEAD, C1_END = 0xC2, 0xA0
+"""First byte of U+0080 to U+00BF, and second byte of U+00A0, the first after the controls."""
+NON_LATIN_LEAD = 0xCC
+"""Smallest first byte of characters above U+02FF; no continuation byte is as large."""
+PUNCTUATION = 0xE280
+"""First two bytes of U+2000 to U+203F."""
+CLEAN_PAIRS = np.zeros(2**16, dtype=np.bool_)
+"""Whether all characters that start with these two bytes are clean."""
+for _first, _last in (
+    (0xCE88, 0xCFBF),  # Greek letters
+    (0xE281, 0xE282),  # small digits, currencies
+    (0xE285, 0xE28B),  # fractions, arrows, mathematics
+    (0xE28D, 0xE2AA),  # lines, blocks, signs, dingbats
+    (0xEFBC, 0xEFBD),  # wide letters
+    (0xF09F, 0xF09F),  # emoji
+):
+    CLEAN_PAIRS[_first : _last + 1] = True
+CLEAN_THIRD = np.isin(np.arange(256), (0x80, 0x81, 0xA8, 0xA9), invert=True)
+"""Whether a third byte after `PUNCTUATION` is clean: not U+2000, U+2001 (changed by NFC), U+2028 or
+U+2029."""
+
+Bytes = npt.NDArray[np.uint8]
+Positions = npt.NDArray[np.int64]
+
+
+def may_need_normalising(texts: pl.Series) -> npt.NDArray[np.bool_]:
+    """Return the mask of texts that may contain an unclean character; nulls may, too."""
+    data, ends = to_bytes(texts)
+    is_unclean = np.zeros(len(texts), dtype=np.bool_)
+    for start in range(int(ends[0]), int(ends[-1]), BLOCK):
+        stop = min(start + BLOCK, int(ends[-1]))
+        block, first = data[start : stop + LOOKAHEAD], data[start:stop]
+        non_latin = first >= NON_LATIN_LEAD
+        if np.count_nonzero(non_latin) > len(first) // NON_LATIN_DIVISOR:
+            is_unclean[np.searchsorted(ends, start, side="right") - 1 :] = True
+            break
+        for positions in (_control_positions(block, first), _unclean_non_latin(block, non_latin)):
+            is_unclean[np.searchsorted(ends, positions + start, side="right") - 1] = True
+    return is_unclean
+
+
+def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
+    """Return the mask of non-empty texts of clean characters up to U+02FF and single spaces.
+
+    Such texts are in NFC. Nulls are false.
+    """
+    data, ends = to_bytes(texts)
+    starts, stops = ends[:-1], ends[1:]
+    data = data[: int(ends[-1])]
+    before, after = np.roll(data, 1), np.roll(data, -1)
+    is_space = data == SPACE
+    odd = (
+        (data < SPACE)
+        | (data == DELETE)
+        | (data >= NON_LATIN_LEAD)
+        | (is_space & (before == SPACE))
+    )
+    odd |= (data == C1_LEAD) & (after <= C1_END)
+    plain = stops > starts
+    plain[np.searchsorted(ends, np.flatnonzero(odd), side="right") - 1] = False
+    filled = np.flatnonzero(plain)
+    plain[filled] = ~(is_space[starts[filled]] | is_space[stops[filled] - 1])
+    return plain
+
+
+def _control_positions(block: Bytes, first: Bytes) -> Positions:
+    """Return the positions of control characters among the first bytes of a block."""
+    is_control = first < SPACE
+    is_control &= first != LF
+    is_control &= first != TAB
+    is_control |= first == DELETE
+    second = block[1 : len(first) + 1]
+    is_c1 = first[: len(second)] == C1_LEAD
+    is_c1 &= second < C1_END
+    is_control[: len(second)] |= is_c1
+    return np.flatnonzero(is_control)
+
+
+def _unclean_non_latin(block: Bytes, non_latin: npt.NDArray[np.bool_]) -> Positions:
+    """Return the positions of unclean characters above U+02FF in a block."""
+    positions: Positions = np.flatnonzero(non_latin)
+    complete = positions[: np.searchsorted(positions, len(block) - LOOKAHEAD)]
+    pairs = block[complete].astype(np.uint16) << 8 | block[complete + 1]
+    plain = CLEAN_PAIRS[pairs] | ((pairs == PUNCTUATION) & CLEAN_THIRD[block[complete + 2]])
+    return np.concatenate([complete[~plain], positions[len(complete) :]])

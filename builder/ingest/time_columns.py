@@ -1,0 +1,129 @@
+"""Convert columns of times to unix seconds where the result is certain.
+
+Accepts numbers, timestamps and ISO 8601 strings. Values that become null must be parsed one by one
+by `timestamps.parse_time`, which defines the rules.
+"""
+
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from builder.ingest.timestamps import LATEST
+from builder.parameters import TimeParameters
+
+Seconds = NDArray[np.int64]
+
+ISO = (
+    r"^(?:197[1-9]|19[89][0-9]|2[01][0-9]{2})-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-5][0-9]"
+    r"(?:\.[0-9]{3}|\.[0-9]{6})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?$"
+)
+"""ISO 8601 strings that can be parsed in only one way; fractions are truncated, no leap seconds."""
+OFFSET = r"([+-])([0-9]{2}):([0-9]{2})$"
+INTEGER = r"^[0-9]{1,15}$"
+SLOT_SECONDS = 900
+"""Length of the time slots in which the offset of a zone is looked up once."""
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - local times are counted from it
+UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
+    """Convert times to unix seconds (int64); null where the result is uncertain.
+
+    Args:
+        times: Integers, floats, timestamps or strings.
+        params: Unit of numbers, zone of times without an offset.
+    """
+    if pa.types.is_string(times.type):
+        is_iso = params.time_format is None
+        return _from_texts(times, params) if is_iso else pa.nulls(len(times), pa.int64())
+    if pa.types.is_timestamp(times.type):
+        return _from_timestamps(times, params)
+    if pa.types.is_floating(times.type):
+        return _from_numbers(times.cast(pa.float64()).fill_null(np.nan).to_numpy(), params)
+    return _from_numbers(times.cast(pa.int64()).fill_null(LATEST * 10_000).to_numpy(), params)
+
+
+def _from_numbers(
+    values: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
+) -> pa.Array:
+    """Convert numbers to unix seconds; null if out of range."""
+    with np.errstate(invalid="ignore"):
+        seconds = values // (1000 if params.time_unit == "ms" else 1)
+        is_certain = (seconds >= -LATEST) & (
+            seconds <= LATEST
+        )  # the absolute of -2**63 is negative
+    whole = np.where(is_certain, seconds, 0).astype(np.int64)
+    return pa.array(whole, mask=~is_certain)
+
+
+def _from_timestamps(times: pa.Array, params: TimeParameters) -> pa.Array:
+    """Convert Arrow timestamps to unix seconds; null if before 1970 or ambiguous in the zone."""
+    counts = times.cast(pa.int64())
+    is_null = counts.is_null().to_numpy(zero_copy_only=False)
+    values = counts.fill_null(0).to_numpy()
+    seconds = values // UNITS[times.type.unit]
+    if times.type.tz is None:
+        offsets, is_certain = _zone_offsets(seconds, params)
+        seconds = seconds - offsets
+        is_null = is_null | ~is_certain
+    return pa.array(seconds, mask=is_null | (values < 0) | (seconds > LATEST))
+
+
+def _from_texts(times: pa.Array, params: TimeParameters) -> pa.Array:
+    """Convert numeric or ISO 8601 strings to unix seconds; null for other strings."""
+    text = pl.col("text")
+    local = text.str.replace(" ", "T", literal=True).str.slice(0, 19)
+    parts = pl.DataFrame({"text": pl.Series(pl.from_arrow(times), dtype=pl.String)}).select(
+        number=pl.when(text.str.contains(INTEGER)).then(text.str.to_integer(strict=False)),
+        local=pl.when(text.str.contains(ISO)).then(
+            local.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False).dt.epoch("s")
+        ),
+        is_naive=~text.str.contains(r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"),
+        offset=_offset_seconds(text),
+    )
+    if parts["number"].null_count() < len(parts):
+        return _from_numbers(parts["number"].fill_null(LATEST * 10_000).to_numpy(), params)
+    seconds = parts["local"].fill_null(0).to_numpy() - parts["offset"].to_numpy()
+    is_certain = parts["local"].is_not_null().to_numpy()
+    is_naive = parts["is_naive"].fill_null(value=False).to_numpy() & is_certain
+    if is_naive.any():
+        offsets, is_stable = _zone_offsets(seconds, params)
+        seconds = np.where(is_naive, seconds - offsets, seconds)
+        is_certain = is_certain & (is_stable | ~is_naive)
+    return pa.array(seconds, mask=~is_certain)
+
+
+def _offset_seconds(text: pl.Expr) -> pl.Expr:
+    """Return the UTC offset at the end of a string in seconds; 0 without one."""
+    hours, minutes = (
+        text.str.extract(OFFSET, group).cast(pl.Int64, strict=False) for group in (2, 3)
+    )
+    size = (hours * 3600 + minutes * 60).fill_null(0)
+    return pl.when(text.str.extract(OFFSET, 1) == "-").then(-size).otherwise(size)
+
+
+def _zone_offsets(local: Seconds, params: TimeParameters) -> tuple[Seconds, NDArray[np.bool_]]:
+    """Return the zone's UTC offset at each local time, and the mask of unambiguous offsets."""
+    if params.time_zone == "UTC":
+        return np.zeros_like(local), np.ones(len(local), dtype=bool)
+    zone = ZoneInfo(params.time_zone)
+    slots, inverse = np.unique(local // SLOT_SECONDS, return_inverse=True)
+    slot_offsets = [_slot_offset(int(slot) * SLOT_SECONDS, zone) for slot in slots]
+    offsets = np.array([offset or 0 for offset in slot_offsets], dtype=np.int64)
+    return offsets[inverse], np.array([offset is not None for offset in slot_offsets])[inverse]
+
+
+def _slot_offset(start: int, zone: ZoneInfo) -> int | None:
+    """Return the UTC offset of a slot of local time; None if it changes or is not whole seconds."""
+    try:
+        ends = [EPOCH + timedelta(seconds=start + second) for second in (0, SLOT_SECONDS - 1)]
+    except OverflowError:
+        return None
+    first, last = (zone.utcoffset(end) for end in ends)
+    if first is None or first != last or first.microseconds:
+        return None
+    return first // timedelta(seconds=1)

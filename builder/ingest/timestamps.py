@@ -1,0 +1,66 @@
+"""Parse single time values of logs and crawls to unix seconds.
+
+A time is a number, a numeric string, a datetime, a date (its midnight), an ISO 8601 string or a
+string in a configured format. `time_columns` parses whole columns, and leaves unclear values to
+this module.
+"""
+
+import math
+import re
+from datetime import date, datetime, time
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from builder.ingest.rejects import RejectError
+from builder.parameters import TimeParameters
+
+UTC_SECONDS = TimeParameters()
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
+LATEST = 253_402_300_799
+"""The last second of the year 9999; larger numbers are rejected."""
+
+
+def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
+    """Parse a time to whole unix seconds, rounding down.
+
+    Args:
+        value: Time value of the record.
+        params: Unit of numbers, format of strings, zone of times without an offset.
+
+    Raises:
+        RejectError: the value is not a time.
+    """
+    return math.floor(parse_fractional_time(value, params))
+
+
+def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -> float:
+    """Parse a time to unix seconds with fraction; see `parse_time`."""
+    if isinstance(value, str) and params.time_format is not None:
+        value = _parse_format(value, params.time_format)
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value) if "." in value else int(value)
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = value / 1000 if params.time_unit == "ms" else value
+        if -LATEST <= seconds < LATEST + 1:
+            return seconds
+        raise RejectError("bad_time")
+    try:
+        timestamp = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(timestamp, date) and not isinstance(timestamp, datetime):
+            timestamp = datetime.combine(timestamp, time())
+        if isinstance(timestamp, datetime):
+            zone = timestamp.tzinfo or ZoneInfo(params.time_zone)
+            return timestamp.replace(tzinfo=zone).timestamp()
+    except (ValueError, OverflowError):
+        pass
+    raise RejectError("bad_time")
+
+
+def _parse_format(text: str, time_format: str) -> datetime:
+    """Parse a string with a `strptime` format."""
+    try:
+        return datetime.strptime(text.strip(), time_format)  # noqa: DTZ007 - the zone is a parameter
+    except ValueError:
+        raise RejectError("bad_time") from None
