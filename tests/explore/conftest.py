@@ -4,19 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.types import ASGIApp
 
 import builder
 from builder import Simulation
-from tests.collection.releases import imported, write
-
-pytest.importorskip("starlette")
-
-from starlette.types import ASGIApp
-
 from builder.explore import Source, open_source
 from builder.explore.application import application
 from builder.explore.runs import load_runs
 from builder.trec.runs import Run, write_run
+from tests.collection.releases import imported, write
 from tests.explore.client import PORT
 
 WORLD = Simulation(

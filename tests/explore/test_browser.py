@@ -11,6 +11,7 @@ import pytest
 from starlette.types import ASGIApp
 
 import builder
+from builder import Simulation
 from builder.explore import Source, open_source
 from builder.explore.application import application
 from builder.explore.serve import listen
@@ -135,6 +136,17 @@ def test_every_page_fits(browser: Any, site: str, explored: Path, width: int, th
     with page_of(browser, width, theme) as page:
         for address in addresses(explored):
             check(page, site + address)
+
+
+def test_a_real_crawl(browser: Any, shared: Path, tmp_path: Path) -> None:
+    crawls = sorted((shared / "crawl").glob("*.jsonl.gz"))
+    builder.simulate_over(tmp_path / "world", crawls, Simulation(queries=30, impressions=3000))
+    version = builder.build(tmp_path / "world/workflow.toml", tmp_path / "out").root
+    with opened(version) as site:
+        for width, theme in ((390, "light"), (1100, "dark")):
+            with page_of(browser, width, theme) as page:
+                for address in addresses(version):
+                    check(page, site + address)
 
 
 def test_an_imported_release(browser: Any, release: Path) -> None:

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-
-pytest.importorskip("starlette")
-
 from starlette.types import ASGIApp
 
 import builder

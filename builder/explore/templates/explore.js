@@ -1,4 +1,6 @@
 
+document.querySelector("nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+
 for (const copier of document.querySelectorAll(".copier")) {
   copier.hidden = false;
   copier.addEventListener("click", async () => {
