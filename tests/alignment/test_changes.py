@@ -99,7 +99,7 @@ def test_size_of_batches_does_not_matter(align: Align, monkeypatch: pytest.Monke
     _, whole = align(before, after)
     for name in ("builder.alignment.change_degree", "builder.alignment.moved_candidates"):
         monkeypatch.setattr(
-            f"{name}.batches_by_size",
+            f"{name}.split_by_size",
             lambda rows, size, _=0: builder.alignment.texts.split_by_size(rows, size, 500),
         )
     _, pieces = align(before, after)
