@@ -14,7 +14,7 @@ import schemas
 from builder.cli import app
 from builder.collection.checks import CHECKS
 from builder.definition.model import CollectionDefinition, SnapshotDefinition
-from builder.evaluation.measures import ALIASES, FAMILIES
+from builder.evaluation.measures.registry import ALIASES, FAMILIES
 from builder.parameters import Parameters, Section
 from builder.pipeline import STAGES
 from schemas.describe import describe

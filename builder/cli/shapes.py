@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from builder import BuildReport
     from builder.collection.imports.release import ImportReport
-    from builder.evaluation.sanity import SanityRow
+    from builder.evaluation.baselines.sanity import SanityRow
 
 
 def say_json(value: Any) -> None:

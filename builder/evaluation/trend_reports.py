@@ -23,9 +23,9 @@ from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.filtering import filtering_paths
 from builder.evaluation.filtering_measures import MEASURES
 from builder.evaluation.filtering_parameters import FilteringParameters
-from builder.evaluation.regression import compare_slopes
 from builder.evaluation.residuals import ResidualKind
 from builder.evaluation.trends import Trend, fit_trend
+from builder.statistics.regression import compare_slopes
 
 KENTER_SWEEP = tuple(float(cutoff) for cutoff in range(50, 1001, 50))
 """Confidence cut-offs of section 6.1."""

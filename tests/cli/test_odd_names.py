@@ -9,8 +9,8 @@ import pytest
 import builder
 from builder import BuildReport, Simulation
 from builder.cli.output import show_all
-from builder.evaluation.assignment import assign_runs
 from builder.evaluation.kba import system_name
+from builder.evaluation.runs.assignment import assign_runs
 from builder.io.sources import Source
 from builder.text.names import written
 from tests.cli.test_cli import run

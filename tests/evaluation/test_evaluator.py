@@ -15,7 +15,7 @@ from repro_eval.Evaluator import RplEvaluator
 from builder.errors import DataError, FormatError, MissingExtraError, UsageError
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
 from builder.evaluation.parameters import EvaluationParameters
-from builder.evaluation.summary import summary_rows, to_json
+from builder.evaluation.reports.summary import summary_rows, to_json
 from builder.trec.runs import write_run
 
 KELLER = json.loads((Path(__file__).parent / "fixtures" / "keller2024_p10.json").read_text())
@@ -108,6 +108,7 @@ def test_persistence_by_hand(make_qrels, make_run) -> None:
             "delta_ri": 0.5,
             "effect_ratio": -0.5,
             "p_unpaired": 0.42264973081037427,
+            "p_welch": 0.5,  # t = 1 with one degree of freedom
         }
     )
     full = table.filter(topic_set="full", system="bm25", measure="AP", quantity="effect_ratio")

@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 import polars as pl
 
-from builder.drift.statistics import kappa
 from builder.errors import UsageError
 from builder.evaluation.classification.annotations import read_annotations
+from builder.statistics.agreement import cohen_kappa as kappa
 
 Ratings: TypeAlias = Mapping[str, Mapping[str, str]]
 """Unit -> annotator -> label."""
