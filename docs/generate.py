@@ -15,7 +15,7 @@ import schemas
 from builder.cli import app
 from builder.collection.checks import CHECKS
 from builder.definition.model import CollectionDefinition, SnapshotDefinition
-from builder.evaluation.measures import ALIASES, FAMILIES
+from builder.evaluation.measures.registry import ALIASES, FAMILIES
 from builder.explore.glossary import TERMS
 from builder.parameters import Parameters, Section
 from builder.pipeline import STAGES

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from builder import BuildReport
     from builder.collection.imports.plan import ImportPlan
     from builder.collection.imports.release import ImportReport
-    from builder.evaluation.sanity import SanityRow
+    from builder.evaluation.baselines.sanity import SanityRow
 
 
 def say_json(value: Any) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import duckdb
 
-from builder.drift.statistics import counted_quantile, jaccard, kappa, share
+from builder.drift.statistics import counted_quantile, jaccard, share
+from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
 EVIDENCE_BORDERS = (0, 1, 3, 6, 11, 21, 51, 101)
@@ -135,8 +136,8 @@ def agreement(transitions: Table) -> dict[str, Any]:
         "kept_share": share(kept, total),
         "flipped": flipped,
         "flip_rate": share(flipped, total),
-        "kappa": kappa(transitions),
-        "kappa_quadratic": kappa(transitions, quadratic=True),
+        "kappa": cohen_kappa(transitions),
+        "kappa_quadratic": cohen_kappa(transitions, "quadratic"),
     }
 
 

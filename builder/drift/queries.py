@@ -14,7 +14,8 @@ import duckdb
 from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.drift import presence
 from builder.drift.presence import Patterns
-from builder.drift.statistics import jensen_shannon, share, spearman
+from builder.drift.statistics import jensen_shannon, share
+from builder.statistics.rankings import spearman
 
 JUDGED_PATTERNS = """
 WITH judged AS (

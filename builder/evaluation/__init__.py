@@ -5,15 +5,15 @@ intervals and tests, pages that show them, and baseline runs to read them agains
 """
 
 from builder.evaluation.attribution import AttributedChange, attribute_paths
-from builder.evaluation.baseline import Bm25, bm25, bm25_snapshot
+from builder.evaluation.baselines.bm25 import Bm25, bm25, bm25_snapshot
+from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fusion, rerank
+from builder.evaluation.baselines.sanity import SanityRow, sanity_table
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
-from builder.evaluation.fusion import read_scores, reciprocal_rank_fusion, rerank
-from builder.evaluation.measures import DEFAULT_MEASURES, Measure, parse_measure
+from builder.evaluation.measures.registry import DEFAULT_MEASURES, Measure, parse_measure
 from builder.evaluation.parameters import EvaluationParameters
-from builder.evaluation.qrels import read_qrels
-from builder.evaluation.report import html_report
-from builder.evaluation.sanity import SanityRow, sanity_table
-from builder.evaluation.summary import summary_rows, to_json
+from builder.evaluation.reports.page import html_report
+from builder.evaluation.reports.summary import summary_rows, to_json
+from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.trend_reports import (
     TrendReport,
     evaluation_trend,

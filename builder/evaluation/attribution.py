@@ -15,10 +15,10 @@ import polars as pl
 
 from builder.drift import Attribution, Evaluated, attribute
 from builder.errors import DataError, UsageError
-from builder.evaluation.assignment import assign_runs
-from builder.evaluation.effectiveness import Judge
-from builder.evaluation.measures import Measure, parse_measures
-from builder.evaluation.qrels import read_qrels
+from builder.evaluation.measures.effectiveness import Judge
+from builder.evaluation.measures.registry import Measure, parse_measures
+from builder.evaluation.runs.assignment import assign_runs
+from builder.evaluation.runs.qrels import read_qrels
 from builder.io import parquet
 from builder.trec.released import by_keys, read_run_of
 from builder.trec.runs import DEFAULT_DEPTH, Run

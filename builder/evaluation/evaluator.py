@@ -14,14 +14,14 @@ import polars as pl
 
 from builder import __version__
 from builder.errors import UsageError
-from builder.evaluation import results
-from builder.evaluation.assignment import assign_runs, find_pivot
-from builder.evaluation.effectiveness import Judge, RunScores, SnapshotScores, gather
-from builder.evaluation.measures import parse_measures
+from builder.evaluation.measures.effectiveness import Judge, RunScores, SnapshotScores, gather
+from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
-from builder.evaluation.perquery import query_drops, query_scores
-from builder.evaluation.qrels import read_qrels
-from builder.evaluation.topicsets import TopicSet, topic_sets
+from builder.evaluation.runs.assignment import assign_runs, find_pivot
+from builder.evaluation.runs.qrels import read_qrels
+from builder.evaluation.tables import results
+from builder.evaluation.tables.perquery import query_drops, query_scores
+from builder.evaluation.tables.topicsets import TopicSet, topic_sets
 from builder.runtime.progress import Progress, Silent
 from builder.trec.released import query_keys, read_run_of
 from builder.trec.runs import Run

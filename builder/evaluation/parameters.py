@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder.errors import UsageError
-from builder.evaluation.agreement import DEFAULT_RBO_P
-from builder.evaluation.measures import DEFAULT_MEASURES, parse_measures
+from builder.evaluation.measures.registry import DEFAULT_MEASURES, parse_measures
+from builder.statistics.rankings import DEFAULT_RBO_P
 from builder.trec.runs import DEFAULT_DEPTH, check_depth
 
 Pairs = Literal["first", "consecutive", "all"]

@@ -14,7 +14,7 @@ import polars as pl
 
 from builder.collection.read import Collection
 from builder.errors import FormatError
-from builder.evaluation.assignment import RunFile, assign_runs
+from builder.evaluation.runs.assignment import RunFile, assign_runs
 from builder.trec.bounded import MAX_BYTES, read_bounded
 from builder.trec.released import read_run_of
 from builder.trec.runs import DEFAULT_DEPTH

@@ -19,9 +19,9 @@ import polars as pl
 
 from builder.errors import FormatError, UsageError
 from builder.evaluation.evaluator import Evaluation
-from builder.evaluation.regression import compare_slopes
 from builder.evaluation.residuals import ResidualKind
 from builder.evaluation.trends import Trend, fit_trend
+from builder.statistics.regression import compare_slopes
 
 PER_SECOND = {"slope": "slope_per_second", "slope_se": "slope_se_per_second"}
 INTEGER_FIELDS = ("batches", "df")

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from builder.errors import UsageError
-from builder.evaluation.distributions import Vector
-from builder.evaluation.regression import FEWEST_POINTS, Line, fit_line, slope_test
 from builder.evaluation.residuals import ResidualKind, examine
+from builder.statistics.regression import FEWEST_POINTS, Line, fit_line, slope_test
+from builder.statistics.significance import Floats
 
 CONSTANT = "constant scores: the slope is 0 and there is nothing to test"
 THREE_BATCHES = "with 3 batches Durbin-Watson cannot vary: no p-value"
@@ -96,7 +96,7 @@ def fit_trend(
 
 def _arrays(
     times: Sequence[float], scores: Sequence[float | None], weights: Sequence[float]
-) -> tuple[Vector, Vector, Vector]:
+) -> tuple[Floats, Floats, Floats]:
     if not len(times) == len(scores) == len(weights):
         raise UsageError(
             "expected as many times as scores and weights, "
@@ -115,7 +115,7 @@ def _arrays(
 
 
 def _described(
-    line: Line, times: Vector, weights: Vector, last: float, kind: ResidualKind
+    line: Line, times: Floats, weights: Floats, last: float, kind: ResidualKind
 ) -> Trend:
     test = slope_test(line)
     trend = Trend(

@@ -9,7 +9,7 @@ from builder.drift.attribution import Attribution, Evaluated, attribute
 from builder.errors import DataError
 from builder.evaluation import parse_measure
 from builder.evaluation.attribution import unchanged
-from builder.evaluation.effectiveness import Judge
+from builder.evaluation.measures.effectiveness import Judge
 from builder.explore.asked import Asked
 from builder.explore.forms import form, select
 from builder.explore.render import link, macro

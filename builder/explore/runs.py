@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from builder.evaluation import EvaluationParameters, evaluate_paths
-from builder.evaluation.assignment import RunFile, assign_runs
+from builder.evaluation.runs.assignment import RunFile, assign_runs
 from builder.explore.source import Source
 from builder.trec.released import by_keys, read_run_of
 

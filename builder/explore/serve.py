@@ -15,8 +15,8 @@ from types import FrameType
 from typing import Any
 
 from builder.errors import UsageError
-from builder.evaluation.extras import load
 from builder.explore.source import open_source
+from builder.extras import load
 
 HOST = "127.0.0.1"
 NEAR = 100

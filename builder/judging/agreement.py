@@ -9,20 +9,17 @@ equal, or no pair was judged twice.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from builder.judging.merging import majority_vote
+from builder.statistics.agreement import cohen_kappa, krippendorff_alpha
 from schemas import GRADES
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-Weights = Literal["none", "linear", "quadratic"]
-Metric = Literal["nominal", "ordinal", "interval"]
 
 PAIR = ["query_id", "doc_id"]
 
@@ -79,65 +76,14 @@ def agreement_report(
         qrels: Rows of the contract `Qrels` with the `click_grade` to compare; None: no comparison.
     """
     rows = judgements.select(*PAIR, "assessor", "grade").collect()
-    ratings = _rating_matrix(rows)
+    counts = _rating_counts(rows)
     return AgreementReport(
         assessors=tuple(_between_assessors(rows)),
-        alpha_nominal=krippendorff_alpha(ratings, "nominal"),
-        alpha_ordinal=krippendorff_alpha(ratings, "ordinal"),
-        units=int(((~np.isnan(ratings)).sum(axis=0) >= 2).sum()),
+        alpha_nominal=krippendorff_alpha(counts, metric="nominal"),
+        alpha_ordinal=krippendorff_alpha(counts, metric="ordinal"),
+        units=int((counts.sum(axis=0) >= 2).sum()),
         clicks=None if qrels is None else _against_clicks(rows, qrels),
     )
-
-
-def cohen_kappa(first: Integers, second: Integers, weights: Weights = "none") -> float | None:
-    """Cohen's kappa of two aligned lists of grades.
-
-    Args:
-        first: int64[n], grades from 0.
-        second: int64[n], grades of the same pairs.
-        weights: Weight of a disagreement: constant, linear or quadratic in the grade difference.
-
-    Returns:
-        1 - observed / expected disagreement; None if no disagreement is expected.
-    """
-    table = _confusion_matrix(first, second).astype(np.float64)
-    distance = np.abs(np.subtract.outer(np.arange(len(table)), np.arange(len(table))))
-    cost = {"none": distance > 0, "linear": distance, "quadratic": distance**2}[weights]
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(table.sum(), 1.0)
-    denominator = float((cost * expected).sum())
-    return 1 - float((cost * table).sum()) / denominator if denominator > 0 else None
-
-
-def krippendorff_alpha(ratings: Floats, metric: Metric = "ordinal") -> float | None:
-    """Krippendorff's alpha of any number of assessors, with missing values.
-
-    Args:
-        ratings: float64[assessors, pairs]; grades, NaN where an assessor did not judge a pair.
-        metric: Difference function between two grades.
-
-    Returns:
-        1 - observed / expected disagreement; None if no disagreement is expected.
-    """
-    values = np.unique(ratings[~np.isnan(ratings)])
-    counts = np.stack([(ratings == value).sum(axis=0) for value in values] or [np.zeros(0)])
-    counts = counts[:, counts.sum(axis=0) >= 2].astype(np.float64)
-    judged = counts.sum(axis=0)
-    coincidences = (counts / (judged - 1)) @ counts.T - np.diag((counts / (judged - 1)).sum(axis=1))
-    totals = coincidences.sum(axis=1)
-    cost = _difference_weights(values, totals, metric)
-    expected = (np.outer(totals, totals) - np.diag(totals)) / max(totals.sum() - 1, 1.0)
-    denominator = float((cost * expected).sum())
-    return 1 - float((cost * coincidences).sum()) / denominator if denominator > 0 else None
-
-
-def _difference_weights(values: Floats, totals: Floats, metric: Metric) -> Floats:
-    """Squared difference between every two values under a metric (section 3 of the paper)."""
-    if metric == "nominal":
-        return np.asarray(np.not_equal.outer(values, values), dtype=np.float64)
-    if metric == "interval":
-        return np.asarray(np.subtract.outer(values, values) ** 2)
-    middle = np.cumsum(totals) - totals / 2
-    return np.asarray(np.subtract.outer(middle, middle) ** 2)
 
 
 def _confusion_matrix(first: Integers, second: Integers) -> Integers:
@@ -147,15 +93,14 @@ def _confusion_matrix(first: Integers, second: Integers) -> Integers:
     return cells.reshape(size, size).astype(np.int64)
 
 
-def _rating_matrix(rows: pl.DataFrame) -> Floats:
-    """Grades as float64[assessors, pairs], both axes sorted; NaN where a pair was not judged."""
-    assessors = rows["assessor"].unique().sort()
+def _rating_counts(rows: pl.DataFrame) -> Floats:
+    """Number of assessors as float64[grades, pairs], both axes sorted."""
+    grades, grade = np.unique(rows["grade"].to_numpy(), return_inverse=True)
     pairs = rows.select(PAIR).unique().sort(PAIR).with_row_index("column")
-    placed = rows.join(pairs, on=PAIR)
-    ratings = np.full((len(assessors), pairs.height), np.nan)
-    row = np.searchsorted(assessors.to_numpy(), placed["assessor"].to_numpy())
-    ratings[row, placed["column"].to_numpy()] = placed["grade"].to_numpy()
-    return ratings
+    column = rows.join(pairs, on=PAIR, how="left", maintain_order="left")["column"].to_numpy()
+    counts = np.zeros((len(grades), pairs.height))
+    np.add.at(counts, (grade, column), 1.0)
+    return counts
 
 
 def _between_assessors(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
@@ -181,12 +126,13 @@ def _pairwise_agreement(
 ) -> PairwiseAgreement:
     """All agreement statistics of two aligned series of grades."""
     one, other = (np.asarray(values.to_numpy(), dtype=np.int64) for values in (grades, others))
+    table = _confusion_matrix(one, other).tolist()
     return PairwiseAgreement(
         first,
         second,
         pairs=len(one),
         same=int((one == other).sum()),
-        kappa=cohen_kappa(one, other),
-        quadratic_kappa=cohen_kappa(one, other, "quadratic"),
-        table=tuple(tuple(row) for row in _confusion_matrix(one, other).tolist()),
+        kappa=cohen_kappa(table),
+        quadratic_kappa=cohen_kappa(table, "quadratic"),
+        table=tuple(tuple(row) for row in table),
     )

@@ -9,7 +9,7 @@ import pytest
 import builder
 from builder import BuildReport, Simulation
 from builder.cli.output import show_all
-from builder.evaluation.assignment import assign_runs
+from builder.evaluation.runs.assignment import assign_runs
 from builder.io.sources import Source
 from builder.tasks.filtering.kba import system_name
 from builder.text.names import to_valid_text

@@ -18,7 +18,7 @@ from builder.collection.imports.release import ImportReport
 from builder.collection.imports.walk import walk
 from builder.collection.validate import validate
 from builder.errors import UsageError
-from builder.evaluation.qrels import read_qrels
+from builder.evaluation.runs.qrels import read_qrels
 from builder.runtime.limits import Limits
 from builder.text.keys import doc_id, key64, query_id
 from builder.trec import in_release_ids, read_run

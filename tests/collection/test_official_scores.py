@@ -17,7 +17,7 @@ from builder.collection.imports import import_release
 from builder.collection.validate import validate
 from builder.errors import UsageError
 from builder.evaluation import EvaluationParameters, evaluate_paths
-from builder.evaluation.qrels import read_qrels
+from builder.evaluation.runs.qrels import read_qrels
 from builder.runtime.limits import Limits
 from tests.collection.releases import imported, opened, write
 

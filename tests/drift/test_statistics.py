@@ -7,18 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
-from scipy.stats import spearmanr
-from sklearn.metrics import cohen_kappa_score
 
 from builder.drift.statistics import (
     counted_quantile,
     divergence_terms,
     jaccard,
     jensen_shannon,
-    kappa,
     quantile,
     share,
-    spearman,
 )
 
 COUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12)
@@ -64,31 +60,3 @@ def test_terms_of_the_divergence() -> None:
     unchanged, new = divergence_terms([(2, 2), (0, 2)], (2, 4))
     assert unchanged == pytest.approx((math.log2(4 / 3) + 0.5 * math.log2(2 / 3)) / 2)
     assert new == pytest.approx(0.25)
-
-
-@given(COUNTS)
-def test_spearman_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    found = spearman(pairs)
-    if len(set(first)) < 2 or len(set(second)) < 2:
-        assert found is None
-    else:
-        assert found == pytest.approx(spearmanr(first, second).statistic, abs=1e-9)
-
-
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=40))
-def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
-    counts = Counter(pairs)
-    table = [[counts[i, j] for j in range(3)] for i in range(3)]
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    for quadratic, weights in ((False, None), (True, "quadratic")):
-        found = kappa(table, quadratic=quadratic)
-        if len({*first, *second}) == 1:
-            assert found is None
-        else:
-            expected = cohen_kappa_score(first, second, labels=[0, 1, 2], weights=weights)
-            assert found == pytest.approx(expected, abs=1e-9)
-
-
-def test_kappa_by_hand() -> None:
-    assert kappa([[20, 5], [10, 15]]) == pytest.approx(0.4)

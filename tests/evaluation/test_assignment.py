@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import UsageError
-from builder.evaluation.assignment import assign_runs, find_pivot
+from builder.evaluation.runs.assignment import assign_runs, find_pivot
 
 SNAPSHOTS = ["2022-06", "2022-07", "2022-06-15"]
 

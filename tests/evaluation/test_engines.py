@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import DataError, UsageError
-from builder.evaluation.effectiveness import Judge
-from builder.evaluation.err import expected_reciprocal_rank
-from builder.evaluation.measures import parse_measures
+from builder.evaluation.measures.effectiveness import Judge
+from builder.evaluation.measures.err import expected_reciprocal_rank
+from builder.evaluation.measures.registry import parse_measures
 from builder.trec.runs import Run
 
 FIXTURE = json.loads((Path(__file__).parent / "fixtures" / "one_query.json").read_text())

@@ -15,7 +15,7 @@ from repro_eval.Evaluator import RplEvaluator
 from builder.errors import DataError, FormatError, MissingExtraError, UsageError
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
 from builder.evaluation.parameters import EvaluationParameters
-from builder.evaluation.summary import summary_rows, to_json
+from builder.evaluation.reports.summary import summary_rows, to_json
 from builder.trec.runs import write_run
 
 KELLER = json.loads((Path(__file__).parent / "fixtures" / "keller2024_p10.json").read_text())

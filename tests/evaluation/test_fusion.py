@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import DataError, FormatError, UsageError
-from builder.evaluation.fusion import read_scores, reciprocal_rank_fusion, rerank
+from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fusion, rerank
 from builder.trec.runs import Run, read_run, write_run
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import UsageError
-from builder.evaluation.measures import (
+from builder.evaluation.measures.registry import (
     ALIASES,
     DEFAULT_MEASURES,
     FAMILIES,

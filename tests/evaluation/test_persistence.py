@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from repro_eval.measure.overall_effects import DRI, ER
 
-from builder.evaluation.persistence import QUANTITIES, compare, difference, terms_of
+from builder.evaluation.tables.persistence import QUANTITIES, compare, difference, terms_of
 
 FIXTURES = Path(__file__).parent / "fixtures"
 TOY = json.loads((FIXTURES / "keller2024_toy.json").read_text())

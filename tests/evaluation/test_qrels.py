@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError, UsageError
-from builder.evaluation.qrels import read_qrels
+from builder.evaluation.runs.qrels import read_qrels
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "longeval-web"
 

@@ -4,7 +4,7 @@ import pytest
 
 from builder.evaluation.evaluator import evaluate
 from builder.evaluation.parameters import EvaluationParameters
-from builder.evaluation.report import html_report
+from builder.evaluation.reports.page import html_report
 
 NASTY = '<script>alert("x")</script>&\'"'
 

@@ -13,9 +13,9 @@ from statsmodels.stats.diagnostic import normal_ad
 from statsmodels.stats.stattools import durbin_watson as dw_statistic
 
 from builder.errors import MissingExtraError, UsageError
-from builder.evaluation.distributions import normal_two_sided, student_two_sided
-from builder.evaluation.regression import compare_slopes
 from builder.evaluation.trends import Trend, fit_trend
+from builder.statistics.regression import compare_slopes
+from builder.statistics.significance import normal_two_sided, student_two_sided
 from builder.tasks.filtering.batches import slope_per_second
 from tests.thorough import examples
 
@@ -135,13 +135,18 @@ def test_three_batches_leave_durbin_watson_no_freedom():
     assert "Durbin-Watson" in trend.reason
 
 
-def test_a_batch_with_nearly_all_weight_keeps_its_standard_error():
+@pytest.mark.parametrize(("weight", "error"), [(10**4, 0.0579150), (10**6, 0.0579145)])
+def test_a_batch_with_much_of_the_weight_keeps_its_standard_error(weight, error):
+    """0.0579144 is the limit: the distance of point 1 from the line through the others counts."""
+    trend = fit_trend(range(4), [0.1, 0.2, 0.15, 0.4], [1, weight, 1, 1])
+    assert trend.slope_se == pytest.approx(error, abs=1e-6)
+
+
+def test_a_batch_with_all_but_all_of_the_weight_has_no_standard_error():
     trend = fit_trend(range(4), [0.1, 0.2, 0.15, 0.4], [1, 10**12, 1, 1])
-    others = np.polyfit([0, 2, 3], [0.1, 0.15, 0.4], 1)
-    deleted = 0.2 - np.polyval(others, 1)
-    assert trend.slope_se > 0
-    assert abs(deleted) > 0
-    assert math.isfinite(trend.t)
+    assert trend.slope == exactly(0.075)
+    assert (trend.slope_se, trend.t, trend.p) == (None, None, None)
+    assert "nearly all the weight" in trend.reason
 
 
 @pytest.mark.parametrize(
@@ -160,8 +165,8 @@ def test_impossible_batches_are_refused(times, scores, weights):
         fit_trend(times, scores, weights)
 
 
-def test_scipy_is_named_when_it_is_absent(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy", None)
+def test_statsmodels_is_named_when_it_is_absent(monkeypatch):
+    monkeypatch.setitem(sys.modules, "statsmodels.regression.linear_model", None)
     with pytest.raises(MissingExtraError, match=r"\[evaluation\]"):
         fit_trend(TIMES, SCORES, DOCUMENTS)
 

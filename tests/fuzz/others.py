@@ -14,8 +14,8 @@ from builder.collection.read import open_collection
 from builder.collection.validate import validate
 from builder.definition.model import Definition
 from builder.errors import LongEvalError
-from builder.evaluation.fusion import read_scores
-from builder.evaluation.qrels import read_qrels
+from builder.evaluation.baselines.fusion import read_scores
+from builder.evaluation.runs.qrels import read_qrels
 from builder.io.sources import Source
 from builder.queries import parse_topics, rank_topics, read_counts
 from builder.queries.texts import read_texts

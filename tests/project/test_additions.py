@@ -95,13 +95,13 @@ print(records.impressions.num_rows)
         "builder/evaluation/retrieved.py",
         '''"""Retrieved: the number of documents that a run has for a query."""
 
-from builder.evaluation.family import Family
+from builder.evaluation.measures.family import Family
 
 RETRIEVED = Family(
     "Retrieved", "counted", "none", compute=lambda measure, hits: hits.retrieved.astype(float)
 )
 ''',
-        "builder/evaluation/measures.py",
+        "builder/evaluation/measures/registry.py",
         {
             "from builder.plugins import": (
                 "from builder.evaluation.retrieved import RETRIEVED\nfrom builder.plugins import"
@@ -111,7 +111,7 @@ RETRIEVED = Family(
         """
 from types import SimpleNamespace
 import numpy as np
-from builder.evaluation.measures import parse_measure
+from builder.evaluation.measures.registry import parse_measure
 hits = SimpleNamespace(retrieved=np.array([1]))
 measure = parse_measure("Retrieved")
 print(int(measure.compute(measure, hits)[0]))

@@ -12,6 +12,8 @@ import builder
 ROOT = Path(__file__).parents[2]
 LAYERS = (
     "errors",
+    "extras",
+    "statistics",
     "text",
     "io",
     "plugins",

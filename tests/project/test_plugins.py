@@ -12,7 +12,7 @@ from builder.clicks.models import get_model
 from builder.collection.validate import validate
 from builder.commands.doctor import doctor
 from builder.errors import UsageError
-from builder.evaluation.measures import parse_measure
+from builder.evaluation.measures.registry import parse_measure
 from builder.ingest.logs.formats import read_impressions
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters, TranslateParameters

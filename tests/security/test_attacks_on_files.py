@@ -18,7 +18,7 @@ from builder.collection.export import export
 from builder.collection.validate import validate
 from builder.definition.model import Definition
 from builder.errors import DataError, DefinitionError, FormatError, LongEvalError
-from builder.evaluation.qrels import read_qrels
+from builder.evaluation.runs.qrels import read_qrels
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.translation import check_model

@@ -13,7 +13,7 @@ import pytest
 from builder import BuildReport
 from builder.documents.url_lists import read_url_list
 from builder.errors import FormatError, LongEvalError
-from builder.evaluation.qrels import read_qrels
+from builder.evaluation.runs.qrels import read_qrels
 from builder.io.sources import Source
 from builder.judging.assessments import read_assessments
 from builder.judging.sheets import write_sheet

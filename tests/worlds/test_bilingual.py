@@ -8,8 +8,8 @@ import pytest
 import builder
 from builder import BuildReport, Simulation
 from builder.evaluation import Bm25, bm25_snapshot, sanity_table
-from builder.evaluation.effectiveness import Judge
-from builder.evaluation.measures import parse_measures
+from builder.evaluation.measures.effectiveness import Judge
+from builder.evaluation.measures.registry import parse_measures
 from builder.models import embedded_model
 from builder.text.keys import doc_id, fold_texts, key64, query_id, url_key
 

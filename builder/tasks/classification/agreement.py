@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 import polars as pl
 
-from builder.drift.statistics import kappa
 from builder.errors import UsageError
+from builder.statistics.agreement import cohen_kappa as kappa
 from builder.tasks.classification.annotations import read_annotations
 
 Ratings: TypeAlias = Mapping[str, Mapping[str, str]]

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from builder.evaluation.checks import require
-from builder.evaluation.extras import load
+from builder.extras import load
 from builder.io import parquet
 from builder.tasks.classification.definition import TESTS
 

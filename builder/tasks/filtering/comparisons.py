@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from builder.errors import UsageError
-from builder.evaluation.agreement import kendall_tau_b
 from builder.evaluation.checks import require
+from builder.statistics.rankings import kendall_tau_b
 from builder.tasks.filtering.measures import MEASURES
 from builder.tasks.filtering.score import evaluate_filtering
 from builder.tasks.filtering.trends import FilteringTrendParameters, fit_trends

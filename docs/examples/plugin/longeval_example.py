@@ -11,7 +11,7 @@ import polars as pl
 from builder.clicks.models import Pages, TrainedModel, TrainingOptions
 from builder.clicks.models.probabilities import IndependentClicks
 from builder.collection.checks import Check, Reading
-from builder.evaluation.family import Family
+from builder.evaluation.measures.family import Family
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters, TranslateParameters
 from builder.translation.engine import Output

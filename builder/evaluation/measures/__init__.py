@@ -1,0 +1,1 @@
+"""Effectiveness measures: names, providers, and scores of a run for every judged query."""

@@ -1,0 +1,53 @@
+"""Expected reciprocal rank: Chapelle, Metzler, Zhang & Grinspan 2009, equation 4.
+
+R(g) = (2^g - 1) / 2^max. Ours, because the usual implementation fixes the maximum grade and
+refuses query ids that are not numbers.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from builder.errors import DataError
+from builder.evaluation.measures.family import Family, Floats
+
+if TYPE_CHECKING:
+    from builder.evaluation.measures.hits import Hits, Ints
+    from builder.evaluation.measures.registry import Measure
+
+
+def expected_reciprocal_rank(grades: "Ints", max_grade: int) -> Floats:
+    """ERR of rankings.
+
+    Args:
+        grades: Grade at each rank, shape (queries, depth); 0 where unjudged or not retrieved.
+        max_grade: The highest grade of the scale, not of the data.
+
+    Returns:
+        ERR of each query, in [0, 1).
+
+    Raises:
+        DataError: a grade is above the maximum.
+    """
+    if grades.size and grades.max() > max_grade:
+        raise DataError(
+            f"ERR with maximum grade {max_grade}: found grade {grades.max()} in the judgements; "
+            f"ask for ERR(max={grades.max()})"
+        )
+    stop = (np.exp2(np.maximum(grades, 0)) - 1) / 2.0**max_grade
+    reach = np.cumprod(np.hstack([np.ones((len(grades), 1)), 1 - stop[:, :-1]]), axis=1)
+    ranks = np.arange(1, grades.shape[1] + 1)
+    return np.asarray((stop * reach / ranks).sum(axis=1), dtype=np.float64)
+
+
+def _err(measure: "Measure", hits: "Hits") -> Floats:
+    seen = hits.rank <= (measure.cutoff or np.iinfo(np.int64).max)
+    depth = int(hits.rank[seen].max(initial=1))
+    grades = np.zeros((len(hits.retrieved), depth), dtype=np.int64)
+    grades[hits.query[seen], hits.rank[seen] - 1] = hits.grade[seen]
+    return expected_reciprocal_rank(grades, measure["max"])
+
+
+ERR = Family(
+    "ERR", "Chapelle et al. 2009", "optional", {"max": 4}, frozenset({"max"}), compute=_err
+)

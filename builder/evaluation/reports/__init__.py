@@ -1,0 +1,1 @@
+"""An evaluation for people and machines: summary rows, JSON and an HTML page."""

@@ -1,0 +1,135 @@
+"""An evaluation as one HTML page that works offline: tables and charts.
+
+In: an `Evaluation`. Out: the page as text. Charts follow Keller et al. 2024: means over snapshots
+(figure 2), effect ratio against delta RI (figure 3), drop per query (figure 4).
+"""
+
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+
+from builder.evaluation.evaluator import Evaluation
+from builder.evaluation.reports.summary import summary_rows
+from builder.evaluation.tables.topicsets import TOPIC_SETS
+from builder.reporting.charts import Point, Series, bars, lines, scatter, series_colour
+from builder.reporting.numbers import DASH, score
+from builder.reporting.parts import Cell, Row, grid, nothing, paragraph, section, table
+from builder.reporting.render import page
+
+_LEGEND = (
+    "Positive drops are losses. An effect ratio of 1 and a delta RI of 0 mean that a system kept "
+    "its distance to the pivot. Vertical lines are bootstrap intervals."
+)
+
+_ABOUT = {
+    "full": "Every judged query of each snapshot.",
+    "core": "Queries that are judged in every snapshot.",
+}
+
+
+FOOTER = "Drops are differences of the earlier and the later snapshot."
+
+
+def html_report(evaluation: Evaluation) -> str:
+    """The page.
+
+    Args:
+        evaluation: What to show.
+
+    Returns:
+        A complete HTML document; the same evaluation gives the same text.
+    """
+    sections = [
+        section(
+            topic_set,
+            f"{topic_set.capitalize()} queries",
+            _ABOUT[topic_set],
+            grid(_charts(evaluation, topic_set)),
+            _table(f"{topic_set.capitalize()} queries", summary_rows(evaluation, topic_set)),
+        )
+        for topic_set in TOPIC_SETS
+    ]
+    drops = section(
+        "drops",
+        "Drop per query",
+        "Queries judged in both snapshots, sorted.",
+        grid(_drops(evaluation)),
+    )
+    contents = [(name, f"{name.capitalize()} queries") for name in TOPIC_SETS]
+    return page(
+        "Effectiveness over time",
+        "Effectiveness over time",
+        evaluation.signature(),
+        [*contents, ("drops", "Drop per query")],
+        (paragraph(_LEGEND, "note"), sections, drops),
+        FOOTER,
+    )
+
+
+def _charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
+    charts = [_over_time(evaluation, topic_set, m) for m in evaluation.parameters.measures]
+    chosen = evaluation.persistence.filter(
+        pl.col("topic_set") == topic_set, pl.col("quantity").is_in(["effect_ratio", "delta_ri"])
+    )
+    keys = ["from_snapshot", "to_snapshot", "measure"]
+    for (first, second, measure), rows in chosen.group_by(keys, maintain_order=True):
+        wide = rows.pivot("quantity", index="system", values="value").drop_nulls()
+        points = [
+            Point(name, series_colour(evaluation.systems.index(name)), ratio, delta)
+            for name, ratio, delta in wide.select("system", "effect_ratio", "delta_ri").iter_rows()
+        ]
+        if points:
+            title = f"{measure}, {first} to {second}"
+            charts.append(scatter(title, points, "effect ratio", "delta RI", (1.0, 0.0)))
+    return charts
+
+
+def _over_time(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
+    rows = evaluation.effectiveness.filter(
+        pl.col("topic_set") == topic_set, pl.col("measure") == measure
+    )
+    cells = {(row["system"], row["snapshot"]): row for row in rows.iter_rows(named=True)}
+
+    def values(system: str, column: str) -> list[float | None]:
+        return [cells.get((system, s), {}).get(column) for s in evaluation.snapshots]
+
+    series = [
+        Series(
+            name,
+            series_colour(place),
+            *(values(name, column) for column in ("value", "ci_low", "ci_high")),
+        )
+        for place, name in enumerate(evaluation.systems)
+    ]
+    return lines(f"Mean {measure}", evaluation.snapshots, series)
+
+
+def _drops(evaluation: Evaluation) -> list[Markup]:
+    """Bars for the first measure: one chart per pair of snapshots and system."""
+    measure = evaluation.parameters.measures[0]
+    rows = evaluation.query_drops.filter(pl.col("measure") == measure)
+    keys = ["from_snapshot", "to_snapshot", "system"]
+    return [
+        bars(
+            f"{system}, {first} to {second}: drop of {measure}",
+            sorted(group["drop"].to_list(), reverse=True),
+            series_colour(evaluation.systems.index(str(system))),
+        )
+        for (first, second, system), group in rows.group_by(keys, maintain_order=True)
+    ]
+
+
+def _table(caption: str, rows: list[dict[str, Any]]) -> Markup:
+    if not rows:
+        return nothing("No run.")
+    cells: list[Row] = [[_cell(value) for value in row.values()] for row in rows]
+    return table(caption, list(rows[0]), cells)
+
+
+def _cell(value: object) -> Cell:
+    if value is None:
+        return Cell(DASH, -1e300)
+    if isinstance(value, int | float):
+        return Cell(score(value) if isinstance(value, float) else str(value), float(value))
+    return Cell(str(value))

@@ -1,0 +1,93 @@
+"""An evaluation as plain rows, for printing, and as JSON, for machines.
+
+`summary_rows` is Keller et al. 2024, table 1: one row per system and snapshot, the first snapshot
+being what later ones are compared with. `to_json` is everything, in this shape:
+
+    {"signature": str, "parameters": {...}, "snapshots": [str], "systems": [str],
+     "effectiveness": [{...}], "significance": [{...}], "persistence": [{...}],
+     "agreement": [{...}]}
+
+with the columns of `results` as keys, and with `query_scores` and `query_drops` (columns of
+`perquery`) where they are asked for. A value that does not exist is null and has a `reason`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from builder.evaluation.evaluator import Evaluation
+
+Row = dict[str, Any]
+
+_COMPARED = (
+    *("re_delta_drop", "rnd_absolute_drop", "delta_ri", "effect_ratio"),
+    *("p_unpaired", "p_welch"),
+)
+
+
+def summary_rows(evaluation: Evaluation, topic_set: str = "full") -> list[Row]:
+    """The table that a person reads.
+
+    Args:
+        evaluation: What to show.
+        topic_set: `full` or `core`.
+
+    Returns:
+        One row per measure, system and snapshot: `measure`, `system`, `snapshot`, `queries`,
+        `missing`, `unjudged`, `mean`, `ci_low`, `ci_high`, then `re_delta_drop`,
+        `rnd_absolute_drop`, `delta_ri`, `effect_ratio`, `p_unpaired` and `p_welch` from the first
+        snapshot to this one (null in the first, and where `pairs` left the comparison out), and
+        `p_pivot`, the corrected p of the difference to the pivot.
+    """
+    means = _of(evaluation.effectiveness, topic_set).rename({"value": "mean"})
+    first = evaluation.snapshots[0]
+    compared = {
+        (row["measure"], row["system"], row["to_snapshot"], row["quantity"]): row["value"]
+        for row in _of(evaluation.persistence, topic_set).iter_rows(named=True)
+        if row["from_snapshot"] == first
+    }
+    p_pivot = {
+        (row["measure"], row["system"], row["snapshot"]): row["p_holm"]
+        for row in _of(evaluation.significance, topic_set).iter_rows(named=True)
+    }
+    order = {name: place for place, name in enumerate(evaluation.parameters.measures)}
+    rows = [_summary_row(row, compared, p_pivot) for row in means.iter_rows(named=True)]
+    return sorted(rows, key=lambda r: (order[r["measure"]], r["system"], r["snapshot"]))
+
+
+def _of(table: pl.DataFrame, topic_set: str) -> pl.DataFrame:
+    return table.filter(pl.col("topic_set") == topic_set)
+
+
+def _summary_row(
+    row: Row,
+    compared: Mapping[tuple[str, str, str, str], float | None],
+    p_pivot: Mapping[tuple[str, str, str], float | None],
+) -> Row:
+    key = (row["measure"], row["system"], row["snapshot"])
+    shown = ("measure", "system", "snapshot", "queries", "missing", "unjudged")
+    return {
+        **{name: row[name] for name in (*shown, "mean", "ci_low", "ci_high")},
+        **{name: compared.get((*key, name)) for name in _COMPARED},
+        "p_pivot": p_pivot.get(key),
+    }
+
+
+def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
+    """Everything, in the shape described above.
+
+    Args:
+        evaluation: What to write.
+        queries: Whether to add the tables with a row per query.
+    """
+    tables = ["effectiveness", "significance", "persistence", "agreement"]
+    tables += ["query_scores", "query_drops"] if queries else []
+    return {
+        "signature": evaluation.signature(),
+        "parameters": asdict(evaluation.parameters),
+        "snapshots": list(evaluation.snapshots),
+        "systems": list(evaluation.systems),
+        **{name: getattr(evaluation, name).to_dicts() for name in tables},
+    }

@@ -1,0 +1,1 @@
+"""Result tables over snapshots: effectiveness, significance, persistence, agreement, per query."""

@@ -1,0 +1,96 @@
+"""Per-query tables: scores, differences to the pivot, and drops from one snapshot to another.
+
+In: the scores of all snapshots. Out: long frames, one row per query, system and measure, in the
+order of snapshot, system, measure and query.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from builder.evaluation.measures.effectiveness import SnapshotScores
+from builder.evaluation.measures.family import Floats
+from builder.evaluation.parameters import EvaluationParameters
+from builder.evaluation.tables.topicsets import core_queries
+
+_CELL = {"system": pl.String(), "measure": pl.String(), "query_id": pl.String()}
+
+QUERY_SCORES = {
+    "snapshot": pl.String(),
+    **_CELL,
+    "core": pl.Boolean(),
+    "score": pl.Float64(),
+    "over_pivot": pl.Float64(),
+}
+"""`core`: judged in every snapshot; `over_pivot`: score minus that of the pivot, null without one
+(Keller et al. 2024, equation 4)."""
+
+QUERY_DROPS = {
+    "from_snapshot": pl.String(),
+    "to_snapshot": pl.String(),
+    **_CELL,
+    "drop": pl.Float64(),
+}
+"""`drop`: score in the first snapshot minus score in the second, for queries judged in both."""
+
+
+def query_scores(
+    snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
+) -> pl.DataFrame:
+    """Score of every judged query; columns as in `QUERY_SCORES`."""
+    core = core_queries(snapshots)
+    pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
+    frames = [pl.DataFrame(schema=QUERY_SCORES)]
+    for scores in snapshots:
+        present = [i for i in range(len(systems)) if scores.unjudged[i] >= 0]
+        reference = (
+            np.full_like(scores.values[:, :1], np.nan)
+            if pivot is None
+            else scores.values[:, [pivot]]
+        )
+        names = [systems[i] for i in present]
+        own = [q for q, key in zip(scores.query_ids, scores.keys, strict=True) if key in core]
+        frame = _cells(scores.query_ids, names, parameters.measures).with_columns(
+            snapshot=pl.lit(scores.snapshot),
+            core=pl.col("query_id").is_in(own),
+            score=_flat(scores.values[:, present]),
+            over_pivot=_flat((scores.values - reference)[:, present]),
+        )
+        frames.append(frame.select(list(QUERY_SCORES)))
+    return pl.concat(frames)
+
+
+def query_drops(
+    snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
+) -> pl.DataFrame:
+    """Drop of every query judged in both snapshots of a pair; columns as in `QUERY_DROPS`."""
+    frames = [pl.DataFrame(schema=QUERY_DROPS)]
+    for a, b in parameters.snapshot_pairs(len(snapshots)):
+        common = core_queries([snapshots[a], snapshots[b]])
+        first, second = snapshots[a].restrict(common), snapshots[b].restrict(common)
+        both = [i for i in range(len(systems)) if min(first.unjudged[i], second.unjudged[i]) >= 0]
+        names = [systems[i] for i in both]
+        frame = _cells(first.query_ids, names, parameters.measures).with_columns(
+            from_snapshot=pl.lit(first.snapshot),
+            to_snapshot=pl.lit(second.snapshot),
+            drop=_flat((first.values - second.values)[:, both]),
+        )
+        frames.append(frame.select(list(QUERY_DROPS)))
+    return pl.concat(frames)
+
+
+def _cells(
+    query_ids: Sequence[str], systems: Sequence[str], measures: Sequence[str]
+) -> pl.DataFrame:
+    """Every combination of system, measure and query, the query running fastest."""
+    return (
+        pl.DataFrame({"system": systems}, schema={"system": pl.String})
+        .join(pl.DataFrame({"measure": measures}), how="cross")
+        .join(pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String}), how="cross")
+    )
+
+
+def _flat(values: Floats) -> pl.Series:
+    """Values of shape (queries, systems, measures) in the order of `_cells`; NaN becomes null."""
+    return pl.Series(values.transpose(1, 2, 0).ravel()).fill_nan(None)

@@ -1,0 +1,102 @@
+"""Agreement of raters beyond chance: Cohen's kappa, Fleiss' kappa and Krippendorff's alpha.
+
+In: tables of counts. Out: a coefficient of at most 1, or None where no disagreement is expected:
+every rating is the same, or no unit has two ratings. Counts are added as integers where they are
+integers, so that the same table gives the same digits on every machine.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Weights = Literal["none", "linear", "quadratic"]
+Metric = Literal["nominal", "ordinal", "interval"]
+
+POWERS: dict[Weights, int] = {"none": 0, "linear": 1, "quadratic": 2}
+
+
+def cohen_kappa(table: Sequence[Sequence[int]], weights: Weights = "none") -> float | None:
+    """Cohen's kappa of two raters (Cohen 1960; weighted 1968).
+
+    Args:
+        table: Square confusion matrix of counts: rating of the first rater (rows) and of the second
+            (columns), in ascending order of rating.
+        weights: Weight of a disagreement: constant, linear or quadratic in the difference.
+
+    Returns:
+        1 - observed / expected disagreement; None if no disagreement is expected.
+    """
+    ratings = range(len(table))
+    total = sum(map(sum, table))
+    rows = [sum(row) for row in table]
+    columns = [sum(row[rating] for row in table) for rating in ratings]
+    observed = expected = 0
+    for i in ratings:
+        for j in ratings:
+            weight = math.prod([abs(i - j)] * POWERS[weights]) if i != j else 0
+            observed += weight * table[i][j] * total
+            expected += weight * rows[i] * columns[j]
+    return 1 - observed / expected if expected else None
+
+
+def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
+    """Fleiss' kappa of any number of raters (Fleiss 1971).
+
+    Args:
+        counts: Number of raters by unit (rows) and rating (columns); every row has the same sum, of
+            2 or more.
+
+    Returns:
+        (observed - expected) / (1 - expected) agreement; None without units, or if no disagreement
+        is expected.
+    """
+    if not counts:
+        return None
+    units, raters = len(counts), sum(counts[0])
+    agreeing = sum(count * (count - 1) for row in counts for count in row)
+    observed = agreeing / (units * raters * (raters - 1))
+    totals = [sum(column) for column in zip(*counts, strict=True)]
+    chance = sum(total * total for total in totals)
+    whole = units * raters * units * raters
+    if chance == whole:
+        return None
+    expected = chance / whole
+    return float((observed - expected) / (1 - expected))
+
+
+def krippendorff_alpha(
+    counts: Floats, values: Floats | None = None, metric: Metric = "nominal"
+) -> float | None:
+    """Krippendorff's alpha of any number of raters, with missing ratings (Krippendorff 2011).
+
+    Args:
+        counts: Number of raters by rating (rows, ascending) and unit (columns); units with fewer
+            than two ratings are left out.
+        values: The ratings as numbers; only the interval metric needs them.
+        metric: Difference function between two ratings.
+
+    Returns:
+        1 - observed / expected disagreement; None if no disagreement is expected.
+    """
+    counts = counts[:, counts.sum(axis=0) >= 2].astype(np.float64)
+    pairs = counts / (counts.sum(axis=0) - 1)
+    coincidences = pairs @ counts.T - np.diag(pairs.sum(axis=1))
+    totals = coincidences.sum(axis=1)
+    cost: Floats = _difference_weights(totals, values, metric)
+    expected = (np.outer(totals, totals) - np.diag(totals)) / max(totals.sum() - 1, 1.0)
+    denominator = float((cost * expected).sum())
+    return 1 - float((cost * coincidences).sum()) / denominator if denominator > 0 else None
+
+
+def _difference_weights(totals: Floats, values: Floats | None, metric: Metric) -> Floats:
+    """Squared difference between every two ratings under a metric (section 3 of the paper)."""
+    if metric == "nominal":
+        return np.asarray(1.0 - np.eye(len(totals)))
+    if metric == "interval" and values is not None:
+        return np.asarray(np.subtract.outer(values, values) ** 2)
+    middle = np.cumsum(totals) - totals / 2
+    return np.asarray(np.subtract.outer(middle, middle) ** 2)
