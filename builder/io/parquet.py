@@ -118,7 +118,7 @@ def list_files(folder: Path) -> list[Path]:
 def _explain_errors(path: Path, expected: str) -> Iterator[None]:
     """Raise UsageError for a missing file and FormatError for errors of the engine."""
     if not path.is_file():
-        raise UsageError(f"{path}: no such file")
+        raise UsageError(f"{path}: expected a readable file, found none")
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:

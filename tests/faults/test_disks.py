@@ -50,7 +50,7 @@ def test_what_engines_say_of_a_full_disk(tmp_path: Path, monkeypatch: pytest.Mon
         OSError(28, "x"),
         RuntimeError("IO Error: No space left on device (os error 28)"),
     ):
-        message = r"had written 1,234 bytes, [0-9,]+ bytes were left"
+        message = r"wrote 1,234 bytes, [0-9,]+ bytes are free"
         with pytest.raises(DiskError, match=message), explain_errors("stage x", tmp_path):
             raise error
     monkeypatch.setattr(disk, "MIN_FREE_BYTES", 2**62)
