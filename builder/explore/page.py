@@ -73,7 +73,7 @@ def _facts(source: Source, key: str, known: Sequence[Row], versions: Sequence[Ro
     if known and known[0]["crawled"] is not None:
         facts.append(("Crawled in", ", ".join(known[0]["crawled"]) or "no snapshot"))
     if known:
-        facts.append(("Held by", ", ".join(known[0]["snapshots"])))
+        facts.append(("In snapshots", ", ".join(known[0]["snapshots"])))
     return macro("facts", facts)
 
 
@@ -251,7 +251,7 @@ def _addresses(source: Source, key: str, known: Sequence[Row], values: dict[str,
         None,
         empty="The collection does not record the address of this page.",
     )
-    return section("addresses", "Addresses", "Where the page stands, stood or went.", found)
+    return section("addresses", "Addresses", "Where the page is now, and where it was.", found)
 
 
 def _judged(source: Source, judged: Sequence[Row], values: dict[str, Any]) -> Markup:
@@ -260,7 +260,7 @@ def _judged(source: Source, judged: Sequence[Row], values: dict[str, Any]) -> Ma
         Column("Snapshot", "snapshot"),
         Column("Grade", "grade", "0 not relevant, 1 relevant, 2 highly relevant"),
         Column("Impressions", "impressions", "Times the page was shown for the query"),
-        Column("Examinations", "examinations", "Times that the click model holds it was looked at"),
+        Column("Examinations", "examinations", "Times that it was looked at, by the click model"),
         Column("Clicks", "clicks", "Impressions in which it was clicked"),
         Column("Score", lambda r: decimal(r["score"]), "The probability that is cut into grades"),
         Column(

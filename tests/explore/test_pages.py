@@ -55,7 +55,12 @@ def test_every_filter_and_order_answers(app: ASGIApp) -> None:
         addresses += [f"/changes?kind={kind}&sort={sort}" for sort in orders]
         addresses += [f"/changes?kind={kind}&direction={d}" for d in changed.DIRECTIONS[kind]]
         addresses += [f"/changes?kind={kind}&status={s}" for s in changed.STATUSES[kind]]
-    addresses += ["/pages?sort=url", "/pages?sort=held", "/rejects?sort=rows", "/systems?first=ids"]
+    addresses += [
+        "/pages?sort=url",
+        "/pages?sort=snapshots",
+        "/rejects?sort=rows",
+        "/systems?first=ids",
+    ]
     for address in addresses:
         assert ask(app, address).status == 200, address
 
