@@ -234,3 +234,18 @@ def test_a_release_with_texts_is_compared(tmp_path: Path) -> None:
     (judged,) = {r["Query"] for r in read.table("Judgements of the page").records()}
     assert judged == "water"
     source.close()
+
+
+def test_pages_that_moved_lead_to_each_other(app: ASGIApp, explored: Path) -> None:
+    changes = builder.open_collection(explored).table("document_changes").collect()
+    moved = changes.filter(pl.col("matched_id").is_not_null() & (pl.col("status") == "removed"))
+    assert moved.height
+    one = moved.row(0, named=True)
+    for page, other, text in (
+        (one["doc_id"], one["matched_id"], "moved to"),
+        (one["matched_id"], one["doc_id"], "moved from"),
+    ):
+        read = Reader(ask(app, f"/page/{page}").text)
+        rows = read.table("Addresses of the page").records()
+        assert any(row["What"].startswith(text) for row in rows)
+        assert f"/page/{other}" in read.links
