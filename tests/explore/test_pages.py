@@ -1,6 +1,7 @@
 """Every page answers, filters and sorts as it says, and links to pages that answer."""
 
 import json
+import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -249,3 +250,17 @@ def test_pages_that_moved_lead_to_each_other(app: ASGIApp, explored: Path) -> No
         rows = read.table("Addresses of the page").records()
         assert any(row["What"].startswith(text) for row in rows)
         assert f"/page/{other}" in read.links
+
+
+def test_loose_matches_lead_to_each_other(explored: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(builder.open_collection(explored).path, tmp_path / "1.0.0")
+    pages = pl.read_parquet(copy / "documents_map.parquet")
+    first, second = pages["doc_id"][3], pages["doc_id"][7]
+    loose = pl.when(pl.col("doc_id").is_in([first, second])).then(pl.lit(first))
+    pages.with_columns(loose_id=loose).write_parquet(copy / "documents_map.parquet")
+    source = open_source(copy)
+    source.seal()
+    app = application(source, PORT)
+    assert f"/page/{second}" in Reader(ask(app, f"/page/{first}").text).links
+    assert f"/page/{first}" in Reader(ask(app, f"/page/{second}").text).links
+    source.close()
