@@ -36,7 +36,7 @@ POLICY = (
     "default-src 'none'; style-src 'self'; style-src-attr 'unsafe-inline'; script-src 'self'; "
     "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""No script but the file of this package; attributes of style hold numbers of charts."""
+"""No script but the file of this package; attributes of style contain numbers of charts."""
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",

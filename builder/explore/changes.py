@@ -194,7 +194,7 @@ def _documents(source: Source, values: Mapping[str, str]) -> tuple[Column, ...]:
         return Cell(link(f"/page/{row['matched_id']}", row["matched_by"]))
 
     return (
-        Column("Page", address_of, "Its address in the last snapshot that holds it", "id"),
+        Column("Page", address_of, "Its address in the last snapshot that has it", "id"),
         Column(
             "What happened",
             lambda r: Cell(r["status"].replace("_", " ")),

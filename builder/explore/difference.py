@@ -70,10 +70,10 @@ def difference(before: str, after: str) -> Difference:
 def _joined(blocks: Sequence[Block]) -> list[Block]:
     """Blocks in which stray unchanged words between larger changes belong to the change."""
     found: list[Block] = []
-    for place, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         kind, a, b, c, d = block
-        inner = 0 < place < len(blocks) - 1 and kind == "equal" and b - a <= STRAY
-        if inner and _size(found[-1]) > STRAY < _size(blocks[place + 1]):
+        inner = 0 < index < len(blocks) - 1 and kind == "equal" and b - a <= STRAY
+        if inner and _size(found[-1]) > STRAY < _size(blocks[index + 1]):
             kind = "replace"
         if found and kind != "equal" and found[-1][0] != "equal":
             _, before, _, start, _ = found.pop()
@@ -93,7 +93,7 @@ def _bare(words: list[str]) -> list[str]:
 
 
 def _shortened(words: list[str], *, is_first: bool, is_last: bool) -> list[Run]:
-    """Unchanged words, of which a long run keeps its ends beside changes."""
+    """Unchanged words, of which a long run keeps its ends next to changes."""
     head, tail = 0 if is_first else CONTEXT, 0 if is_last else CONTEXT
     if (is_first and is_last) or len(words) <= head + tail + CONTEXT:
         return [("same", "".join(words))]

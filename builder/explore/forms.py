@@ -18,7 +18,7 @@ class Field:
 
     Args:
         name: The parameter of the address.
-        label: What stands above it.
+        label: Its label.
         value: What it is set to.
         options: Values with their texts, of which one is chosen; None for a text that is typed.
     """
@@ -35,7 +35,7 @@ def search(name: str, label: str, value: str) -> Field:
 
 
 def select(name: str, label: str, value: str, options: Iterable[tuple[str, str] | str]) -> Field:
-    """One of some options; a text stands for itself."""
+    """A choice of options; a text is its own label."""
     pairs = ((one, one) if isinstance(one, str) else one for one in options)
     return Field(name, label, value, tuple(pairs))
 

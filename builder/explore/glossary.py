@@ -14,7 +14,7 @@ TERMS: dict[str, str] = {
     "degree of change": "How far the words of an updated page changed: cosmetic (nearly all "
     "words stayed), edited, rewritten (few stayed).",
     "Dice": "Overlap of the word sets of two versions: 1 for the same words, 0 for no common word.",
-    "examination": "An impression in which the click model holds that the user looked at the page: "
+    "examination": "An impression in which the user looked at the page, by the click model: "
     "it was shown at or above the last click.",
     "grade": "0 not relevant, 1 relevant, 2 highly relevant.",
     "grade flip": "A query and a page that two neighbouring snapshots judge with distinct grades.",

@@ -43,8 +43,8 @@ def matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Mar
         (
             page_link(doc, next((r["url"] for r in by_page[doc].values() if r["url"]), None)),
             [
-                _grade(by_page[doc].get(name), f"e{number}-{place}")
-                for place, name in enumerate(source.snapshots)
+                _grade(by_page[doc].get(name), f"e{number}-{column}")
+                for column, name in enumerate(source.snapshots)
             ],
         )
         for number, doc in enumerate(ordered[:MOST_PAGES])
@@ -91,7 +91,7 @@ def _grade(row: Row | None, identifier: str) -> dict[str, Any] | None:
 
 
 def evidence(row: Row) -> list[tuple[str, str]]:
-    """What stands behind a grade."""
+    """The evidence of a grade: label and text of each figure."""
     facts = [("Source", row["source"])]
     if row["score"] is not None or row["impressions"]:
         facts += [

@@ -1,4 +1,4 @@
-"""The first page: what the collection holds, what changed, and the rows behind each check."""
+"""The first page: what the collection contains, what changed, and the rows behind each check."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -64,7 +64,7 @@ ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "cuts_stand": ("/changes", {"kind": "qrels", "direction": "changed"}),
     "pairs_recur": ("/changes", {"kind": "qrels", "direction": "lost"}),
 }
-"""Where the rows stand that a check counts; the others count over whole texts or parameters."""
+"""Where to find the rows that a check counts; the others count over whole texts or parameters."""
 
 
 def overview(source: Source, asked: Asked) -> Page:  # noqa: ARG001 - every page takes both
@@ -78,7 +78,7 @@ def overview(source: Source, asked: Asked) -> Page:  # noqa: ARG001 - every page
     ]
     drift = source.drift
     own = (macro("facts", facts), _absent(source), _snapshots(source))
-    lead = "What the collection holds, what changed between its snapshots, and what was checked."
+    lead = "What the collection contains, what changed between its snapshots, and what was checked."
     if drift is not None:
         try:
             return Page(collection.name, lead, (*own[:2], _report(source, drift)), "/", PARTS)

@@ -8,13 +8,13 @@ from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
 from builder.explore.asked import Asked, address
-from builder.explore.grades import page_link
+from builder.explore.page_addresses import addresses
 from builder.explore.page_texts import differences, translation
 from builder.explore.queries import query_link
 from builder.explore.render import Page, link, macro
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, shown, table
+from builder.explore.tables import Column, table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, decimal, section, share
 
@@ -46,16 +46,17 @@ def page(source: Source, asked: Asked, key: str) -> Page:
     ids = [row["id"] for row in source.rows(Statement(IDS, values))] or [key]
     values["ids"] = ids
     versions = source.rows(Statement(VERSIONS, values))
+    changes = source.rows(Statement(CHANGES, values))
     if not (known or judged or versions):
         raise HTTPException(404, "The collection has no page with this id.")
     title = next((v["title"] for v in reversed(versions) if v["title"]), None)
     url = known[0]["url"] if known else versions[-1]["url"] if versions else key
     body = (
         _facts(source, key, known, versions),
-        _versions(source, versions, values),
+        _versions(source, versions, changes, values),
         differences(source, asked, versions, values),
         translation(source, asked, versions, values),
-        _addresses(source, key, known, values),
+        addresses(source, key, known, changes),
         _judged(source, judged, values),
     )
     parts = [
@@ -73,7 +74,7 @@ def _facts(source: Source, key: str, known: Sequence[Row], versions: Sequence[Ro
     if known and known[0]["crawled"] is not None:
         facts.append(("Crawled in", ", ".join(known[0]["crawled"]) or "no snapshot"))
     if known:
-        facts.append(("Held by", ", ".join(known[0]["snapshots"])))
+        facts.append(("In snapshots", ", ".join(known[0]["snapshots"])))
     return macro("facts", facts)
 
 
@@ -157,7 +158,9 @@ def _twin(row: Row, column: str) -> Cell:
     return Cell(numbers.DASH if other is None else link(f"/page/{other}", other))
 
 
-def _versions(source: Source, versions: Sequence[Row], values: dict[str, Any]) -> Markup:
+def _versions(
+    source: Source, versions: Sequence[Row], changes: Sequence[Row], values: dict[str, Any]
+) -> Markup:
     found = table(
         source,
         "The page in each snapshot",
@@ -184,14 +187,15 @@ def _versions(source: Source, versions: Sequence[Row], values: dict[str, Any]) -
         Column("Words after", "tokens_to"),
         Column("Difference", lambda r: _to_difference(r, str(values["doc"]))),
     )
-    _, changes = shown(
+    happened = table(
         source,
         "What happened between snapshots",
         columns,
+        changes,
         Statement(CHANGES, values),
         empty="No change is recorded.",
     )
-    return section("versions", "Versions", "The page as each snapshot has it.", found, changes)
+    return section("versions", "Versions", "The page as each snapshot has it.", found, happened)
 
 
 def _status(row: Row) -> str:
@@ -206,61 +210,13 @@ def _to_difference(row: Row, key: str) -> Cell:
     return Cell(link(address(f"/page/{key}", **values) + "#difference", "compare"))
 
 
-def _addresses(source: Source, key: str, known: Sequence[Row], values: dict[str, Any]) -> Markup:
-    matched = [r for r in source.rows(Statement(CHANGES, values)) if r["matched_id"]]
-    rows: list[Row] = [
-        {
-            "what": "its address in the last snapshot",
-            "snapshots": None,
-            "doc_id": key,
-            "url": r["url"],
-        }
-        for r in known
-    ]
-    rows += [
-        {
-            "what": "differs by scheme, www or slash only (loose match)",
-            "snapshots": None,
-            "doc_id": r["loose_id"],
-            "url": None,
-        }
-        for r in known
-        if r["loose_id"] not in (None, key)
-    ]
-    for r in matched:
-        to = r["status"] == "removed"
-        how = "near-identical text" if r["matched_by"] == "moved" else "loose match"
-        rows.append(
-            {
-                "what": f"{'moved to' if to else 'moved from'} ({how})",
-                "snapshots": f"{r['from_snapshot']} to {r['to_snapshot']}",
-                "doc_id": r["matched_id"],
-                "url": None,
-            }
-        )
-    columns = (
-        Column("What", "what"),
-        Column("Page", lambda r: Cell(page_link(r["doc_id"], r["url"]))),
-        Column("Between", "snapshots"),
-    )
-    found = table(
-        source,
-        "Addresses of the page",
-        columns,
-        rows,
-        None,
-        empty="The collection does not record the address of this page.",
-    )
-    return section("addresses", "Addresses", "Where the page stands, stood or went.", found)
-
-
 def _judged(source: Source, judged: Sequence[Row], values: dict[str, Any]) -> Markup:
     columns = (
         Column("Query", lambda r: query_link(r["query_id"], r["text"])),
         Column("Snapshot", "snapshot"),
         Column("Grade", "grade", "0 not relevant, 1 relevant, 2 highly relevant"),
         Column("Impressions", "impressions", "Times the page was shown for the query"),
-        Column("Examinations", "examinations", "Times that the click model holds it was looked at"),
+        Column("Examinations", "examinations", "Times that it was looked at, by the click model"),
         Column("Clicks", "clicks", "Impressions in which it was clicked"),
         Column("Score", lambda r: decimal(r["score"]), "The probability that is cut into grades"),
         Column(

@@ -89,9 +89,9 @@ def _whole(row: Row, suffix: str) -> str:
 def translation(
     source: Source, asked: Asked, versions: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
-    """The sentences of a version beside their translation; its text where there is none."""
+    """The sentences of a version and their translation; its text where there is none."""
     heading = "Translation"
-    lead = "Each sentence beside what stands for it, and what is doubtful about it."
+    lead = "Each sentence with its translation, and what is doubtful about that."
     done = source.rows(Statement(TRANSLATED, values))
     if not done:
         return section(

@@ -175,7 +175,7 @@ def _translation(source: Source, values: dict[str, Any]) -> Markup:
     columns = (
         Column("Snapshot", "snapshot"),
         Column("Source", "fr", "The query as it was translated"),
-        Column("English", "en", "What stands for it"),
+        Column("English", "en", "Its translation"),
         Column(
             "Flags",
             lambda r: Cell(", ".join(r["flags"]) or "none"),

@@ -72,11 +72,11 @@ def of_query(source: Source, asked: Asked, key: str) -> list[Markup]:
 
 def _rows(source: Source, scores: dict[tuple[str, str], float | None]) -> list[Row]:
     rows: list[Row] = []
-    for place, name in enumerate(source.snapshots):
+    for index, name in enumerate(source.snapshots):
         here = {s: scores.get((s, name)) for s in source.systems}
         known = [value for value in here.values() if value is not None]
         for system, score in here.items():
-            before = scores.get((system, source.snapshots[place - 1])) if place else None
+            before = scores.get((system, source.snapshots[index - 1])) if index else None
             rank = None if score is None else 1 + sum(other > score for other in known)
             rows.append(
                 {
@@ -84,7 +84,7 @@ def _rows(source: Source, scores: dict[tuple[str, str], float | None]) -> list[R
                     "snapshot": name,
                     "score": score,
                     "rank": rank,
-                    "earlier": source.snapshots[place - 1] if place else None,
+                    "earlier": source.snapshots[index - 1] if index else None,
                     "change": None if score is None or before is None else score - before,
                 }
             )

@@ -122,5 +122,5 @@ COLUMNS = (
     ),
     Column("Line", "line", "Line or record number, from 1"),
     Column("Key", "key", "Key of the row, where it may be shown"),
-    Column("Rows", "rows", "Rows that the entry stands for", "rows"),
+    Column("Rows", "rows", "Rows that the entry counts", "rows"),
 )

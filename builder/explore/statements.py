@@ -57,7 +57,7 @@ class Statement:
     def counting(self, order: str, size: int, skip: int) -> "Statement":
         """Like `ordered`, with the number of all rows in each as `all_rows`, in one pass.
 
-        All rows are kept in memory, which suits results of up to some 100,000 rows.
+        All rows are kept in memory, which suits results of up to about 100,000 rows.
         """
         inner = f"WITH found AS MATERIALIZED ({self.sql})\n"
         rows = "SELECT *, (SELECT count(*) FROM found) AS all_rows FROM found"

@@ -1,6 +1,6 @@
 """Tables of the explorer: sortable, paged, explained, and ready to be copied.
 
-In: rows of a statement and columns that say how each is shown. Out: markup. Below every table stand
+In: rows of a statement and columns that say how each is shown. Out: markup. Below every table are
 the meaning of its columns and the same rows as Polars, DuckDB and CSV.
 """
 

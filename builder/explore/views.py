@@ -1,4 +1,4 @@
-"""Views of the tables of a collection: all snapshots together, under ids that hold in each.
+"""Views of the tables of a collection: all snapshots together, under ids that are the same in each.
 
 In: a collection and the name of a table. Out: a DuckDB relation over its Parquet files, or the same
 as SQL text that a person can run elsewhere. A view of a snapshot's table has the columns of its

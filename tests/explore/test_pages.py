@@ -1,6 +1,7 @@
 """Every page answers, filters and sorts as it says, and links to pages that answer."""
 
 import json
+import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -55,7 +56,12 @@ def test_every_filter_and_order_answers(app: ASGIApp) -> None:
         addresses += [f"/changes?kind={kind}&sort={sort}" for sort in orders]
         addresses += [f"/changes?kind={kind}&direction={d}" for d in changed.DIRECTIONS[kind]]
         addresses += [f"/changes?kind={kind}&status={s}" for s in changed.STATUSES[kind]]
-    addresses += ["/pages?sort=url", "/pages?sort=held", "/rejects?sort=rows", "/systems?first=ids"]
+    addresses += [
+        "/pages?sort=url",
+        "/pages?sort=snapshots",
+        "/rejects?sort=rows",
+        "/systems?first=ids",
+    ]
     for address in addresses:
         assert ask(app, address).status == 200, address
 
@@ -228,4 +234,33 @@ def test_a_release_with_texts_is_compared(tmp_path: Path) -> None:
     assert "<del>old text about water.</del><ins>new text.</ins>" in text
     (judged,) = {r["Query"] for r in read.table("Judgements of the page").records()}
     assert judged == "water"
+    source.close()
+
+
+def test_pages_that_moved_lead_to_each_other(app: ASGIApp, explored: Path) -> None:
+    changes = builder.open_collection(explored).table("document_changes").collect()
+    moved = changes.filter(pl.col("matched_id").is_not_null() & (pl.col("status") == "removed"))
+    assert moved.height
+    one = moved.row(0, named=True)
+    for page, other, text in (
+        (one["doc_id"], one["matched_id"], "moved to"),
+        (one["matched_id"], one["doc_id"], "moved from"),
+    ):
+        read = Reader(ask(app, f"/page/{page}").text)
+        rows = read.table("Addresses of the page").records()
+        assert any(row["What"].startswith(text) for row in rows)
+        assert f"/page/{other}" in read.links
+
+
+def test_loose_matches_lead_to_each_other(explored: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(builder.open_collection(explored).path, tmp_path / "1.0.0")
+    pages = pl.read_parquet(copy / "documents_map.parquet")
+    first, second = pages["doc_id"][3], pages["doc_id"][7]
+    loose = pl.when(pl.col("doc_id").is_in([first, second])).then(pl.lit(first))
+    pages.with_columns(loose_id=loose).write_parquet(copy / "documents_map.parquet")
+    source = open_source(copy)
+    source.seal()
+    app = application(source, PORT)
+    assert f"/page/{second}" in Reader(ask(app, f"/page/{first}").text).links
+    assert f"/page/{first}" in Reader(ask(app, f"/page/{second}").text).links
     source.close()
