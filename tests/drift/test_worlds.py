@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from builder.drift.checks import attachment, grading, lists, scoring, selection, thresholds
-from tests.drift.worlds import Rules, World, asked, compare
+from schemas import Qrels, Queries
+from tests.drift.worlds import Rules, World, asked, compare, frame, query
 
 SEEDS = range(20)
 CHECKS = (
@@ -137,3 +138,27 @@ def test_a_threshold_that_few_impressions_cannot_show(seed: int) -> None:
         outcome = thresholds.floors_stand(connection)
     assert outcome.found is not False
     assert outcome.found or "would show from about" in outcome.sees
+
+
+@pytest.mark.parametrize(("judo_later", "expected"), [(12, None), (200, True)])
+def test_a_topic_that_vanishes_as_others_fade_is_not_called_struck(
+    judo_later: int, expected: bool | None
+) -> None:
+    """Interest in sport fell to 6 %: `ski` vanished, and `judo` shows how far interest can fall.
+
+    `pile` rose fivefold, so that queries are shown 1.5 times as often overall: 120 impressions
+    are then more than 20 times the least number, 5, but 6 % of them are less than 4 times.
+    """
+    others = [(f"q{n}", f"t{n}", 100) for n in range(60)]
+    before = [*others, ("pile", "pile", 1000), ("judo", "judo", 200)]
+    before += [(f"ski {n}", "ski", 120) for n in range(3)]
+    after = [*others, ("pile", "pile", 5000), ("judo", "judo", judo_later), ("rare", "t0", 5)]
+    months = [
+        frame([query(text, topic, impressions=times) for text, topic, times in rows], Queries)
+        for rows in (before, after)
+    ]
+    with compare((months[0], frame([], Qrels)), (months[1], frame([], Qrels))) as connection:
+        outcome = selection.topics_are_the_same(connection)
+    assert outcome.found is expected
+    topics = [topic["topic"] for topic in outcome.numbers.get("topics", [])]
+    assert topics == (["ski"] if expected else [])

@@ -8,8 +8,9 @@ is *safe*; safe queries that are gone were *taken* out. The same backwards finds
 
 Interest that fades within a part of the queries leaves traces too: safe queries that stayed, but
 *fell* far below the trend. Where taken queries do not clearly outnumber fallen ones, it was
-interest. Where no query of a topic stayed, its trend is that of all queries, and a query is safe
-only when it was shown so often that interest would have had to fall to a twentieth.
+interest. Where no query of a topic stayed, a query is safe only when it was shown so often that
+interest would have had to fall to a twentieth of the trend of all queries, and further than it
+fell in any topic that stayed: a subject that fades takes its rare topics with it as a whole.
 """
 
 import math
@@ -57,6 +58,9 @@ trends AS (
            sum(shown_there)::HUGEINT AS shown_there
     FROM listed WHERE shown_there IS NOT NULL GROUP BY topic
 ),
+lowest AS (
+    SELECT shown, shown_there FROM trends ORDER BY shown_there / shown, topic LIMIT 1
+),
 least AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there_name}),
 outlook AS (
     SELECT
@@ -67,8 +71,11 @@ outlook AS (
         CASE WHEN trends.kept >= {kept:d}
             THEN listed.shown * trends.shown_there ELSE listed.shown * overall.shown_there
         END AS hoped,
-        CASE WHEN trends.kept >= {kept:d} THEN trends.shown ELSE overall.shown END AS base
-    FROM listed LEFT JOIN trends USING (topic), overall
+        CASE WHEN trends.kept >= {kept:d} THEN trends.shown ELSE overall.shown END AS base,
+        trends.kept >= {kept:d} OR lowest.shown IS NULL
+            OR listed.shown * lowest.shown_there >= {margin:d} * least.impressions * lowest.shown
+            AS outlasts_lowest
+    FROM listed LEFT JOIN trends USING (topic) LEFT JOIN lowest ON true, overall, least
 )
 SELECT
     query_id,
@@ -76,7 +83,8 @@ SELECT
     bool_and(shown_there IS NULL) AS taken,
     bool_and(shown_there IS NOT NULL AND shown_there * {margin:d} * base < hoped) AS fallen
 FROM outlook, least
-GROUP BY query_id HAVING bool_and(hoped >= margin * least.impressions * base)
+GROUP BY query_id
+HAVING bool_and(hoped >= margin * least.impressions * base) AND bool_and(outlasts_lowest)
 """
 
 BY_TOPIC = """
@@ -97,14 +105,28 @@ growth AS (
     FROM query_changes WHERE status = 'kept'
 ),
 least AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there_name}),
-listed AS (SELECT unnest(topics) AS topic, impressions FROM queries_{here_name})
+listed AS (SELECT unnest(topics) AS topic, impressions FROM queries_{here_name}),
+trends AS (
+    SELECT unnest(topics) AS topic, sum({here})::HUGEINT AS shown,
+           sum({there})::HUGEINT AS shown_there
+    FROM query_changes JOIN queries_{here_name} USING (query_id)
+    WHERE status = 'kept' GROUP BY topic
+),
+lowest AS (
+    SELECT shown, shown_there FROM trends ORDER BY shown_there / shown, topic LIMIT 1
+)
 SELECT
-    topic,
+    listed.topic,
     count(*) FILTER (
         listed.impressions * growth.shown_there
         >= {margin_without:d} * least.impressions * growth.shown
+        AND (
+            lowest.shown IS NULL
+            OR listed.impressions * lowest.shown_there
+            >= {margin:d} * least.impressions * lowest.shown
+        )
     )
-FROM listed, growth, least GROUP BY topic ORDER BY topic
+FROM listed LEFT JOIN lowest ON true, growth, least GROUP BY listed.topic ORDER BY listed.topic
 """
 """Queries of each topic that would be safe, were the whole topic struck from the list."""
 
@@ -158,6 +180,7 @@ def unseen_topics(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
             there=f"impressions_{there}",
             here_name=here,
             there_name=there,
+            margin=MARGIN,
             margin_without=MARGIN_WITHOUT_TREND,
         )
         for topic, safe in connection.execute(sql).fetchall():
