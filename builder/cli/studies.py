@@ -87,17 +87,29 @@ def filtering(
     cutoff: Annotated[
         list[float] | None, typer.Option(help="Least confidence of a returned document; repeat it.")
     ] = None,
+    min_positives: Annotated[
+        int, typer.Option(min=0, help="Minimum relevant documents of a target, official averages.")
+    ] = 4,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Score filtering runs batch by batch: precision, recall, aptness, F (Kenter et al. 2015).
+    """Score filtering runs batch by batch (Kenter et al. 2015), and as the scorer of TREC KBA does.
 
     Example: longeval filtering truth.tsv run.gz --granularity day --format json
     """
     from builder.tasks.filtering import FilteringParameters, evaluate_filtering
 
-    parameters = FilteringParameters(granularity=granularity, cutoffs=tuple(cutoff or (0.0,)))
+    parameters = FilteringParameters(
+        granularity=granularity, cutoffs=tuple(cutoff or (0.0,)), min_positives=min_positives
+    )
     found = evaluate_filtering(truth, runs, parameters)
-    print_frames(format, whole=found.whole, batches=found.batches, runs=found.runs)
+    print_frames(
+        format,
+        whole=found.whole,
+        official=found.official,
+        official_cutoffs=found.official_cutoffs,
+        batches=found.batches,
+        runs=found.runs,
+    )
 
 
 def summarization(
@@ -106,21 +118,35 @@ def summarization(
     matches: Annotated[Path, typer.Argument(help="Matches of updates with nuggets.")],
     runs: Runs,
     events: Annotated[Path | None, typer.Option(help="Start and end of each event.")] = None,
+    tau: Annotated[
+        list[int] | None, typer.Option(help="Seconds after the start of an event; repeat it.")
+    ] = None,
+    relevance: Annotated[str, typer.Option(help="graded or binary.")] = "graded",
+    unpooled: Annotated[
+        str, typer.Option(help="Updates that are not pooled: unmatched or ignored.")
+    ] = "unmatched",
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Score temporal summaries (TREC 2014).
+    """Score temporal summaries as the official scorer of TREC 2014 does, and over time.
 
     Example: longeval summarization nuggets.tsv updates.tsv matches.tsv run.tsv
     """
-    from builder.tasks.summarization import evaluate_summaries
+    from builder.tasks.summarization import SummarizationParameters, evaluate_summaries
 
-    report = evaluate_summaries(nuggets, updates, matches, runs, events)
+    parameters = SummarizationParameters(
+        relevance=relevance,  # type: ignore[arg-type]
+        unpooled=unpooled,  # type: ignore[arg-type]
+        taus=tuple(tau or ()),
+    )
+    report = evaluate_summaries(nuggets, updates, matches, runs, events, parameters)
     print_frames(
         format,
         official_means=report.official_means,
         official=report.official,
         means=report.means,
         events=report.events,
+        tau_means=report.tau_means,
+        taus=report.taus,
         ignored=report.ignored,
     )
 
