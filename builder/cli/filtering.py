@@ -1,6 +1,7 @@
 """The subcommand `longeval filtering`, and the options that it shares with `longeval trend`."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,9 +92,12 @@ def filtering(
     average: Average = "macro",
     zeta: Zeta = 1.0,
     cutoff_rule: CutoffRule = "at_or_above",
+    min_positives: Annotated[
+        int, typer.Option(min=0, help="Minimum relevant documents of a target, official averages.")
+    ] = 4,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Score filtering runs batch by batch: precision, recall, aptness, F (Kenter et al. 2015).
+    """Score filtering runs batch by batch (Kenter et al. 2015), and as the scorer of TREC KBA does.
 
     Example: longeval filtering truth.tsv run.gz --granularity day --format json
     """
@@ -102,8 +106,15 @@ def filtering(
     parameters = filtering_parameters(
         granularity, cutoff, relevance, assessors, unjudged, average, zeta, cutoff_rule
     )
-    found = evaluate_filtering(truth, runs, parameters)
-    print_frames(format, whole=found.whole, batches=found.batches, runs=found.runs)
+    found = evaluate_filtering(truth, runs, replace(parameters, min_positives=min_positives))
+    print_frames(
+        format,
+        whole=found.whole,
+        official=found.official,
+        official_cutoffs=found.official_cutoffs,
+        batches=found.batches,
+        runs=found.runs,
+    )
 
 
 VERBS: tuple[Callable[..., Any], ...] = (filtering,)

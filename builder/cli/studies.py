@@ -35,7 +35,7 @@ def summarization(
     ] = None,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Score temporal summaries (TREC 2014).
+    """Score temporal summaries as the official scorer of TREC 2014 does, and over time.
 
     Example: longeval summarization nuggets.tsv updates.tsv matches.tsv run.tsv
     """
@@ -56,6 +56,8 @@ def summarization(
         official=report.official,
         means=report.means,
         events=report.events,
+        tau_means=report.tau_means,
+        taus=report.taus,
         ignored=report.ignored,
     )
 

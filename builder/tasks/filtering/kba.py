@@ -33,7 +33,8 @@ class Truth:
     """The judged pairs of a truth file.
 
     Args:
-        pairs: document, target, time (unix s), relevant; one row a pair, sorted.
+        pairs: document, target, time (unix s), relevant, text_bytes (length of the visible text of
+            the document, null where the file has no twelfth field); one row per pair, sorted.
         lines: Judgements read.
     """
 
@@ -74,7 +75,8 @@ def read_truth(path: Path, relevance: int = 2, assessors: Assessors = "all") -> 
     rows = _read(path)
     vote = pl.col("rating") >= relevance
     verdict = vote.all() if assessors == "all" else vote.any()
-    pairs = rows.group_by("document", "target").agg(pl.col("time").first(), relevant=verdict)
+    first = pl.col("time", "text_bytes").first()
+    pairs = rows.group_by("document", "target").agg(first, relevant=verdict)
     return Truth(pairs.sort("document", "target"), rows.height)
 
 
@@ -124,10 +126,11 @@ def _parse(block: pl.DataFrame, path: Path) -> pl.DataFrame:
         time=field.get(2).str.extract(r"^(\d{1,18})-.").cast(pl.Int64),
         confidence=field.get(4).cast(pl.Float64, strict=False),
         rating=field.get(5).cast(pl.Int8, strict=False),
+        text_bytes=field.get(MOST_FIELDS - 1, null_on_oob=True).cast(pl.Int64, strict=False),
     )
     refuse_first(rows, pl.col("time").is_not_null(), "a stream id <seconds>-<hash> third", path)
     confident = pl.col("confidence").is_between(0, HIGHEST_CONFIDENCE, closed="right")
     refuse_first(rows, confident, "a confidence in (0, 1000] as the fifth field", path)
     rated = pl.col("rating").is_in(RATINGS)
     refuse_first(rows, rated, "a rating of -1, 0, 1 or 2 as the sixth field", path)
-    return rows.select("document", "target", "time", "confidence", "rating")
+    return rows.select("document", "target", "time", "confidence", "rating", "text_bytes")

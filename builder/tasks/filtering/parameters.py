@@ -25,6 +25,11 @@ class FilteringParameters:
         end: First unix second after the period; None: after the last document.
         cutoffs: Least confidences of a returned document, each scored.
         cutoff_rule: Whether a document at the cut-off is returned; the KBA scorer says `above`.
+        min_positives: Minimum relevant documents of a target of the official averages.
+        min_text_bytes: Minimum visible text of a judged document of the official averages, where
+            the truth file has it (field 12).
+        cutoff_step: Difference of the confidence cut-offs of the official averages, which are
+            0, cutoff_step, ... below 999.
 
     Raises:
         UsageError: a value is outside its range.
@@ -40,6 +45,9 @@ class FilteringParameters:
     end: int | None = None
     cutoffs: tuple[float, ...] = (0.0,)
     cutoff_rule: Literal["at_or_above", "above"] = "at_or_above"
+    min_positives: int = 4
+    min_text_bytes: int = 100
+    cutoff_step: int = 50
 
     def __post_init__(self) -> None:
         require_one_of("relevance", self.relevance, RATINGS)
@@ -50,4 +58,6 @@ class FilteringParameters:
         require(0 < self.zeta < math.inf, "zeta above 0", self.zeta)
         require(bool(self.cutoffs), "one or more cut-offs", self.cutoffs)
         require(not any(map(math.isnan, self.cutoffs)), "numbers as cut-offs", self.cutoffs)
+        require(self.min_positives >= 0, "min_positives of 0 or more", self.min_positives)
+        require(1 <= self.cutoff_step < 999, "a cutoff_step from 1 to 998", self.cutoff_step)
         batch_seconds(self.granularity)

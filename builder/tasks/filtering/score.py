@@ -23,6 +23,7 @@ from builder.errors import UsageError
 from builder.tasks.filtering.batches import Batches, Seconds, time_batches
 from builder.tasks.filtering.kba import FilteringRun, Truth, read_filtering_run, read_truth
 from builder.tasks.filtering.measures import MEASURES, TargetCounts, batch_measures
+from builder.tasks.filtering.official import official_averages, official_best
 from builder.tasks.filtering.parameters import FilteringParameters
 
 BATCH_SCHEMA = {
@@ -48,6 +49,8 @@ class FilteringResult:
             second of the batch, `documents` counts documents returned or relevant (the weight
             of the batch), tp, fp and fn count (document, target) pairs.
         whole: The same with the whole period as one batch: the measure without time.
+        official: The maxima of the official averages per system (`OFFICIAL_BEST_SCHEMA`).
+        official_cutoffs: The official averages per system and cut-off (`OFFICIAL_SCHEMA`).
         runs: One row per system: lines read, left out by reason, pairs that count.
         grid: The batches.
         parameters: What it was computed with.
@@ -55,6 +58,8 @@ class FilteringResult:
 
     batches: pl.DataFrame
     whole: pl.DataFrame
+    official: pl.DataFrame
+    official_cutoffs: pl.DataFrame
     runs: pl.DataFrame
     grid: Batches
     parameters: FilteringParameters
@@ -94,7 +99,10 @@ def score_filtering(
     grid = time_batches(start, end, parameters.granularity)
     whole = Batches(grid.edges[[0, -1]], None)
     matched = [_Matched.of(truth, run, (start, end), parameters) for run in runs]
+    official = official_averages(truth, runs, parameters)
     return FilteringResult(
+        official=official_best(official),
+        official_cutoffs=official,
         batches=_score(matched, grid, parameters),
         whole=_score(matched, whole, parameters),
         runs=pl.DataFrame([item.account for item in matched]).sort("system"),
@@ -149,7 +157,9 @@ class _Matched:
             "unjudged": unjudged,
             "pairs": joined.height,
         }
-        relevant = truth.pairs.filter(inside & pl.col("relevant")).drop("relevant")
+        relevant = truth.pairs.filter(inside & pl.col("relevant")).select(
+            "document", "target", "time"
+        )
         hits = joined.with_columns(hit=pl.col("relevant").fill_null(value=False)).drop("relevant")
         return cls(run.system, hits, relevant, account)
 

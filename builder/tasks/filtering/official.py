@@ -1,0 +1,109 @@
+"""The averages of the official scorer of TREC KBA cumulative citation recommendation.
+
+In: truth and runs. Out: precision, recall, F and scaled utility per confidence cut-off, averaged
+over target entities (macro) and over pairs (micro), and their maxima over the cut-offs.
+
+Unlike the measures of Kenter et al. (2015), these have no time: the whole truth is one batch, pairs
+without a judgement do not count, and only targets with enough relevant documents do. A document is
+returned where its confidence, rounded down, is above the cut-off. Precision without a returned
+document is 0. Macro F is the harmonic mean of the averages. Utility is 2 TP - FP over its maximum,
+scaled from [-0.5, 1] to [0, 1] (Robertson and Soboroff 2002).
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from builder.tasks.filtering.kba import HIGHEST_CONFIDENCE, FilteringRun, Truth
+from builder.tasks.filtering.parameters import FilteringParameters
+
+MIN_UTILITY = -0.5
+MEASURES = ("precision", "recall", "f", "utility")
+AVERAGES = tuple(f"{average}_{name}" for average in ("macro", "micro") for name in MEASURES)
+OFFICIAL_SCHEMA = pl.Schema(
+    {"system": pl.String(), "cutoff": pl.Int64(), "targets": pl.Int64()}
+    | dict.fromkeys(AVERAGES, pl.Float64())
+)
+OFFICIAL_BEST_SCHEMA = pl.Schema(
+    {"system": pl.String(), "targets": pl.Int64()} | dict.fromkeys(AVERAGES, pl.Float64())
+)
+
+
+def official_averages(
+    truth: Truth, runs: Sequence[FilteringRun], parameters: FilteringParameters
+) -> pl.DataFrame:
+    """Return the averages per system and cut-off (`OFFICIAL_SCHEMA`).
+
+    Args:
+        truth: The judged pairs.
+        runs: The systems.
+        parameters: Of these, min_positives, min_text_bytes and cutoff_step apply.
+    """
+    judged = truth.pairs.filter(
+        pl.col("text_bytes").is_null() | (pl.col("text_bytes") >= parameters.min_text_bytes)
+    ).select("document", "target", "relevant")
+    positives = judged.group_by("target").agg(positives=pl.col("relevant").sum().cast(pl.Int64))
+    positives = positives.filter(pl.col("positives") >= parameters.min_positives).sort("target")
+    cutoffs = range(0, int(HIGHEST_CONFIDENCE) - 1, parameters.cutoff_step)
+    rows = [
+        {"system": run.system, "cutoff": cutoff} | _averages(_counts(returned, positives, cutoff))
+        for run in sorted(runs, key=lambda run: run.system)
+        for returned in [run.pairs.join(judged, on=["document", "target"])]
+        for cutoff in cutoffs
+        if positives.height
+    ]
+    return pl.DataFrame(rows, schema=OFFICIAL_SCHEMA)
+
+
+def official_best(averages: pl.DataFrame) -> pl.DataFrame:
+    """Return the maxima over the cut-offs per system, best macro F first (`OFFICIAL_BEST_SCHEMA`).
+
+    Precision and recall are those at the cut-off of the highest F, the lowest of equals; the
+    highest utility may be at another cut-off.
+    """
+    best = [
+        column
+        for average in ("macro", "micro")
+        for f in [pl.col(f"{average}_f")]
+        for column in (
+            pl.col(f"{average}_precision", f"{average}_recall").get(f.arg_max()),
+            f.max(),
+            pl.col(f"{average}_utility").max(),
+        )
+    ]
+    grouped = averages.sort("system", "cutoff").group_by("system", maintain_order=True)
+    found = grouped.agg(pl.col("targets").first(), *best).cast(OFFICIAL_BEST_SCHEMA)
+    return found.sort("macro_f", "system", descending=[True, False])
+
+
+def _counts(returned: pl.DataFrame, positives: pl.DataFrame, cutoff: int) -> pl.DataFrame:
+    """Return target, tp, fp and fn of every target."""
+    above = returned.filter(pl.col("confidence").floor() > cutoff)
+    relevant = pl.col("relevant")
+    found = above.group_by("target").agg(tp=relevant.sum(), fp=relevant.not_().sum())
+    counts = positives.join(found, on="target", how="left", maintain_order="left")
+    numbers = counts.with_columns(pl.col("tp", "fp").fill_null(0).cast(pl.Int64))
+    return numbers.select("target", "tp", "fp", fn=pl.col("positives") - pl.col("tp"))
+
+
+def _averages(counts: pl.DataFrame) -> dict[str, float]:
+    targets = [_measures(*row) for row in counts.select("tp", "fp", "fn").iter_rows()]
+    means = [sum(column) / len(targets) for column in zip(*targets, strict=True)]
+    macro = [*means[:2], _f(*means[:2]), means[2]]
+    precision, recall, utility = _measures(*counts.select("tp", "fp", "fn").sum().row(0))
+    micro = [precision, recall, _f(precision, recall), utility]
+    return {"targets": len(targets)} | dict(zip(AVERAGES, macro + micro, strict=True))
+
+
+def _measures(tp: int, fp: int, fn: int) -> tuple[float, float, float]:
+    """Return precision, recall and scaled utility; 0 where a denominator is 0."""
+    positives = tp + fn
+    precision = tp / (tp + fp) if tp + fp else 0.0
+    if not positives:
+        return precision, 0.0, 0.0
+    utility = max((2 * tp - fp) / (2 * positives), MIN_UTILITY)
+    return precision, tp / positives, (utility - MIN_UTILITY) / (1 - MIN_UTILITY)
+
+
+def _f(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
