@@ -24,6 +24,7 @@ from builder.cli import (
     start,
     studies,
     translation,
+    trends,
 )
 from builder.cli.arguments import spread
 from builder.cli.help import Verbs
@@ -44,7 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (start, build, collection, release, analysis, evaluation, judging, studies):
+for module in (start, build, collection, release, analysis, evaluation, judging, trends, studies):
     for verb in module.VERBS:
         app.command(verb.__name__.rstrip("_"))(verb)
 for group in (
@@ -53,7 +54,7 @@ for group in (
     clicks.clicks,
     judging.assess,
     translation.translate,
-    studies.trend,
+    trends.trend,
     studies.classification,
 ):
     app.add_typer(group)

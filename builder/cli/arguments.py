@@ -1,9 +1,11 @@
-"""Arguments before the parser sees them: options of several words, commands that may be left out.
+"""Arguments before the parser sees them: options of several values, commands that may be left out.
 
-`--measures nDCG P@10` becomes `--measures nDCG --measures P@10`, and `--over a.gz b.gz` likewise.
+`--measures nDCG P@10`, `--measures nDCG,P@10` and `--measures=nDCG,P@10` become
+`--measures nDCG --measures P@10`, and `--over a.gz b.gz` likewise.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,33 +24,69 @@ class DefaultGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
+_MEASURE = re.compile(r"(ir_measures:)?[A-Za-z]\w*(\([^()/]*\))?(@[\d.]+)?(\([^()/]*\))?")
+_COMMA = re.compile(r",(?![^()]*\))")
+"""A comma that is not within parentheses, as in `nDCG(rel=1,max=4)`."""
+
+
+def _are_measures(word: str) -> bool:
+    names = _COMMA.split(word)
+    return not Path(word).exists() and all(map(_MEASURE.fullmatch, names))
+
+
 SPREAD: dict[str, Callable[[str], bool]] = {
-    "--measures": lambda word: not Path(word).exists(),
+    "--measures": _are_measures,
     "--over": lambda word: Path(word).is_file(),
 }
-"""Options with several values, and which words after the first still belong to them."""
+"""Options that may be followed by several words, and which words after the first are values."""
+
+LISTS = {
+    *("--measures", "--split", "--cutoff", "--granularities", "--snapshot"),
+    *("--select", "--ignore", "--severity", "--assessor", "--language", "--model"),
+}
+"""Options that may be repeated, or have several values separated by commas."""
 
 
 def spread(arguments: list[str]) -> list[str]:
-    """Repeat such an option before each of its words; a comma also separates words.
+    """Repeat options before each of their values.
 
     Raises:
-        UsageError: nothing follows the option.
+        UsageError: nothing follows an option of several words.
     """
     result: list[str] = []
-    option = ""
-    first = False
-    for argument in arguments:
-        if argument in SPREAD:
-            option, first = argument, True
+    option, first = "", False
+    for argument in _without_equals(arguments):
+        if argument.startswith("--"):
+            if first:
+                break
+            option, first = argument, argument in SPREAD
+            if not first:
+                result.append(argument)
             continue
-        if option and not argument.startswith("-") and (first or SPREAD[option](argument)):
-            words = argument.split(",") if option == "--measures" else [argument]
-            result += [part for word in words for part in (option, word)]
+        if option in SPREAD and (first or SPREAD[option](argument)):
+            result += [part for value in _values(option, argument) for part in (option, value)]
+        elif option in LISTS and result and result[-1] == option:
+            values = list(_values(option, argument))
+            result += [values[0], *(p for value in values[1:] for p in (option, value))]
+            option = ""
         else:
             option = ""
             result.append(argument)
         first = False
-    if arguments and arguments[-1] in SPREAD:
-        raise UsageError(f"{arguments[-1]}: expected at least one value after it")
+    if first:
+        raise UsageError(f"{option}: expected at least one value after it")
     return result
+
+
+def _without_equals(arguments: list[str]) -> Iterator[str]:
+    """The arguments, with `--option=value` in two for options of several values."""
+    for argument in arguments:
+        option, equals, value = argument.partition("=")
+        yield from (option, value) if equals and option in LISTS | SPREAD.keys() else (argument,)
+
+
+def _values(option: str, word: str) -> list[str]:
+    """The values of a word; a path with a comma is one value."""
+    if option not in LISTS or Path(word).exists():
+        return [word]
+    return [value for value in _COMMA.split(word) if value] or [word]

@@ -1,4 +1,4 @@
-"""Verbs of filtering, trends, summaries and classification collections."""
+"""Verbs of summaries and classification collections."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,92 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from builder.cli.arguments import DefaultGroup
-from builder.cli.evaluation import Collection, Runs, print_frames, print_rows
+from builder.cli.evaluation import Runs, print_frames, print_rows
 from builder.cli.options import Format, PlainFormat, Quiet
-
-TruthFile = Annotated[Path, typer.Argument(help="Filtering truth (KBA format).")]
-
-
-trend = typer.Typer(
-    name="trend",
-    cls=DefaultGroup,
-    help="Trends of filtering systems, or of any measure over the snapshots of a collection.\n\n"
-    "Example: longeval trend truth.tsv run-a.gz run-b.gz --granularity week",
-    no_args_is_help=True,
-)
-
-
-@trend.command("snapshots")
-def snapshot_trends(
-    collection: Collection,
-    runs: Runs,
-    measures: Annotated[
-        list[str] | None, typer.Option(help="Such as nDCG@10; several may follow.")
-    ] = None,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
-) -> None:
-    """Fit a line through each system's scores over the snapshots of a collection.
-
-    Example: longeval trend snapshots demo/collection runs/bm25 --measures nDCG@10
-    """
-    from builder.collection.read import open_collection
-    from builder.evaluation import EvaluationParameters, evaluate_paths, evaluation_trend
-
-    opened = open_collection(collection)
-    qrels = {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
-    chosen = tuple(measures or ("nDCG@10",))
-    parameters = EvaluationParameters(measures=chosen, resamples=0)
-    report = evaluation_trend(evaluate_paths(qrels, runs, parameters))
-    print_frames(
-        format, trends=report.trends, ranking=report.ranking, comparisons=report.comparisons
-    )
-
-
-@trend.command("run")
-def filtering_trends(
-    truth: TruthFile,
-    runs: Runs,
-    measure: Annotated[str, typer.Option(help="Measure of a batch.")] = "f_pra",
-    granularity: Annotated[str, typer.Option(help="hour, day, week, month or seconds.")] = "day",
-    cutoff: Annotated[
-        list[float] | None, typer.Option(help="Least confidence of a returned document; repeat it.")
-    ] = None,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
-) -> None:
-    """Estimate how filtering systems get better or worse; the word `run` may be left out.
-
-    Kenter et al. (2015).
-
-    Example: longeval trend truth.tsv run-a.gz run-b.gz --granularity week
-    """
-    from builder.evaluation import FilteringParameters, TrendParameters, trend_paths
-
-    filtering = FilteringParameters(granularity=granularity, cutoffs=tuple(cutoff or (0.0,)))
-    report = trend_paths(truth, runs, TrendParameters(measure=measure, filtering=filtering))
-    print_frames(
-        format, trends=report.trends, ranking=report.ranking, comparisons=report.comparisons
-    )
-
-
-def filtering(
-    truth: TruthFile,
-    runs: Runs,
-    granularity: Annotated[str, typer.Option(help="hour, day, week, month or seconds.")] = "day",
-    cutoff: Annotated[
-        list[float] | None, typer.Option(help="Least confidence of a returned document; repeat it.")
-    ] = None,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
-) -> None:
-    """Score filtering runs batch by batch: precision, recall, aptness, F (Kenter et al. 2015).
-
-    Example: longeval filtering truth.tsv run.gz --granularity day --format json
-    """
-    from builder.evaluation import FilteringParameters, filtering_paths
-
-    parameters = FilteringParameters(granularity=granularity, cutoffs=tuple(cutoff or (0.0,)))
-    found = filtering_paths(truth, runs, parameters)
-    print_frames(format, whole=found.whole, batches=found.batches, runs=found.runs)
 
 
 def summarization(
@@ -204,4 +120,4 @@ def baseline_posts(
     typer.echo(f"wrote {classification_baseline(collection, out):,} predictions to {out}")
 
 
-VERBS: tuple[Callable[..., Any], ...] = (filtering, summarization)
+VERBS: tuple[Callable[..., Any], ...] = (summarization,)

@@ -17,6 +17,7 @@ from builder.evaluation.classification import (
 )
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
 from builder.evaluation.filtering import FilteringResult, filtering_paths
+from builder.evaluation.filtering_measures import MEASURES as FILTERING_MEASURES
 from builder.evaluation.filtering_parameters import FilteringParameters
 from builder.evaluation.measures.registry import DEFAULT_MEASURES, Measure, parse_measure
 from builder.evaluation.parameters import EvaluationParameters
@@ -26,18 +27,28 @@ from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.summarization import SummarizationReport, summarization_paths
 from builder.evaluation.summarization_parameters import SummarizationParameters
 from builder.evaluation.trend_reports import (
+    KENTER_SWEEP,
     TrendParameters,
     TrendReport,
     evaluation_trend,
+    filtering_trends,
     snapshot_trend,
     snapshot_trend_path,
     trend_paths,
+    with_nonzero,
+)
+from builder.evaluation.trend_tables import (
+    assumption_rates,
+    rank_correlations,
+    slope_stability,
 )
 from builder.evaluation.trends import Trend, fit_trend
 from builder.trec.runs import Run, read_run, write_run
 
 __all__ = [
     "DEFAULT_MEASURES",
+    "FILTERING_MEASURES",
+    "KENTER_SWEEP",
     "AttributedChange",
     "Bm25",
     "Evaluation",
@@ -53,6 +64,7 @@ __all__ = [
     "TrendParameters",
     "TrendReport",
     "agreement_paths",
+    "assumption_rates",
     "attribute_paths",
     "bm25",
     "bm25_snapshot",
@@ -63,15 +75,18 @@ __all__ = [
     "evaluate_paths",
     "evaluation_trend",
     "filtering_paths",
+    "filtering_trends",
     "fit_trend",
     "html_report",
     "parse_measure",
+    "rank_correlations",
     "read_qrels",
     "read_run",
     "read_scores",
     "reciprocal_rank_fusion",
     "rerank",
     "sanity_table",
+    "slope_stability",
     "snapshot_trend",
     "snapshot_trend_path",
     "summarization_paths",
@@ -79,5 +94,6 @@ __all__ = [
     "to_json",
     "trend_paths",
     "validate_classification",
+    "with_nonzero",
     "write_run",
 ]

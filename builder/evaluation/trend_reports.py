@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
 from builder.errors import FormatError, UsageError
 from builder.evaluation.checks import require_one_of
 from builder.evaluation.evaluator import Evaluation
-from builder.evaluation.filtering import filtering_paths
+from builder.evaluation.filtering import FilteringResult, filtering_paths
 from builder.evaluation.filtering_measures import MEASURES
 from builder.evaluation.filtering_parameters import FilteringParameters
 from builder.evaluation.residuals import ResidualKind
@@ -42,6 +42,7 @@ TREND_SCHEMA: dict[str, type[pl.DataType]] = {
     )
     for field in fields(Trend)
 }
+WeightKind: TypeAlias = Literal["documents", "equal"]
 SCORE_COLUMNS = ("system", "measure", "snapshot", "score")
 SCORE_TYPES: dict[str, pl.DataType] = {
     name: pl.String() if name in SCORE_COLUMNS[:3] else pl.Float64()
@@ -57,18 +58,21 @@ class TrendParameters:
         measure: The underlying measure of a batch, one of `MEASURES`.
         residuals: Residuals that the tests of the assumptions take.
         filtering: How batches are scored; its cut-offs are the sweep.
+        weights: Weight of a batch: its documents (section 5.1), or equal.
 
     Raises:
-        UsageError: an unknown measure or kind of residuals.
+        UsageError: an unknown measure, kind of residuals or weight.
     """
 
     measure: str = "f_pra"
     residuals: ResidualKind = "raw"
     filtering: FilteringParameters = KENTER_FILTERING
+    weights: WeightKind = "documents"
 
     def __post_init__(self) -> None:
         require_one_of("measure", self.measure, MEASURES)
         require_one_of("residuals", self.residuals, get_args(ResidualKind))
+        require_one_of("weights", self.weights, get_args(WeightKind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +112,44 @@ def trend_paths(
     """
     chosen = parameters or TrendParameters()
     result = filtering_paths(truth, runs, chosen.filtering)
-    scores = result.batches.select(
-        "system",
-        "cutoff",
-        pl.lit(chosen.measure).alias("measure"),
-        pl.col("batch").alias("time"),
-        pl.col(chosen.measure).alias("score"),
-        _share("documents").over("system", "cutoff").alias("weight"),
-    )
-    return _report(scores, ["system", "measure", "cutoff"], chosen.residuals, result.grid.seconds)
+    return filtering_trends(result, [chosen.measure], chosen.residuals, chosen.weights)
+
+
+def filtering_trends(
+    result: FilteringResult,
+    measures: Sequence[str],
+    residuals: ResidualKind = "raw",
+    weights: WeightKind = "documents",
+) -> TrendReport:
+    """Estimate the trends of filtering runs that have been scored; see `trend_paths`.
+
+    Args:
+        result: Scores of the runs, batch by batch.
+        measures: Measures of a batch, of `MEASURES`.
+        residuals: Residuals that the tests of the assumptions take.
+        weights: Weight of a batch.
+    """
+    weight = _share("documents").over("system", "cutoff")
+    scores = [
+        result.batches.select(
+            "system",
+            "cutoff",
+            pl.lit(measure).alias("measure"),
+            pl.col("batch").alias("time"),
+            pl.col(measure).alias("score"),
+            (weight if weights == "documents" else pl.lit(1.0)).alias("weight"),
+        )
+        for measure in measures
+    ]
+    keys = ["system", "measure", "cutoff"]
+    return _report(pl.concat(scores), keys, residuals, result.grid.seconds)
+
+
+def with_nonzero(report: TrendReport) -> pl.DataFrame:
+    """The trends of a report, and `nonzero`: whether any score behind a trend is above 0."""
+    keys = ["system", "measure", "cutoff"]
+    nonzero = report.scores.group_by(keys).agg(nonzero=(pl.col("score") > 0).any())
+    return report.trends.join(nonzero, on=keys, how="left", maintain_order="left")
 
 
 def _share(column: str) -> pl.Expr:
@@ -176,7 +209,7 @@ def evaluation_trend(evaluation: Evaluation, residuals: ResidualKind = "raw") ->
 
 
 def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendReport:
-    """`snapshot_trend` of a tab-separated file with a header.
+    """`snapshot_trend` of a file with a header: CSV if its name ends in `.csv`, otherwise TSV.
 
     Raises:
         FormatError: the file is not such a table.
@@ -184,10 +217,16 @@ def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendRep
     """
     try:
         scores = pl.read_csv(
-            path, separator="\t", quote_char=None, schema_overrides=SCORE_TYPES, glob=False
+            path,
+            separator="," if path.suffix == ".csv" else "\t",
+            quote_char='"' if path.suffix == ".csv" else None,
+            schema_overrides=SCORE_TYPES,
+            glob=False,
         )
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise FormatError(f"expected a tab-separated table of scores: {error}", path) from error
+        raise FormatError(
+            f"expected a table of scores (TSV, or CSV in .csv): {error}", path
+        ) from error
     return snapshot_trend(scores, residuals)
 
 

@@ -240,6 +240,20 @@ def test_some_options_take_several_words(tmp_path: Path) -> None:
         spread(["evaluate", "--measures"])
 
 
+def test_lists_are_separated_by_commas_and_never_swallow_a_path() -> None:
+    assert spread(["evaluate", "--measures=nDCG@10,ERR@20(max=4)", "c", "typo/run"])[1:5] == [
+        *("--measures", "nDCG@10", "--measures", "ERR@20(max=4)")
+    ]
+    assert spread(["evaluate", "--measures", "AP", "runs/no.txt"])[-2:] == ["AP", "runs/no.txt"]
+    assert spread(["evaluate", "--measures", "AP", "no.txt"])[-2:] == ["AP", "no.txt"]
+    assert spread(["evaluate", "--measures", "ir_measures:infAP", "AP"])[-2] == "--measures"
+    assert spread(["evaluate", "--split", "test,heldout", "c"]) == [
+        *("evaluate", "--split", "test", "--split", "heldout", "c")
+    ]
+    assert spread(["trend", "--cutoff=50,100"]) == ["trend", "--cutoff", "50", "--cutoff", "100"]
+    assert spread(["evaluate", "--pivot", "a,b"]) == ["evaluate", "--pivot", "a,b"]
+
+
 def test_baselines_are_fused_reranked_and_compared_with_chance(
     built: BuildReport, tmp_path: Path, capsys: Captured
 ) -> None:
