@@ -54,6 +54,7 @@ for group in (
     clicks.clicks,
     judging.assess,
     translation.translate,
+    evaluation.runs,
     trends.trend,
     studies.classification,
 ):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from builder.evaluation import SanityRow
 
-MEASURES = ("nDCG", "nDCG@10", "P@10", "AP", "bpref", "RR", "ERR@20")
-
 Collection = Annotated[Path, typer.Argument(help="A version folder, or one above it.")]
 Runs = Annotated[list[Path], typer.Argument(help="Run files, or folders of them.")]
 
@@ -29,7 +27,8 @@ def evaluate(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="TREC runs, plain or gzip; the snapshot is in the file's or folder's name."
+            help="TREC runs, folders or zip files of them, or tables of scores (`trec_eval -q`, "
+            "CSV); the snapshot is in the file's or folder's name."
         ),
     ],
     pivot: Annotated[str | None, typer.Option(help="System that others are related to.")] = None,
@@ -43,36 +42,47 @@ def evaluate(
     ] = None,
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    confidence: Annotated[float, typer.Option(help="Coverage of the intervals.")] = 0.95,
+    rbo_p: Annotated[float, typer.Option(help="Persistence of rank-biased overlap.")] = 0.9,
     html: Annotated[Path | None, typer.Option(help="Also write tables and charts here.")] = None,
+    per_query: Annotated[
+        Path | None, typer.Option(help="Also write a row per query here: .csv, .parquet or .json.")
+    ] = None,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Evaluate runs over the snapshots of a collection.
 
     Example: longeval evaluate demo/collection runs/bm25 runs/dense --pivot bm25
     """
-    from builder.collection.read import open_collection
     from builder.evaluation import (
+        DEFAULT_MEASURES,
         EvaluationParameters,
         evaluate_paths,
         html_report,
         summary_rows,
         to_json,
+        unpacked,
+        write_query_scores,
     )
 
-    opened = open_collection(collection)
-    qrels = {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
     parameters = EvaluationParameters(
-        measures=tuple(measures or MEASURES),
+        measures=tuple(measures or DEFAULT_MEASURES),
         pivot=pivot,
         depth=depth,
         pairs=pairs,  # type: ignore[arg-type]  # checked there
         resamples=resamples,
         seed=seed,
+        confidence=confidence,
+        rbo_p=rbo_p,
         splits=tuple(split) if split else None,
     )
-    if html is not None:
-        keep_apart(html, *runs)
-    found = evaluate_paths(qrels, runs, parameters)
+    for written in (html, per_query):
+        if written is not None:
+            keep_apart(written, *runs)
+    with unpacked(runs) as files:
+        found = evaluate_paths(qrels_files(collection), files, parameters)
+    if per_query is not None:
+        write_query_scores(found, per_query)
     if html is not None:
         html.write_text(html_report(found), encoding="utf-8")
     if format is PlainFormat.JSON:
@@ -80,6 +90,17 @@ def evaluate(
         return
     print_rows(summary_rows(found))
     typer.echo(found.signature())
+
+
+def qrels_files(collection: Path) -> dict[str, Path]:
+    """Judgements by snapshot: of a collection, or files such as `2022-06.qrels` in a folder."""
+    from builder.collection.read import open_collection
+
+    judgements = sorted(collection.glob("*.qrels")) if collection.is_dir() else []
+    if judgements:
+        return {path.stem: path for path in judgements}
+    opened = open_collection(collection)
+    return {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
 
 
 def attribute(
@@ -254,6 +275,38 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
 
 def _cell(value: object) -> object:
     return score(value) if isinstance(value, float) else value
+
+
+runs = typer.Typer(
+    name="runs",
+    help="Runs before they are submitted or evaluated.\n\n"
+    "Example: longeval runs check demo/collection runs/bm25",
+    no_args_is_help=True,
+)
+
+
+@runs.command("check")
+def check_runs(
+    collection: Collection,
+    files: Annotated[list[Path], typer.Argument(help="Runs, folders or zip files of them.")],
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Check runs as the lab's checker does: exit 0 without errors, 1 with errors.
+
+    Shows what `ir-metadata.yml` next to a run says of team, system and resources.
+
+    Example: longeval runs check demo/collection team.zip
+    """
+    from builder.collection.read import open_collection
+    from builder.evaluation import check_submissions, unpacked
+
+    opened = open_collection(collection)
+    folders = {name: opened.snapshot(name).folder for name in opened.snapshots}
+    with unpacked(files) as paths:
+        checked = check_submissions(folders, paths)
+    print_frames(format, runs=checked.runs, findings=checked.findings)
+    if checked.findings.filter(level="error").height:
+        raise typer.Exit(1)
 
 
 VERBS: tuple[Callable[..., Any], ...] = (evaluate, attribute, sanity, baseline, fuse, rerank)

@@ -12,7 +12,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Publish": ("export", "import", "diff"),
     "See what changed": ("drift", "changes", "attribute", "sanity"),
     "Evaluate over time": (
-        *("baseline", "evaluate", "fuse", "rerank", "trend"),
+        *("baseline", "runs", "evaluate", "fuse", "rerank", "trend"),
         *("filtering", "summarization", "classification"),
     ),
 }

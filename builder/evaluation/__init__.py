@@ -22,7 +22,9 @@ from builder.evaluation.filtering_parameters import FilteringParameters
 from builder.evaluation.measures.registry import DEFAULT_MEASURES, Measure, parse_measure
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.reports.page import html_report
-from builder.evaluation.reports.summary import summary_rows, to_json
+from builder.evaluation.reports.summary import summary_rows, to_json, write_query_scores
+from builder.evaluation.runs.archives import unpacked
+from builder.evaluation.runs.checker import check_submissions
 from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.summarization import SummarizationReport, summarization_paths
 from builder.evaluation.summarization_parameters import SummarizationParameters
@@ -69,6 +71,7 @@ __all__ = [
     "bm25",
     "bm25_snapshot",
     "build_classification",
+    "check_submissions",
     "classification_baseline",
     "evaluate",
     "evaluate_classification",
@@ -93,7 +96,9 @@ __all__ = [
     "summary_rows",
     "to_json",
     "trend_paths",
+    "unpacked",
     "validate_classification",
     "with_nonzero",
+    "write_query_scores",
     "write_run",
 ]
