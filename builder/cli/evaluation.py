@@ -252,6 +252,79 @@ def rerank(
     typer.echo(f"wrote {out}: {reordered.ranking.height:,} lines")
 
 
+def dense(
+    documents: Annotated[Path, typer.Argument(help="Parquet with doc_id and vector.")],
+    queries: Annotated[Path, typer.Argument(help="Parquet with query_id and vector.")],
+    out: NewRun,
+    depth: Annotated[int, typer.Option(min=1, help="Documents per query.")] = 1000,
+    tag: Annotated[str, typer.Option(help="Name of the new run.")] = "dense",
+) -> None:
+    """Search exactly by the inner product of embeddings of any model.
+
+    Example: longeval dense documents.parquet queries.parquet --out dense/2022-06.txt.gz
+    """
+    from builder.evaluation import dense_search, write_run
+
+    keep_apart(out, documents, queries)
+    found = dense_search(documents, queries, depth=depth, tag=tag)
+    write_run(found, out)
+    typer.echo(f"wrote {out}: {found.ranking.height:,} lines")
+
+
+def boost(
+    run: Annotated[Path, typer.Argument(help="The run to boost.")],
+    qrels: Annotated[list[Path], typer.Argument(help="Judgements of earlier snapshots.")],
+    out: NewRun,
+    weight: Annotated[float, typer.Option(min=0, help="What a grade of 1 adds.")] = 1.0,
+    tag: Annotated[str, typer.Option(help="Name of the new run.")] = "boost",
+) -> None:
+    """Move documents up that earlier snapshots judge relevant to the same query.
+
+    Example: longeval boost bm25/2022-07.txt.gz 2022-06/qrels.parquet --out boost/2022-07.txt.gz
+    """
+    from builder.evaluation import qrel_boost, read_qrels, write_run
+    from builder.trec import read_run
+
+    keep_apart(out, run, *qrels)
+    judgements = [read_qrels(path) for path in qrels]
+    boosted = qrel_boost(read_run(run, None), judgements, weight=weight, tag=tag)
+    write_run(boosted, out)
+    typer.echo(f"wrote {out}: {boosted.ranking.height:,} lines")
+
+
+def reproducibility(
+    collection: Collection,
+    runs: Runs,
+    pivot: Annotated[str | None, typer.Option(help="System that others are related to.")] = None,
+    measures: Annotated[
+        list[str] | None, typer.Option(help="Such as nDCG@10; several may follow.")
+    ] = None,
+    depth: Annotated[int, typer.Option(min=1, help="Documents compared per query.")] = 100,
+    rbo_p: Annotated[float, typer.Option(help="Persistence of rank-biased overlap.")] = 0.9,
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Compare result lists of two snapshots over the documents that both hold.
+
+    Prints per-topic RMSE of scores, Kendall's tau-b and rank-biased overlap.
+
+    Example: longeval reproducibility demo/collection runs/bm25 runs/dense --pivot bm25
+    """
+    from builder.collection.read import open_collection
+    from builder.evaluation import reproducibility as compare_lists
+
+    opened = open_collection(collection)
+    table = compare_lists(
+        {name: opened.snapshot(name).folder for name in opened.snapshots},
+        opened.path / "documents_map.parquet",
+        runs,
+        tuple(measures or ("nDCG@10",)),
+        pivot=pivot,
+        depth=depth,
+        rbo_p=rbo_p,
+    )
+    print_frames(format, reproducibility=table)
+
+
 def print_frames(kind: PlainFormat, **frames: "pl.DataFrame") -> None:
     """Named tables as JSON, or one after the other as text."""
     if kind is PlainFormat.JSON:
@@ -309,4 +382,7 @@ def check_runs(
         raise typer.Exit(1)
 
 
-VERBS: tuple[Callable[..., Any], ...] = (evaluate, attribute, sanity, baseline, fuse, rerank)
+VERBS: tuple[Callable[..., Any], ...] = (
+    *(evaluate, attribute, reproducibility, sanity, baseline),
+    *(fuse, rerank, dense, boost),
+)

@@ -6,6 +6,8 @@ intervals and tests, pages that show them, and baseline runs to read them agains
 
 from builder.evaluation.attribution import AttributedChange, attribute_paths
 from builder.evaluation.baselines.bm25 import Bm25, bm25, bm25_snapshot
+from builder.evaluation.baselines.boost import qrel_boost
+from builder.evaluation.baselines.dense import dense_search
 from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fusion, rerank
 from builder.evaluation.baselines.sanity import SanityRow, sanity_table
 from builder.evaluation.classification import (
@@ -28,6 +30,7 @@ from builder.evaluation.runs.checker import check_submissions
 from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.summarization import SummarizationReport, summarization_paths
 from builder.evaluation.summarization_parameters import SummarizationParameters
+from builder.evaluation.tables.reproducibility import reproducibility
 from builder.evaluation.trend_reports import (
     KENTER_SWEEP,
     TrendParameters,
@@ -73,6 +76,7 @@ __all__ = [
     "build_classification",
     "check_submissions",
     "classification_baseline",
+    "dense_search",
     "evaluate",
     "evaluate_classification",
     "evaluate_paths",
@@ -82,11 +86,13 @@ __all__ = [
     "fit_trend",
     "html_report",
     "parse_measure",
+    "qrel_boost",
     "rank_correlations",
     "read_qrels",
     "read_run",
     "read_scores",
     "reciprocal_rank_fusion",
+    "reproducibility",
     "rerank",
     "sanity_table",
     "slope_stability",
