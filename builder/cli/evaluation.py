@@ -370,14 +370,18 @@ def check_runs(
 
     Example: longeval runs check demo/collection team.zip
     """
+    import polars as pl
+
     from builder.collection.read import open_collection
     from builder.evaluation import check_submissions, unpacked
+    from builder.evaluation.runs.archives import UNPACKED
 
     opened = open_collection(collection)
     folders = {name: opened.snapshot(name).folder for name in opened.snapshots}
     with unpacked(files) as paths:
         checked = check_submissions(folders, paths)
-    print_frames(format, runs=checked.runs, findings=checked.findings)
+    shown = checked.runs.with_columns(pl.col("run").str.replace(UNPACKED, ""))
+    print_frames(format, runs=shown, findings=checked.findings)
     if checked.findings.filter(level="error").height:
         raise typer.Exit(1)
 

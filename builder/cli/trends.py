@@ -295,7 +295,7 @@ def filtering(
     end: End = None,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Score filtering runs batch by batch: precision, recall, aptness, F (Kenter et al. 2015).
+    """Score filtering runs batch by batch: precision, recall, aptness and F of Kenter (2015).
 
     Example: longeval filtering truth.tsv run.gz --granularity day --format json
     """

@@ -2,7 +2,8 @@
 
 In: a run, and judgements of earlier snapshots. Out: the run with scores scaled to [0, 1] per query,
 plus `weight` times the mean grade of the same query and document in the snapshots that judge it.
-Ids must agree, as those of one collection do. Documents that the run lacks are added.
+Ids must agree, as those of one collection do. Documents that the run lacks are not added: the later
+snapshot may not have them.
 """
 
 from collections.abc import Sequence
@@ -44,10 +45,7 @@ def qrel_boost(
         .group_by(_PAIR)
         .agg(grade=pl.col("grade").sum(), times=pl.len())
     )
-    prior = prior.filter(pl.col("grade") > 0).join(
-        scaled.select("query_id").unique(), on="query_id", how="semi"
-    )
-    joined = scaled.join(prior, on=_PAIR, how="full", coalesce=True)
+    joined = scaled.join(prior, on=_PAIR, how="left")
     gain = (pl.col("grade") / pl.col("times")).fill_null(0.0) * weight
-    scores = joined.select(*_PAIR, score=pl.col("scaled").fill_null(0.0) + gain)
+    scores = joined.select(*_PAIR, score=pl.col("scaled") + gain)
     return Run.from_scores(scores, tag, run.depth)

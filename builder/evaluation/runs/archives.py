@@ -14,6 +14,9 @@ from builder.errors import FormatError
 from builder.trec.bounded import MAX_BYTES, too_large
 
 _CHUNK = 2**20
+_SCRATCH = "longeval-runs-"
+UNPACKED = rf"^.*/{_SCRATCH}[^/]+/\d+/"
+"""Pattern of the part of a path that leads to the folder of an unpacked archive."""
 
 
 @contextmanager
@@ -30,7 +33,7 @@ def unpacked(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list
     if not any(map(_is_zip, paths)):
         yield list(paths)
         return
-    with tempfile.TemporaryDirectory(prefix="longeval-runs-") as scratch:
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH) as scratch:
         yield [
             _unpack(path, Path(scratch) / str(number) / path.stem, max_bytes)
             if _is_zip(path)
