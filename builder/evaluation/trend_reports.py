@@ -43,6 +43,8 @@ TREND_SCHEMA: dict[str, type[pl.DataType]] = {
     for field in fields(Trend)
 }
 WeightKind: TypeAlias = Literal["documents", "equal"]
+CSV = {"separator": ","}
+TSV = {"separator": "\t", "quote_char": None}
 SCORE_COLUMNS = ("system", "measure", "snapshot", "score")
 SCORE_TYPES: dict[str, pl.DataType] = {
     name: pl.String() if name in SCORE_COLUMNS[:3] else pl.Float64()
@@ -215,14 +217,9 @@ def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendRep
         FormatError: the file is not such a table.
         UsageError: as `snapshot_trend`.
     """
+    dialect: dict[str, Any] = CSV if path.suffix == ".csv" else TSV
     try:
-        scores = pl.read_csv(
-            path,
-            separator="," if path.suffix == ".csv" else "\t",
-            quote_char='"' if path.suffix == ".csv" else None,
-            schema_overrides=SCORE_TYPES,
-            glob=False,
-        )
+        scores = pl.read_csv(path, schema_overrides=SCORE_TYPES, glob=False, **dialect)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FormatError(
             f"expected a table of scores (TSV, or CSV in .csv): {error}", path

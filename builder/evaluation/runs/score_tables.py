@@ -35,7 +35,10 @@ def is_score_table(path: Path) -> bool:
         UsageError: the path is not a readable file.
     """
     try:
-        with pa.input_stream(str(path), compression=compression_of(path)) as stream:
+        with (
+            path.open("rb") as file,
+            pa.input_stream(file, compression=compression_of(path)) as stream,
+        ):
             line = first_line(stream.read(HEAD).removeprefix(BYTE_ORDER_MARK))
     except OSError:
         return False  # the reader of runs says what is wrong
@@ -59,7 +62,7 @@ def read_score_table(path: Path) -> pl.DataFrame:
         FormatError: a row is malformed, a score is missing, or a query has a measure twice.
     """
     data = read_bounded(path, MAX_BYTES)
-    frame = _read_csv(data, path) if _is_csv(first_line(data)) else _read_trec_eval(data, path)
+    frame = _parse_csv(data, path) if _is_csv(first_line(data)) else _parse_trec_eval(data, path)
     table = frame.sort("query_id", "measure")
     repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
     if repeated.height:
@@ -68,9 +71,10 @@ def read_score_table(path: Path) -> pl.DataFrame:
     return table
 
 
-def _read_csv(data: bytes, path: Path) -> pl.DataFrame:
+def _parse_csv(data: bytes, path: Path) -> pl.DataFrame:
+    stream = io.BytesIO(data)
     try:
-        frame = pl.read_csv(io.BytesIO(data), schema_overrides=COLUMNS, glob=False)
+        frame = pl.read_csv(stream, schema_overrides=COLUMNS, glob=False)
     except pl.exceptions.PolarsError as error:
         raise FormatError(f"expected CSV with numbers as score ({error})", path) from error
     frame = frame.select(list(COLUMNS))
@@ -80,7 +84,7 @@ def _read_csv(data: bytes, path: Path) -> pl.DataFrame:
     return frame.with_columns(pl.col("measure").replace_strict(names, return_dtype=pl.String))
 
 
-def _read_trec_eval(data: bytes, path: Path) -> pl.DataFrame:
+def _parse_trec_eval(data: bytes, path: Path) -> pl.DataFrame:
     rows = []
     for number, line in enumerate(data.decode(errors="replace").splitlines(), start=1):
         fields = line.split()
