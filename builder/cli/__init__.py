@@ -23,7 +23,6 @@ from builder.cli import (
     judging,
     queries,
     release,
-    runs,
     start,
     studies,
     translation,
@@ -68,7 +67,7 @@ for group in (
     clicks.clicks,
     judging.assess,
     translation.translate,
-    runs.runs,
+    evaluation.runs,
     trends.trend,
     studies.classification,
 ):

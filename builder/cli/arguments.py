@@ -1,4 +1,8 @@
-"""Rewrites arguments before they are parsed: options with several values, default commands."""
+"""Rewrites arguments before they are parsed: options with several values, default commands.
+
+`--measures nDCG P@10`, `--measures nDCG,P@10` and `--measures=nDCG,P@10` become
+`--measures nDCG --measures P@10`, and `--over a.gz b.gz` likewise.
+"""
 
 import re
 from collections.abc import Callable
@@ -20,37 +24,55 @@ class DefaultGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-MEASURE = r"[A-Za-z]+(\([^()]*\))?(@\d+)?(\([^()]*\))?"
-MEASURES = re.compile(rf"{MEASURE}(,{MEASURE})*", re.ASCII)
+_MEASURE = re.compile(r"(ir_measures:)?[A-Za-z]\w*(\([^()/]*\))?(@[\d.]+)?(\([^()/]*\))?")
+_COMMA = re.compile(r",(?![^()]*\))")
+"""A comma that is not within parentheses, as in `nDCG(rel=1,max=4)`."""
+
+
+def _are_measures(word: str) -> bool:
+    names = _COMMA.split(word)
+    return not Path(word).exists() and all(map(_MEASURE.fullmatch, names))
+
+
 SPREAD: dict[str, Callable[[str], bool]] = {
-    "--measures": lambda word: bool(MEASURES.fullmatch(word)) and not Path(word).exists(),
+    "--measures": _are_measures,
     "--over": lambda word: Path(word).is_file(),
 }
-"""Options that take several words, and whether a word after the first is still a value."""
+"""Options that may be followed by several words, and which words after the first are values."""
+
+LISTS = {
+    *("--measures", "--split", "--cutoff", "--granularity", "--snapshot"),
+    *("--select", "--ignore", "--severity", "--assessor", "--language", "--model"),
+}
+"""Options that may be repeated, or have several values separated by commas."""
 
 
 def spread(arguments: list[str]) -> list[str]:
-    """Repeat an option of `SPREAD` before each of its values.
-
-    `--measures A B`, `--measures A,B` and `--measures=A,B` all become `--measures A --measures B`.
+    """Repeat options before each of their values.
 
     Raises:
-        UsageError: no value follows the option.
+        UsageError: nothing follows an option of several words.
     """
     result: list[str] = []
     option, is_first = "", False
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        if name in SPREAD:
-            option, is_first = name, not equals
-            result += _repeated(name, value) if equals else []
-            option = "" if equals else option
-            continue
-        if option and not argument.startswith("-") and (is_first or SPREAD[option](argument)):
-            result += _repeated(option, argument)
-        else:
+        if argument.startswith("--"):
             if is_first:
                 break
+            if equals and name in LISTS | SPREAD.keys():
+                result += _repeated(name, value)
+                option = ""
+                continue
+            option, is_first = argument, argument in SPREAD
+            result += [] if is_first else [argument]
+            continue
+        if option in SPREAD and (is_first or SPREAD[option](argument)):
+            result += _repeated(option, argument)
+        elif option in LISTS and result and result[-1] == option:
+            result[-1:] = _repeated(option, argument)
+            option = ""
+        else:
             option = ""
             result.append(argument)
         is_first = False
@@ -59,7 +81,13 @@ def spread(arguments: list[str]) -> list[str]:
     return result
 
 
-def _repeated(option: str, value: str) -> list[str]:
-    """The option before each value; measures are separated by commas outside parentheses."""
-    words = re.split(r",(?![^(]*\))", value) if option == "--measures" else [value]
-    return [part for word in words if word for part in (option, word)]
+def _repeated(option: str, word: str) -> list[str]:
+    """The option before each value of a word."""
+    return [part for value in _values(option, word) for part in (option, value)]
+
+
+def _values(option: str, word: str) -> list[str]:
+    """The values of a word; a path with a comma is one value."""
+    if option not in LISTS or Path(word).exists():
+        return [word]
+    return [value for value in _COMMA.split(word) if value] or [word]

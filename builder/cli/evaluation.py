@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.files import check_suffix, write_table
 from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
 from builder.cli.shapes import sanity_shape, say_json
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from builder.evaluation import SanityRow
-
-MEASURES = ("nDCG", "nDCG@10", "P@10", "AP", "bpref", "RR", "ERR@20")
 
 Collection = Annotated[Path, typer.Argument(help="A version folder, or one above it.")]
 Measures = Annotated[
@@ -34,7 +31,8 @@ def evaluate(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="TREC runs, plain or gzip; the snapshot is in the file's or folder's name."
+            help="TREC runs, folders or zip files of them, or tables of scores (`trec_eval -q`, "
+            "CSV); the snapshot is in the file's or folder's name."
         ),
     ],
     pivot: Annotated[str | None, typer.Option(help="System that others are related to.")] = None,
@@ -46,10 +44,11 @@ def evaluate(
     ] = None,
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    confidence: Annotated[float, typer.Option(help="Coverage of the intervals.")] = 0.95,
+    rbo_p: Annotated[float, typer.Option(help="Persistence of rank-biased overlap.")] = 0.9,
     html: Annotated[Path | None, typer.Option(help="Also write tables and charts here.")] = None,
     per_query: Annotated[
-        Path | None,
-        typer.Option(help="Also write a score per query: .csv, .tsv, .parquet or .json."),
+        Path | None, typer.Option(help="Also write a row per query: .csv, .parquet or .json.")
     ] = None,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
@@ -57,41 +56,53 @@ def evaluate(
 
     Example: longeval evaluate demo/collection runs/bm25 runs/dense --pivot bm25
     """
-    from builder.collection.read import open_collection
     from builder.evaluation import (
+        DEFAULT_MEASURES,
         EvaluationParameters,
         evaluate_paths,
         html_report,
         summary_rows,
         to_json,
+        unpacked,
+        write_query_scores,
     )
 
-    opened = open_collection(collection)
-    qrels = {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
     parameters = EvaluationParameters(
-        measures=tuple(measures or MEASURES),
+        measures=tuple(measures or DEFAULT_MEASURES),
         pivot=pivot,
         depth=depth,
         pairs=pairs,  # type: ignore[arg-type]  # checked there
         resamples=resamples,
         seed=seed,
+        confidence=confidence,
+        rbo_p=rbo_p,
         splits=tuple(split) if split else None,
     )
     for file in (html, per_query):
         if file is not None:
             check_output_differs(file, *runs)
+    with unpacked(runs) as files:
+        found = evaluate_paths(qrels_files(collection), files, parameters)
     if per_query is not None:
-        check_suffix(per_query)
-    found = evaluate_paths(qrels, runs, parameters)
+        write_query_scores(found, per_query)
     if html is not None:
         html.write_text(html_report(found), encoding="utf-8")
-    if per_query is not None:
-        write_table(found.query_scores, per_query)
     if format is PlainFormat.JSON:
         say_json(to_json(found))
         return
     print_rows(summary_rows(found))
     typer.echo(found.signature())
+
+
+def qrels_files(collection: Path) -> dict[str, Path]:
+    """Judgements by snapshot: of a collection, or files such as `2022-06.qrels` in a folder."""
+    from builder.collection.read import open_collection
+
+    judgements = sorted(collection.glob("*.qrels")) if collection.is_dir() else []
+    if judgements:
+        return {path.stem: path for path in judgements}
+    opened = open_collection(collection)
+    return {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
 
 
 def attribute(
@@ -241,6 +252,79 @@ def rerank(
     typer.echo(f"wrote {out}: {reordered.ranking.height:,} lines")
 
 
+def dense(
+    documents: Annotated[Path, typer.Argument(help="Parquet with doc_id and vector.")],
+    queries: Annotated[Path, typer.Argument(help="Parquet with query_id and vector.")],
+    out: NewRun,
+    depth: Annotated[int, typer.Option(min=1, help="Documents per query.")] = 1000,
+    tag: Annotated[str, typer.Option(help="Name of the new run.")] = "dense",
+) -> None:
+    """Search exactly by the inner product of embeddings of any model.
+
+    Example: longeval dense documents.parquet queries.parquet --out dense/2022-06.txt.gz
+    """
+    from builder.evaluation import dense_search, write_run
+
+    check_output_differs(out, documents, queries)
+    found = dense_search(documents, queries, depth=depth, tag=tag)
+    write_run(found, out)
+    typer.echo(f"wrote {out}: {found.ranking.height:,} lines")
+
+
+def boost(
+    run: Annotated[Path, typer.Argument(help="The run to boost.")],
+    qrels: Annotated[list[Path], typer.Argument(help="Judgements of earlier snapshots.")],
+    out: NewRun,
+    weight: Annotated[float, typer.Option(min=0, help="What a grade of 1 adds.")] = 1.0,
+    tag: Annotated[str, typer.Option(help="Name of the new run.")] = "boost",
+) -> None:
+    """Move documents up that earlier snapshots judge relevant to the same query.
+
+    Example: longeval boost bm25/2022-07.txt.gz 2022-06/qrels.parquet --out boost/2022-07.txt.gz
+    """
+    from builder.evaluation import qrel_boost, read_qrels, write_run
+    from builder.trec import read_run
+
+    check_output_differs(out, run, *qrels)
+    judgements = [read_qrels(path) for path in qrels]
+    boosted = qrel_boost(read_run(run, None), judgements, weight=weight, tag=tag)
+    write_run(boosted, out)
+    typer.echo(f"wrote {out}: {boosted.ranking.height:,} lines")
+
+
+def reproducibility(
+    collection: Collection,
+    runs: Runs,
+    pivot: Annotated[str | None, typer.Option(help="System that others are related to.")] = None,
+    measures: Annotated[
+        list[str] | None, typer.Option(help="Such as nDCG@10; several may follow.")
+    ] = None,
+    depth: Annotated[int, typer.Option(min=1, help="Documents compared per query.")] = 100,
+    rbo_p: Annotated[float, typer.Option(help="Persistence of rank-biased overlap.")] = 0.9,
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Compare result lists of two snapshots over the documents that both hold.
+
+    Prints per-topic RMSE of scores, Kendall's tau-b and rank-biased overlap.
+
+    Example: longeval reproducibility demo/collection runs/bm25 runs/dense --pivot bm25
+    """
+    from builder.collection.read import open_collection
+    from builder.evaluation import reproducibility as compare_lists
+
+    opened = open_collection(collection)
+    table = compare_lists(
+        {name: opened.snapshot(name).folder for name in opened.snapshots},
+        opened.path / "documents_map.parquet",
+        runs,
+        tuple(measures or ("nDCG@10",)),
+        pivot=pivot,
+        depth=depth,
+        rbo_p=rbo_p,
+    )
+    print_frames(format, reproducibility=table)
+
+
 def print_frames(kind: PlainFormat, **frames: "pl.DataFrame") -> None:
     """Named tables as JSON, or one after the other as text."""
     if kind is PlainFormat.JSON:
@@ -266,4 +350,43 @@ def _cell(value: object) -> object:
     return score(value) if isinstance(value, float) else value
 
 
-VERBS: tuple[Callable[..., Any], ...] = (evaluate, attribute, sanity, baseline, fuse, rerank)
+runs = typer.Typer(
+    name="runs",
+    help="Runs before they are submitted or evaluated.\n\n"
+    "Example: longeval runs check demo/collection runs/bm25",
+    no_args_is_help=True,
+)
+
+
+@runs.command("check")
+def check_runs(
+    collection: Collection,
+    files: Annotated[list[Path], typer.Argument(help="Runs, folders or zip files of them.")],
+    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Check runs as the lab's checker does: exit 0 without errors, 1 with errors.
+
+    Shows what `ir-metadata.yml` next to a run says of team, system and resources.
+
+    Example: longeval runs check demo/collection team.zip
+    """
+    import polars as pl
+
+    from builder.collection.read import open_collection
+    from builder.evaluation import check_submissions, unpacked
+    from builder.evaluation.runs.archives import UNPACKED
+
+    opened = open_collection(collection)
+    folders = {name: opened.snapshot(name).folder for name in opened.snapshots}
+    with unpacked(files) as paths:
+        checked = check_submissions(folders, paths)
+    shown = checked.runs.with_columns(pl.col("run").str.replace(UNPACKED, ""))
+    print_frames(format, runs=shown, findings=checked.findings)
+    if checked.findings.filter(level="error").height:
+        raise typer.Exit(1)
+
+
+VERBS: tuple[Callable[..., Any], ...] = (
+    *(evaluate, attribute, reproducibility, sanity, baseline),
+    *(fuse, rerank, dense, boost),
+)

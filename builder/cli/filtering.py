@@ -19,7 +19,9 @@ Granularity = Annotated[
 ]
 Cutoffs = Annotated[
     list[float] | None,
-    typer.Option("--cutoff", help="Minimum confidence of a returned document; repeatable."),
+    typer.Option(
+        "--cutoff", help="Minimum confidence of a returned document; comma-separated or repeatable."
+    ),
 ]
 Relevance = Annotated[
     int, typer.Option(help="Minimum relevant rating: 2 vital, 1 useful, 0 neutral.")

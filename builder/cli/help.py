@@ -12,7 +12,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Publish": ("export", "import", "diff"),
     "See what changed": ("explore", "drift", "changes", "attribute", "sanity"),
     "Evaluate over time": (
-        *("baseline", "runs", "evaluate", "fuse", "rerank", "trend"),
+        *("baseline", "dense", "boost", "fuse", "rerank", "runs", "evaluate"),
+        *("reproducibility", "trend"),
         *("filtering", "summarization", "classification"),
     ),
 }

@@ -6,14 +6,19 @@ intervals and tests, pages that show them, and baseline runs to read them agains
 
 from builder.evaluation.attribution import AttributedChange, attribute_paths
 from builder.evaluation.baselines.bm25 import Bm25, bm25, bm25_snapshot
+from builder.evaluation.baselines.boost import qrel_boost
+from builder.evaluation.baselines.dense import dense_search
 from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fusion, rerank
 from builder.evaluation.baselines.sanity import SanityRow, sanity_table
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
 from builder.evaluation.measures.registry import DEFAULT_MEASURES, Measure, parse_measure
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.reports.page import html_report
-from builder.evaluation.reports.summary import summary_rows, to_json
+from builder.evaluation.reports.summary import summary_rows, to_json, write_query_scores
+from builder.evaluation.runs.archives import unpacked
+from builder.evaluation.runs.checker import check_submissions
 from builder.evaluation.runs.qrels import read_qrels
+from builder.evaluation.tables.reproducibility import reproducibility
 from builder.evaluation.trend_reports import (
     TrendReport,
     evaluation_trend,
@@ -37,21 +42,27 @@ __all__ = [
     "attribute_paths",
     "bm25",
     "bm25_snapshot",
+    "check_submissions",
+    "dense_search",
     "evaluate",
     "evaluate_paths",
     "evaluation_trend",
     "fit_trend",
     "html_report",
     "parse_measure",
+    "qrel_boost",
     "read_qrels",
     "read_run",
     "read_scores",
     "reciprocal_rank_fusion",
+    "reproducibility",
     "rerank",
     "sanity_table",
     "snapshot_trend",
     "snapshot_trend_path",
     "summary_rows",
     "to_json",
+    "unpacked",
+    "write_query_scores",
     "write_run",
 ]

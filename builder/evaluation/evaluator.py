@@ -19,6 +19,7 @@ from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.runs.assignment import assign_runs, find_pivot
 from builder.evaluation.runs.qrels import read_qrels
+from builder.evaluation.runs.score_tables import is_score_table, table_scores
 from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
@@ -75,11 +76,11 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _Source:
-    """A run that has not been read yet."""
+    """A run, or a table of its scores, that has not been read yet."""
 
     system: str
     snapshot: str
-    load: Callable[[], Run]
+    score: Callable[[Judge], RunScores]
 
 
 def evaluate(
@@ -107,8 +108,8 @@ def evaluate(
     if parameters.splits is not None:
         raise UsageError("splits are read from a collection's files; filter the frames instead")
 
-    def loader(run: Run) -> Callable[[], Run]:
-        return lambda: run.cut(parameters.depth)
+    def loader(run: Run) -> Callable[[Judge], RunScores]:
+        return lambda judge: judge.score(run.cut(parameters.depth))
 
     sources = [
         _Source(system, snapshot, loader(run))
@@ -129,8 +130,8 @@ def evaluate_paths(
 
     Args:
         qrels: By snapshot, its `qrels.parquet` or a TREC qrels file.
-        runs: Run files, or folders of them; see `assignment` for how a path names its system and
-            snapshot.
+        runs: Run files, folders of them, or tables of per-query scores (see `score_tables`); see
+            `assignment` for how a path names its system and snapshot.
         parameters: How to evaluate; its pivot may be a system, one of the run files or a folder.
         progress: Told about every run.
 
@@ -144,8 +145,13 @@ def evaluate_paths(
         parameters = replace(parameters, pivot=find_pivot(parameters.pivot, files))
     depth = parameters.depth
 
-    def loader(path: Path, snapshot: str) -> Callable[[], Run]:
-        return lambda: read_run_of(path, depth, qrels[snapshot].parent)
+    def loader(path: Path, snapshot: str) -> Callable[[Judge], RunScores]:
+        def score(judge: Judge) -> RunScores:
+            if is_score_table(path):
+                return table_scores(path, judge)
+            return judge.score(read_run_of(path, depth, qrels[snapshot].parent))
+
+        return score
 
     sources = [_Source(f.system, f.snapshot, loader(f.path, f.snapshot)) for f in files]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
@@ -221,7 +227,7 @@ def _score(
         scores: dict[str, RunScores] = {}
         for source in sources:
             if source.snapshot == snapshot:
-                scores[source.system] = judge.score(source.load())
+                scores[source.system] = source.score(judge)
                 progress.advance(1)
         snapshots.append(gather(snapshot, judge, systems, scores, keys.get(snapshot)))
     progress.finish()

@@ -1,7 +1,7 @@
 """The parameters of an evaluation, all recorded in what it returns."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from builder.errors import UsageError
 from builder.evaluation.measures.registry import DEFAULT_MEASURES, parse_measures
@@ -46,7 +46,8 @@ class EvaluationParameters:
         names = tuple(str(measure) for measure in parse_measures(self.measures))
         object.__setattr__(self, "measures", names)
         check_depth(self.depth)
-        _require(self.pairs in ("first", "consecutive", "all"), "pairs", self.pairs)
+        known = get_args(Pairs)
+        _require(self.pairs in known, f"pairs to be one of {', '.join(known)}", self.pairs)
         _require(0 <= self.resamples <= 10**6, "resamples from 0 to 1000000", self.resamples)
         _require(0 < self.confidence < 1, "a confidence between 0 and 1", self.confidence)
         _require(0 <= self.seed < 2**64, "a seed from 0 to 2^64 - 1", self.seed)

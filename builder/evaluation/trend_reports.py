@@ -35,6 +35,8 @@ TREND_SCHEMA: dict[str, type[pl.DataType]] = {
     )
     for field in fields(Trend)
 }
+CSV = {"separator": ","}
+TSV = {"separator": "\t", "quote_char": None}
 SCORE_COLUMNS = ("system", "measure", "snapshot", "score")
 SCORE_TYPES: dict[str, pl.DataType] = {
     name: pl.String() if name in SCORE_COLUMNS[:3] else pl.Float64()
@@ -112,18 +114,19 @@ def evaluation_trend(evaluation: Evaluation, residuals: ResidualKind = "raw") ->
 
 
 def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendReport:
-    """`snapshot_trend` of a tab-separated file with a header.
+    """`snapshot_trend` of a file with a header: CSV if its name ends in `.csv`, otherwise TSV.
 
     Raises:
         FormatError: the file is not such a table.
         UsageError: as `snapshot_trend`.
     """
+    dialect: dict[str, Any] = CSV if path.suffix == ".csv" else TSV
     try:
-        scores = pl.read_csv(
-            path, separator="\t", quote_char=None, schema_overrides=SCORE_TYPES, glob=False
-        )
+        scores = pl.read_csv(path, schema_overrides=SCORE_TYPES, glob=False, **dialect)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise FormatError(f"expected a tab-separated table of scores: {error}", path) from error
+        raise FormatError(
+            f"expected a table of scores (TSV, or CSV in .csv): {error}", path
+        ) from error
     return snapshot_trend(scores, residuals)
 
 

@@ -261,7 +261,7 @@ def test_scores_per_query(
         ".csv": pl.read_csv,
         ".tsv": partial(pl.read_csv, separator="\t"),
         ".parquet": pl.read_parquet,
-        ".json": pl.read_json,
+        ".json": lambda path: pl.DataFrame(json.loads(path.read_text())["query_scores"]),
     }
     opened = builder.open_collection(built.root)
     qrels = {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
@@ -271,7 +271,21 @@ def test_scores_per_query(
     assert found.equals(expected)
     capsys.readouterr()
     assert run(*command, "--per-query", tmp_path / "scores.xlsx") == 2
-    assert "expected a file name that ends in .csv" in capsys.readouterr().err
+    assert "expected .csv, .tsv, .parquet or .json" in capsys.readouterr().err
+
+
+def test_lists_are_separated_by_commas_and_never_swallow_a_path() -> None:
+    assert spread(["evaluate", "--measures=nDCG@10,ERR@20(max=4)", "c", "typo/run"])[1:5] == [
+        *("--measures", "nDCG@10", "--measures", "ERR@20(max=4)")
+    ]
+    assert spread(["evaluate", "--measures", "AP", "runs/no.txt"])[-2:] == ["AP", "runs/no.txt"]
+    assert spread(["evaluate", "--measures", "AP", "no.txt"])[-2:] == ["AP", "no.txt"]
+    assert spread(["evaluate", "--measures", "ir_measures:infAP", "AP"])[-2] == "--measures"
+    assert spread(["evaluate", "--split", "test,heldout", "c"]) == [
+        *("evaluate", "--split", "test", "--split", "heldout", "c")
+    ]
+    assert spread(["trend", "--cutoff=50,100"]) == ["trend", "--cutoff", "50", "--cutoff", "100"]
+    assert spread(["evaluate", "--pivot", "a,b"]) == ["evaluate", "--pivot", "a,b"]
 
 
 def test_baselines_are_fused_reranked_and_compared_with_chance(

@@ -15,6 +15,7 @@ import polars as pl
 from builder.errors import UsageError
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.hits import find_hits
+from builder.evaluation.measures.provided import provided_scores
 from builder.evaluation.measures.registry import Measure
 from builder.evaluation.measures.trec_eval import TrecEval
 from builder.evaluation.runs.qrels import check_qrels
@@ -106,7 +107,12 @@ class Judge:
         self.query_ids: tuple[str, ...] = tuple(best["query_id"])
         self.irrelevant: Flags = (best["grade"] < 1).to_numpy().astype(np.bool_)
         self.measures = tuple(measures)
-        self._asked = [i for i, measure in enumerate(measures) if measure.compute is None]
+        self._provided = [i for i, measure in enumerate(measures) if measure.is_provided]
+        self._asked = [
+            i
+            for i, measure in enumerate(measures)
+            if measure.compute is None and not measure.is_provided
+        ]
         self._trec_eval = TrecEval([measures[i] for i in self._asked], self._qrels)
 
     def score(self, run: Run) -> RunScores:
@@ -125,6 +131,8 @@ class Judge:
         hits = find_hits(self._qrels, run)
         values = np.zeros((len(self.query_ids), len(self.measures)))
         values[:, self._asked] = self._trec_eval.scores(hits)
+        names = [str(self.measures[i]) for i in self._provided]
+        values[:, self._provided] = provided_scores(names, self._qrels, self.query_ids, run)
         for index, measure in enumerate(self.measures):
             if measure.compute is not None:
                 values[:, index] = measure.compute(measure, hits)

@@ -15,6 +15,7 @@ from builder.errors import UsageError, meant
 from builder.evaluation.measures.err import ERR
 from builder.evaluation.measures.family import Compute, Family
 from builder.evaluation.measures.judged import JUDGED
+from builder.evaluation.measures.provided import PREFIX, parse_provided
 from builder.plugins import installed, load, package
 
 _REL = {"rel": 1}
@@ -75,6 +76,11 @@ class Measure:
         return dict(self.parameters)[parameter]
 
     @property
+    def is_provided(self) -> bool:
+        """Whether ir_measures computes it."""
+        return self.family.startswith(PREFIX)
+
+    @property
     def compute(self) -> Compute | None:
         """What computes it; None for measures of trec_eval."""
         return family_of(self.family).compute
@@ -87,6 +93,8 @@ def family_of(name: str) -> Family:
         UsageError: there is none, or the plug-in is no family with a function that computes it.
     """
     name = ALIASES.get(name, name)
+    if name.startswith(PREFIX):
+        return Family(name, "ir_measures", "none")
     if name in FAMILIES:
         return FAMILIES[name]
     others = installed("measures")
@@ -107,6 +115,8 @@ def parse_measure(text: str) -> Measure:
     Raises:
         UsageError: unknown family, cutoff missing or not allowed, unknown or repeated parameter.
     """
+    if text.strip().startswith(PREFIX):
+        return Measure(f"{PREFIX}{parse_provided(text.strip())}")
     match = _NAME.fullmatch(text.strip())
     if match is None or (match["before"] and match["after"]):
         raise UsageError(f"measure {text!r}: expected a name such as nDCG@10 or ERR@20(max=4)")

@@ -31,6 +31,17 @@ _TREC_NAMES = {
 """trec_eval's name of each family, without and with a cutoff."""
 
 
+def measure_of_trec_name(name: str) -> str | None:
+    """The measure that trec_eval calls `ndcg_cut_10` or `map`; None of one it alone has."""
+    stem, _, digits = name.rpartition("_")
+    for family, (whole, cut) in _TREC_NAMES.items():
+        if name == whole:
+            return family
+        if cut and stem == cut and digits.isdecimal():
+            return f"{family}@{int(digits)}"
+    return None
+
+
 class TrecEval:
     """trec_eval's measures over the judgements of one snapshot.
 

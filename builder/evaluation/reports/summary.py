@@ -11,12 +11,15 @@ with the columns of `results` as keys, and with `query_scores` and `query_drops`
 `perquery`) where they are asked for. A value that does not exist is null and has a `reason`.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from builder.errors import UsageError
 from builder.evaluation.evaluator import Evaluation
 
 Row = dict[str, Any]
@@ -91,3 +94,29 @@ def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
         "systems": list(evaluation.systems),
         **{name: getattr(evaluation, name).to_dicts() for name in tables},
     }
+
+
+def write_query_scores(evaluation: Evaluation, path: Path) -> None:
+    """Write the scores of all queries in the format of the suffix: CSV, TSV, Parquet or JSON.
+
+    CSV, TSV and Parquet have the columns of `query_scores`; JSON has `query_drops` as well.
+
+    Raises:
+        UsageError: the suffix is another one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scores = evaluation.query_scores
+    if path.suffix == ".csv":
+        scores.write_csv(path)
+    elif path.suffix == ".tsv":
+        scores.write_csv(path, separator="\t")
+    elif path.suffix == ".parquet":
+        scores.write_parquet(path, compression="zstd", compression_level=3)
+    elif path.suffix == ".json":
+        tables = {"query_scores": scores, "query_drops": evaluation.query_drops}
+        rows = {name: table.to_dicts() for name, table in tables.items()}
+        path.write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    else:
+        raise UsageError(
+            f"--per-query: expected .csv, .tsv, .parquet or .json, found {path.name!r}"
+        )

@@ -17,7 +17,7 @@ from pathlib import Path
 from builder.errors import UsageError
 from builder.text.names import to_valid_text
 
-_EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|tsv|gz|zst|zstd))+$", re.IGNORECASE)
+_EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|eval|csv|tsv|gz|zst|zstd))+$", re.IGNORECASE)
 _SEPARATORS = " ._-+"
 NAMELESS = "run"
 """What the lab calls every file of a submission, in folders of snapshots."""

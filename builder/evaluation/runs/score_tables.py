@@ -1,0 +1,136 @@
+"""Per-query scores that another tool computed: output of `trec_eval -q`, or CSV.
+
+In: lines `measure query value` of trec_eval, or CSV with a header that has the columns `query_id`,
+`measure` and `score`; plain, gzip or zstd. Out: one row per query and measure, measures under the
+names of this package (`ndcg_cut_10` is nDCG@10).
+"""
+
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from builder.errors import FormatError, UsageError
+from builder.evaluation.measures.effectiveness import Judge, RunScores
+from builder.evaluation.measures.registry import parse_measure
+from builder.evaluation.measures.trec_eval import measure_of_trec_name
+from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, compression_of, read_bounded
+from builder.trec.lines import first_line
+
+COLUMNS = {"query_id": pl.String(), "measure": pl.String(), "score": pl.Float64()}
+HEAD = 2**16
+"""Bytes in which the first line is looked for."""
+SUMMARY = "all"
+"""What trec_eval calls the query of a mean."""
+_MEASURE = re.compile(rb"[A-Za-z][\w.]*")
+
+
+def is_score_table(path: Path) -> bool:
+    """Whether the first line of a file is a header with the columns, or a line of trec_eval.
+
+    Raises:
+        UsageError: the path is not a readable file.
+    """
+    try:
+        with (
+            path.open("rb") as file,
+            pa.input_stream(file, compression=compression_of(path)) as stream,
+        ):
+            line = first_line(stream.read(HEAD).removeprefix(BYTE_ORDER_MARK))
+    except OSError:
+        return False  # the reader of runs says what is wrong
+    return _is_csv(line) or (len(line.split()) == 3 and _MEASURE.match(line) is not None)
+
+
+def _is_csv(line: bytes) -> bool:
+    names = {name.strip().strip('"') for name in line.decode(errors="replace").split(",")}
+    return names >= COLUMNS.keys()
+
+
+def read_score_table(path: Path) -> pl.DataFrame:
+    """Read per-query scores.
+
+    Returns:
+        Columns `query_id`, `measure`, `score`, sorted by the first two. Summary rows of trec_eval
+        (query `all`) and measures that this package does not know are left out.
+
+    Raises:
+        UsageError: the path is not a readable file.
+        FormatError: a row is malformed, a score is missing, or a query has a measure twice.
+    """
+    data = read_bounded(path, MAX_BYTES)
+    frame = _parse_csv(data, path) if _is_csv(first_line(data)) else _parse_trec_eval(data, path)
+    table = frame.sort("query_id", "measure")
+    repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
+    if repeated.height:
+        query, measure, _ = repeated.row(0)
+        raise FormatError(f"expected one {measure} per query, found several for {query!r}", path)
+    return table
+
+
+def _parse_csv(data: bytes, path: Path) -> pl.DataFrame:
+    stream = io.BytesIO(data)
+    try:
+        frame = pl.read_csv(stream, schema_overrides=COLUMNS, glob=False)
+    except pl.exceptions.PolarsError as error:
+        raise FormatError(f"expected CSV with numbers as score ({error})", path) from error
+    frame = frame.select(list(COLUMNS))
+    if sum(frame.null_count().row(0)) or not frame["score"].is_finite().all():
+        raise FormatError("expected a query, a measure and a finite score in every row", path)
+    names = {name: str(parse_measure(name)) for name in frame["measure"].unique()}
+    return frame.with_columns(pl.col("measure").replace_strict(names, return_dtype=pl.String))
+
+
+def _parse_trec_eval(data: bytes, path: Path) -> pl.DataFrame:
+    rows = []
+    for number, line in enumerate(data.decode(errors="replace").splitlines(), start=1):
+        fields = line.split()
+        if not fields or (len(fields) > 1 and fields[1] == SUMMARY):
+            continue
+        if len(fields) != 3:
+            raise FormatError(f"expected `measure query value`, found {line[:80]!r}", path, number)
+        measure = measure_of_trec_name(fields[0])
+        if measure is not None:
+            rows.append((fields[1], measure, _number(fields[2], path, number)))
+    return pl.DataFrame(rows, schema=COLUMNS, orient="row")
+
+
+def _number(text: str, path: Path, line: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not np.isfinite(value):
+        raise FormatError(f"expected a finite value in column 3, found {text[:40]!r}", path, line)
+    return value
+
+
+def table_scores(path: Path, judge: Judge) -> RunScores:
+    """Scores of a table for every judged query; a query that it lacks scores 0 and is missing.
+
+    Raises:
+        UsageError: the table lacks a measure, or has no judged query.
+    """
+    table = read_score_table(path)
+    queries = pl.DataFrame({"query_id": judge.query_ids}, schema={"query_id": pl.String})
+    known = set(table["measure"])
+    for measure in judge.measures:
+        if str(measure) not in known:
+            raise UsageError(
+                f"{path}: expected scores of {measure}, found {', '.join(sorted(known)) or 'none'}"
+            )
+    wide = queries.join(
+        table.pivot("measure", index="query_id", values="score"),
+        on="query_id",
+        how="left",
+        maintain_order="left",
+    )
+    values = wide.select([str(measure) for measure in judge.measures])
+    missing = ~wide["query_id"].is_in(table["query_id"].unique().implode()).to_numpy()
+    unjudged = len(set(table["query_id"]) - set(judge.query_ids))
+    return RunScores(
+        values.fill_null(0.0).to_numpy().astype(np.float64), missing.astype(np.bool_), unjudged
+    )

@@ -1,0 +1,68 @@
+"""Dense search and the qrel boost, by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builder.errors import DataError, UsageError
+from builder.evaluation.baselines import dense
+from builder.evaluation.baselines.boost import qrel_boost
+from builder.evaluation.baselines.dense import dense_search
+
+
+def write(path: Path, column: str, vectors: dict[str, list[float]]) -> Path:
+    pl.DataFrame({column: list(vectors), "vector": list(vectors.values())}).write_parquet(path)
+    return path
+
+
+def test_dense_search_by_hand(tmp_path: Path) -> None:
+    documents = {"a": [1.0, 0.0], "b": [0.6, 0.8], "c": [0.0, 1.0]}
+    paths = write(tmp_path / "d.parquet", "doc_id", documents), tmp_path / "q.parquet"
+    write(paths[1], "query_id", {"q1": [1.0, 0.0], "q2": [0.0, 2.0]})
+    run = dense_search(*paths, depth=2)
+    rows = run.ranking.select("query_id", "doc_id").rows()
+    assert rows == [("q1", "a"), ("q1", "b"), ("q2", "c"), ("q2", "b")]
+    assert run.ranking["score"].to_list() == pytest.approx([1.0, 0.6, 2.0, 1.6], abs=1e-6)
+
+
+def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    vectors = {f"d{i:02}": rng.integers(-2, 3, 3).astype(float).tolist() for i in range(50)}
+    paths = write(tmp_path / "d.parquet", "doc_id", vectors), tmp_path / "q.parquet"
+    write(paths[1], "query_id", {"q": [1.0, 2.0, -1.0]})
+    whole = dense_search(*paths, depth=7).ranking
+    monkeypatch.setattr(dense, "BATCH_ROWS", 8)
+    assert dense_search(*paths, depth=7).ranking.equals(whole)
+    order = sorted(vectors, key=lambda d: (np.dot(vectors[d], [1, 2, -1]), d), reverse=True)
+    assert whole["doc_id"].to_list() == order[:7]
+
+
+@pytest.mark.parametrize(
+    "vectors", [{"a": [1.0]}, {"a": [1.0, 2.0], "b": [1.0]}, {"a": [float("nan"), 1.0]}]
+)
+def test_vectors_that_do_not_fit_are_refused(
+    tmp_path: Path, vectors: dict[str, list[float]]
+) -> None:
+    paths = write(tmp_path / "d.parquet", "doc_id", vectors), tmp_path / "q.parquet"
+    write(paths[1], "query_id", {"q": [1.0, 0.0]})
+    with pytest.raises(DataError, match="expected"):
+        dense_search(*paths)
+
+
+def test_qrel_boost_by_hand(make_qrels, make_run) -> None:
+    run = make_run({"q1": ["a", "b", "c"], "q2": ["a"]})
+    june = make_qrels([("q1", "c", 2), ("q1", "b", 0), ("q1", "new", 1), ("q3", "a", 2)])
+    july = make_qrels([("q1", "c", 1), ("q2", "a", 0)])
+    boosted = qrel_boost(run, [june, july], weight=0.5).ranking
+    found = {(q, d): score for q, d, _, score in boosted.iter_rows()}
+    # scaled 1, 1/2, 0; c has a mean grade of 3/2; the run lacks `new`, which may be gone
+    assert found == {
+        ("q1", "a"): 1.0,
+        ("q1", "c"): 0.75,
+        ("q1", "b"): 0.5,
+        ("q2", "a"): 1.0,
+    }
+    with pytest.raises(UsageError, match="expected judgements"):
+        qrel_boost(run, [])

@@ -1,0 +1,44 @@
+"""ir_measures as a provider of measures."""
+
+import math
+import sys
+
+import pytest
+
+from builder.errors import DataError, MissingExtraError, UsageError
+from builder.evaluation.measures.effectiveness import Judge
+from builder.evaluation.measures.registry import parse_measure, parse_measures
+
+
+def test_a_measure_of_ir_measures_is_that_of_trec_eval(make_qrels, make_run) -> None:
+    qrels = make_qrels([("q1", "a", 2), ("q1", "b", 1), ("q1", "c", 0), ("q2", "a", 1)])
+    run = make_run({"q1": ["c", "a", "x", "b"], "q9": ["a"]})
+    names = ["AP", "ir_measures:AP", "ir_measures:nDCG@2", "ir_measures:infAP"]
+    measures = parse_measures(names)
+    assert [str(measure) for measure in measures] == names
+    values = Judge(qrels, measures).score(run).values
+    assert values[0, 0] == values[0, 1] == pytest.approx((1 / 2 + 2 / 4) / 2)
+    assert values[0, 2] == pytest.approx((2 / math.log2(3)) / (2 + 1 / math.log2(3)))
+    assert values[0, 3] == pytest.approx(values[0, 0], abs=1e-4)
+    assert (values[1] == 0).all()
+
+
+def test_a_provider_that_fails_is_an_error_of_the_data(make_qrels, make_run) -> None:
+    """The provider of exponential gains takes numbers as query ids only."""
+    judge = Judge(
+        make_qrels([("q1", "a", 2)]), parse_measures(["ir_measures:nDCG(dcg='exp-log2')@2"])
+    )
+    with pytest.raises(DataError, match="ir_measures failed"):
+        judge.score(make_run({"q1": ["a"]}))
+
+
+@pytest.mark.parametrize("name", ["ir_measures:nDGC", "ir_measures:", "ir_measures:AP(x=1)"])
+def test_an_unknown_measure_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="ir_measures"):
+        parse_measure(name)
+
+
+def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    with pytest.raises(MissingExtraError, match=r"\[ir-measures\]"):
+        parse_measure("ir_measures:AP")

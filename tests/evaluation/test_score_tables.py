@@ -1,0 +1,58 @@
+"""Per-query scores of other tools: trec_eval -q and CSV give the same evaluation as the run."""
+
+from pathlib import Path
+
+import pytest
+
+from builder.errors import FormatError, UsageError
+from builder.evaluation import EvaluationParameters, evaluate_paths
+from builder.evaluation.runs.score_tables import is_score_table, read_score_table
+
+QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 a 1\nq3 0 a 1\n"
+RUN = "q1 Q0 a 1 3 x\nq1 Q0 c 2 2 x\nq2 Q0 c 1 3 x\nq2 Q0 a 2 2 x\nq9 Q0 a 1 1 x\n"
+TREC_EVAL = (
+    "runid\tall\tx\nmap\tq1\t0.5\nP_1\tq1\t1.0\nmap\tq2\t0.5\nP_1\tq2\t0.0\n"
+    "gm_map\tq2\t0.5\nP_1\tq9\t0\nmap \tall\t0.5000\n"
+)
+CSV = "query_id,measure,score\nq1,MAP,0.5\nq1,P@1,1\nq2,AP,0.5\nq2,P@1,0\nq9,P@1,0\n"
+PARAMETERS = EvaluationParameters(measures=("AP", "P@1"), resamples=50)
+
+
+@pytest.mark.parametrize(("name", "text"), [("s.eval", TREC_EVAL), ("s.csv", CSV)])
+def test_a_table_is_evaluated_as_its_run(tmp_path: Path, name: str, text: str) -> None:
+    qrels = tmp_path / "2022-06.qrels"
+    qrels.write_text(QRELS)
+    run = tmp_path / "a" / "s_2022-06.txt"
+    table = tmp_path / "b" / name.replace("s.", "s_2022-06.")
+    for path, content in ((run, RUN), (table, text)):
+        path.parent.mkdir()
+        path.write_text(content)
+    assert is_score_table(table)
+    assert not is_score_table(run)
+    by_run, by_table = (
+        evaluate_paths({"2022-06": qrels}, [path], PARAMETERS) for path in (run, table)
+    )
+    assert by_table.systems == ("s",)
+    # q3 is missing and counts 0; q9 was judged by nobody
+    assert by_table.effectiveness.equals(by_run.effectiveness)
+    assert by_table.query_scores.equals(by_run.query_scores)
+    assert by_table.effectiveness["value"][0] == pytest.approx(1 / 3)
+    with pytest.raises(UsageError, match=r"expected scores of RR, found AP, P@1"):
+        evaluate_paths({"2022-06": qrels}, [table], EvaluationParameters(measures=("RR",)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("map\tq1\tnan\n", "finite value"),
+        ("map\tq1\t0.5\nmap\tq1\t0.6\n", "several for 'q1'"),
+        ("map\tq1\t0.5\nmap q1\n", "found 'map q1'"),
+        ("query_id,measure,score\nq1,AP,high\n", "numbers as score"),
+        ("query_id,measure,score\nq1,AP,\n", "finite score in every row"),
+    ],
+)
+def test_a_damaged_table_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "s.eval"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message):
+        read_score_table(path)

@@ -1,0 +1,98 @@
+"""Runs as people hand them in: zip files, ir-metadata.yml, and the checker."""
+
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builder.errors import FormatError
+from builder.evaluation.runs.archives import unpacked
+from builder.evaluation.runs.assignment import assign_runs
+from builder.evaluation.runs.checker import check_run
+from builder.evaluation.runs.metadata import find_metadata
+
+METADATA = """
+tag: BM25-tuned
+actor: {team: "Team <b>X</b>"}
+platform: {hardware: {cpu: {model: EPYC}}}
+resources: {runtime: {wallclock: 12 s}}
+"""
+
+
+def archive(path: Path, **members: str) -> Path:
+    with zipfile.ZipFile(path, "w") as out:
+        for name, text in members.items():
+            out.writestr(name.replace("__", "/"), text)
+    return path
+
+
+def test_a_zip_is_a_folder_of_runs(tmp_path: Path) -> None:
+    path = archive(
+        tmp_path / "team.zip",
+        **{"2022-06__run.txt": "q Q0 d 1 1 t\n", "2022-06__ir-metadata.yml": METADATA},
+    )
+    with unpacked([path, tmp_path]) as (folder, other):
+        assert other == tmp_path
+        (run,) = assign_runs([folder], ["2022-06", "2022-07"])
+        assert (run.system, run.snapshot) == ("team", "2022-06")
+        about = find_metadata(run.path)
+        assert about is not None
+        assert (about.team, about.system) == ("Team <b>X</b>", "BM25-tuned")
+        assert about.resources == "runtime.wallclock=12 s; hardware.cpu.model=EPYC"
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", ["..__evil.txt", "a__..__..__evil.txt", "__abs.txt", "C:x"])
+def test_a_zip_writes_nothing_elsewhere(tmp_path: Path, name: str) -> None:
+    path = archive(tmp_path / "team.zip", **{name: "x"})
+    with pytest.raises(FormatError, match="names within it"), unpacked([path]):
+        pass
+    assert sorted(tmp_path.rglob("*")) == [path]
+
+
+def test_a_bomb_and_a_damaged_zip_are_refused(tmp_path: Path) -> None:
+    path = archive(tmp_path / "team.zip", run="x" * 5000)
+    with pytest.raises(FormatError, match="at most 4000 bytes"), unpacked([path], 4000):
+        pass
+    path.write_bytes(path.read_bytes().replace(b"x" * 100, b"y" * 100))
+    with pytest.raises(FormatError, match="intact zip"), unpacked([path]):
+        pass
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "a: [", "!!python/object/apply:os.abort []"])
+def test_metadata_that_is_no_mapping_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "ir-metadata.yml").write_text(text)
+    with pytest.raises(FormatError, match="YAML"):
+        find_metadata(tmp_path / "run.txt")
+
+
+def checks(tmp_path: Path, text: str) -> dict[str, tuple[str, int]]:
+    path = tmp_path / "run.txt"
+    path.write_text(text)
+    queries, documents = pl.Series(["q1", "q2"]), pl.Series(["a", "b"])
+    return {f.check: (f.level, f.count) for f in check_run(path, queries, documents)}
+
+
+def test_what_the_checker_finds(tmp_path: Path) -> None:
+    good = "q1 Q0 a 1 2.0 t\nq1 Q0 b 2 1.0 t\nq2 Q0 a 1 1.0 t\n"
+    assert checks(tmp_path, good) == {}
+    assert checks(tmp_path, "q1 Q0 a 1\n") == {"unreadable": ("error", 1)}
+    assert checks(tmp_path, "") == {"empty": ("error", 1)}
+    assert checks(tmp_path, good + "q3 Q0 c 1 1.0 u\n") == {
+        "unknown_documents": ("error", 1),
+        "unknown_queries": ("warning", 1),
+        "several_tags": ("warning", 2),
+    }
+    assert checks(tmp_path, "q1 Q0 a 2 2.0 t\nq1 Q0 b 1 1.0 t\n") == {
+        "ranks_and_scores": ("warning", 1),
+        "missing_queries": ("warning", 1),
+    }
+    assert checks(tmp_path, "q8 Q0 a 1 2.0 t\n") == {
+        "no_known_query": ("error", 1),
+        "missing_queries": ("warning", 2),
+    }
+    deep = "".join(f"q1 Q0 d{i} {i + 1} {-i} t\n" for i in range(1001))
+    found = checks(tmp_path, deep)
+    assert found["too_deep"] == ("error", 1)
+    assert found["unknown_documents"] == ("error", 1001)
