@@ -21,7 +21,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 
 
 class Verbs(TyperGroup):
-    """A group that lists its verbs by section, each with its whole first sentence."""
+    """A command group that lists subcommands by section, each with its first sentence."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the name that is called
         """The verbs in the order of the sections."""

@@ -63,7 +63,7 @@ def from_options(kind: type[Values], **given: object) -> Values:
 
 @contextmanager
 def working_limits(memory: str) -> "Iterator[Limits]":
-    """Limits with a scratch folder that goes away."""
+    """Yield limits with a temporary scratch folder that is deleted on exit."""
     from builder.runtime.limits import Limits, parse_memory
 
     with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:

@@ -90,7 +90,7 @@ def import_(
     memory: Memory = DEFAULT_MEMORY,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Make a collection of a published LongEval release.
+    """Import a published LongEval release as a collection.
 
     Example: longeval import release_2025_p1 --layout longeval-web --out longeval-web
     """

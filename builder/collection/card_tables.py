@@ -64,7 +64,7 @@ def parameter_table(parameters: dict[str, Any]) -> str:
 
 
 def _values(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The parameters of a section and of those within it, under their whole names."""
+    """Parameters of a section and its subsections, keyed by their qualified names."""
     for name, value in section.items():
         if isinstance(value, Mapping):
             yield from _values(value, f"{prefix}{name}.")

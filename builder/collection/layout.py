@@ -1,4 +1,4 @@
-"""Where everything lies in a published version.
+"""File layout of a published version.
 
 ```
 <version>/manifest.json SHA256SUMS README.md drift.json report.html

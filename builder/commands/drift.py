@@ -115,7 +115,7 @@ def _evidence(collection: Collection, pair: tuple[str, str], limits: Limits) -> 
 def _crawled(
     collection: Collection, pair: tuple[str, str], folder: Path
 ) -> dict[str, Table[Pages]]:
-    """The documents of the collection that each crawl has; empty where that is not recorded."""
+    """Documents of the collection found in each crawl; empty if that was not recorded."""
     held = collection.table("documents_map").select("doc_id", "crawled").collect()
     if held["crawled"].null_count():
         return {}

@@ -150,7 +150,7 @@ class Source:
             cursor.close()
 
     def value(self, statement: Statement) -> Any:
-        """The only value of a statement."""
+        """Return the single value of a statement."""
         (row,) = self.rows(statement)
         return next(iter(row.values()))
 

@@ -34,7 +34,7 @@ def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
 
 
 def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -> float:
-    """Parse a time to unix seconds with fraction; see `parse_time`."""
+    """Parse a time to fractional Unix seconds; see `parse_time`."""
     if isinstance(value, str) and params.time_format is not None:
         value = _parse_format(value, params.time_format)
     if isinstance(value, str) and _NUMBER.fullmatch(value):

@@ -23,13 +23,13 @@ class Silent:
     """No progress."""
 
     def start(self, label: str, total: int | None, unit: str) -> None:
-        """Ignore."""
+        """Do nothing."""
 
     def advance(self, count: int) -> None:
-        """Ignore."""
+        """Do nothing."""
 
     def finish(self) -> None:
-        """Ignore."""
+        """Do nothing."""
 
 
 class Terminal:

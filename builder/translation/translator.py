@@ -109,7 +109,7 @@ class Translator:
         return Prepared(layouts, copied, wanted, form)
 
     def decode(self, prepared: Prepared) -> dict[str, Outcome]:
-        """Best outcome of each distinct sentence to decode."""
+        """Best translation hypothesis of each distinct sentence to decode."""
         best = self._outcomes(prepared.wanted, careful=False)
         bad = (
             [text for text, found in best.items() if found.is_unusable] if self.params.retry else []

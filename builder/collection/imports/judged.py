@@ -86,7 +86,7 @@ def identify(queries: pl.DataFrame, place: str, notes: Notes) -> tuple[pl.DataFr
 
 
 def meanings(queries: pl.DataFrame, place: str) -> dict[str, str]:
-    """What each query id of the release means: the key of its first text."""
+    """Map each query id of the release to the key of the first text seen for it."""
     first = queries.unique("alias", keep="first", maintain_order=True)
     keys = text_keys(first["text"].to_list())
     return {

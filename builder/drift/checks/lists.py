@@ -44,7 +44,7 @@ SELECT
 
 
 def overlaps_agree(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the overlap of listed with that of judged queries."""
+    """Compare the overlap of the listed queries with that of the judged queries."""
     numbers = row(connection, OVERLAPS)
     listed = jaccard(numbers["listed_common"], numbers["listed_from"], numbers["listed_to"])
     judged = jaccard(numbers["judged_common"], numbers["judged_from"], numbers["judged_to"])

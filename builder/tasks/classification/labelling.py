@@ -90,7 +90,7 @@ class Labeller:
     markers: MarkerList
 
     def write(self, sources: Iterable[Source], path: Path) -> int:
-        """Read all posts into a work table; returns the records read."""
+        """Read all posts into a temporary table and return the number of records read."""
         rows = 0
         schema = pl.DataFrame(schema=WORK_SCHEMA).to_arrow().schema
         with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as writer:
