@@ -16,6 +16,7 @@ from builder.reporting.numbers import score
 if TYPE_CHECKING:
     import polars as pl
 
+    from builder.collection.read import Collection as OpenCollection
     from builder.evaluation import SanityRow
 
 Collection = Annotated[Path, typer.Argument(help="A version folder, or one above it.")]
@@ -48,7 +49,7 @@ def evaluate(
     rbo_p: Annotated[float, typer.Option(help="Persistence of rank-biased overlap.")] = 0.9,
     html: Annotated[Path | None, typer.Option(help="Also write tables and charts here.")] = None,
     per_query: Annotated[
-        Path | None, typer.Option(help="Also write a row per query: .csv, .parquet or .json.")
+        Path | None, typer.Option(help="Also write a row per query: .csv, .tsv, .parquet or .json.")
     ] = None,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
@@ -101,7 +102,11 @@ def qrels_files(collection: Path) -> dict[str, Path]:
     judgements = sorted(collection.glob("*.qrels")) if collection.is_dir() else []
     if judgements:
         return {path.stem: path for path in judgements}
-    opened = open_collection(collection)
+    return qrels_of(open_collection(collection))
+
+
+def qrels_of(opened: "OpenCollection") -> dict[str, Path]:
+    """File of the qrels of each snapshot of a collection."""
     return {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
 
 
@@ -125,7 +130,7 @@ def attribute(
 
     opened = open_collection(collection)
     found = attribute_paths(
-        {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots},
+        qrels_of(opened),
         opened.path / f"{CHANGE_TABLES['document_changes']}.parquet",
         runs,
         tuple(measures or ("nDCG@10",)),
@@ -296,9 +301,7 @@ def reproducibility(
     collection: Collection,
     runs: Runs,
     pivot: Annotated[str | None, typer.Option(help="System that others are related to.")] = None,
-    measures: Annotated[
-        list[str] | None, typer.Option(help="Such as nDCG@10; several may follow.")
-    ] = None,
+    measures: Measures = None,
     depth: Annotated[int, typer.Option(min=1, help="Documents compared per query.")] = 100,
     rbo_p: Annotated[float, typer.Option(help="Persistence of rank-biased overlap.")] = 0.9,
     format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name

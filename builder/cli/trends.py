@@ -1,12 +1,12 @@
 """The group `longeval trend`: trends of scores over snapshots and of filtering systems."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from builder.cli.arguments import DefaultGroup
-from builder.cli.evaluation import Collection, Measures, Runs, print_frames
+from builder.cli.evaluation import Collection, Measures, Runs, print_frames, qrels_of
 from builder.cli.filtering import (
     Assessors,
     Average,
@@ -20,6 +20,10 @@ from builder.cli.filtering import (
     filtering_parameters,
 )
 from builder.cli.options import Format, PlainFormat
+
+if TYPE_CHECKING:
+    from builder.evaluation import TrendReport
+    from builder.tasks.filtering import FilteringTrendParameters
 
 trend = typer.Typer(
     name="trend",
@@ -69,9 +73,7 @@ def trend_of_filtering(
     )
     parameters = FilteringTrendParameters(measure, residuals, filtering)  # type: ignore[arg-type]
     report = filtering_trend(truth, runs, parameters)
-    print_frames(
-        format, trends=report.trends, ranking=report.ranking, comparisons=report.comparisons
-    )
+    _print_report(format, report)
 
 
 @trend.command("snapshots")
@@ -89,15 +91,12 @@ def trend_of_snapshots(
     from builder.collection.read import open_collection
     from builder.evaluation import EvaluationParameters, evaluate_paths, evaluation_trend
 
-    opened = open_collection(collection)
-    qrels = {name: opened.snapshot(name).folder / "qrels.parquet" for name in opened.snapshots}
+    qrels = qrels_of(open_collection(collection))
     chosen = tuple(measures or ("nDCG@10",))
     parameters = EvaluationParameters(measures=chosen, resamples=0)
     evaluation = evaluate_paths(qrels, runs, parameters)
     report = evaluation_trend(evaluation, residuals)  # type: ignore[arg-type]  # checked there
-    print_frames(
-        format, trends=report.trends, ranking=report.ranking, comparisons=report.comparisons
-    )
+    _print_report(format, report)
 
 
 @trend.command("scores")
@@ -118,9 +117,7 @@ def trend_of_scores(
     from builder.evaluation import snapshot_trend_path
 
     report = snapshot_trend_path(scores, residuals)  # type: ignore[arg-type]  # checked there
-    print_frames(
-        format, trends=report.trends, ranking=report.ranking, comparisons=report.comparisons
-    )
+    _print_report(format, report)
 
 
 @trend.command("rankings")
@@ -137,11 +134,9 @@ def compare_rankings(
 
     Example: longeval trend rankings truth.tsv run-a.gz run-b.gz
     """
-    from builder.tasks.filtering import FilteringTrendParameters
     from builder.tasks.filtering import compare_rankings as compare
 
-    filtering = filtering_parameters(granularity, cutoff, relevance, zeta=zeta, sweep=True)
-    found = compare(truth, runs, FilteringTrendParameters(filtering=filtering))
+    found = compare(truth, runs, _sweeping(granularity, cutoff, relevance, zeta))
     print_frames(format, rankings=found)
 
 
@@ -159,11 +154,10 @@ def compare_granularities(
 
     Example: longeval trend granularities truth.tsv run-a.gz --granularity day --granularity week
     """
-    from builder.tasks.filtering import GRANULARITIES, FilteringTrendParameters
+    from builder.tasks.filtering import GRANULARITIES
     from builder.tasks.filtering import compare_granularities as compare
 
-    filtering = filtering_parameters("day", cutoff, relevance, zeta=zeta, sweep=True)
-    parameters = FilteringTrendParameters(filtering=filtering)
+    parameters = _sweeping("day", cutoff, relevance, zeta)
     found = compare(truth, runs, parameters, granularity or GRANULARITIES)
     print_frames(format, slope_differences=found)
 
@@ -183,10 +177,24 @@ def check_assumptions(
 
     Example: longeval trend assumptions truth.tsv run-a.gz run-b.gz
     """
-    from builder.tasks.filtering import GRANULARITIES, FilteringTrendParameters
+    from builder.tasks.filtering import GRANULARITIES
     from builder.tasks.filtering import check_assumptions as check
 
-    filtering = filtering_parameters("day", cutoff, relevance, zeta=zeta, sweep=True)
-    parameters = FilteringTrendParameters(filtering=filtering)
+    parameters = _sweeping("day", cutoff, relevance, zeta)
     found = check(truth, runs, parameters, granularity or GRANULARITIES, level)
     print_frames(format, assumptions=found)
+
+
+def _print_report(kind: PlainFormat, report: "TrendReport") -> None:
+    """Print the trends of systems, their ranking and comparisons."""
+    print_frames(kind, trends=report.trends, ranking=report.ranking, comparisons=report.comparisons)
+
+
+def _sweeping(
+    granularity: str, cutoffs: list[float] | None, relevance: int, zeta: float
+) -> "FilteringTrendParameters":
+    """Parameters of trends over the default cut-offs of trends, unless others are given."""
+    from builder.tasks.filtering import FilteringTrendParameters
+
+    filtering = filtering_parameters(granularity, cutoffs, relevance, zeta=zeta, sweep=True)
+    return FilteringTrendParameters(filtering=filtering)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import polars as pl
 
 from builder.errors import UsageError
-from builder.statistics.agreement import cohen_kappa as kappa
+from builder.statistics import agreement as statistics
 from builder.tasks.classification.annotations import read_annotations
 
 Ratings: TypeAlias = Mapping[str, Mapping[str, str]]
@@ -85,7 +85,7 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Coeffi
         return Coefficient(None, 0, None, NO_UNITS)
     pairs = Counter(zip(first, second, strict=True))
     labels = sorted({*first, *second}, key=repr)
-    value = kappa([[pairs[row, column] for column in labels] for row in labels])
+    value = statistics.cohen_kappa([[pairs[row, column] for column in labels] for row in labels])
     observed = sum(pairs[label, label] for label in labels) / len(first)
     return Coefficient(value, len(first), observed, NO_CHANCE if value is None else None)
 
@@ -107,15 +107,9 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> Coefficient:
         raise UsageError(f"expected 2 or more labels for each unit, everywhere as many; {sums}")
     raters, units = sums.pop(), len(counts)
     agreeing = sum(count * (count - 1) for row in counts for count in row)
-    possible = units * raters * (raters - 1)
-    totals = [sum(column) for column in zip(*counts, strict=True)]
-    whole = units * raters
-    chance = sum(total * total for total in totals)
-    observed = agreeing / possible
-    if chance == whole * whole:
-        return Coefficient(None, units, observed, NO_CHANCE)
-    expected = chance / (whole * whole)
-    return Coefficient((observed - expected) / (1 - expected), units, observed)
+    observed = agreeing / (units * raters * (raters - 1))
+    value = statistics.fleiss_kappa(counts)
+    return Coefficient(value, units, observed, NO_CHANCE if value is None else None)
 
 
 def krippendorff_alpha(ratings: Sequence[Sequence[Hashable]]) -> Coefficient:
