@@ -96,3 +96,13 @@ def test_what_the_checker_finds(tmp_path: Path) -> None:
     found = checks(tmp_path, deep)
     assert found["too_deep"] == ("error", 1)
     assert found["unknown_documents"] == ("error", 1001)
+
+
+def test_a_truncated_archive_is_named(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.zip"
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr("bm25/2022-06/run.txt", "q 0 d 1 1 t\n" * 50)
+    cut = tmp_path / "2022-06.zip"
+    cut.write_bytes(whole.read_bytes()[:200])
+    with pytest.raises(FormatError, match="expected an intact zip archive"), unpacked([cut]):
+        pass

@@ -43,7 +43,8 @@ def unpacked(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list
 
 
 def _is_zip(path: Path) -> bool:
-    return path.is_file() and zipfile.is_zipfile(path)
+    """Whether a file is a zip archive by its content or, as a truncated one is, by its name."""
+    return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 
 def _unpack(path: Path, folder: Path, max_bytes: int) -> Path:
