@@ -4,6 +4,7 @@ A test compares the pages with what this makes, so that they cannot grow apart.
 """
 
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ from builder.cli import app
 from builder.collection.checks import CHECKS
 from builder.definition.model import CollectionDefinition, SnapshotDefinition
 from builder.evaluation.measures.registry import ALIASES, FAMILIES
+from builder.evaluation.tables.persistence import QUANTITIES
 from builder.explore.glossary import TERMS
 from builder.parameters import Parameters, Section
 from builder.pipeline import STAGES
 from schemas.describe import describe
 
 REFERENCE = Path(__file__).parent / "reference"
+GLOSSARY = Path(__file__).parent / "glossary.toml"
 _NOTE = "<!-- Written by docs/generate.py from the code; edit the code. -->\n"
 
 
@@ -185,11 +188,39 @@ def python() -> str:
     return text.rstrip("\n") + "\n"
 
 
-def terms() -> str:
-    """Words of the explorer and of reports."""
-    text = f"# Terms\n\n{_NOTE}\nThe words of [the explorer](../explore.md) and of reports.\n\n"
-    text += _row("term", "meaning") + "|---|---|\n"
-    return text + "".join(_row(term, meaning) for term, meaning in TERMS.items())
+def glossary() -> str:
+    """Terms of the field, of the explorer and of reports, with what carries them."""
+    content = tomllib.loads(GLOSSARY.read_text("utf-8"))
+    entries: dict[str, dict[str, Any]] = content["terms"]
+    text = f"# Glossary\n\n{_NOTE}\nTerms of the field as this project uses them in columns, "
+    text += "parameters, messages and [the explorer](../explore.md).\n\n"
+    text += _row("term", "meaning", "where", "source") + "|---|---|---|---|\n"
+    for term in sorted({**TERMS, **entries}, key=str.casefold):
+        entry = entries.get(term, {})
+        if ("meaning" in entry) == (term in TERMS):
+            problem = "is defined twice" if term in TERMS else "has no meaning"
+            raise ValueError(f"{GLOSSARY.name}: the term {term!r} {problem}")
+        where = ", ".join(map(_link, entry.get("where", ())))
+        text += _row(term, TERMS.get(term) or entry["meaning"], where, entry.get("source", ""))
+    text += "\n## Papers\n\n"
+    return text + "".join(f"- {paper}: {title}\n" for paper, title in content["papers"].items())
+
+
+def _link(name: str) -> str:
+    """A link from a column, parameter, command, quantity or check to its description."""
+    table, _, column = name.partition(".")
+    if table in schemas.TABLES and column in schemas.TABLES[table].columns():
+        return f"[`{name}`](tables.md#{table})"
+    if f"| `{name}` |" in definition():
+        return f"[`{name}`](definition.md#{table})"
+    if f"## {name}\n" in commands():
+        anchor = name.replace(" ", "-")
+        return f"[`{name}`](commands.md#{anchor})"
+    if name in {check.id for check in CHECKS}:
+        return f"[{name}](checks.md)"
+    if name in {quantity.name for quantity in QUANTITIES}:
+        return f"[`{name}`](../evaluation.md)"
+    raise ValueError(f"{GLOSSARY.name}: expected a column, key, command or check, found {name!r}")
 
 
 PAGES = {
@@ -200,7 +231,7 @@ PAGES = {
     "tables.md": tables,
     "checks.md": checks,
     "stages.md": stages,
-    "terms.md": terms,
+    "glossary.md": glossary,
 }
 
 

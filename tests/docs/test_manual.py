@@ -113,6 +113,25 @@ def test_reference_pages_are_those_of_the_code() -> None:
         assert written == page(), f"docs/reference/{name} is out of date: python docs/generate.py"
 
 
+def test_a_glossary_entry_must_name_what_exists(tmp_path: Path) -> None:
+    generator = _generator()
+    generator.GLOSSARY = tmp_path / "glossary.toml"
+    for entry, problem in (
+        ('[terms."sDBN"]\nmeaning = "m"\nwhere = ["qrels.grades"]\n', "'qrels.grades'"),
+        ('[terms."sDBN"]\nwhere = ["qrels.grade"]\n', "'sDBN' has no meaning"),
+        ('[terms."snapshot"]\nmeaning = "m"\n', "'snapshot' is defined twice"),
+    ):
+        generator.GLOSSARY.write_text(f"{entry}[papers]\n", "utf-8")
+        with pytest.raises(ValueError, match=problem):
+            generator.glossary()
+
+
+@pytest.mark.parametrize("term", ["sDBN", "k-anonymity", "qrel", "RnD", "SERP", "churn"])
+def test_the_glossary_defines_the_terms_that_readers_search(term: str) -> None:
+    page = (ROOT / "docs/reference/glossary.md").read_text("utf-8")
+    assert re.search(rf"^\| {term}[ |]", page, re.MULTILINE)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for match in LINK.finditer(page.read_text("utf-8")):
