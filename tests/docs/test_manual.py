@@ -19,14 +19,18 @@ from builder.pipeline import STAGES
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CELL = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)|src=\"([^\"]+)\"")
 
 
 def _commands(page: Path) -> str:
-    """The shell blocks of a page as one script; `make` runs in continuous integration itself."""
+    """The shell blocks of a page, then its Python blocks, as one script; CI runs `make` itself."""
     blocks = BLOCK.findall(page.read_text("utf-8"))
     lines = [line for block in blocks for line in block.splitlines()]
-    return "\n".join(line for line in lines if not line.startswith(("make ", "git clone", "cd ")))
+    script = [line for line in lines if not line.startswith(("make ", "git clone", "cd "))]
+    if script and (cells := CELL.findall(page.read_text("utf-8"))):
+        script += ["python - <<'CELLS'", *cells, "CELLS"]
+    return "\n".join(script)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +52,7 @@ def test_every_command_runs(page: Path, tmp_path: Path) -> None:
 
 def test_the_cells_of_the_notebook_run_in_order(tmp_path: Path) -> None:
     page = (ROOT / "docs/notebook.md").read_text("utf-8")
-    cells = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    cells = CELL.findall(page)
     assert len(cells) > 5
     code = f"if __name__ == '__main__':\n{textwrap.indent(chr(10).join(cells), '    ')}"
     (tmp_path / "notebook.py").write_text(code, "utf-8")
