@@ -194,14 +194,15 @@ def glossary() -> str:
     entries: dict[str, dict[str, Any]] = content["terms"]
     text = f"# Glossary\n\n{_NOTE}\nTerms of the field as this project uses them in columns, "
     text += "parameters, messages and [the explorer](../explore.md).\n\n"
-    text += _row("term", "meaning", "where", "source") + "|---|---|---|---|\n"
+    text += _row("term", "meaning, where it is found, and source") + "|---|---|\n"
     for term in sorted({**TERMS, **entries}, key=str.casefold):
         entry = entries.get(term, {})
         if ("meaning" in entry) == (term in TERMS):
             problem = "is defined twice" if term in TERMS else "has no meaning"
             raise ValueError(f"{GLOSSARY.name}: the term {term!r} {problem}")
         where = ", ".join(map(_link, entry.get("where", ())))
-        text += _row(term, TERMS.get(term) or entry["meaning"], where, entry.get("source", ""))
+        lines = (TERMS.get(term) or entry["meaning"], where, entry.get("source"))
+        text += _row(term, "<br>".join(line for line in lines if line))
     text += "\n## Papers\n\n"
     return text + "".join(f"- {paper}: {title}\n" for paper, title in content["papers"].items())
 
