@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
+import numpy as np
 from scipy import stats
 
 
@@ -123,7 +124,7 @@ class Shares:
         for share, (_, rows) in zip((before, after), (self.before, self.after), strict=True):
             part = min(max(round(share * rows), 0), rows)
             table.append([part, rows - part])
-        return bool(stats.fisher_exact(table).pvalue <= SIGNIFICANCE)
+        return bool(stats.fisher_exact(np.array(table)).pvalue <= SIGNIFICANCE)
 
 
 def compare_shares(
