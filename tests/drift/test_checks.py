@@ -20,8 +20,8 @@ from builder.drift.checks import (
 from builder.drift.checks.neighbours import pages_stay
 from builder.drift.checks.outcome import Outcome, Shares, compare_shares
 from builder.drift.checks.parameters import parameters_agree
+from builder.drift.checks.safe_queries import binomial_tail
 from builder.drift.checks.scoring import recover_prior
-from builder.drift.checks.selection import chance
 from builder.drift.checks.thresholds import Floor, log10_chance
 from builder.text.keys import doc_id, key64
 from schemas import (
@@ -552,10 +552,10 @@ def test_recorded_parameters() -> None:
 
 
 def test_chance_of_a_taken_topic() -> None:
-    assert chance(3, 3, 0.5) == pytest.approx(0.125)
-    assert chance(4, 3, 0.5) == pytest.approx(5 / 16)
-    assert chance(5000, 5000, 0.01) == 0.0
-    assert chance(5000, 0, 0.01) == pytest.approx(1.0)
+    assert binomial_tail(3, 3, 0.5) == pytest.approx(0.125)
+    assert binomial_tail(4, 3, 0.5) == pytest.approx(5 / 16)
+    assert binomial_tail(5000, 5000, 0.01) == 0.0
+    assert binomial_tail(5000, 0, 0.01) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

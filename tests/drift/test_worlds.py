@@ -126,7 +126,7 @@ def test_enough_queries_show_any_topic() -> None:
     world = World(0)
     with compare(asked(world, Rules(), 0), asked(world, Rules(), 1)) as connection:
         outcome = selection.topics_are_the_same(connection)
-    assert (outcome.found, outcome.sees) == (False, "any one topic struck from the list")
+    assert (outcome.found, outcome.sees) == (False, "any one topic deleted from the list")
 
 
 @pytest.mark.parametrize("seed", range(5))
