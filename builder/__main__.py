@@ -1,4 +1,4 @@
-"""`python -m builder` is the command `longeval`."""
+"""Entry point of `python -m builder`, which is the same as the `longeval` command."""
 
 from builder.cli import main
 

@@ -1,1 +1,1 @@
-"""The published thing: its layout, its manifest, how to read it, export it and check it."""
+"""Published collections: file layout and manifest; reading, validation, export and import."""
