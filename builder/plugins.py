@@ -35,8 +35,8 @@ def find_plugins(group: str) -> Mapping[str, EntryPoint]:
         other = found.setdefault(point.name, point)
         if other.value != point.value:
             raise UsageError(
-                f"{group}: plug-in {point.name!r} is declared by both {package_version(other)} "
-                f"and {package_version(point)}; uninstall one of them"
+                f"{group}: plug-in {point.name!r} is declared by both {describe_package(other)} "
+                f"and {describe_package(point)}; uninstall one of them"
             )
     return found
 
@@ -59,7 +59,7 @@ def _cached_entry_points(
     return find(group=GROUP_PREFIX + group)
 
 
-def package_version(entry_point: EntryPoint) -> str:
+def describe_package(entry_point: EntryPoint) -> str:
     """Return the name and version of the package that declares a plug-in."""
     return (
         f"{entry_point.dist.name} {entry_point.dist.version}"
@@ -71,7 +71,7 @@ def package_version(entry_point: EntryPoint) -> str:
 def plugin_packages(group: str, names: Iterable[str]) -> dict[str, str]:
     """Map plug-in names to the name and version of their package; built-in names are omitted."""
     known = find_plugins(group)
-    return {name: package_version(known[name]) for name in names if name in known}
+    return {name: describe_package(known[name]) for name in names if name in known}
 
 
 def load_plugin(group: str, name: str) -> Any:
@@ -92,6 +92,6 @@ def load_plugin(group: str, name: str) -> Any:
         return known[name].load()
     except Exception as error:  # third-party code may raise anything
         raise UsageError(
-            f"{group}: plug-in {name!r} of {package_version(known[name])} failed to load: "
+            f"{group}: plug-in {name!r} of {describe_package(known[name])} failed to load: "
             f"{type(error).__name__}: {error}; fix or uninstall that package"
         ) from error

@@ -231,5 +231,5 @@ def dataset_configs(patterns: dict[str, str]) -> str:
 
 
 def single_line(text: str) -> str:
-    """Replace line breaks and runs of white space by single spaces."""
+    """Collapse white space, including line breaks, to single spaces."""
     return " ".join(text.split())

@@ -42,7 +42,7 @@ def funnel_table(funnels: dict[str, Any]) -> str:
 
 
 def evidence_table(version: Path, snapshots: list[str]) -> str:
-    """Return a table of the evidence measures of a version, one column per snapshot."""
+    """Return a table of click, coverage and translation shares, one column per snapshot."""
     rows = evidence_shares([snapshot_folder(version, name) for name in snapshots])
     lines = [f"| share | {' | '.join(snapshots)} |", f"|---|{'--:|' * len(snapshots)}"]
     lines += [f"| {name} | {' | '.join(map(format_percent, shares))} |" for name, shares in rows]

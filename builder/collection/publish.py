@@ -14,7 +14,7 @@ from builder.collection import layout
 from builder.collection.card import write_card
 from builder.collection.croissant import write_croissant
 from builder.collection.files import link_or_copy
-from builder.collection.manifest import resolved_definition, write_collection_manifest
+from builder.collection.manifest import resolve_definition, write_collection_manifest
 from builder.definition.model import Definition
 from builder.errors import DataError
 from builder.io import parquet
@@ -62,7 +62,7 @@ def publish_version(definition: Definition, store: Store, stages: Iterable[Stage
     """
     collection = definition.workflow.collection
     final = store.root / collection.version
-    defined = resolved_definition(definition, store)
+    defined = resolve_definition(definition, store)
     with private_folder(store.work / f"{collection.version}{PARTIAL}") as partial:
         tables = _assemble_version(definition, store, list(stages), partial)
         units = _unit_records(definition, store, stages)

@@ -182,7 +182,7 @@ class Collection:
         return parquet.scan_checked(self.path / f"{paths[name]}.parquet")
 
     def aligned_texts(self, kind: str, *, language: str | None = None) -> pl.LazyFrame:
-        """Return the texts of all snapshots in one frame, aligned by ids that are stable over time.
+        """Return the texts of all snapshots in one frame, with ids that are stable over time.
 
         Args:
             kind: `documents` or `queries`.
@@ -211,9 +211,9 @@ class Collection:
         return pl.concat(frames).sort(keys[kind], "index").drop("index")
 
     def _scan_with_stable_ids(self, snapshot: str, kind: str, column: str) -> pl.LazyFrame:
-        """Scan documents or queries, replacing ids of a release by its stable keys.
+        """Scan documents or queries with ids that are the same in all snapshots.
 
-        See `schemas.ReleaseIds`.
+        Ids of an imported release are replaced with their keys; see `schemas.ReleaseIds`.
         """
         opened = self.snapshot(snapshot)
         rows: pl.LazyFrame = getattr(opened, kind)
@@ -231,11 +231,11 @@ class Collection:
         """
         tables = self.manifest["tables"]
 
-        def rows(snapshot: str, kind: str) -> int:
+        def row_count(snapshot: str, kind: str) -> int:
             return int(tables.get(f"snapshots/{snapshot}/{kind}", {"rows": 0})["rows"])
 
         kinds = ("documents", "queries", "qrels")
-        return [(name, *(rows(name, kind) for kind in kinds)) for name in self.snapshots]  # type: ignore[misc]
+        return [(name, *(row_count(name, kind) for kind in kinds)) for name in self.snapshots]  # type: ignore[misc]
 
     def _repr_html_(self) -> str:
         """Return an HTML table of the snapshot sizes, for notebooks."""
@@ -243,7 +243,7 @@ class Collection:
         return html_table(f"{self.name} {self.version}", header, self.sizes())
 
     def core_queries(self) -> pl.LazyFrame:
-        """Return the queries contained in every snapshot, with the ids of `aligned_texts`."""
+        """Return the queries that occur in every snapshot, with the same ids as `aligned_texts`."""
         return self.table("queries_map").filter("core")
 
 

@@ -112,7 +112,9 @@ def validate_all(
         UsageError: There is no published version, or a check is unknown.
     """
     root = Path(path)
-    versions = [version for version in find_versions(root) if not _is_classification(version)]
+    versions = [
+        version for version in find_versions(root) if not _is_classification_version(version)
+    ]
     if not versions:
         raise UsageError(f"{path}: no published version found at or below this folder")
     findings = []
@@ -124,7 +126,7 @@ def validate_all(
     return findings
 
 
-def _is_classification(version: Path) -> bool:
+def _is_classification_version(version: Path) -> bool:
     return (published_manifest(version) or {}).get("kind") == "classification"
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from builder.collection.guards import (
     check_definition_unchanged,
-    check_not_empty,
     check_stages_unchanged,
+    check_tables_not_empty,
     check_topics_unchanged,
 )
 from builder.collection.publish import is_published, publish_version
@@ -68,7 +68,7 @@ class BuildReport:
 
 def default_output_folder(definition: Definition) -> Path:
     """Return the default output folder: `collections/<name>` next to the definition file."""
-    return definition.resolve("collections") / definition.workflow.collection.name
+    return definition.resolve_path("collections") / definition.workflow.collection.name
 
 
 def build(
@@ -131,7 +131,7 @@ def build(
             report.published = not is_published(definition, store, PIPELINE.stages)
         if report.published:
             if not allow_empty:
-                check_not_empty(definition, store, PIPELINE.stages)
+                check_tables_not_empty(definition, store, PIPELINE.stages)
             runner.repair(units, on_unit)
             publish_version(definition, store, PIPELINE.stages)
     return report

@@ -14,7 +14,7 @@ from typing import Literal
 
 from builder.errors import LongEvalError
 from builder.models import embedded_model
-from builder.plugins import GROUPS, find_plugins, load_plugin, package_version
+from builder.plugins import GROUPS, describe_package, find_plugins, load_plugin
 from builder.runtime.limits import Limits, usable_cores, usable_memory
 
 Status = Literal["good", "note", "bad"]
@@ -92,7 +92,7 @@ def _check_disks(folder: Path) -> Iterator[Diagnosis]:
 
 
 def _required_packages(extra: str | None) -> list[str]:
-    """Return the names of the packages that an extra requires; None: the base installation."""
+    """Return the names of the packages required by an extra, or by the core if `extra` is None."""
     names = []
     for line in requires(PACKAGE) or ():
         requirement, _, condition = line.partition(";")
@@ -160,5 +160,5 @@ def _check_plugins() -> Iterator[Diagnosis]:
                 yield Diagnosis(f"plug-in {name}", "bad", str(error))
             else:
                 yield Diagnosis(
-                    f"plug-in {name}", "good", f"{group}, from {package_version(point)}"
+                    f"plug-in {name}", "good", f"{group}, from {describe_package(point)}"
                 )

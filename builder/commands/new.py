@@ -83,8 +83,8 @@ def new(
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            f"{error.filename or home}: cannot be written ({error.strerror}); choose a folder "
-            "with write permission"
+            f"{error.filename or home}: cannot be written ({error.strerror}); "
+            "choose a writable folder"
         ) from None
     return tuple(texts)
 
@@ -125,9 +125,9 @@ def _definition_text(
 
 
 def _key_lines(section: type[Section], prefix: str, values: dict[str, Any]) -> Iterator[str]:
-    """Yield the keys of a section in TOML: the description as a comment, then key and value.
+    """Yield the keys of a section as TOML lines, each with its description as a comment.
 
-    Keys not in `values` are commented out and show their default.
+    Keys in `values` are set; all others are commented out and show their default.
     """
     for name, field in section.model_fields.items():
         if isinstance(field.default, Section):

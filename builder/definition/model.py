@@ -195,7 +195,7 @@ class Definition(BaseModel):
         definition._check_files()
         return definition
 
-    def sources(self, patterns: Sequence[str]) -> tuple[Source, ...]:
+    def expand_sources(self, patterns: Sequence[str]) -> tuple[Source, ...]:
         """Expand paths, folders and globs to a sequence of files.
 
         Files in a folder are sorted by path; files whose name starts with `_` or `.` are skipped.
@@ -212,13 +212,13 @@ class Definition(BaseModel):
         """
         section = self.workflow.section(name, snapshot)
         paths = {
-            field: embedded_model() if is_embedded(value) else self.resolve(value)
+            field: embedded_model() if is_embedded(value) else self.resolve_path(value)
             for field, value in section
             if isinstance(value, Path)
         }
         return section.model_copy(update=paths)
 
-    def resolve(self, path: str | Path) -> Path:
+    def resolve_path(self, path: str | Path) -> Path:
         """Resolve a path relative to the folder of the definition file."""
         return self.file.parent / path
 
@@ -242,10 +242,10 @@ class Definition(BaseModel):
         snapshots = self.workflow.snapshots
         for index, snapshot in enumerate(snapshots):
             if snapshot.interval.start >= snapshot.interval.stop:
-                self._fail("empty interval: end must be after start", index, "end")
+                self._raise_snapshot_error("empty interval: end must be after start", index, "end")
             if index and snapshot.interval.start < snapshots[index - 1].interval.stop:
                 before = snapshots[index - 1]
-                self._fail(
+                self._raise_snapshot_error(
                     f"snapshot {snapshot.name} ({snapshot.start} to {snapshot.end}) overlaps or "
                     f"precedes {before.name} ({before.start} to {before.end}); snapshots must be "
                     "disjoint and listed in chronological order",
@@ -253,7 +253,9 @@ class Definition(BaseModel):
                     "start",
                 )
             if snapshot.name in self.workflow.snapshot_names[:index]:
-                self._fail(f"duplicate snapshot name {snapshot.name}", index, "name")
+                self._raise_snapshot_error(
+                    f"duplicate snapshot name {snapshot.name}", index, "name"
+                )
         self.check_snapshot_names(self.workflow.collection.train, "collection.train")
 
     def check_snapshot_names(self, names: Iterable[str], key: str) -> None:
@@ -283,14 +285,14 @@ class Definition(BaseModel):
             wanted += [(f"{key}[{number}]", pattern) for number, pattern in enumerate(patterns)]
         for key, pattern in wanted:
             if not self._expand_pattern(pattern):
-                raise DefinitionError(f"no such file: {self.resolve(pattern)}", self.file, key)
+                raise DefinitionError(f"no such file: {self.resolve_path(pattern)}", self.file, key)
         model = self.workflow.translate.model
-        if model is not None and not is_embedded(model) and not self.resolve(model).is_dir():
+        if model is not None and not is_embedded(model) and not self.resolve_path(model).is_dir():
             raise DefinitionError(
-                f"no such folder: {self.resolve(model)}", self.file, "translate.model"
+                f"no such folder: {self.resolve_path(model)}", self.file, "translate.model"
             )
 
-    def _fail(self, message: str, index: int, key: str) -> None:
+    def _raise_snapshot_error(self, message: str, index: int, key: str) -> None:
         raise DefinitionError(message, self.file, f"snapshots[{index}].{key}")
 
 

@@ -73,7 +73,7 @@ def test_rows_are_counted(built: BuildReport, tmp_path: Path) -> None:
     assert judged.judged == qrels.height
     log = format_changelog(found)
     assert "- `snapshots/2022-06/qrels`: 0 added, 2 removed, 1 changed" in log
-    assert "- 2022-06: 1 grades changed by code" in log
+    assert "- 2022-06: 1 grades changed (cause: code)" in log
 
 
 def test_causes_by_hand() -> None:

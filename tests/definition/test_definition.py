@@ -68,9 +68,12 @@ def test_a_good_definition(folder: Path) -> None:
     assert (june.interval.start, june.interval.stop) == (1654041600, 1656633600)
     assert 1654041600 in june.interval
     assert 1656633600 not in june.interval
-    names = [source.name for source in definition.sources(june.log)]
+    names = [source.name for source in definition.expand_sources(june.log)]
     assert names == ["logs/june/part-0", "logs/june/part-1"]
-    assert [s.name for s in definition.sources(june.crawl)] == ["crawl-1.jsonl", "crawl-2.jsonl"]
+    assert [s.name for s in definition.expand_sources(june.crawl)] == [
+        "crawl-1.jsonl",
+        "crawl-2.jsonl",
+    ]
 
 
 @pytest.mark.parametrize(

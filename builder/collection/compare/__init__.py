@@ -107,7 +107,7 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
         sides[1].signature,
         () if imported else tuple(diff_values(before["definition"], after["definition"])),
         tuple(diff_values(before["tools"], after["tools"])),
-        tuple(dict.fromkeys(line for i in imported for line in _omissions(i["layout"]))),
+        tuple(dict.fromkeys(line for i in imported for line in _omitted_data(i["layout"]))),
         tuple(pair for pair in pairs if not pair.is_empty),
         tuple(_iter_judgement_differences(*sides)),
     )
@@ -116,13 +116,19 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
 def _release_ids(
     old: Collection, new: Collection, path: str
 ) -> tuple[ReleaseIdFrame, ReleaseIdFrame]:
-    """Return the release ids of both versions for a table; None for a version that was built."""
+    """Return the release ids for a table in the old and the new version.
+
+    None for a version that is not an imported release.
+    """
     before, after = (release_ids((side.path / path).parent) for side in (old, new))
     return before, after
 
 
-def _omissions(layout: str) -> tuple[str, ...]:
-    """Return the data that a layout omits; for a layout without export, those of LongEval Web."""
+def _omitted_data(layout: str) -> tuple[str, ...]:
+    """Return the data that a release layout omits, in words.
+
+    For layouts that cannot be exported, the omissions of LongEval Web are returned.
+    """
     return LAYOUTS[layout].omitted if layout in LAYOUTS else OMITTED
 
 
@@ -138,19 +144,19 @@ def _content_hash(manifest: dict[str, Any], path: str) -> str | None:
 def _iter_table_pairs(
     old: Collection, new: Collection, *, only_main: bool
 ) -> Iterator[tuple[str, str, tuple[Table, Table]]]:
-    """Yield path, name, and old and new table for every table that either version may contain."""
+    """Yield path, name and both tables for every table that may be in either version."""
     if not only_main:
         for name, path in {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}.items():
-            yield path, name, _open_pair((old.path, new.path), path, name)
+            yield path, name, _open_table_pair((old.path, new.path), path, name)
     for snapshot in sorted({*old.snapshots, *new.snapshots}):
         folders = tuple(layout.snapshot_folder(side.path, snapshot) for side in (old, new))
         for name in RELEASE_COLUMNS if only_main else layout.SNAPSHOT_TABLES:
-            tables = _open_pair(folders, name, name)
+            tables = _open_table_pair(folders, name, name)
             if not (only_main and name == "documents" and not all(t.paths for t in tables)):
                 yield f"snapshots/{snapshot}/{name}", name, tables
 
 
-def _open_pair(folders: tuple[Path, ...], path: str, name: str) -> tuple[Table, Table]:
+def _open_table_pair(folders: tuple[Path, ...], path: str, name: str) -> tuple[Table, Table]:
     first, second = (table_at(home, path, CONTRACTS[name]) for home in folders)
     parquet.check(*first.paths, *second.paths)
     return first, second

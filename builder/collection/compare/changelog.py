@@ -16,11 +16,13 @@ def format_changelog(difference: VersionDifference) -> str:
     """Format the differences as a Markdown change log of the new version."""
     title = difference.new.partition("|")[0]
     lines = [f"# {title}", "", f"Since {difference.old.partition('|')[0]}.", ""]
-    lines += _section("Rows", [_format_counts(table) for table in difference.tables])
-    lines += _section("Labels", [line for j in difference.judgements for line in _label_lines(j)])
-    lines += _section("Definition", [code_span(line) for line in difference.definition])
-    lines += _section("Tools", [code_span(line) for line in difference.tools])
-    lines += _section("Not compared", list(difference.lost))
+    lines += _format_section("Rows", [_format_counts(table) for table in difference.tables])
+    lines += _format_section(
+        "Labels", [line for j in difference.judgements for line in _label_lines(j)]
+    )
+    lines += _format_section("Definition", [code_span(line) for line in difference.definition])
+    lines += _format_section("Tools", [code_span(line) for line in difference.tools])
+    lines += _format_section("Not compared", list(difference.lost))
     if len(lines) == 4:
         lines += ["No differences.", ""]
     return "\n".join(lines)
@@ -32,7 +34,7 @@ def summary_lines(difference: VersionDifference) -> list[str]:
     return [*labels, *difference.definition[:MAX_LINES], *difference.tools]
 
 
-def _section(title: str, lines: list[str]) -> list[str]:
+def _format_section(title: str, lines: list[str]) -> list[str]:
     if not lines:
         return []
     more = [f"- and {len(lines) - MAX_LINES:,} more"] if len(lines) > MAX_LINES else []
@@ -48,7 +50,7 @@ def _format_counts(difference: TableDifference) -> str:
 
 def _label_lines(difference: JudgementDifference) -> list[str]:
     snapshot = difference.snapshot
-    lines = [f"{snapshot}: {n:,} grades changed by {c}" for c, n in difference.causes.items()]
+    lines = [f"{snapshot}: {n:,} grades changed (cause: {c})" for c, n in difference.causes.items()]
     if difference.parameters:
         named = ", ".join(difference.parameters[:MAX_PARAMETERS])
         more = len(difference.parameters) - MAX_PARAMETERS
@@ -61,7 +63,7 @@ def _label_lines(difference: JudgementDifference) -> list[str]:
         lines.append(
             f"{snapshot}: {difference.other_text:,} of {difference.compared:,} comparable "
             f"judgements of the old version ({share:.0%}) are attached to a different query text "
-            f"in the new version; comparable are those with a query text and a document judged in "
-            f"both versions, of {difference.judged:,} judgements in total"
+            f"in the new version; {difference.judged - difference.compared:,} others cannot be "
+            "compared, because their query has no text or their document is not judged in both"
         )
     return lines

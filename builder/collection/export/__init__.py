@@ -19,7 +19,7 @@ from builder.parameters import ExportParameters
 from builder.runtime.progress import Progress, Silent
 from builder.runtime.publisher import PARTIAL, canonical_json, private_folder, publish
 
-DESCRIPTION = "longeval-export.json"
+METADATA = "longeval-export.json"
 Writer = Callable[[Collection, Path, Mapping[str, str], int, Progress], None]
 
 
@@ -108,7 +108,7 @@ def export(
     try:
         with explain_errors(f"the export as {layout}", partial), private_folder(partial):
             LAYOUTS[layout].write(opened, partial, chosen, size, meter)
-            _write_description(opened, layout, chosen, partial)
+            _write_metadata(opened, layout, chosen, partial)
             if target.exists():
                 target.rmdir()
             publish(partial, target)
@@ -130,7 +130,7 @@ def _select_languages(collection: Collection, requested: tuple[str, ...]) -> dic
     }
 
 
-def _write_description(
+def _write_metadata(
     collection: Collection, layout: str, languages: Mapping[str, str], folder: Path
 ) -> None:
     description = {
@@ -141,5 +141,5 @@ def _write_description(
         "markup": markup.ESCAPING_RULE if layout not in ("huggingface", "longeval-sci") else "none",
         "lost": list(LAYOUTS[layout].omitted),
     }
-    (folder / DESCRIPTION).write_text(canonical_json(description), encoding="utf-8")
+    (folder / METADATA).write_text(canonical_json(description), encoding="utf-8")
     (folder / "SHA256SUMS").write_text(checksum_lines(folder), encoding="utf-8")

@@ -28,7 +28,7 @@ THREADS = 2
 
 
 class PartWriter:
-    """Write documents to a sequence of files of limited size.
+    """Write documents to a sequence of files; start a new file when the current one is full.
 
     Args:
         folder: Output folder; created if it does not exist.
@@ -69,7 +69,7 @@ class PartWriter:
             limit = before + self._max_bytes - self._size
             stop = min(int(np.searchsorted(ends, limit)) + 1, len(texts))
             self._file.write(self._between if self._size else b"")
-            self._file.write(_joined_bytes(texts.slice(start, stop - start), self._between))
+            self._file.write(_join_bytes(texts.slice(start, stop - start), self._between))
             self._size += int(ends[stop - 1]) - before
             start, before = stop, int(ends[stop - 1])
         self.count += len(texts)
@@ -86,7 +86,7 @@ class PartWriter:
         self.close()
 
 
-def _joined_bytes(texts: pl.Series, separator: bytes) -> memoryview:
+def _join_bytes(texts: pl.Series, separator: bytes) -> memoryview:
     """Return the UTF-8 bytes of the texts, joined with a separator."""
     if separator:
         texts = texts + separator.decode()
@@ -156,10 +156,10 @@ def render_json(
 def iter_documents(
     documents: Table, suffix: str, progress: Progress, doc_numbers: pl.DataFrame | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield batches of the documents that have a text in the given language.
+    """Yield batches of all documents with text in the given language.
 
-    Columns: `docno`, `title`, `text`. Documents of an imported release may have no English text.
-    See `render_trec` for the arguments.
+    The columns are `docno`, `title` and `text`. Documents of an imported release may lack English
+    text. See `render_trec` for the arguments.
     """
     columns = ["doc_id", f"title{suffix}", f"text{suffix}"]
     for batch in documents.batches(columns, rows=BATCH_ROWS):

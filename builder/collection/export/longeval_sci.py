@@ -51,7 +51,7 @@ def export_longeval_sci(
     for index, name in enumerate(collection.snapshots):
         snapshot, folder = SnapshotTables(collection, name), out / name
         papers = _render_papers(snapshot, suffix, progress)
-        write_parts(PartWriter(folder / "documents", _file_name, max_bytes), papers)
+        write_parts(PartWriter(folder / "documents", _document_file_name, max_bytes), papers)
         write_queries(folder / "queries.txt", snapshot.query_texts(suffix))
         write_qrels(folder / "qrels.txt", snapshot.qrel_rows())
         prior = [f"../{earlier}" for earlier in collection.snapshots[:index][::-1]]
@@ -60,7 +60,7 @@ def export_longeval_sci(
         (folder / "metadata.json").write_text(text + "\n", "utf-8")
 
 
-def _file_name(number: int) -> str:
+def _document_file_name(number: int) -> str:
     return f"documents_{number:06d}.jsonl"
 
 

@@ -54,7 +54,7 @@ def assign_query_numbers(ids: pl.Series) -> pl.DataFrame:
 
 
 def replace_ids(frame: pl.LazyFrame, column: str, numbers: pl.DataFrame) -> pl.LazyFrame:
-    """Replace the ids in a column by their numbers, preserving row order.
+    """Replace the ids in a column with their numbers, preserving row order.
 
     Args:
         frame: Frame with the id column.
@@ -67,7 +67,7 @@ def replace_ids(frame: pl.LazyFrame, column: str, numbers: pl.DataFrame) -> pl.L
 
 
 def _parse_numbers(ids: pl.Series, bits: int) -> list[int] | None:
-    """Parse ids as unsigned integers of at most `bits` bits; None unless all can be parsed."""
+    """Parse all ids as unsigned integers of at most `bits` bits; None if any cannot be parsed."""
     if not ids.str.contains(_NUMBER).all():
         return None
     numbers = [int(text) for text in ids]
@@ -75,6 +75,6 @@ def _parse_numbers(ids: pl.Series, bits: int) -> list[int] | None:
 
 
 def _leading_key_bits(id_text: str, bits: int) -> int:
-    """Return the leading bits of the key in an id of this package, or of the MD5 of another id."""
+    """Return the first bits of an id's key: its 16 hex digits, or a hash if the id has none."""
     is_key = len(id_text) == 17 and set(id_text[1:]) <= set("0123456789abcdef")
     return (int(id_text[1:], 16) if is_key else key64(id_text)) >> (64 - bits)

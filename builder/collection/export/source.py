@@ -32,21 +32,21 @@ class SnapshotTables:
 
     @property
     def documents(self) -> Table:
-        """Documents; a table without files if the snapshot has no documents."""
+        """Documents table; it has no files if the snapshot has no documents."""
         return self._open_table("documents", Documents)
 
     @property
     def queries(self) -> Table:
-        """Queries."""
+        """Queries table."""
         return self._open_table("queries", Queries)
 
     @property
     def qrels(self) -> Table:
-        """Relevance judgements."""
+        """Table of relevance judgements."""
         return self._open_table("qrels", Qrels)
 
     def query_texts(self, suffix: str) -> pl.DataFrame:
-        """Return `query_id`, `text` and `split` of the queries that have a text in a language.
+        """Return `query_id`, `text` and `split` of all queries with text in the given language.
 
         Args:
             suffix: Column suffix of the language, such as `""` or `"_en"`.

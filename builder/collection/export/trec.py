@@ -88,7 +88,7 @@ def write_trec(
     for language, suffix in languages.items():
         folder = out / language
         texts = render_trec(documents, suffix, progress)
-        count = write_parts(PartWriter(folder / "documents", _part_name, max_bytes), texts)
+        count = write_parts(PartWriter(folder / "documents", _part_file_name, max_bytes), texts)
         rows = max(rows, count)
         frame = query_texts(queries, suffix).collect()
         write_queries(folder / "topics.tsv", frame)
@@ -112,7 +112,7 @@ def _unique_query_ids(queries: Table, qrels: Table) -> pl.Series:
 
 
 def query_texts(queries: Table, suffix: str) -> pl.LazyFrame:
-    """Return `query_id`, `text` and `split` of the queries that have a text in a language.
+    """Return `query_id`, `text` and `split` of all queries with text in the given language.
 
     Args:
         queries: Queries of a snapshot.
@@ -127,5 +127,5 @@ def qrel_rows(qrels: Table) -> pl.DataFrame:
     return qrels.scan().select("query_id", "doc_id", "grade").collect()
 
 
-def _part_name(number: int) -> str:
+def _part_file_name(number: int) -> str:
     return f"part-{number - 1:05d}.trec"

@@ -16,7 +16,7 @@ from builder.evaluation.measures.err import ERR
 from builder.evaluation.measures.family import Compute, Family
 from builder.evaluation.measures.judged import JUDGED
 from builder.evaluation.measures.provided import PREFIX, parse_provided
-from builder.plugins import find_plugins, load_plugin, package_version
+from builder.plugins import describe_package, find_plugins, load_plugin
 
 _REL = {"rel": 1}
 
@@ -103,7 +103,7 @@ def family_of(name: str) -> Family:
     found = load_plugin("measures", name)
     if not isinstance(found, Family) or found.compute is None or found.name != name:
         raise UsageError(
-            f"measures: {name!r} of {package_version(others[name])} is no Family of that name "
+            f"measures: {name!r} of {describe_package(others[name])} is no Family of that name "
             "with a function `compute`; repair or uninstall that package"
         )
     return found
