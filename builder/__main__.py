@@ -1,4 +1,4 @@
-"""Entry point of `python -m builder`, which is the same as the `longeval` command."""
+"""Run the `longeval` command with `python -m builder`."""
 
 from builder.cli import main
 

@@ -42,7 +42,7 @@ def find_plugins(group: str) -> Mapping[str, EntryPoint]:
 
 
 def _with_mtime(folder: str) -> tuple[str, int]:
-    """Return a `sys.path` folder and its modification time in ns (0 if it does not exist)."""
+    """Return a folder and its modification time in nanoseconds, or 0 if it does not exist."""
     try:
         return folder, Path(folder or ".").stat().st_mtime_ns
     except OSError:

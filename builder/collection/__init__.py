@@ -1,1 +1,1 @@
-"""Published collections: file layout and manifest; reading, validation, export and import."""
+"""Read, validate, compare, export and import published collections."""

@@ -1,4 +1,4 @@
-"""Checks that a build must pass before its stages run and before it is published.
+"""Checks that run before the stages of a build, and before its version is published.
 
 They protect released versions from changes and prevent publishing empty snapshots. Each check
 raises an error that lists the differences.

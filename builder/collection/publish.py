@@ -140,7 +140,7 @@ def _assemble_version(
                 if stage.scope is not Scope.PAIR:
                     _link_table(store, stage, key, name, version_folder)
         for key in keys:
-            _link_files(store, stage, key, version_folder)
+            _link_other_files(store, stage, key, version_folder)
     for snapshot in definition.workflow.snapshot_names:
         rejects = layout.snapshot_folder(version_folder, snapshot) / "rejects.parquet"
         _write_rejects(store, stages, snapshot, rejects)
@@ -179,7 +179,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
         link_or_copy(path, target / path.name if in_parts else target.with_suffix(".parquet"))
 
 
-def _link_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
+def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
     """Link the files of a stage run that are not Parquet, such as `drift.json` and exports."""
     record = store.record(stage.name, key) or {}
     home = store.folder(stage.name, key, record)

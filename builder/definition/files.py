@@ -72,7 +72,7 @@ def _dotted_key(location: tuple[int | str, ...]) -> str:
 
 
 def _error_message(error: Any, model: type[BaseModel]) -> str:
-    """Return the message for one pydantic error; suggests the closest key for an unknown one."""
+    """Return the message for one pydantic error; for an unknown key, suggest the closest one."""
     if error["type"] == "missing":
         return "required key is missing"
     if error["type"] != "extra_forbidden":

@@ -162,7 +162,7 @@ class Workflow(Parameters):
         return tuple(s.name for s in self.snapshots)
 
     @property
-    def training_names(self) -> tuple[str, ...]:
+    def training_snapshots(self) -> tuple[str, ...]:
         """Names of the training snapshots in chronological order."""
         return (
             tuple(n for n in self.snapshot_names if n in self.collection.train)

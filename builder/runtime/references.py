@@ -66,7 +66,7 @@ def _until(workflow: Workflow, key: str) -> dict[Any, str]:
 
 
 def _training(workflow: Workflow, key: str) -> tuple[str, ...]:
-    names = workflow.training_names
+    names = workflow.training_snapshots
     return names[: names.index(key)] if key in names else names
 
 

@@ -14,7 +14,7 @@ from builder.collection.compare.definitions import diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
     JudgementDifference,
-    count_label_causes,
+    count_grade_changes,
     count_text_mismatches,
 )
 from builder.errors import UsageError
@@ -92,12 +92,12 @@ def test_causes_by_hand() -> None:
         ("q2", "d1", 1, 0.3, 9, 5, 2, 1, "click"),
     )
     changed = DefinitionChanges(("select.min_users",), ("qrels.cuts[0]",), inputs=True)
-    assert count_label_causes(old, new, changed) == {"parameters": 2, "threshold": 1, "unknown": 1}
-    assert count_label_causes(old, new, DefinitionChanges(inputs=True)) == {
+    assert count_grade_changes(old, new, changed) == {"parameters": 2, "threshold": 1, "unknown": 1}
+    assert count_grade_changes(old, new, DefinitionChanges(inputs=True)) == {
         "inputs": 3,
         "unknown": 1,
     }
-    assert count_label_causes(old, new, DefinitionChanges()) == {"code": 3, "unknown": 1}
+    assert count_grade_changes(old, new, DefinitionChanges()) == {"code": 3, "unknown": 1}
 
 
 def test_texts_that_are_judged_by_hand() -> None:

@@ -60,7 +60,7 @@ def test_a_good_definition(folder: Path) -> None:
     definition = _load(folder, GOOD)
     workflow = definition.workflow
     assert workflow.snapshot_names == ("2022-06", "2022-07")
-    assert workflow.training_names == ("2022-06",)
+    assert workflow.training_snapshots == ("2022-06",)
     assert workflow.clicks.no_click == "skip"
     assert workflow.clicks.prior_alpha == 1.0
     assert not workflow.collection.is_draft

@@ -17,7 +17,7 @@ from builder.collection.compare.definitions import diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
     JudgementDifference,
-    count_label_causes,
+    count_grade_changes,
     count_text_mismatches,
 )
 from builder.collection.compare.tables import (
@@ -125,9 +125,9 @@ def _release_ids(
 
 
 def _omitted_data(layout: str) -> tuple[str, ...]:
-    """Return the data that a release layout omits, in words.
+    """Return the data that a release layout does not contain, in words.
 
-    For layouts that cannot be exported, the omissions of LongEval Web are returned.
+    For a layout without an exporter, those of LongEval Web are returned.
     """
     return LAYOUTS[layout].omitted if layout in LAYOUTS else OMITTED
 
@@ -166,15 +166,15 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
     for name in (name for name in old.snapshots if name in new.snapshots):
         before, after = old.snapshot(name), new.snapshot(name)
         changed = _definition_changes(old.manifest["definition"], new.manifest["definition"], name)
-        causes = count_label_causes(before.qrels, after.qrels, changed)
-        texts = count_text_mismatches(_key_by_query_text(before), _key_by_query_text(after))
+        causes = count_grade_changes(before.qrels, after.qrels, changed)
+        texts = count_text_mismatches(_with_text_keys(before), _with_text_keys(after))
         if causes or texts[1]:
             judged = before.qrels.select(pl.len()).collect().item()
             parameters = (*changed.evidence, *changed.thresholds) if causes else ()
             yield JudgementDifference(name, judged, causes, parameters, *texts)
 
 
-def _key_by_query_text(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+def _with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Return the queries and qrels of a snapshot, with query ids replaced by query text keys."""
     ids = release_ids(snapshot.folder)
     if ids is None:

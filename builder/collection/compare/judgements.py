@@ -33,7 +33,7 @@ class JudgementDifference:
         snapshot: Name of the snapshot.
         judged: Number of judgements in the old version.
         causes: Number of query-document pairs whose grade changed, by cause; see
-            `count_label_causes`.
+            `count_grade_changes`.
         parameters: Changed parameters that affect grades, as dotted keys.
         compared: Number of judgements in the old version whose query has a text and whose document
             is also judged in the new version.
@@ -49,7 +49,7 @@ class JudgementDifference:
     other_text: int
 
 
-def count_label_causes(
+def count_grade_changes(
     old: pl.LazyFrame, new: pl.LazyFrame, changes: DefinitionChanges
 ) -> dict[str, int]:
     """Count the query-document pairs whose grade changed, by cause.
@@ -88,7 +88,7 @@ def count_text_mismatches(
 ) -> tuple[int, int]:
     """Count judgements that are attached to a different query text in the new version.
 
-    Query ids must be derived from the query texts, so that equal ids mean equal texts.
+    Query ids are expected to be keys of the query texts, so that equal ids mean equal texts.
 
     Args:
         old: Queries and qrels of the old version.

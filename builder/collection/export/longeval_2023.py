@@ -61,7 +61,7 @@ def export_longeval_2023(
         label = snapshot_label(index, name)
         folder = out / "publish" if index == 0 else out / "test-collection" / label
         for language, suffix in languages.items():
-            _write_language(
+            _write_snapshot(
                 snapshot,
                 folder / LANGUAGE_FOLDERS[language],
                 suffix,
@@ -84,7 +84,7 @@ def snapshot_label(index: int, snapshot: str) -> str:
     return f"{letters}-{snapshot}" if letters else snapshot
 
 
-def _write_language(
+def _write_snapshot(
     snapshot: SnapshotTables,
     folder: Path,
     suffix: str,

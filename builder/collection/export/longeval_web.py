@@ -107,7 +107,7 @@ def export_longeval_web(
     for index, snapshot in enumerate(snapshots):
         for language, suffix in languages.items():
             prior = list(collection.snapshots[:index][::-1])
-            _write_language(snapshot, out, language, suffix, prior, numbers, max_bytes, progress)
+            _write_snapshot(snapshot, out, language, suffix, prior, numbers, max_bytes, progress)
     _write_url_database(snapshots, numbers, out / LANGUAGE_FOLDERS[FRENCH] / "collection_db.db")
 
 
@@ -125,7 +125,7 @@ def require_french(collection: Collection) -> None:
         )
 
 
-def _write_language(
+def _write_snapshot(
     snapshot: SnapshotTables,
     out: Path,
     language: str,

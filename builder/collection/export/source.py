@@ -32,7 +32,7 @@ class SnapshotTables:
 
     @property
     def documents(self) -> Table:
-        """Documents table; it has no files if the snapshot has no documents."""
+        """Documents table; without files if the snapshot has no documents."""
         return self._open_table("documents", Documents)
 
     @property
