@@ -50,7 +50,7 @@ def evidence_table(version: Path, snapshots: list[str]) -> str:
 
 
 def snapshot_row(snapshot: dict[str, Any], tables: dict[str, Any]) -> str:
-    """Return the row of a snapshot: interval, and number of documents, queries and judgements."""
+    """Return a table row with the interval and the table sizes of a snapshot."""
     name = snapshot["name"]
     counts = [
         tables[f"snapshots/{name}/{kind}"]["rows"] for kind in ("documents", "queries", "qrels")

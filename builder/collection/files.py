@@ -1,4 +1,4 @@
-"""Checksum and link the files of a version or export."""
+"""Compute checksums of files, and create hard links to them."""
 
 import os
 import shutil

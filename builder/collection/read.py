@@ -225,7 +225,7 @@ class Collection:
         return rows.join(named, on=column).drop(column).rename({"key": column})
 
     def sizes(self) -> list[tuple[str, int, int, int]]:
-        """Return name, and number of documents, queries and judgements of each snapshot.
+        """Return the name and the number of documents, queries and judgements of each snapshot.
 
         The numbers are read from the manifest.
         """

@@ -136,7 +136,7 @@ def _validate_version(
     ignore: Sequence[str],
     severities: Mapping[str, Severity] | None,
 ) -> list[Finding]:
-    """Validate a version; an invalid manifest is returned as a finding instead of raised."""
+    """Validate a version; return an invalid manifest as a finding instead of raising an error."""
     try:
         return validate(version, select=select, ignore=ignore, severities=severities)
     except FormatError as error:
