@@ -52,12 +52,12 @@ def drift(
 
     Example: longeval drift demo/collection --html report.html
     """
-    from builder.commands.drift import drift_of
+    from builder.commands.drift import compute_drift
     from builder.drift import HEADER, findings, pair_rows, render_report, unseen
     from builder.runtime.progress import Terminal
 
     with working_limits(memory) as limits:
-        found = drift_of(collection, start, end, limits, Terminal())
+        found = compute_drift(collection, start, end, limits, Terminal())
     if html is not None:
         html.write_text(render_report(found), encoding="utf-8")
         typer.echo(f"wrote {html}")

@@ -52,7 +52,7 @@ def demo(
     from builder.commands.demo import demo as run_demo
 
     say = warn_step if quiet else say_step
-    report = run_demo(folder, threads=threads, progress=progress_bar(quiet), say=say)
+    report = run_demo(folder, threads=threads, progress=progress_bar(quiet), on_unit=say)
     if not quiet:
         _print_summary(report.build)
         _print_sanity(report.sanity)
@@ -157,7 +157,7 @@ def build(
             memory=memory,
             executor=executor,
             progress=progress_bar(quiet),
-            say=warn_step if quiet else say_step,
+            on_unit=warn_step if quiet else say_step,
         )
         _say_verified(verify, differing, for_machines)
         return
@@ -172,7 +172,7 @@ def build(
         memory=memory,
         executor=executor,
         progress=progress_bar(quiet),
-        say=warn_step if quiet else say_step,
+        on_unit=warn_step if quiet else say_step,
     )
     if for_machines:
         say_json(build_shape(report))
@@ -208,16 +208,16 @@ def _print_plan(report: "BuildReport") -> None:
     for step in report.steps:
         verb, why = ("run ", because(step)) if step.ran else ("skip", "up to date")
         typer.echo(f"{verb}  {step.unit!s:<24} {why}")
-    typer.echo(f"{report.ran} of {len(report.steps)} units would run")
+    typer.echo(f"{report.units_run} of {len(report.steps)} units would run")
 
 
 def _print_outcome(report: "BuildReport") -> None:
-    typer.echo(f"{report.ran} of {len(report.steps)} units ran, the others were up to date")
+    typer.echo(f"{report.units_run} of {len(report.steps)} units ran, the others were up to date")
     if report.version is None:
         typer.echo(f"nothing is published by a partial build; its tables are in {report.root}")
     elif report.published:
         _print_summary(report)
-        for note in report.notes:
+        for note in report.topic_changes:
             typer.echo(printable(f"differs from the draft that was replaced: {note}"))
         typer.echo(f"published {report.version}")
     else:
@@ -225,7 +225,7 @@ def _print_outcome(report: "BuildReport") -> None:
 
 
 def _print_summary(report: "BuildReport") -> None:
-    from builder.collection.evidence import evidence, percent
+    from builder.collection.evidence import evidence_shares, format_percent
     from builder.collection.read import open_collection
     from builder.collection.summary import summarize
 
@@ -238,7 +238,7 @@ def _print_summary(report: "BuildReport") -> None:
     ]
     typer.echo("\n" + table(rows, header) + "\n")
     folders = [collection.snapshot(name).folder for name in collection.snapshots]
-    shares = [(name, *map(percent, values)) for name, values in evidence(folders)]
+    shares = [(name, *map(format_percent, values)) for name, values in evidence_shares(folders)]
     typer.echo(table(shares, ("evidence", *collection.snapshots)) + "\n")
 
 

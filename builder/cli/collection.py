@@ -11,7 +11,7 @@ import typer
 from builder.cli.output import printable
 from builder.cli.output import table as text_table
 from builder.cli.shapes import say_json
-from builder.errors import UsageError, meant
+from builder.errors import UsageError, suggest
 
 
 class ReportFormat(StrEnum):
@@ -59,9 +59,9 @@ def validate(
         severities=checks.parse_severities(tuple(severity or ())),
     )
     if format is ReportFormat.JSON:
-        typer.echo(checks.as_json(findings))
+        typer.echo(checks.format_json(findings))
     else:
-        render = checks.as_github if format is ReportFormat.GITHUB else checks.as_text
+        render = checks.format_github if format is ReportFormat.GITHUB else checks.format_text
         for finding in findings:
             typer.echo(printable(render(finding)))
         if format is ReportFormat.TEXT:
@@ -90,7 +90,7 @@ def schema(
         return
     if table is not None and table not in schemas.TABLES:
         known = (*schemas.TABLES, "findings")
-        raise UsageError(f"no table {table!r}; {meant(table, known)}")
+        raise UsageError(f"no table {table!r}; {suggest(table, known)}")
     names = [table] if table is not None else list(schemas.TABLES)
     described = {name: describe(schemas.TABLES[name]) for name in names}
     if format is PlainFormat.JSON:

@@ -160,7 +160,7 @@ def baseline(
     from builder.evaluation import Bm25, bm25_snapshot, write_run
 
     opened = open_collection(collection)
-    chosen, suffix = opened.language(language)
+    chosen, suffix = opened.resolve_language(language)
     parameters = Bm25(language=chosen, depth=depth)
     for name in opened.snapshots:
         folder = opened.snapshot(name).folder

@@ -192,18 +192,18 @@ def diff(
     Example: longeval diff web/1.0.0 web/1.1.0 --format markdown > CHANGES.md
     """
     from builder.collection.compare import compare
-    from builder.collection.compare.changelog import changelog, report_lines
+    from builder.collection.compare.changelog import format_changelog, summary_lines
 
     found = compare(old, new)
     if format is DiffFormat.JSON:
-        say_json(found.as_dict())
+        say_json(found.to_dict())
     elif format is DiffFormat.MARKDOWN:
-        typer.echo(changelog(found), nl=False)
+        typer.echo(format_changelog(found), nl=False)
     else:
         rows = [(t.table, t.added, t.removed, t.changed, *t.examples[:1]) for t in found.tables]
         if rows:
             typer.echo(table(rows, ("table", "added", "removed", "changed", "first")))
-        for line in (*report_lines(found), *(f"not compared: {line}" for line in found.lost)):
+        for line in (*summary_lines(found), *(f"not compared: {line}" for line in found.lost)):
             typer.echo(printable(line))
         typer.echo("rows differ" if rows else "no row differs")
     if exit_code and not found.is_empty:

@@ -27,10 +27,10 @@ def new(
 
     Example: longeval new mine --name mine --snapshot 2022-06 --snapshot 2022-07
     """
-    from builder.commands.new import name_for
+    from builder.commands.new import default_collection_name
     from builder.commands.new import new as write
 
-    default = name_for(folder)
+    default = default_collection_name(folder)
     if sys.stdin.isatty():
         name = name or typer.prompt("Name of the collection", default=default)
         given = snapshot or typer.prompt("Months, such as 2022-06 2022-07").split()

@@ -95,12 +95,12 @@ def validate_posts(
 
     Example: longeval classification validate posts/0.1.0
     """
-    from builder.collection.validate import as_text
+    from builder.collection.validate import format_text
     from builder.tasks.classification import validate_classification
 
     findings = validate_classification(collection)
     for finding in findings:
-        typer.echo(as_text(finding))
+        typer.echo(format_text(finding))
     typer.echo(f"{len(findings)} findings" if findings else "no findings")
     if findings:
         raise typer.Exit(1)

@@ -21,7 +21,7 @@ from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, UsedImpre
 from builder.io.engine import set_variables
 from builder.io.tables import write_query
 from builder.parameters import ClickParameters
-from builder.plugins import described
+from builder.plugins import plugin_packages
 from builder.queries import left_out
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -69,7 +69,7 @@ MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
     "clicks",
     version="4",
     writes=(ClickEstimates, ClickDiagnostics),
-    plugins=lambda w: described("click_models", (w.clicks.model,)),
+    plugins=lambda w: plugin_packages("click_models", (w.clicks.model,)),
 )
 def estimate(
     out: Path,

@@ -14,7 +14,7 @@ import polars as pl
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import VerdictParameters
-from builder.plugins import described
+from builder.plugins import plugin_packages
 from builder.queries.plugins import ask, load_plugins
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -37,7 +37,7 @@ SUBJECTS_PER_CALL = 100_000
     "page_verdicts",
     version="2",
     writes=(PageVerdicts,),
-    plugins=lambda w: described("verdicts", w.verdicts.plugins),
+    plugins=lambda w: plugin_packages("verdicts", w.verdicts.plugins),
 )
 def collect_page_verdicts(
     out: Path,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
-from builder.errors import UsageError, meant
+from builder.errors import UsageError, suggest
 
 MOST_TEXT = 200
 MOST_PAGE = 100_000
@@ -38,7 +38,7 @@ class Asked:
         """
         value = self.given.get(name, "") or default
         if value != default and value not in known:
-            raise UsageError(f"{name}: no {value[:40]!r} here; {meant(value[:40], known)}")
+            raise UsageError(f"{name}: no {value[:40]!r} here; {suggest(value[:40], known)}")
         return value
 
     def text(self, name: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from builder.errors import UsageError
 from builder.explore.source import open_source
-from builder.extras import load
+from builder.extras import import_optional
 
 HOST = "127.0.0.1"
 NEAR = 100
@@ -42,8 +42,8 @@ def serve(
         UsageError: no collection is there, or the port is in use; names a free one.
         MissingExtraError: the extra [explore] is not installed.
     """
-    uvicorn = load("uvicorn", "longeval explore", "explore")
-    load("starlette", "longeval explore", "explore")
+    uvicorn = import_optional("uvicorn", "longeval explore", "explore")
+    import_optional("starlette", "longeval explore", "explore")
     from builder.explore.application import application
 
     source = open_source(collection)

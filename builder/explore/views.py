@@ -56,7 +56,7 @@ def create_view(connection: duckdb.DuckDBPyConnection, collection: Collection, n
         if table.paths:
             found.append(_of_snapshot(connection, collection, table, name, snapshot))
         elif name == "documents" and snapshot is not None:
-            collection.snapshot(snapshot).documents_parts()  # an error where some are counted
+            collection.snapshot(snapshot).document_files()  # an error where some are counted
     if found:
         reduce(lambda whole, part: whole.union(part), found).create_view(name)
     else:

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from builder.errors import meant
+from builder.errors import suggest
 from builder.parameters.section import Positive, Section
-from builder.plugins import installed
+from builder.plugins import find_plugins
 
 CLICK_MODELS = {
     "sdbn": "builder.clicks.models.sdbn:sdbn",
@@ -68,8 +68,8 @@ class ClickParameters(Section):
     @field_validator("model")
     @classmethod
     def _model_is_known(cls, value: str) -> str:
-        if value not in CLICK_MODELS and value not in (others := installed("click_models")):
-            raise ValueError(f"unknown click model; {meant(value, (*CLICK_MODELS, *others))}")
+        if value not in CLICK_MODELS and value not in (others := find_plugins("click_models")):
+            raise ValueError(f"unknown click model; {suggest(value, (*CLICK_MODELS, *others))}")
         return value
 
     @model_validator(mode="after")

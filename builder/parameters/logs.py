@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from builder.errors import meant
+from builder.errors import suggest
 from builder.parameters.encodings import extends_ascii
 from builder.parameters.raw import RawParameters
 from builder.parameters.section import Positive, Section
-from builder.plugins import installed
+from builder.plugins import find_plugins
 
 LOG_FORMATS = ("auto", "jsonl", "parquet", "csv", "tsv")
 LOG_READERS = {
@@ -148,8 +148,8 @@ class LogParameters(RawParameters):
     @classmethod
     def _format_is_known(cls, value: str) -> str:
         if value not in (*LOG_FORMATS, *LOG_READERS):
-            others = installed("log_readers")
+            others = find_plugins("log_readers")
             if value not in others:
                 known = (*LOG_FORMATS, *LOG_READERS, *others)
-                raise ValueError(f"no such format; {meant(value, known)}")
+                raise ValueError(f"no such format; {suggest(value, known)}")
         return value

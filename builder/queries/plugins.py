@@ -14,7 +14,7 @@ from typing import Literal, Protocol, runtime_checkable
 import polars as pl
 
 from builder.errors import ContractError, UsageError
-from builder.plugins import load
+from builder.plugins import load_plugin
 from schemas import Verdicts
 
 
@@ -46,7 +46,7 @@ def load_plugins(names: Sequence[str]) -> tuple[VerdictPlugin, ...]:
     """
     plugins: list[VerdictPlugin] = []
     for name in names:
-        plugin = load("verdicts", name)
+        plugin = load_plugin("verdicts", name)
         if not isinstance(plugin, VerdictPlugin):
             raise UsageError(
                 f"verdicts.plugins: {name!r} is not a verdict plug-in; it needs name, version, "

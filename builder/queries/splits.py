@@ -33,7 +33,7 @@ def split(
     *,
     judged_queries: Same[JudgedQueries],
     train_queries: Training[SplitQueries],
-    is_train: Annotated[bool, Setting(lambda w, key: key in w.training)],
+    is_train: Annotated[bool, Setting(lambda w, key: key in w.training_snapshots)],
     threshold: Annotated[float, Setting(lambda w, _: w.variants.threshold)],
     params: SplitParameters,
     limits: Limits,

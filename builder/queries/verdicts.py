@@ -16,7 +16,7 @@ import polars as pl
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
-from builder.plugins import described
+from builder.plugins import plugin_packages
 from builder.queries.anonymous import anonymous_queries
 from builder.queries.plugins import VerdictPlugin, ask, load_plugins
 from builder.queries.verdict_files import read_verdicts
@@ -49,7 +49,7 @@ SUBJECTS_PER_CALL = 100_000
     "verdicts",
     version="1",
     writes=(Verdicts,),
-    plugins=lambda w: described("verdicts", w.verdicts.plugins),
+    plugins=lambda w: plugin_packages("verdicts", w.verdicts.plugins),
 )
 def collect_verdicts(
     out: Path,

@@ -37,7 +37,7 @@ def identity(
     workflow = definition.workflow
     inputs: dict[str, Any] = {}
     for files in stage.files:
-        found = definition.sources(files.patterns(workflow, key))
+        found = definition.expand_sources(files.patterns(workflow, key))
         inputs[files.argument] = store.input_hashes(found)
     for table in stage.signature.tables:
         inputs[table.argument] = {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from builder.definition.model import Workflow
-from builder.errors import UsageError, meant
+from builder.errors import UsageError, suggest
 from builder.runtime.scope import Scope, pair
 from builder.runtime.stage import Stage
 
@@ -95,7 +95,7 @@ class Pipeline:
     def _index(self, name: str) -> int:
         names = [stage.name for stage in self.stages]
         if name not in names:
-            raise UsageError(f"--until: unknown stage {name!r}; {meant(name, names)}")
+            raise UsageError(f"--until: unknown stage {name!r}; {suggest(name, names)}")
         return names.index(name)
 
 

@@ -57,16 +57,16 @@ class Cache:
 
 def _before(workflow: Workflow, key: str) -> tuple[str, ...]:
     """Snapshots before a snapshot, or before the first snapshot of a pair."""
-    return workflow.names[: workflow.names.index(pair(key)[0])]
+    return workflow.snapshot_names[: workflow.snapshot_names.index(pair(key)[0])]
 
 
 def _until(workflow: Workflow, key: str) -> dict[Any, str]:
-    first = workflow.names.index(pair(key)[0])
-    return {name: name for name in workflow.names[: first + 1]}
+    first = workflow.snapshot_names.index(pair(key)[0])
+    return {name: name for name in workflow.snapshot_names[: first + 1]}
 
 
 def _training(workflow: Workflow, key: str) -> tuple[str, ...]:
-    names = workflow.training
+    names = workflow.training_snapshots
     return names[: names.index(key)] if key in names else names
 
 
@@ -85,7 +85,8 @@ To = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[1])]
 Training = Annotated[Sequence[Table[TableContract]], Located(_training)]
 """The tables of the training snapshots; of those before this one, if it is one of them."""
 All = Annotated[
-    Mapping[str, Table[TableContract]], Located(lambda w, _: {name: name for name in w.names})
+    Mapping[str, Table[TableContract]],
+    Located(lambda w, _: {name: name for name in w.snapshot_names}),
 ]
 """The tables of all snapshots, by snapshot."""
 Pairs = Annotated[

@@ -162,7 +162,7 @@ class Runner:
         for table in signature.tables:
             arguments[table.argument] = self._tables(table, unit.key)
         for files in signature.files:
-            found = self.definition.sources(files.patterns(workflow, unit.key))
+            found = self.definition.expand_sources(files.patterns(workflow, unit.key))
             arguments[files.argument] = found[0] if files.single else found
         for argument, setting in signature.settings.items():
             arguments[argument] = setting(workflow, unit.key)

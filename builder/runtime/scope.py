@@ -15,7 +15,7 @@ class Scope(Enum):
 
     def keys(self, workflow: Workflow) -> tuple[str, ...]:
         """Keys of the units of this scope: snapshot names, `<from>_<to>`, or `all`."""
-        names = workflow.names
+        names = workflow.snapshot_names
         if self is Scope.SNAPSHOT:
             return names
         if self is Scope.PAIR:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.extras import load
+from builder.extras import import_optional
 from builder.statistics.significance import Floats, normal_two_sided, student_two_sided
 
 FEWEST_POINTS = 3
@@ -72,7 +72,7 @@ def fit_line(times: Floats, scores: Floats, weights: Floats) -> Line:
     Raises:
         MissingExtraError: statsmodels is not installed.
     """
-    models = load("statsmodels.regression.linear_model", "a trend", "evaluation")
+    models = import_optional("statsmodels.regression.linear_model", "a trend", "evaluation")
     share = weights / weights.sum()
     centre = float(share @ times)
     offsets = times - centre

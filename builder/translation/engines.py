@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from builder.errors import UsageError
 from builder.parameters import CTRANSLATE2, TranslateParameters
-from builder.plugins import load
+from builder.plugins import load_plugin
 from builder.translation.engine import Engine
 from builder.translation.parts import Output
 
@@ -56,7 +56,7 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
     """
     if params.engine == CTRANSLATE2:
         return Engine.load(folder, params, threads)
-    loader: Loader = load("translators", params.engine)
+    loader: Loader = load_plugin("translators", params.engine)
     engine = loader(folder, params, threads)
     if not isinstance(engine, TranslationEngine):
         raise UsageError(

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from builder.definition.model import Workflow
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import TranslateParameters
-from builder.plugins import described
+from builder.plugins import plugin_packages
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -62,7 +62,7 @@ def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
     version="3",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
     fingerprints={"model": Files(_model_files)},
-    plugins=lambda w: described("translators", (w.translate.engine,)),
+    plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),
 )
 def translate(
     out: Path,

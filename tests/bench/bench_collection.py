@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder.collection.export.files import Parts, trec_texts, write_documents
+from builder.collection.export.files import PartWriter, render_trec, write_parts
 from builder.collection.imports.documents import ReleasedPages
 from builder.collection.imports.found import ReleasedSnapshot
 from builder.collection.imports.notes import Notes
@@ -110,8 +110,8 @@ def bench_export(version: Path) -> Row:
     path = version / "snapshots/2022-06/documents/part-00000.parquet"
     with tempfile.TemporaryDirectory() as name:
         start = time.perf_counter()
-        parts = Parts(Path(name) / "a", str, 2**40)
-        write_documents(parts, trec_texts(Table((path,), Documents), "", Silent()))
+        parts = PartWriter(Path(name) / "a", str, 2**40)
+        write_parts(parts, render_trec(Table((path,), Documents), "", Silent()))
         seconds = time.perf_counter() - start
         start = time.perf_counter()
         bare_loop(path, Path(name) / "b")

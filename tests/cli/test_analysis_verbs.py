@@ -176,9 +176,9 @@ def test_any_two_snapshots(built: BuildReport, tmp_path: Path, capsys: Captured)
 def test_snapshots_that_cannot_be_compared(built: BuildReport, capsys: Captured) -> None:
     first, *_, last = builder.open_collection(built.root).snapshots
     assert run("drift", built.root, "--from", last, "--to", first) == 2
-    assert "expected a snapshot before and a later one" in capsys.readouterr().err
+    assert "expected an earlier and a later snapshot" in capsys.readouterr().err
     assert run("drift", built.root, "--from", "1999-01") == 2
-    assert "no snapshot '1999-01'" in capsys.readouterr().err
+    assert "unknown snapshot '1999-01'" in capsys.readouterr().err
 
 
 def test_bm25_is_above_chance_and_shuffled_judgements_are_not(

@@ -88,9 +88,9 @@ def test_other_wrong_values_exit_2(world: Path, tmp_path: Path, capsys: Captured
     assert run("build", definition, "--out", tmp_path, "--memory", "much") == 2
     assert "expected a size such as 4GiB" in capsys.readouterr().err
     assert run("build", tmp_path / "none.toml") == 2
-    assert "no such definition file" in capsys.readouterr().err
+    assert "definition file not found" in capsys.readouterr().err
     assert run("validate", tmp_path) == 2
-    assert "no published collection here" in capsys.readouterr().err
+    assert "not a published collection" in capsys.readouterr().err
     assert run("schema", "qrel") == 2
     assert "no table 'qrel'; did you mean 'qrels'" in capsys.readouterr().err
 

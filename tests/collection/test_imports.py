@@ -195,7 +195,7 @@ def test_the_release_of_2023(tmp_path: Path) -> None:
     assert (page["text"], page["text_en"]) == ("Une page.", "A page.")
     assert page["doc_id"] == "doc072200100001"
     key = doc_id(key64("https://a.example/page"))
-    assert collection.aligned("documents").collect()["doc_id"].to_list() == [key, key]
+    assert collection.aligned_texts("documents").collect()["doc_id"].to_list() == [key, key]
     assert collection.table("documents_map").collect()["doc_id"].to_list() == [key]
     assert validate(report.version) == []
 

@@ -53,7 +53,7 @@ def test_every_name_parses_back(data: st.DataObject) -> None:
         ("nDCG@-1", "expected a name"),
         ("nDCG@10@20", "expected a name"),
         ("ERR(max=2)@20(max=2)", "expected a name"),
-        ("XYZ@10", "unknown; known are nDCG, AP"),
+        ("XYZ@10", "unknown; expected one of nDCG, AP"),
         ("P", r"needs a cutoff, such as P@10"),
         ("bpref@10", "takes no cutoff"),
         ("nDCG@0", "cutoff from 1"),

@@ -107,7 +107,7 @@ def test_no_collection_is_an_error(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "builder", "explore", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "no published collection here" in done.stderr
+    assert "not a published collection" in done.stderr
 
 
 def test_without_its_extra_it_says_how_to_install_it(

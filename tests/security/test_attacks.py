@@ -19,7 +19,7 @@ from builder import BuildReport, Simulation
 from builder.cli import main
 from builder.cli.output import printable, table
 from builder.collection.card_tables import provenance_table
-from builder.collection.compare.changelog import changelog
+from builder.collection.compare.changelog import format_changelog
 from builder.collection.export import export
 from builder.collection.export.markup import escape_markup
 from builder.collection.imports import import_release
@@ -28,7 +28,7 @@ from builder.collection.imports.ids import read_mapping
 from builder.collection.imports.notes import Notes
 from builder.collection.imports.pages import read_pages
 from builder.collection.imports.walk import walk
-from builder.collection.validate import as_github, validate
+from builder.collection.validate import format_github, validate
 from builder.definition.model import Definition
 from builder.drift import render_report
 from builder.errors import DefinitionError, FormatError, UsageError
@@ -300,16 +300,16 @@ def test_annotations_cannot_be_forged(built: BuildReport, tmp_path: Path) -> Non
     shutil.copytree(built.version, tmp_path / "copy")
     (tmp_path / "copy/a\n::error file=x::forged").write_text("")
     for finding in validate(tmp_path / "copy", select=("LB002",)):
-        line = as_github(finding)
+        line = format_github(finding)
         assert "\n" not in line
         assert line.startswith("::error file=a%0A%3A%3Aerror file=x%3A%3Aforged,title=LB002::")
 
 
 def test_change_logs_escape() -> None:
-    from builder.collection.compare import Difference
+    from builder.collection.compare import VersionDifference
 
     lines = ("licence: a -> `b`\n# Forged\n[x](javascript:1)",)
-    log = changelog(Difference("a|", "b|", lines, (), (), (), ()))
+    log = format_changelog(VersionDifference("a|", "b|", lines, (), (), (), ()))
     assert "\n# Forged" not in log
 
 

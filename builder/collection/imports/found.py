@@ -12,7 +12,7 @@ from pathlib import Path
 from builder.collection.imports import files_2023, files_sci, files_web
 from builder.collection.imports.files import NO_DOCUMENT, ReleasedSnapshot, name_of
 from builder.collection.imports.walk import ReleaseFiles
-from builder.errors import UsageError, meant
+from builder.errors import UsageError, suggest
 from builder.text.names import ENGLISH, FRENCH
 
 Find = Callable[[Path, list[Path]], dict[str, ReleasedSnapshot]]
@@ -59,7 +59,7 @@ def find_snapshots(
             release is in another layout, its month is not said, or there is no such edition.
     """
     if layout not in LAYOUTS:
-        raise UsageError(f"no layout {layout!r}; {meant(layout, LAYOUTS)}")
+        raise UsageError(f"no layout {layout!r}; {suggest(layout, LAYOUTS)}")
     files = _of_edition(release.paths, edition)
     snapshots = _in_layout(release.root, files, layout)
     for snapshot in snapshots:
@@ -119,7 +119,7 @@ def _of_edition(files: list[Path], edition: str | None) -> list[Path]:
         return files
     there = sorted({found for path in files if (found := files_sci.edition_of(path))})
     if edition not in there:
-        other = meant(edition, there) if there else "this release has no editions"
+        other = suggest(edition, there) if there else "this release has no editions"
         raise UsageError(f"--qrels: no judgements {edition!r} here; {other}")
     return [path for path in files if files_sci.edition_of(path) in (None, edition)]
 

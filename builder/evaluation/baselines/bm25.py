@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from builder.errors import DataError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
-from builder.extras import load
+from builder.extras import import_optional
 from builder.io import parquet
 from builder.runtime.progress import Progress, Silent
 from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
@@ -167,7 +167,7 @@ def _read(
 
 
 def _index(terms: "list[array[int]]", analyzer: Analyzer, parameters: Bm25) -> Any:
-    bm25s = load("bm25s", "the BM25 baseline", "baseline")
+    bm25s = import_optional("bm25s", "the BM25 baseline", "baseline")
     model = bm25s.BM25(k1=parameters.k1, b=parameters.b, method="lucene", backend="numpy")
     model.index((terms, dict(analyzer.vocabulary)), show_progress=False)
     return model

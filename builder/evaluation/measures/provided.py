@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.errors import DataError, UsageError
 from builder.evaluation.measures.family import Floats
-from builder.extras import load
+from builder.extras import import_optional
 from builder.trec.runs import Run
 
 PREFIX = "ir_measures:"
@@ -26,7 +26,7 @@ def parse_provided(name: str) -> Any:
         UsageError: ir_measures does not know it, or has no provider for it.
         MissingExtraError: ir_measures is not installed.
     """
-    package = load("ir_measures", f"the measure {name}", "ir-measures")
+    package = import_optional("ir_measures", f"the measure {name}", "ir-measures")
     try:
         measure = package.parse_measure(name.removeprefix(PREFIX))
         has = any(provider.supports(measure) for provider in package.DefaultPipeline.providers)
@@ -57,7 +57,7 @@ def provided_scores(
     values = np.zeros((len(query_ids), len(names)))
     if not names:
         return values
-    package = load("ir_measures", "measures of ir_measures", "ir-measures")
+    package = import_optional("ir_measures", "measures of ir_measures", "ir-measures")
     measures = [parse_provided(name) for name in names]
     judged = [package.Qrel(*row) for row in qrels.select("query_id", "doc_id", "grade").iter_rows()]
     ranked = [

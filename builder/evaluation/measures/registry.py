@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from builder.errors import UsageError, meant
+from builder.errors import UsageError, suggest
 from builder.evaluation.measures.err import ERR
 from builder.evaluation.measures.family import Compute, Family
 from builder.evaluation.measures.judged import JUDGED
 from builder.evaluation.measures.provided import PREFIX, parse_provided
-from builder.plugins import installed, load, package
+from builder.plugins import describe_package, find_plugins, load_plugin
 
 _REL = {"rel": 1}
 
@@ -97,14 +97,14 @@ def family_of(name: str) -> Family:
         return Family(name, "ir_measures", "none")
     if name in FAMILIES:
         return FAMILIES[name]
-    others = installed("measures")
+    others = find_plugins("measures")
     if name not in others:
-        raise UsageError(f"measure {name!r}: unknown; {meant(name, (*FAMILIES, *others))}")
-    found = load("measures", name)
+        raise UsageError(f"measure {name!r}: unknown; {suggest(name, (*FAMILIES, *others))}")
+    found = load_plugin("measures", name)
     if not isinstance(found, Family) or found.compute is None or found.name != name:
         raise UsageError(
-            f"measures: {name!r} of {package(others[name])} is no Family of that name with a "
-            "function `compute`; repair or uninstall that package"
+            f"measures: {name!r} of {describe_package(others[name])} is no Family of that name "
+            "with a function `compute`; repair or uninstall that package"
         )
     return found
 

@@ -16,7 +16,7 @@ from builder.errors import DataError
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.hits import Hits, judged_queries
 from builder.evaluation.measures.registry import Measure
-from builder.extras import load
+from builder.extras import import_optional
 
 _TREC_NAMES = {
     "nDCG": ("ndcg", "ndcg_cut"),
@@ -62,7 +62,7 @@ class TrecEval:
         truth: dict[str, dict[str, int]] = {query: {} for query in self._queries}
         for query, document, grade in qrels.select("query_id", "doc_id", "grade").iter_rows():
             truth[query][document] = grade
-        engine = load("pytrec_eval", "the evaluation of runs", "evaluation")
+        engine = import_optional("pytrec_eval", "the evaluation of runs", "evaluation")
         names: dict[int, set[str]] = {}
         for measure in measures:
             names.setdefault(_level(measure), set()).add(_trec_name(measure))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
-from builder.errors import UsageError, meant
+from builder.errors import UsageError, suggest
 from builder.io.threads import BackgroundThread, ordered_map
 from builder.runtime.executors.base import (
     ATTEMPTS,
@@ -58,7 +58,7 @@ def get_executor(name: str) -> Executor:
         MissingExtraError: the executor needs a package that is not installed.
     """
     if name not in EXECUTORS:
-        raise UsageError(f"--executor: unknown executor {name!r}; {meant(name, EXECUTORS)}")
+        raise UsageError(f"--executor: unknown executor {name!r}; {suggest(name, EXECUTORS)}")
     return EXECUTORS[name]()
 
 

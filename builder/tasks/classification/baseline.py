@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from builder.evaluation.checks import require
-from builder.extras import load
+from builder.extras import import_optional
 from builder.io import parquet
 from builder.tasks.classification.definition import TESTS
 
@@ -48,7 +48,7 @@ def classification_baseline(
 
 def _model(regularisation: float) -> Any:
     text, linear, pipeline = (
-        load(f"sklearn.{module}", "the classification baseline", "classification")
+        import_optional(f"sklearn.{module}", "the classification baseline", "classification")
         for module in ("feature_extraction.text", "linear_model", "pipeline")
     )
     return pipeline.make_pipeline(

@@ -187,7 +187,7 @@ def test_definition(tmp_path):
     ("old", "new", "message"),
     [
         ("posts = [", "post = [", "post: unknown key"),
-        ('version = "0.1.0"', "", r"collection\.version: this key is required"),
+        ('version = "0.1.0"', "", r"collection\.version: required key is missing"),
         ('version = "0.1.0"', 'version = "one"', r"collection\.version"),
         ("end = 2017-01-01}", "end = 2016-01-01}", "train is empty"),
         ("short = {start = 2017-01-01", "short = {start = 2016-12-31", "short must lie"),
@@ -215,7 +215,7 @@ def test_files_of_a_definition(tmp_path):
     ]
     with pytest.raises(DefinitionError, match=r"posts: no such file: c\.jsonl"):
         expand(["c.jsonl"], file, "posts")
-    with pytest.raises(DefinitionError, match="no such definition file"):
+    with pytest.raises(DefinitionError, match="definition file not found"):
         load_definition(tmp_path / "absent.toml")
 
 
