@@ -8,8 +8,8 @@ from markupsafe import Markup
 from builder.drift.attribution import Attribution, Evaluated, attribute
 from builder.errors import DataError
 from builder.evaluation import parse_measure
-from builder.evaluation.attribution import unchanged
-from builder.evaluation.measures.effectiveness import Judge
+from builder.evaluation.attribution import unchanged_documents
+from builder.evaluation.measures.effectiveness import RunScorer
 from builder.explore.forms import form, select_field
 from builder.explore.page_request import PageRequest
 from builder.explore.render import link, render_macro
@@ -174,12 +174,12 @@ def attribute_change(
         sides.append(
             Evaluated(run.select(key, "doc_id", "score"), qrels.select(key, "doc_id", "grade"))
         )
-    same = unchanged(source.collection.path / "changes" / "documents.parquet", snapshots)
+    same = unchanged_documents(source.collection.path / "changes" / "documents.parquet", snapshots)
     wanted = parse_measure(measure)
 
     def score(run: pl.DataFrame, qrels: pl.DataFrame) -> dict[str, float]:
-        judge = Judge(qrels, [wanted])
+        scorer = RunScorer(qrels, [wanted])
         ranked = Run.from_scores(run.select("query_id", "doc_id", "score"), "run", None)
-        return dict(zip(judge.query_ids, judge.score(ranked).values[:, 0].tolist(), strict=True))
+        return dict(zip(scorer.query_ids, scorer.score(ranked).values[:, 0].tolist(), strict=True))
 
     return attribute(sides[0], sides[1], same, score)
