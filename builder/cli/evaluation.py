@@ -61,10 +61,10 @@ def evaluate(
         DEFAULT_MEASURES,
         EvaluationParameters,
         evaluate_paths,
+        extract_archives,
         html_report,
         summary_rows,
         to_json,
-        unpacked,
         write_query_scores,
     )
 
@@ -82,7 +82,7 @@ def evaluate(
     for file in (html, per_query):
         if file is not None:
             check_output_differs(file, *runs)
-    with unpacked(runs) as files:
+    with extract_archives(runs) as files:
         found = evaluate_paths(qrels_files(collection), files, parameters)
     if per_query is not None:
         write_query_scores(found, per_query)
@@ -376,14 +376,14 @@ def check_runs(
     import polars as pl
 
     from builder.collection.read import open_collection
-    from builder.evaluation import check_submissions, unpacked
-    from builder.evaluation.runs.archives import UNPACKED
+    from builder.evaluation import check_submissions, extract_archives
+    from builder.evaluation.runs.archives import EXTRACTED_PREFIX
 
     opened = open_collection(collection)
     folders = {name: opened.snapshot(name).folder for name in opened.snapshots}
-    with unpacked(files) as paths:
+    with extract_archives(files) as paths:
         checked = check_submissions(folders, paths)
-    shown = checked.runs.with_columns(pl.col("run").str.replace(UNPACKED, ""))
+    shown = checked.runs.with_columns(pl.col("run").str.replace(EXTRACTED_PREFIX, ""))
     print_frames(format, runs=shown, findings=checked.findings)
     if checked.findings.filter(level="error").height:
         raise typer.Exit(1)

@@ -24,12 +24,12 @@ def explore(
     """
     from builder.explore.serve import serve
 
-    def ready(address: str) -> None:
-        typer.echo(f"{address}  (read-only, for this machine alone; Ctrl-C ends it)")
+    def show_url(url: str) -> None:
+        typer.echo(f"{url}  (read-only, for this machine only; press Ctrl-C to stop)")
         if open_:
-            webbrowser.open(address)
+            webbrowser.open(url)
 
-    serve(collection, runs=runs, port=port, ready=ready)
+    serve(collection, runs=runs, port=port, on_ready=show_url)
 
 
 VERBS: tuple[Callable[..., Any], ...] = (explore,)

@@ -15,7 +15,7 @@ from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.drift import presence
 from builder.drift.presence import Patterns
 from builder.drift.statistics import jensen_shannon, share
-from builder.statistics.rankings import spearman
+from builder.statistics.rankings import spearman_correlation
 
 JUDGED_PATTERNS = """
 WITH judged AS (
@@ -143,7 +143,7 @@ def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     }
     for row in connection.sql(MOVERS).pl().to_dicts():
         movers[row.pop("movement")].append(row)
-    return counts | {"frequency_spearman": spearman(frequencies), "movers": movers}
+    return counts | {"frequency_spearman": spearman_correlation(frequencies), "movers": movers}
 
 
 def _lengths(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""An evaluation as one HTML page that works offline: tables and charts.
+"""HTML report of an evaluation with tables and charts, in a single file that works offline.
 
-In: an `Evaluation`. Out: the page as text. Charts follow Keller et al. 2024: means over snapshots
-(figure 2), effect ratio against delta RI (figure 3), drop per query (figure 4).
+The charts follow Keller et al. 2024: means over snapshots (figure 2), effect ratio versus delta RI
+(figure 3), and drop per query (figure 4).
 """
 
 from typing import Any
@@ -18,27 +18,23 @@ from builder.reporting.parts import Cell, Row, grid, nothing, paragraph, section
 from builder.reporting.render import page
 
 _LEGEND = (
-    "Positive drops are losses. An effect ratio of 1 and a delta RI of 0 mean that a system kept "
-    "its distance to the pivot. Vertical lines are bootstrap intervals."
+    "Positive drops are losses. An effect ratio of 1 and a delta RI of 0 mean that the difference "
+    "between a system and the pivot did not change. Vertical lines are bootstrap intervals."
 )
 
 _ABOUT = {
-    "full": "Every judged query of each snapshot.",
+    "full": "All judged queries of each snapshot.",
     "core": "Queries that are judged in every snapshot.",
 }
 
 
-FOOTER = "Drops are differences of the earlier and the later snapshot."
+FOOTER = "A drop is the score in the earlier snapshot minus the score in the later one."
 
 
 def html_report(evaluation: Evaluation) -> str:
-    """The page.
+    """Render an evaluation as a complete HTML document.
 
-    Args:
-        evaluation: What to show.
-
-    Returns:
-        A complete HTML document; the same evaluation gives the same text.
+    The same evaluation always results in the same document.
     """
     sections = [
         section(
@@ -46,15 +42,17 @@ def html_report(evaluation: Evaluation) -> str:
             f"{topic_set.capitalize()} queries",
             _ABOUT[topic_set],
             grid(_charts(evaluation, topic_set)),
-            _table(f"{topic_set.capitalize()} queries", summary_rows(evaluation, topic_set)),
+            _summary_table(
+                f"{topic_set.capitalize()} queries", summary_rows(evaluation, topic_set)
+            ),
         )
         for topic_set in TOPIC_SETS
     ]
     drops = section(
         "drops",
         "Drop per query",
-        "Queries judged in both snapshots, sorted.",
-        grid(_drops(evaluation)),
+        "Queries judged in both snapshots, sorted by drop.",
+        grid(_drop_charts(evaluation)),
     )
     contents = [(name, f"{name.capitalize()} queries") for name in TOPIC_SETS]
     return page(
@@ -68,7 +66,7 @@ def html_report(evaluation: Evaluation) -> str:
 
 
 def _charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
-    charts = [_over_time(evaluation, topic_set, m) for m in evaluation.parameters.measures]
+    charts = [_mean_chart(evaluation, topic_set, m) for m in evaluation.parameters.measures]
     chosen = evaluation.persistence.filter(
         pl.col("topic_set") == topic_set, pl.col("quantity").is_in(["effect_ratio", "delta_ri"])
     )
@@ -85,7 +83,7 @@ def _charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
     return charts
 
 
-def _over_time(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
+def _mean_chart(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
     rows = evaluation.effectiveness.filter(
         pl.col("topic_set") == topic_set, pl.col("measure") == measure
     )
@@ -97,16 +95,16 @@ def _over_time(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
     series = [
         Series(
             name,
-            series_colour(place),
+            series_colour(index),
             *(values(name, column) for column in ("value", "ci_low", "ci_high")),
         )
-        for place, name in enumerate(evaluation.systems)
+        for index, name in enumerate(evaluation.systems)
     ]
     return lines(f"Mean {measure}", evaluation.snapshots, series)
 
 
-def _drops(evaluation: Evaluation) -> list[Markup]:
-    """Bars for the first measure: one chart per pair of snapshots and system."""
+def _drop_charts(evaluation: Evaluation) -> list[Markup]:
+    """Draw a bar chart of the drops per query for each system and snapshot pair."""
     measure = evaluation.parameters.measures[0]
     rows = evaluation.query_drops.filter(pl.col("measure") == measure)
     keys = ["from_snapshot", "to_snapshot", "system"]
@@ -120,14 +118,14 @@ def _drops(evaluation: Evaluation) -> list[Markup]:
     ]
 
 
-def _table(caption: str, rows: list[dict[str, Any]]) -> Markup:
+def _summary_table(caption: str, rows: list[dict[str, Any]]) -> Markup:
     if not rows:
-        return nothing("No run.")
-    cells: list[Row] = [[_cell(value) for value in row.values()] for row in rows]
+        return nothing("No runs.")
+    cells: list[Row] = [[_table_cell(value) for value in row.values()] for row in rows]
     return table(caption, list(rows[0]), cells)
 
 
-def _cell(value: object) -> Cell:
+def _table_cell(value: object) -> Cell:
     if value is None:
         return Cell(DASH, -1e300)
     if isinstance(value, int | float):

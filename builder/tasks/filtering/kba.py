@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from builder.evaluation.textlines import line_blocks, refuse_first
+from builder.evaluation.textlines import check_lines, line_blocks
 from builder.text.names import to_valid_text
 
 FEWEST_FIELDS, MOST_FIELDS = 6, 12
@@ -118,7 +118,7 @@ def _parse(block: pl.DataFrame, path: Path) -> pl.DataFrame:
     fields = pl.col("text").str.extract_all(r"\S+")
     split = block.with_columns(fields=fields, count=fields.list.len())
     expected = f"{FEWEST_FIELDS} to {MOST_FIELDS} fields separated by white space"
-    refuse_first(split, pl.col("count").is_between(FEWEST_FIELDS, MOST_FIELDS), expected, path)
+    check_lines(split, pl.col("count").is_between(FEWEST_FIELDS, MOST_FIELDS), expected, path)
     field = pl.col("fields").list
     rows = split.with_columns(
         document=field.get(2),
@@ -128,9 +128,9 @@ def _parse(block: pl.DataFrame, path: Path) -> pl.DataFrame:
         rating=field.get(5).cast(pl.Int8, strict=False),
         text_bytes=field.get(MOST_FIELDS - 1, null_on_oob=True).cast(pl.Int64, strict=False),
     )
-    refuse_first(rows, pl.col("time").is_not_null(), "a stream id <seconds>-<hash> third", path)
+    check_lines(rows, pl.col("time").is_not_null(), "a stream id <seconds>-<hash> third", path)
     confident = pl.col("confidence").is_between(0, HIGHEST_CONFIDENCE, closed="right")
-    refuse_first(rows, confident, "a confidence in (0, 1000] as the fifth field", path)
+    check_lines(rows, confident, "a confidence in (0, 1000] as the fifth field", path)
     rated = pl.col("rating").is_in(RATINGS)
-    refuse_first(rows, rated, "a rating of -1, 0, 1 or 2 as the sixth field", path)
+    check_lines(rows, rated, "a rating of -1, 0, 1 or 2 as the sixth field", path)
     return rows.select("document", "target", "time", "confidence", "rating", "text_bytes")
