@@ -6,6 +6,7 @@ p-value of scipy for all other axes; NaN if a test is undefined (too few queries
 - Unpaired t-test with pooled variance (Student): a system in two snapshots (Breuer et al. 2020;
   Keller et al. 2024, table 1, column p-val). Welch's test does not pool the variance.
 - Paired t-test: a system and the pivot in one snapshot (Keller et al. 2024, table 1, asterisk).
+- Fisher's exact test: shares of rows in two snapshots (drift checks).
 - Holm's correction (Holm 1979) controls the family-wise error rate over all systems compared with
   a pivot. statsmodels only supports one family per call without missing p-values, and takes 337 ms
   per family instead of 0.03 ms.
@@ -118,6 +119,20 @@ def holm_adjust(p: Floats) -> Floats:
 def student_t_p_value(statistic: float, df: float) -> float:
     """Return the two-sided p-value of a t statistic with `df` degrees of freedom."""
     return min(1.0, 2.0 * float(special.stdtr(df, -abs(statistic))))
+
+
+def fisher_exact_p_value(first: tuple[int, int], second: tuple[int, int]) -> float:
+    """Return the two-sided p-value of Fisher's exact test that two shares are equal.
+
+    Args:
+        first: Number of rows with a property, and of all rows.
+        second: The same for other rows.
+
+    Returns:
+        1 if a side has no rows.
+    """
+    table = np.array([[part, rows - part] for part, rows in (first, second)])
+    return float(stats.fisher_exact(table).pvalue)
 
 
 def normal_p_value(statistic: float) -> float:

@@ -15,7 +15,7 @@ NAMES = re.compile(
     r"|resample(d|s)_|draw_counts|percentile_interval|two_sided"
 )
 """Names of functions that compute a statistic."""
-DISTRIBUTIONS = {"poisson"}
+DISTRIBUTIONS = {"binom", "poisson"}
 """Names of `scipy.stats` that other packages may use: they are no tests."""
 TASKS = {
     "cohen_kappa": "classification/agreement.py",

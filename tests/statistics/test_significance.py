@@ -9,6 +9,7 @@ from statsmodels.stats.multitest import multipletests
 
 from builder.statistics.significance import (
     anderson_darling,
+    fisher_exact_p_value,
     holm_adjust,
     paired_t_test,
     unpaired_t_test,
@@ -140,3 +141,10 @@ def test_a_system_without_a_run_is_undefined_and_leaves_others_alone() -> None:
     t, p = unpaired_t_test(holed, scores[:5])
     assert np.isnan([t[1], p[1]]).all()
     np.testing.assert_array_equal(p[[0, 2]], unpaired_t_test(scores, scores[:5])[1][[0, 2]])
+
+
+def test_fisher_exact_by_hand() -> None:
+    # 3 of 3 against 0 of 3: 1 of the C(6, 3) = 20 tables on either side
+    assert fisher_exact_p_value((3, 3), (0, 3)) == pytest.approx(2 / 20, abs=1e-12)
+    assert fisher_exact_p_value((2, 4), (2, 4)) == 1.0
+    assert fisher_exact_p_value((0, 0), (2, 4)) == 1.0

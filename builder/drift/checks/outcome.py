@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
-import numpy as np
-from scipy import stats
+
+from builder.statistics.significance import fisher_exact_p_value
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,11 @@ class Shares:
 
     def _is_significant(self, before: float, after: float) -> bool:
         """Whether two shares of these numbers of rows differ by more than chance."""
-        table = []
-        for share, (_, rows) in zip((before, after), (self.before, self.after), strict=True):
-            part = min(max(round(share * rows), 0), rows)
-            table.append([part, rows - part])
-        return bool(stats.fisher_exact(np.array(table)).pvalue <= SIGNIFICANCE)
+        counts = [
+            (min(max(round(share * rows), 0), rows), rows)
+            for share, (_, rows) in zip((before, after), (self.before, self.after), strict=True)
+        ]
+        return fisher_exact_p_value(*counts) <= SIGNIFICANCE
 
 
 def compare_shares(

@@ -184,11 +184,11 @@ def persistence_rows(
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
-                        reason = _undefined_unpaired_reason(topics, a, b, i, min_queries)
+                        reason = _unpaired_reason(topics, a, b, i, min_queries)
                     yield (*key, name, value, None, None, None, reason)
 
 
-def _undefined_unpaired_reason(
+def _unpaired_reason(
     topics: TopicSet, a: int, b: int, system: int, min_queries: int
 ) -> str:
     """Return why an unpaired test with `min_queries` queries per snapshot is undefined."""
