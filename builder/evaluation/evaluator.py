@@ -24,7 +24,7 @@ from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
 from builder.runtime.progress import Progress, Silent
-from builder.trec.released import query_keys, read_run_of
+from builder.trec.released import read_query_keys, read_snapshot_run
 from builder.trec.runs import Run
 
 
@@ -109,7 +109,7 @@ def evaluate(
         raise UsageError("splits are read from a collection's files; filter the frames instead")
 
     def loader(run: Run) -> Callable[[Judge], RunScores]:
-        return lambda judge: judge.score(run.cut(parameters.depth))
+        return lambda judge: judge.score(run.truncate(parameters.depth))
 
     sources = [
         _Source(system, snapshot, loader(run))
@@ -149,13 +149,13 @@ def evaluate_paths(
         def score(judge: Judge) -> RunScores:
             if is_score_table(path):
                 return table_scores(path, judge)
-            return judge.score(read_run_of(path, depth, qrels[snapshot].parent))
+            return judge.score(read_snapshot_run(path, depth, qrels[snapshot].parent))
 
         return score
 
     sources = [_Source(f.system, f.snapshot, loader(f.path, f.snapshot)) for f in files]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
-    keys = {snapshot: query_keys(path.parent) for snapshot, path in qrels.items()}
+    keys = {snapshot: read_query_keys(path.parent) for snapshot, path in qrels.items()}
     return _evaluate(frames, sources, parameters, progress or Silent(), keys)
 
 

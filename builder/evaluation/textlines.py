@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from builder.errors import FormatError
-from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, compression_of, too_large
+from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, detect_compression, size_limit_error
 
 LINES_PER_BLOCK = 250_000
 LONGEST = 64 * 2**20
@@ -31,7 +31,7 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
         UsageError: the path is not a readable file.
         FormatError: the file is not UTF-8, its compression is broken, or it or a line is too large.
     """
-    compression = compression_of(path)
+    compression = detect_compression(path)
     number, room = 0, max_bytes
     try:
         with pa.input_stream(str(path), compression=compression) as stream:
@@ -40,7 +40,7 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
             for number, raw in enumerate(lines, start=1):
                 room -= len(raw)
                 if room < 0:
-                    raise too_large(path, max_bytes)
+                    raise size_limit_error(path, max_bytes)
                 if len(raw) > LONGEST:
                     raise FormatError(f"expected a line of at most {LONGEST} bytes", path, number)
                 line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw

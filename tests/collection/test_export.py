@@ -26,7 +26,7 @@ from builder.errors import DataError, UsageError
 from builder.io.tables import Table
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
-from builder.trec.lines import QRELS, parse
+from builder.trec.lines import QRELS, parse_trec
 from schemas import Documents
 from tests.thorough import examples
 
@@ -152,7 +152,7 @@ def test_judgements_are_those_of_trec(built: BuildReport, tmp_path: Path) -> Non
     collection = builder.open_collection(built.root)
     for name in collection.snapshots:
         path = tmp_path / "trec" / name / "qrels.txt"
-        found = parse(path.read_bytes(), QRELS, path)
+        found = parse_trec(path.read_bytes(), QRELS, path)
         assert found.height == collection.snapshot(name).qrels.collect().height
         inside = collection.path / "trec" / name
         for path in (p for p in inside.rglob("*") if p.is_file()):

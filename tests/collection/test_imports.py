@@ -21,8 +21,8 @@ from builder.errors import UsageError
 from builder.evaluation.runs.qrels import read_qrels
 from builder.runtime.limits import Limits
 from builder.text.keys import doc_id, key64, query_id
-from builder.trec import in_release_ids, read_run
-from builder.trec.released import plain_number
+from builder.trec import read_run, to_release_ids
+from builder.trec.released import strip_doc_prefix
 from tests.collection.releases import write
 
 TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<DOCID>{id}</DOCID>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
@@ -141,7 +141,7 @@ def test_runs_in_the_ids_of_the_release_are_scored(web: Path, tmp_path: Path) ->
         "x Q0 y 1 1 x",
     ]
     write(tmp_path / "run", "\n".join(lines) + "\n")
-    found = in_release_ids(read_run(tmp_path / "run", None), qrels.parent).ranking
+    found = to_release_ids(read_run(tmp_path / "run", None), qrels.parent).ranking
     assert found.filter(query_id="1")["doc_id"].to_list() == ["12", "11"]
     assert found.filter(query_id="3")["doc_id"].to_list() == ["12"]
     assert found.filter(query_id="x")["doc_id"].to_list() == ["y"]
@@ -227,8 +227,8 @@ def test_two_imports_are_the_same_bytes(web: Path, tmp_path: Path) -> None:
 
 
 def test_ids_without_an_address() -> None:
-    assert plain_number("doc12") == plain_number("12") == "12"
-    assert plain_number("docx1") == "docx1"
+    assert strip_doc_prefix("doc12") == strip_doc_prefix("12") == "12"
+    assert strip_doc_prefix("docx1") == "docx1"
     own = "d0123456789abcdef"
     assert document_keys(own, None, "r")[1][0] == own
     assert document_keys("7", "ftp://x", "r") == ("r:7", (doc_id(key64("r:7")),))

@@ -16,7 +16,7 @@ from builder.errors import DataError, FormatError
 from builder.evaluation.attribution import attribute_paths
 from builder.judging.pooling import draw_pool
 from builder.text.keys import key64, query_id
-from builder.trec.released import by_keys
+from builder.trec.released import replace_ids_with_keys
 from tests.collection.releases import imported, opened, query_of, write
 
 TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
@@ -25,7 +25,9 @@ TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
 def _judged(report: ImportReport, snapshot: str) -> set[str]:
     """The keys of the judged queries."""
     opened_snapshot = opened(report).snapshot(snapshot)
-    return set(by_keys(opened_snapshot.qrels.collect(), opened_snapshot.folder)["query_id"])
+    return set(
+        replace_ids_with_keys(opened_snapshot.qrels.collect(), opened_snapshot.folder)["query_id"]
+    )
 
 
 def _months(root: Path, months: dict[str, tuple[str, str]]) -> Path:

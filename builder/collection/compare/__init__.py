@@ -27,7 +27,7 @@ from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
 from builder.io.tables import Table, table_at
 from builder.runtime.stage import CONTRACTS
-from builder.trec.released import release_ids
+from builder.trec.released import read_release_ids
 
 EVIDENCE_SECTIONS = ("crawl", "documents", "log", "verdicts", "select", "variants", "clicks")
 """Sections of the definition that decide which queries and clicks count, and how they score."""
@@ -108,7 +108,7 @@ def compare(old: Path | str, new: Path | str) -> Difference:
 
 def _ids(old: Collection, new: Collection, path: str) -> tuple[Ids, Ids]:
     """The ids of the side that was imported: what was built has the keys for ids."""
-    before, after = (release_ids((side.path / path).parent) for side in (old, new))
+    before, after = (read_release_ids((side.path / path).parent) for side in (old, new))
     return before, after
 
 
@@ -161,7 +161,7 @@ def _judgements(old: Collection, new: Collection) -> Iterator[JudgementDifferenc
 
 def _by_text(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Queries and qrels of a snapshot, with the key of each query's text as its id."""
-    ids = release_ids(snapshot.folder)
+    ids = read_release_ids(snapshot.folder)
     if ids is None:
         return snapshot.queries, snapshot.qrels
     named = ids.filter(kind="query").select(query_id="id", by_text=pl.coalesce("text_key", "key"))

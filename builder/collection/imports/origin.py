@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.collection.imports.found import LAYOUTS
-from builder.trec.released import plain_number
+from builder.trec.released import strip_doc_prefix
 
 
 @dataclass(frozen=True)
@@ -30,4 +30,4 @@ class Release:
 
     def document_alias(self, alias: str) -> str:
         """A document id as the judgements of the layout write it."""
-        return plain_number(alias) if LAYOUTS[self.layout].has_plain_numbers else alias
+        return strip_doc_prefix(alias) if LAYOUTS[self.layout].has_plain_numbers else alias

@@ -12,7 +12,7 @@ import polars as pl
 from builder.errors import DataError, UsageError
 from builder.io import parquet
 from builder.trec.bounded import MAX_BYTES, read_bounded
-from builder.trec.lines import QRELS, parse
+from builder.trec.lines import QRELS, parse_trec
 
 SCHEMA = QRELS.schema()
 
@@ -39,7 +39,7 @@ def read_qrels(
     if path.suffix != ".parquet":
         if splits is not None:
             raise UsageError(f"{path}: splits are known for a snapshot's qrels.parquet only")
-        return parse(read_bounded(path, max_bytes), QRELS, path).sort("query_id", "doc_id")
+        return parse_trec(read_bounded(path, max_bytes), QRELS, path).sort("query_id", "doc_id")
     qrels = check_qrels(parquet.read(path, list(SCHEMA)), str(path))
     if splits is None:
         return qrels
