@@ -19,8 +19,8 @@ from builder.collection.export.markup import lines
 from builder.collection.export.numbers import document_numbers
 from builder.collection.files import sum_lines
 from builder.collection.imports import import_release
-from builder.collection.imports.notes import Notes
-from builder.collection.imports.pages import read_pages
+from builder.collection.imports.import_log import ImportLog
+from builder.collection.imports.pages import read_documents
 from builder.collection.validate import validate
 from builder.errors import DataError, UsageError
 from builder.io.tables import Table
@@ -218,10 +218,10 @@ def test_hostile_texts_come_back(
     ):
         parts = Parts(folder / kind, lambda n: f"{n:03d}", size, around)
         assert write_documents(parts, documents) == len(texts)
-        notes = Notes()
+        log = ImportLog()
         found = []
         for path in sorted((folder / kind).iterdir()):
-            pages = read_pages(path, path.name, notes, is_escaped=kind == "trec")
-            found += [(page.alias, page.text.strip("\n")) for page in pages]
+            pages = read_documents(path, path.name, log, is_markup_escaped=kind == "trec")
+            found += [(page.doc_id, page.text.strip("\n")) for page in pages]
         assert found == wanted
-        assert notes.offered == len(texts)
+        assert log.records_read == len(texts)

@@ -12,10 +12,10 @@ import pytest
 import builder
 from builder.collection.compare import compare
 from builder.collection.imports import import_release
-from builder.collection.imports.found import find_snapshots
-from builder.collection.imports.ids import document_keys
+from builder.collection.imports.ids import document_key_candidates
+from builder.collection.imports.layouts import find_snapshots
 from builder.collection.imports.release import ImportReport
-from builder.collection.imports.walk import walk
+from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import UsageError
 from builder.evaluation.runs.qrels import read_qrels
@@ -202,10 +202,10 @@ def test_the_release_of_2023(tmp_path: Path) -> None:
 
 def test_months_must_be_said(tmp_path: Path) -> None:
     write(tmp_path / "r/C-Later/French/Queries/test.tsv", "q1\teau\n")
-    with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(walk(tmp_path / "r"), "longeval-2023")
-    with pytest.raises(UsageError, match="no snapshot in layout longeval-web"):
-        find_snapshots(walk(tmp_path / "r"), "longeval-web")
+    with pytest.raises(UsageError, match="cannot determine the month"):
+        find_snapshots(list_release_files(tmp_path / "r"), "longeval-2023")
+    with pytest.raises(UsageError, match="no snapshot found in layout longeval-web"):
+        find_snapshots(list_release_files(tmp_path / "r"), "longeval-web")
     with pytest.raises(UsageError, match="expected the folder of a release"):
         _import(tmp_path / "none", "longeval-web", tmp_path)
 
@@ -230,8 +230,8 @@ def test_ids_without_an_address() -> None:
     assert strip_doc_prefix("doc12") == strip_doc_prefix("12") == "12"
     assert strip_doc_prefix("docx1") == "docx1"
     own = "d0123456789abcdef"
-    assert document_keys(own, None, "r")[1][0] == own
-    assert document_keys("7", "ftp://x", "r") == ("r:7", (doc_id(key64("r:7")),))
+    assert document_key_candidates(own, None, "r")[1][0] == own
+    assert document_key_candidates("7", "ftp://x", "r") == ("r:7", (doc_id(key64("r:7")),))
 
 
 def test_the_broken_release_of_june(shared: Path, tmp_path: Path) -> None:
