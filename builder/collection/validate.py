@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from builder.collection.checks import CHECKS, Check, Finding, Reading, Severity
+from builder.collection.checks import CHECKS, Check, Finding, Severity, ValidationContext
 from builder.collection.layout import find_versions
 from builder.collection.read import open_collection
 from builder.errors import FormatError, UsageError
@@ -78,12 +78,12 @@ def validate(
                 f"--severity: no check {given!r}; a severity is that of one check, such as "
                 f"{CHECKS[0].id}={severity}"
             )
-    reading = Reading(open_collection(path))
+    context = ValidationContext(open_collection(path))
     return [
         finding
         for check in checks
         if _is_chosen(check, select, ignore)
-        for finding in check.run(reading, changed.get(check.id))
+        for finding in check.run(context, changed.get(check.id))
     ]
 
 
