@@ -121,7 +121,7 @@ def first_nonblank_line(data: bytes) -> bytes:
 
 
 def _count_single_separators(data: bytes) -> int | None:
-    """Count the separators; return None if two are adjacent or one starts the file."""
+    """Count separator bytes; return None if two are adjacent or the first byte is one."""
     is_separator = np.frombuffer(data, dtype=np.uint8) <= _SPACE
     if (
         not len(is_separator)

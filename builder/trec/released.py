@@ -71,7 +71,7 @@ def read_query_keys(snapshot: Path) -> dict[str, str]:
 
 
 def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
-    """Replace `query_id` and `doc_id` by their keys; ids without a key are unchanged."""
+    """Replace `query_id` and `doc_id` with their keys; ids without a key are unchanged."""
     ids = read_release_ids(snapshot)
     if ids is None:
         return rows

@@ -74,7 +74,7 @@ class Run:
 
 
 def check_depth(depth: int | None) -> None:
-    """Raise an error if the depth is below 1; None, for unlimited depth, is valid.
+    """Check that a depth is at least 1 or None (unlimited).
 
     Raises:
         UsageError: the depth is below 1.

@@ -124,7 +124,7 @@ CHECKS = (
         "LB226",
         "texts contain no markup",
         "warning",
-        "HTML crawls read as plain text, so that tags became words of every document",
+        "HTML pages imported as plain text, with their tags as words",
         'set `crawl.text_format = "html"`',
         _text_fault_finder("markup", min_share=MARKUP_SHARE),
     ),

@@ -118,7 +118,7 @@ class ValidationContext:
                 yield name, frames[0] if len(frames) == 1 else tuple(frames)
 
     def replace_ids_with_keys(self, rows: pl.LazyFrame, snapshot: str, column: str) -> pl.LazyFrame:
-        """Replace the ids of an imported release by the keys that align its snapshots."""
+        """Replace the ids of an imported release with the keys that align its snapshots."""
         ids = self.scan(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
         if ids is None:
             return rows

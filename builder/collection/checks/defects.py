@@ -25,7 +25,7 @@ MAX_SUBSTRING_SHARE = 0.2
 
 
 def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
-    """Report differences between snapshots that the drift report attributes to construction."""
+    """Report differences that the drift report attributes to how snapshots were built."""
     try:
         text = (context.collection.path / "drift.json").read_text("utf-8")
         checks: list[dict[str, Any]] = orjson.loads(text)["checks"]
@@ -145,7 +145,7 @@ def _find_empty_tables(context: ValidationContext) -> Iterator[Defect]:
 CHECKS = (
     Check(
         "LB212",
-        "differences between snapshots are not caused by their construction",
+        "differences between snapshots come from the data, not from how they were built",
         "warning",
         "query sets with an overlap of 0.132 while judged queries had 0.486; a topic with "
         "2,462 queries in one month and 8 in another",

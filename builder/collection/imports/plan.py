@@ -71,7 +71,7 @@ def plan_import(
 
 
 def check_version_is_new(version: Path) -> None:
-    """Raise an error if the version folder exists.
+    """Check that the version folder does not exist yet.
 
     Raises:
         UsageError: the version folder exists.

@@ -134,10 +134,10 @@ def _check_tables_not_empty(
     rows: Mapping[str, Mapping[str, int]],
     ledgers: Mapping[str, Ledger],
 ) -> None:
-    """Raise an error if a snapshot has files of a table but no row was read from them.
+    """Check that the files of each table yielded rows.
 
     Raises:
-        DataError: a table with files has no rows.
+        DataError: no row was read from the files of a table.
     """
     for snapshot in snapshots:
         files_by_table: dict[str, Sequence[object]] = {
