@@ -51,12 +51,12 @@ def _find_missing_queries(context: ValidationContext) -> Iterator[Defect]:
 
 def _describe_missing_texts(missing: pl.DataFrame, unknown: pl.DataFrame) -> str:
     """Describe how many missing queries have a text in another snapshot."""
-    judgements = f"the query text of {int(unknown['len'].sum()):,} judgements is unknown"
+    unknown_texts = f"the query text is unknown for {int(unknown['len'].sum()):,} of the judgements"
     if unknown.height == missing.height:
-        return judgements
+        return unknown_texts
     if unknown.is_empty():
         return "their texts occur only in other snapshots"
-    return f"{judgements}; the other texts occur in other snapshots"
+    return f"{unknown_texts}; the other texts occur in other snapshots"
 
 
 def _find_unjudged_queries(context: ValidationContext) -> Iterator[Defect]:
