@@ -76,12 +76,13 @@ def import_(
     version: Annotated[str, typer.Option(help="Of the collection.")] = "1.0.0",
     qrels: Annotated[
         str | None,
-        typer.Option(help="Of several editions of judgements, such as raw and dctr, this one."),
+        typer.Option(help="Qrels variant to import, such as raw or dctr."),
     ] = None,
     allow_empty: Annotated[
         bool,
         typer.Option(
-            "--allow-empty", help="Publish a snapshot whose files of a table gave no row, too."
+            "--allow-empty",
+            help="Publish snapshots even if no row could be read from some of their files.",
         ),
     ] = False,
     explain: Annotated[
@@ -108,7 +109,7 @@ def import_(
             out,
             name=name,
             version=version,
-            edition=qrels,
+            qrels_variant=qrels,
             allow_empty=allow_empty,
             limits=limits,
             progress=Terminal(),
@@ -146,12 +147,14 @@ def _say_plan(plan: "ImportPlan", format: PlainFormat) -> None:  # noqa: A002 - 
 
 def _print_left_out(plan: "ImportPlan") -> None:
     """Print the files, links and prior datasets that an import does not read."""
-    if plan.unread:
-        typer.echo(_unread(plan.unread))
-    if plan.outside:
-        typer.echo(f"links that lead out of the release, not followed: {_named(plan.outside)}")
-    if plan.missing:
-        typer.echo(f"prior datasets that are missing: {_named(plan.missing)}")
+    if plan.unread_files:
+        typer.echo(_unread(plan.unread_files))
+    if plan.external_links:
+        typer.echo(
+            f"links that lead out of the release, not followed: {_named(plan.external_links)}"
+        )
+    if plan.missing_datasets:
+        typer.echo(f"prior datasets that are missing: {_named(plan.missing_datasets)}")
 
 
 def _named(names: Sequence[str]) -> str:

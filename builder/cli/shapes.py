@@ -64,9 +64,9 @@ def import_plan_shape(plan: "ImportPlan") -> dict[str, Any]:
 def _plan_shape(plan: "ImportPlan") -> dict[str, Any]:
     """Files that an import leaves out."""
     return {
-        "unread": dict(plan.unread),
-        "outside": list(plan.outside),
-        "missing": list(plan.missing),
+        "unread": dict(plan.unread_files),
+        "outside": list(plan.external_links),
+        "missing": list(plan.missing_datasets),
     }
 
 

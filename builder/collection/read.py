@@ -14,7 +14,7 @@ from builder.io import parquet
 from builder.reporting.parts import html_table
 from builder.runtime.publisher import MANIFEST
 from builder.text.names import column_suffixes
-from builder.trec.released import release_ids
+from builder.trec.released import read_release_ids
 from schemas import Documents
 
 
@@ -217,7 +217,7 @@ class Collection:
         """
         opened = self.snapshot(snapshot)
         rows: pl.LazyFrame = getattr(opened, kind)
-        ids = release_ids(opened.folder)
+        ids = read_release_ids(opened.folder)
         if ids is None:
             return rows
         keys = ids.filter(kind={"documents": "document", "queries": "query"}[kind])

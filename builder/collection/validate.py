@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from builder.collection.checks import CHECKS, Check, Finding, Reading, Severity
+from builder.collection.checks import CHECKS, Check, Finding, Severity, ValidationContext
 from builder.collection.layout import find_versions
 from builder.collection.read import open_collection
 from builder.errors import FormatError, UsageError
@@ -86,12 +86,12 @@ def validate(
                 f"--severity: unknown check {check_id!r}; expected a full check id, such as "
                 f"{CHECKS[0].id}={severity}"
             )
-    reading = Reading(open_collection(path))
+    context = ValidationContext(open_collection(path))
     return [
         finding
         for check in checks
         if _is_selected(check, select, ignore)
-        for finding in check.run(reading, overrides.get(check.id))
+        for finding in check.run(context, overrides.get(check.id))
     ]
 
 

@@ -19,7 +19,7 @@ from builder.evaluation.measures.registry import Measure, parse_measures
 from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.qrels import read_qrels
 from builder.io import parquet
-from builder.trec.released import by_keys, read_run_of
+from builder.trec.released import read_snapshot_run, replace_ids_with_keys
 from builder.trec.runs import DEFAULT_DEPTH, Run
 
 Pair = tuple[str, str]
@@ -141,9 +141,9 @@ def _read_aligned(
     path: Path, judged: pl.DataFrame, depth: int, snapshot: Path
 ) -> tuple[Run, pl.DataFrame]:
     """Read a run and return it with the judgements of its snapshot, both with aligned ids."""
-    run = read_run_of(path, depth, snapshot)
-    keyed = replace(run, ranking=by_keys(run.ranking, snapshot))
-    return keyed, by_keys(judged, snapshot)
+    run = read_snapshot_run(path, depth, snapshot)
+    keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot))
+    return keyed, replace_ids_with_keys(judged, snapshot)
 
 
 def _attribute_measures(

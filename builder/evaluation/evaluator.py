@@ -27,7 +27,7 @@ from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
 from builder.runtime.progress import Progress, Silent
-from builder.trec.released import query_keys, read_run_of
+from builder.trec.released import read_query_keys, read_snapshot_run
 from builder.trec.runs import Run
 
 
@@ -115,7 +115,7 @@ def evaluate(
         )
 
     def score_function(run: Run) -> Callable[[RunScorer], RunScores]:
-        return lambda scorer: scorer.score(run.cut(parameters.depth))
+        return lambda scorer: scorer.score(run.truncate(parameters.depth))
 
     loaders = [
         _RunLoader(system, snapshot, score_function(run))
@@ -155,13 +155,13 @@ def evaluate_paths(
         def score(scorer: RunScorer) -> RunScores:
             if is_score_table(path):
                 return scores_from_table(path, scorer)
-            return scorer.score(read_run_of(path, depth, qrels[snapshot].parent))
+            return scorer.score(read_snapshot_run(path, depth, qrels[snapshot].parent))
 
         return score
 
     loaders = [_RunLoader(f.system, f.snapshot, score_function(f.path, f.snapshot)) for f in files]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
-    keys = {snapshot: query_keys(path.parent) for snapshot, path in qrels.items()}
+    keys = {snapshot: read_query_keys(path.parent) for snapshot, path in qrels.items()}
     return _evaluate(frames, loaders, parameters, progress or Silent(), keys)
 
 

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from builder.errors import FormatError
-from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, compression_of, too_large
+from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, detect_compression, size_limit_error
 
 LINES_PER_BLOCK = 250_000
 MAX_LINE_BYTES = 64 * 2**20
@@ -31,7 +31,7 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
         UsageError: The path is not a readable file.
         FormatError: The file is not valid UTF-8, is corrupt, or the file or a line is too large.
     """
-    compression = compression_of(path)
+    compression = detect_compression(path)
     number, remaining = 0, max_bytes
     try:
         with pa.input_stream(str(path), compression=compression) as stream:
@@ -40,7 +40,7 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
             for number, raw in enumerate(lines, start=1):
                 remaining -= len(raw)
                 if remaining < 0:
-                    raise too_large(path, max_bytes)
+                    raise size_limit_error(path, max_bytes)
                 if len(raw) > MAX_LINE_BYTES:
                     raise FormatError(
                         f"line exceeds the maximum of {MAX_LINE_BYTES} bytes", path, number

@@ -12,7 +12,7 @@ import polars as pl
 from builder.evaluation import EvaluationParameters, evaluate_paths
 from builder.evaluation.runs.assignment import RunFile, assign_runs
 from builder.explore.source import Source
-from builder.trec.released import by_keys, read_run_of
+from builder.trec.released import read_snapshot_run, replace_ids_with_keys
 
 MEASURES = ("nDCG@10", "nDCG", "P@10", "AP", "RR")
 MAX_RANKED_DOCUMENTS = 2_000_000
@@ -38,7 +38,9 @@ def load_runs(source: Source, folder: Path) -> None:
     parameters = EvaluationParameters(measures=MEASURES, resamples=0)
     scores = evaluate_paths(qrels, [folder], parameters).query_scores
     parts = [
-        by_keys(rows.with_columns(doc_id=pl.lit("")), folders[str(name[0])]).drop("doc_id")
+        replace_ids_with_keys(rows.with_columns(doc_id=pl.lit("")), folders[str(name[0])]).drop(
+            "doc_id"
+        )
         for name, rows in scores.group_by("snapshot", maintain_order=True)
     ]
     columns = pl.concat(parts).select("snapshot", "system", "measure", "query_id", "score")
@@ -53,7 +55,7 @@ def load_runs(source: Source, folder: Path) -> None:
 
 
 def _top_documents(file: RunFile, snapshot: Path, depth: int) -> pl.DataFrame:
-    ranking = by_keys(read_run_of(file.path, depth, snapshot).ranking, snapshot)
+    ranking = replace_ids_with_keys(read_snapshot_run(file.path, depth, snapshot).ranking, snapshot)
     return ranking.select(
         snapshot=pl.lit(file.snapshot),
         system=pl.lit(file.system),

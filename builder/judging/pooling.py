@@ -16,7 +16,7 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.text.keys import in_sample
-from builder.trec.released import read_run_of
+from builder.trec.released import read_snapshot_run
 from schemas import PooledPairs
 
 
@@ -103,7 +103,7 @@ def draw_pool(
     _check_inputs(runs, strata)
     deepest = max(stratum.last for stratum in strata)
     best = (
-        pl.concat([read_run_of(run, deepest, snapshot).ranking for run in runs])
+        pl.concat([read_snapshot_run(run, deepest, snapshot).ranking for run in runs])
         .group_by("query_id", "doc_id")
         .agg(pl.col("rank").min(), pl.len().cast(pl.UInt32).alias("runs"))
     )

@@ -17,9 +17,9 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builder.collection.export.files import PartWriter, render_trec, write_parts
-from builder.collection.imports.documents import ReleasedPages
-from builder.collection.imports.found import ReleasedSnapshot
-from builder.collection.imports.notes import Notes
+from builder.collection.imports.documents import DocumentImporter
+from builder.collection.imports.import_log import ImportLog
+from builder.collection.imports.layouts import SnapshotFiles
 from builder.collection.imports.origin import Release
 from builder.collection.imports.publish import _describe_tables
 from builder.collection.manifest import write_collection_manifest
@@ -49,8 +49,8 @@ def write_version(folder: Path, documents: int) -> Path:
     home.mkdir(parents=True)
     scratch = Limits(folder / "scratch")
     scratch.scratch.mkdir()
-    release = Release(folder, "longeval-sci", "fr", is_escaped=False)
-    released = ReleasedPages(ReleasedSnapshot("2022-06"), release, Notes())
+    release = Release(folder, "longeval-sci", "fr", is_markup_escaped=False)
+    released = DocumentImporter(SnapshotFiles("2022-06"), release, ImportLog())
     nothing = pl.Series("judged", [], dtype=pl.String)
     rng = np.random.default_rng(0)
     letters = rng.integers(97, 123, (50_000, 12)).astype(np.uint8).view("S12").ravel().astype(str)

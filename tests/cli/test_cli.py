@@ -106,8 +106,8 @@ def test_validate_prints_findings(built: BuildReport, tmp_path: Path, capsys: Ca
     (damaged / "0.1.0/extra.txt").touch()
     assert run("validate", damaged) == 1
     text = capsys.readouterr().out
-    assert "LB001 error: topics.parquet: the manifest lists this file" in text
-    assert "LB002 error: extra.txt: this file is not in the manifest" in text
+    assert "LB001 error: topics.parquet: the file is listed in the manifest" in text
+    assert "LB002 error: extra.txt: the file is not listed in the manifest" in text
     assert run("validate", damaged, "--format", "json") == 1
     report = json.loads(capsys.readouterr().out)
     assert not report["valid"]
@@ -172,8 +172,8 @@ def test_a_log_without_impressions_is_refused_unless_allowed(
     assert f"log 2022-06              {told.rpartition('; ')[2]}\n" in said.err
     assert run("validate", tmp_path / "out", "--select", "LB224") == 0
     shown = capsys.readouterr().out
-    assert "there are no queries" in shown
-    assert "there are no qrels" in shown
+    assert "the table queries is empty" in shown
+    assert "the table qrels is empty" in shown
 
 
 def test_interrupted_builds_exit_130_and_resume(

@@ -19,14 +19,14 @@ from builder.collection.export.markup import join_lines
 from builder.collection.export.numeric_ids import assign_document_numbers
 from builder.collection.files import checksum_lines
 from builder.collection.imports import import_release
-from builder.collection.imports.notes import Notes
-from builder.collection.imports.pages import read_pages
+from builder.collection.imports.import_log import ImportLog
+from builder.collection.imports.pages import read_documents
 from builder.collection.validate import validate
 from builder.errors import DataError, UsageError
 from builder.io.tables import Table
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
-from builder.trec.lines import QRELS, parse
+from builder.trec.lines import QRELS, parse_trec
 from schemas import Documents
 from tests.thorough import examples
 
@@ -152,7 +152,7 @@ def test_judgements_are_those_of_trec(built: BuildReport, tmp_path: Path) -> Non
     collection = builder.open_collection(built.root)
     for name in collection.snapshots:
         path = tmp_path / "trec" / name / "qrels.txt"
-        found = parse(path.read_bytes(), QRELS, path)
+        found = parse_trec(path.read_bytes(), QRELS, path)
         assert found.height == collection.snapshot(name).qrels.collect().height
         inside = collection.path / "trec" / name
         for path in (p for p in inside.rglob("*") if p.is_file()):
@@ -218,10 +218,10 @@ def test_hostile_texts_come_back(
     ):
         parts = PartWriter(folder / kind, lambda n: f"{n:03d}", size, around)
         assert write_parts(parts, documents) == len(texts)
-        notes = Notes()
+        log = ImportLog()
         found = []
         for path in sorted((folder / kind).iterdir()):
-            pages = read_pages(path, path.name, notes, is_escaped=kind == "trec")
-            found += [(page.alias, page.text.strip("\n")) for page in pages]
+            pages = read_documents(path, path.name, log, is_markup_escaped=kind == "trec")
+            found += [(page.doc_id, page.text.strip("\n")) for page in pages]
         assert found == wanted
-        assert notes.offered == len(texts)
+        assert log.records_read == len(texts)

@@ -33,7 +33,7 @@ from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
 from builder.io.tables import Table, table_at
 from builder.runtime.stage import CONTRACTS
-from builder.trec.released import release_ids
+from builder.trec.released import read_release_ids
 
 EVIDENCE_SECTIONS = ("crawl", "documents", "log", "verdicts", "select", "variants", "clicks")
 """Sections of the definition that affect click counts and relevance scores."""
@@ -120,7 +120,7 @@ def _release_ids(
 
     None for a version that is not an imported release.
     """
-    before, after = (release_ids((side.path / path).parent) for side in (old, new))
+    before, after = (read_release_ids((side.path / path).parent) for side in (old, new))
     return before, after
 
 
@@ -176,7 +176,7 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
 
 def _with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Return the queries and qrels of a snapshot, with query ids replaced by query text keys."""
-    ids = release_ids(snapshot.folder)
+    ids = read_release_ids(snapshot.folder)
     if ids is None:
         return snapshot.queries, snapshot.qrels
     keys = ids.filter(kind="query").select(query_id="id", by_text=pl.coalesce("text_key", "key"))

@@ -7,7 +7,7 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.trec.bounded import MAX_BYTES, read_bounded
-from builder.trec.lines import RUN, SCORES, first_line, parse
+from builder.trec.lines import RUN, SCORES, first_nonblank_line, parse_trec
 from builder.trec.runs import Run, check_depth
 
 DEFAULT_RRF_K = 60
@@ -62,8 +62,8 @@ def read_scores(path: Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
         FormatError: A line is malformed or repeats a pair.
     """
     data = read_bounded(path, max_bytes)
-    columns = len(first_line(data).split())
-    return parse(data, RUN if columns == len(RUN.columns) else SCORES, path)
+    columns = len(first_nonblank_line(data).split())
+    return parse_trec(data, RUN if columns == len(RUN.columns) else SCORES, path)
 
 
 def rerank(

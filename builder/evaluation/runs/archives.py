@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from builder.errors import FormatError
-from builder.trec.bounded import MAX_BYTES, too_large
+from builder.trec.bounded import MAX_BYTES, size_limit_error
 
 _CHUNK = 2**20
 _SCRATCH = "longeval-runs-"
@@ -63,7 +63,7 @@ def _extract(path: Path, folder: Path, max_bytes: int) -> Path:
                     while chunk := source.read(_CHUNK):
                         remaining -= len(chunk)
                         if remaining < 0:
-                            raise too_large(path, max_bytes)
+                            raise size_limit_error(path, max_bytes)
                         out.write(chunk)
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError) as error:
         raise FormatError(f"damaged zip archive: {error}", path) from error

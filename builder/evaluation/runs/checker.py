@@ -17,7 +17,7 @@ from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.metadata import find_metadata
 from builder.io import parquet
 from builder.trec.bounded import read_bounded
-from builder.trec.released import in_release_ids
+from builder.trec.released import to_release_ids
 from builder.trec.runs import DEFAULT_DEPTH, read_run
 
 Level = Literal["error", "warning"]
@@ -109,7 +109,7 @@ def check_run(
     """
     try:
         run = read_run(path, None)
-        ranking = (run if snapshot is None else in_release_ids(run, snapshot)).ranking
+        ranking = (run if snapshot is None else to_release_ids(run, snapshot)).ranking
     except LongEvalError as error:
         return [RunFinding("error", "unreadable", 1, str(error))]
     if not ranking.height:

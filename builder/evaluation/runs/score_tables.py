@@ -16,8 +16,8 @@ from builder.errors import FormatError, UsageError
 from builder.evaluation.measures.effectiveness import RunScorer, RunScores
 from builder.evaluation.measures.registry import parse_measure
 from builder.evaluation.measures.trec_eval import from_trec_name
-from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, compression_of, read_bounded
-from builder.trec.lines import first_line
+from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, detect_compression, read_bounded
+from builder.trec.lines import first_nonblank_line
 
 COLUMNS = {"query_id": pl.String(), "measure": pl.String(), "score": pl.Float64()}
 SNIFF_BYTES = 2**16
@@ -36,9 +36,9 @@ def is_score_table(path: Path) -> bool:
     try:
         with (
             path.open("rb") as file,
-            pa.input_stream(file, compression=compression_of(path)) as stream,
+            pa.input_stream(file, compression=detect_compression(path)) as stream,
         ):
-            line = first_line(stream.read(SNIFF_BYTES).removeprefix(BYTE_ORDER_MARK))
+            line = first_nonblank_line(stream.read(SNIFF_BYTES).removeprefix(BYTE_ORDER_MARK))
     except OSError:
         return False  # the reader of runs reports the error
     return _is_csv(line) or (len(line.split()) == 3 and _MEASURE.match(line) is not None)
@@ -61,7 +61,11 @@ def read_score_table(path: Path) -> pl.DataFrame:
         FormatError: A row is malformed, a score is missing, or a query and measure are repeated.
     """
     data = read_bounded(path, MAX_BYTES)
-    frame = _parse_csv(data, path) if _is_csv(first_line(data)) else _parse_trec_eval(data, path)
+    frame = (
+        _parse_csv(data, path)
+        if _is_csv(first_nonblank_line(data))
+        else _parse_trec_eval(data, path)
+    )
     table = frame.sort("query_id", "measure")
     repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
     if repeated.height:

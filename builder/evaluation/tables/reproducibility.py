@@ -24,7 +24,7 @@ from builder.evaluation.runs.assignment import RunFile, assign_runs, find_pivot
 from builder.evaluation.runs.qrels import read_qrels
 from builder.io import parquet
 from builder.statistics.rankings import DEFAULT_RBO_P, kendall_tau_b, rank_biased_overlap
-from builder.trec.released import by_keys, query_keys, read_run_of
+from builder.trec.released import read_query_keys, read_snapshot_run, replace_ids_with_keys
 from builder.trec.runs import Run
 
 REPRODUCIBILITY = {
@@ -101,11 +101,11 @@ def reproducibility(
 
 def _read_run(file: RunFile, snapshot: Path, measures: Sequence[str], depth: int) -> _AlignedRun:
     scorer = RunScorer(read_qrels(snapshot / "qrels.parquet"), parse_measures(measures))
-    run = read_run_of(file.path, None, snapshot)
-    keys = query_keys(snapshot)
+    run = read_snapshot_run(file.path, None, snapshot)
+    keys = read_query_keys(snapshot)
     values = scorer.score(run).values
     scores = {keys.get(query, query): values[i] for i, query in enumerate(scorer.query_ids)}
-    return _AlignedRun(by_keys(Run.cut(run, depth).ranking, snapshot), scores)
+    return _AlignedRun(replace_ids_with_keys(Run.truncate(run, depth).ranking, snapshot), scores)
 
 
 def _compare_runs(

@@ -188,9 +188,7 @@ def persistence_rows(
                     yield (*key, name, value, None, None, None, reason)
 
 
-def _unpaired_reason(
-    topics: TopicSet, a: int, b: int, system: int, min_queries: int
-) -> str:
+def _unpaired_reason(topics: TopicSet, a: int, b: int, system: int, min_queries: int) -> str:
     """Return why an unpaired test with `min_queries` queries per snapshot is undefined."""
     first, second = topics.snapshots[a], topics.snapshots[b]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
