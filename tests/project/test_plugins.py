@@ -78,7 +78,7 @@ def test_verdicts_are_asked_for_by_name(example: Path, world: Path, tmp_path: Pa
 
 def test_the_doctor_lists_them(example: Path, tmp_path: Path) -> None:
     found = {d.name: d for d in doctor(tmp_path)}
-    assert found["plug-in questions"].detail == "checks, of longeval-example 1.0.0"
+    assert found["plug-in questions"].detail == "checks, from longeval-example 1.0.0"
     (example / "longeval_example.py").write_text("import nothing_of_that_name\n")
     sys.modules.pop("longeval_example", None)
     found = {d.name: d for d in doctor(tmp_path)}
