@@ -74,7 +74,7 @@ def _read_drift_file(path: Path) -> dict[str, Any]:
     version = content.get("format") if isinstance(content, dict) else None
     if version != FORMAT:
         raise FormatError(
-            f"expected format version {FORMAT}, found {version}; rebuild the collection", path
+            f"expected format {FORMAT}, found {version}; rebuild the collection", path
         )
     return dict(content)
 

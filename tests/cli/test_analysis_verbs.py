@@ -143,7 +143,7 @@ def test_drift_of_an_earlier_format(built: BuildReport, tmp_path: Path, capsys: 
     path = copy / "drift.json"
     path.write_text(path.read_text().replace("longeval-drift/2", "longeval-drift/1"))
     assert run("drift", copy) == 1
-    assert "expected longeval-drift/2, found longeval-drift/1" in capsys.readouterr().err
+    assert "expected format longeval-drift/2, found longeval-drift/1" in capsys.readouterr().err
     path.write_text("[]")
     assert run("drift", copy) == 1
 

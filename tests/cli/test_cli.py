@@ -53,7 +53,7 @@ def test_wrong_usage_exits_2(arguments: tuple[str, ...], capsys: Captured) -> No
         ("topics =", "topisc =", (), "collection.topisc: unknown key; did you mean 'topics'?"),
         ("logs/2022-07", "logs/2022-99", (), "snapshots[1].log[0]: no such file"),
         ("topics.tsv", "topic.tsv", (), "collection.topics: no such file"),
-        ("start = 2022-07-01", "start = 2022-06-20", (), "snapshots[1].start: 2022-07"),
+        ("start = 2022-07-01", "start = 2022-06-20", (), "snapshots[1].start: snapshot 2022-07"),
         ("", "", ("--snapshot", "2023-01"), "--snapshot: unknown snapshot '2023-01'"),
         ("version = ", "version ", (), "not valid TOML"),
         ('"0.1.0"', '"one"', (), "collection.version: expected a version such as 1.0.0"),

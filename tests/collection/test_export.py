@@ -180,9 +180,9 @@ def test_wrong_uses(built: BuildReport, tmp_path: Path) -> None:
         export(built.root, "zip", tmp_path / "out")
     (tmp_path / "full").mkdir()
     (tmp_path / "full/file").write_text("")
-    with pytest.raises(UsageError, match="expected an empty or new folder"):
+    with pytest.raises(UsageError, match="expected a new or empty folder"):
         export(built.root, "trec", tmp_path / "full")
-    with pytest.raises(UsageError, match="is in fr, not in en"):
+    with pytest.raises(UsageError, match="no texts in en; available languages: fr"):
         export(built.root, "trec", tmp_path / "out", languages=("en",))
     assert not (tmp_path / "out").exists()
     with pytest.raises(DataError, match="first 63 bits of their ids are equal"):

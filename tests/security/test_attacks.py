@@ -91,7 +91,7 @@ def test_files_of_a_manifest_stay_in_the_version(
     built: BuildReport, tmp_path: Path, name: str
 ) -> None:
     version = forged(built, tmp_path, {"files": {name: {"sha256": "0", "bytes": 1}}})
-    with pytest.raises(FormatError, match="within the version"):
+    with pytest.raises(FormatError, match="inside the version folder"):
         validate(version)
 
 
