@@ -84,11 +84,16 @@ def _measure(
     parameters = collection.manifest["definition"].get("parameters", {})
     params = ChangeParameters(**parameters.get("changes", {}))
     series, _ = compare_snapshots(
-        out, main, params, limits.within("pair"), progress, _evidence(collection, pair, limits)
+        out,
+        main,
+        params,
+        limits.with_scratch_folder("pair"),
+        progress,
+        _evidence(collection, pair, limits),
     )
     diagnostics = {name: _table(collection, name, "click_diagnostics") for name in pair}
     known = {name: table for name, table in diagnostics.items() if table.paths}
-    return measure_snapshots(series, params, limits.within("drift"), progress, known)
+    return measure_snapshots(series, params, limits.with_scratch_folder("drift"), progress, known)
 
 
 def _table(collection: Collection, snapshot: str, name: str) -> Table:

@@ -91,7 +91,7 @@ JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 
 def _keyed(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
     """`KEYED` of a snapshot, in the scratch folder."""
-    home = limits.within(snapshot).scratch
+    home = limits.with_scratch_folder(snapshot).scratch
     found = {}
     with limits.connect(share=0.5) as connection:
         _table(folder, snapshot, "release_ids").view(connection, "ids")
@@ -104,7 +104,7 @@ def _keyed(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
 
 def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
     """Write the maps, the changes of neighbours, `drift.json` and the report, by keys."""
-    scratch = limits.within("compare")
+    scratch = limits.with_scratch_folder("compare")
     keyed = {name: _keyed(folder, name, scratch) for name in names}
     tables = {kind: {name: keyed[name][kind] for name in names} for kind in MAIN}
     series, found = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
@@ -112,7 +112,7 @@ def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress)
         folder,
         **vars(series),
         params=ChangeParameters(),
-        limits=scratch.within("drift"),
+        limits=scratch.with_scratch_folder("drift"),
         progress=progress,
     )
     (folder / "rejects.parquet").unlink()

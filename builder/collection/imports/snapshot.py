@@ -134,7 +134,9 @@ def write_snapshot(
     queries = queries_table(named.kept, named.translations, qrels)
     write_frame(qrels, folder / "qrels.parquet", RELEASED["qrels"])
     write_frame(queries, folder / "queries.parquet", RELEASED["queries"])
-    pages = released.write(folder, qrels["doc_id"], limits.within(snapshot.name), progress)
+    pages = released.write(
+        folder, qrels["doc_id"], limits.with_scratch_folder(snapshot.name), progress
+    )
     texts = dict(named.kept.select("query_id", "text_key").rows())
     ids = pl.concat(
         [
