@@ -54,10 +54,10 @@ def drift(
     """
     from builder.commands.drift import compute_drift
     from builder.drift import HEADER, findings, pair_rows, render_report, unseen
-    from builder.runtime.progress import Terminal
+    from builder.runtime.progress import ProgressBar
 
     with working_limits(memory) as limits:
-        found = compute_drift(collection, start, end, limits, Terminal())
+        found = compute_drift(collection, start, end, limits, ProgressBar())
     if html is not None:
         html.write_text(render_report(found), encoding="utf-8")
         typer.echo(f"wrote {html}")

@@ -15,7 +15,7 @@ from builder.definition.model import Definition, is_draft
 from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.queries import parse_topics, require_same_topics, topic_differences
-from builder.runtime.publisher import MANIFEST, canonical_json, published_manifest
+from builder.runtime.publisher import MANIFEST, canonical_json, find_manifest
 from builder.runtime.stage import CONTRACTS, Stage
 from builder.runtime.store import Store
 
@@ -34,7 +34,7 @@ def check_definition_unchanged(definition: Definition, store: Store) -> None:
         DefinitionError: The version was published with a different definition or other inputs.
     """
     collection = definition.workflow.collection
-    manifest = published_manifest(store.root / collection.version)
+    manifest = find_manifest(store.root / collection.version)
     if manifest is None or collection.is_draft:
         return
     now = json.loads(canonical_json(resolve_definition(definition, store)))
@@ -58,7 +58,7 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
             have other columns.
     """
     collection = definition.workflow.collection
-    manifest = published_manifest(store.root / collection.version)
+    manifest = find_manifest(store.root / collection.version)
     if manifest is None or collection.is_draft:
         return
     keyed = [(stage, key) for stage in stages for key in stage.scope.keys(definition.workflow)]
@@ -101,7 +101,7 @@ def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, .
     topics, _ = parse_topics(source)
     differences: tuple[str, ...] = ()
     for path in sorted(store.root.glob(f"*/{MANIFEST}")):
-        manifest = published_manifest(path.parent)
+        manifest = find_manifest(path.parent)
         if manifest is None or "imported" in manifest.get("definition", {}):
             continue
         published = parquet.read(path.with_name("topics.parquet"))

@@ -23,9 +23,9 @@ from builder.queries import funnel
 from builder.runtime.publisher import (
     PARTIAL,
     canonical_json,
+    find_manifest,
     private_folder,
     publish,
-    published_manifest,
 )
 from builder.runtime.scope import Scope
 from builder.runtime.stage import CONTRACTS, Stage
@@ -41,7 +41,7 @@ def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) 
     """
     collection = definition.workflow.collection
     final = store.root / collection.version
-    manifest = published_manifest(final)
+    manifest = find_manifest(final)
     if manifest is None:
         return False
     if manifest["units"] == json.loads(canonical_json(_unit_records(definition, store, stages))):

@@ -95,11 +95,18 @@ def _measure_pair(
     parameters = collection.manifest["definition"].get("parameters", {})
     params = ChangeParameters(**parameters.get("changes", {}))
     series, _ = compare_snapshots(
-        out, main, params, limits.within("pair"), progress, _open_evidence(collection, pair, limits)
+        out,
+        main,
+        params,
+        limits.with_scratch_folder("pair"),
+        progress,
+        _open_evidence(collection, pair, limits),
     )
     diagnostics = {name: _open_table(collection, name, "click_diagnostics") for name in pair}
     existing = {name: table for name, table in diagnostics.items() if table.paths}
-    return measure_snapshots(series, params, limits.within("drift"), progress, existing)
+    return measure_snapshots(
+        series, params, limits.with_scratch_folder("drift"), progress, existing
+    )
 
 
 def _open_table(collection: Collection, snapshot: str, name: str) -> Table:

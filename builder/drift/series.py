@@ -120,7 +120,7 @@ def compare_snapshots(
         out,
         documents=cast("Mapping[str, Table[Documents]]", main["documents"]),
         queries=cast("Mapping[str, Table[Queries]]", main["queries"]),
-        limits=limits.within("maps"),
+        limits=limits.with_scratch_folder("maps"),
         progress=progress,
         pages=evidence.pages or None,
     )
@@ -157,7 +157,7 @@ class _Steps:
 
     def count(self, place: int) -> Table:
         """Word counts of a snapshot."""
-        limits = self.limits.within(f"words-{place}")
+        limits = self.limits.with_scratch_folder(f"words-{place}")
         home = limits.scratch / "out"
         home.mkdir()
         documents = list(self._documents.values())
@@ -186,18 +186,18 @@ class _Steps:
             **shared,
             earlier=tuple(table for _, table in documents[:place]),
             params=self.params,
-            limits=self.limits.within(f"changes-{place}"),
+            limits=self.limits.with_scratch_folder(f"changes-{place}"),
             **self.evidence.of_changes(pair),
         )
         count_lost(
             home,
             earlier=dict(documents[: place + 1]),
             documents_to=documents[place + 1][1],
-            limits=self.limits.within(f"lost-{place}"),
+            limits=self.limits.with_scratch_folder(f"lost-{place}"),
             progress=self.progress,
         )
         found: dict[str, Any] = {name: table_at(home, name, TABLES[name]) for name in CHANGES}
         more = self.evidence.of_measures(pair)
-        limits = self.limits.within(f"drift-{place}")
+        limits = self.limits.with_scratch_folder(f"drift-{place}")
         measure_pair(home, **shared, **found, **more, limits=limits)
         return home

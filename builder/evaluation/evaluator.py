@@ -26,7 +26,7 @@ from builder.evaluation.runs.score_tables import is_score_table, scores_from_tab
 from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from builder.trec.released import read_query_keys, read_snapshot_run
 from builder.trec.runs import Run
 
@@ -122,7 +122,7 @@ def evaluate(
         for system, by_snapshot in runs.items()
         for snapshot, run in by_snapshot.items()
     ]
-    return _evaluate(qrels, loaders, parameters, progress or Silent(), {})
+    return _evaluate(qrels, loaders, parameters, progress or NoProgress(), {})
 
 
 def evaluate_paths(
@@ -162,7 +162,7 @@ def evaluate_paths(
     loaders = [_RunLoader(f.system, f.snapshot, score_function(f.path, f.snapshot)) for f in files]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
     keys = {snapshot: read_query_keys(path.parent) for snapshot, path in qrels.items()}
-    return _evaluate(frames, loaders, parameters, progress or Silent(), keys)
+    return _evaluate(frames, loaders, parameters, progress or NoProgress(), keys)
 
 
 def _evaluate(

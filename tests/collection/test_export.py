@@ -25,7 +25,7 @@ from builder.collection.validate import validate
 from builder.errors import DataError, UsageError
 from builder.io.tables import Table
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.trec.lines import QRELS, parse_trec
 from schemas import Documents
 from tests.thorough import examples
@@ -213,8 +213,8 @@ def test_hostile_texts_come_back(
     wanted = frame.select("doc_id", text=join_lines(pl.col("title"), pl.col("text"))).rows()
     table = Table((folder / "t.parquet",), Documents)
     for kind, documents, around in (
-        ("trec", render_trec(table, "", Silent()), ("", "", "")),
-        ("json", render_json(table, "", Silent()), ("[\n", ",\n", "\n]\n")),
+        ("trec", render_trec(table, "", NoProgress()), ("", "", "")),
+        ("json", render_json(table, "", NoProgress()), ("[\n", ",\n", "\n]\n")),
     ):
         parts = PartWriter(folder / kind, lambda n: f"{n:03d}", size, around)
         assert write_parts(parts, documents) == len(texts)

@@ -96,7 +96,7 @@ JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 
 def _write_keyed_tables(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
     """Write the tables of a snapshot with keys instead of ids to the scratch folder."""
-    snapshot_folder = limits.within(snapshot).scratch
+    snapshot_folder = limits.with_scratch_folder(snapshot).scratch
     tables = {}
     with limits.connect(share=0.5) as connection:
         _snapshot_table(folder, snapshot, "release_ids").view(connection, "ids")
@@ -109,7 +109,7 @@ def _write_keyed_tables(folder: Path, snapshot: str, limits: Limits) -> dict[str
 
 def _write_comparisons(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
     """Write maps, changes between consecutive snapshots, `drift.json` and the report."""
-    scratch = limits.within("compare")
+    scratch = limits.with_scratch_folder("compare")
     keyed = {name: _write_keyed_tables(folder, name, scratch) for name in names}
     tables = {kind: {name: keyed[name][kind] for name in names} for kind in MAIN}
     series, changes = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
@@ -117,7 +117,7 @@ def _write_comparisons(folder: Path, names: list[str], limits: Limits, progress:
         folder,
         **vars(series),
         params=ChangeParameters(),
-        limits=scratch.within("drift"),
+        limits=scratch.with_scratch_folder("drift"),
         progress=progress,
     )
     (folder / "rejects.parquet").unlink()

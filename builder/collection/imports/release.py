@@ -23,8 +23,8 @@ from builder.errors import DataError
 from builder.io.disk import explain_errors
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Progress, Silent
-from builder.runtime.publisher import PARTIAL, WORK, locked, private_folder, publish
+from builder.runtime.progress import NoProgress, Progress
+from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,14 @@ def import_release(
     release_info = Release(
         root, layout, detect_source_language(snapshots), _has_escaped_markup(root)
     )
-    meter = progress or Silent()
+    meter = progress or NoProgress()
     ledgers: dict[str, Ledger] = {}
     rows: dict[str, dict[str, int]] = {}
     try:
-        with explain_errors("the import", final.parent, limits.scratch), locked(final.parent):
+        with (
+            explain_errors("the import", final.parent, limits.scratch),
+            lock_collection(final.parent),
+        ):
             check_version_is_new(final)
             with private_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
                 _write_snapshots(release_info, snapshots, partial, limits, meter, ledgers, rows)

@@ -140,7 +140,9 @@ def write_snapshot(
     query_table = build_queries_table(queries.table, queries.translations, qrels)
     write_frame(qrels, folder / "qrels.parquet", RELEASED["qrels"])
     write_frame(query_table, folder / "queries.parquet", RELEASED["queries"])
-    document_rows = documents.write(folder, qrels["doc_id"], limits.within(snapshot.name), progress)
+    document_rows = documents.write(
+        folder, qrels["doc_id"], limits.with_scratch_folder(snapshot.name), progress
+    )
     text_keys = dict(queries.table.select("query_id", "text_key").rows())
     ids = pl.concat(
         [

@@ -19,7 +19,7 @@ from builder.errors import DataError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
 from builder.extras import import_optional
 from builder.io import parquet
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
 from builder.trec.runs import DEFAULT_DEPTH, Run, check_depth
 
@@ -134,7 +134,7 @@ def bm25(
     """
     parameters = parameters or Bm25()
     analyzer = Analyzer(parameters.language)
-    doc_ids, terms = _analyze_documents(documents, analyzer, progress or Silent())
+    doc_ids, terms = _analyze_documents(documents, analyzer, progress or NoProgress())
     model = _build_index(terms, analyzer, parameters) if analyzer.vocabulary else None
     query_terms = analyzer.term_ids(queries["text"], add_terms=False)
     schema = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}

@@ -16,7 +16,7 @@ from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.qrels import read_qrels
 from builder.io import parquet
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from builder.trec.runs import Run
 
 MEASURES = ("nDCG@10", "P@10")
@@ -60,7 +60,7 @@ def sanity_table(
     Raises:
         MissingExtraError: The extras [baseline] and [evaluation] are not installed.
     """
-    progress = progress or Silent()
+    progress = progress or NoProgress()
     return [
         _sanity_row(name, folder, Bm25(language=language, depth=DEPTH), suffix, progress)
         for language, suffix in languages.items()

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from builder.runtime.publisher import (
     canonical_json,
-    published_manifest,
+    find_manifest,
     sha256,
     write_manifest,
 )
@@ -35,7 +35,7 @@ CONTRACTS = {"posts": Posts, "labels": Labels, "rejects": Rejects}
 
 def published_origin(folder: Path) -> dict[str, Any] | None:
     """What a published version was made from, or None where there is no such version."""
-    found = (published_manifest(folder) or {}).get("made_from")
+    found = (find_manifest(folder) or {}).get("made_from")
     return dict(found) if isinstance(found, dict) else None
 
 
