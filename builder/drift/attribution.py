@@ -34,14 +34,14 @@ from builder.errors import DataError
 
 COMPONENTS = ("documents", "queries", "judgements")
 
-Held = frozenset[str]
+HeldComponents = frozenset[str]
 Scorer = Callable[[pl.DataFrame, pl.DataFrame], Mapping[str, float]]
 """From a run (`query_id`, `doc_id`, `score`) and judgements (`query_id`, `doc_id`, `grade`) to a
 score for each judged query."""
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class RunWithQrels:
     """A run on one snapshot, and its judgements.
 
     Args:
@@ -54,7 +54,7 @@ class Evaluated:
 
 
 @dataclass(frozen=True)
-class Cell:
+class AttributionCell:
     """The mean scores while some components are held.
 
     Args:
@@ -65,7 +65,7 @@ class Cell:
         n_to: Queries averaged on the later snapshot.
     """
 
-    held: Held
+    held: HeldComponents
     mean_from: float | None
     mean_to: float | None
     n_from: int
@@ -94,11 +94,11 @@ class Attribution:
     change: float
     contributions: Mapping[str, float | None]
     statistics_and_system: float | None
-    cells: tuple[Cell, ...]
+    cells: tuple[AttributionCell, ...]
 
 
-def attribute(
-    before: Evaluated, after: Evaluated, unchanged: pl.Series, score: Scorer
+def attribute_change(
+    before: RunWithQrels, after: RunWithQrels, unchanged_ids: pl.Series, score: Scorer
 ) -> Attribution:
     """Attribute the change of a mean score to documents, queries and judgements.
 
@@ -118,20 +118,23 @@ def attribute(
                 f"expected judgements of the {side} snapshot, found none; a change of score "
                 "needs both"
             )
-    cells = {held: _cell(before, after, unchanged, held, score) for held in _all_held()}
+    cells = {
+        held: _score_cell(before, after, unchanged_ids, held, score)
+        for held in _component_subsets()
+    }
     changes = {held: cell.change for held, cell in cells.items()}
     whole = changes[frozenset()]
     if whole is None:
         raise DataError("expected a score for every judged query, found none; check the measure")
     return Attribution(
         change=whole,
-        contributions={name: shapley(changes, name) for name in COMPONENTS},
+        contributions={name: shapley_value(changes, name) for name in COMPONENTS},
         statistics_and_system=changes[frozenset(COMPONENTS)],
         cells=tuple(cells.values()),
     )
 
 
-def shapley(changes: Mapping[Held, float | None], component: str) -> float | None:
+def shapley_value(changes: Mapping[HeldComponents, float | None], component: str) -> float | None:
     """What holding a component takes away from the change, over all orders of holding.
 
     Args:
@@ -151,29 +154,35 @@ def shapley(changes: Mapping[Held, float | None], component: str) -> float | Non
     return fsum(taken) / len(orders)
 
 
-def _all_held() -> Iterable[Held]:
+def _component_subsets() -> Iterable[HeldComponents]:
     for size in range(len(COMPONENTS) + 1):
         yield from map(frozenset, combinations(COMPONENTS, size))
 
 
-def _cell(
-    before: Evaluated, after: Evaluated, unchanged: pl.Series, held: Held, score: Scorer
-) -> Cell:
+def _score_cell(
+    before: RunWithQrels,
+    after: RunWithQrels,
+    unchanged: pl.Series,
+    held: HeldComponents,
+    score: Scorer,
+) -> AttributionCell:
     sides = [before, after]
     if "judgements" in held:
-        sides[1] = Evaluated(after.run, freeze(before.qrels, after.qrels, unchanged))
+        sides[1] = RunWithQrels(after.run, freeze_qrels(before.qrels, after.qrels, unchanged))
     if "documents" in held:
-        sides = [_on_documents(side, unchanged) for side in sides]
+        sides = [_keep_documents(side, unchanged) for side in sides]
     if "queries" in held:
         first, second = (side.qrels for side in sides)
         common = first.join(second, on="query_id", how="semi")["query_id"].unique()
-        sides = [_on_queries(side, common) for side in sides]
+        sides = [_keep_queries(side, common) for side in sides]
     scores = [list(score(side.run, side.qrels).values()) for side in sides]
     means = [fsum(values) / len(values) if values else None for values in scores]
-    return Cell(held, means[0], means[1], len(scores[0]), len(scores[1]))
+    return AttributionCell(held, means[0], means[1], len(scores[0]), len(scores[1]))
 
 
-def freeze(before: pl.DataFrame, after: pl.DataFrame, unchanged: pl.Series) -> pl.DataFrame:
+def freeze_qrels(
+    before: pl.DataFrame, after: pl.DataFrame, unchanged_ids: pl.Series
+) -> pl.DataFrame:
     """Later judgements, but the earlier ones on queries and documents that both snapshots have.
 
     Args:
@@ -182,18 +191,18 @@ def freeze(before: pl.DataFrame, after: pl.DataFrame, unchanged: pl.Series) -> p
         unchanged: Ids of unchanged documents.
     """
     columns = ("query_id", "doc_id", "grade")
-    of_both = pl.col("doc_id").is_in(unchanged.implode())
+    of_both = pl.col("doc_id").is_in(unchanged_ids.implode())
     old = before.select(columns).join(after, on="query_id", how="semi").filter(of_both)
     is_old_query = pl.col("query_id").is_in(before["query_id"].unique().implode())
     new = after.select(columns).filter(~(of_both & is_old_query))
     return pl.concat([old, new])
 
 
-def _on_documents(side: Evaluated, documents: pl.Series) -> Evaluated:
-    kept = pl.col("doc_id").is_in(documents.implode())
-    return Evaluated(side.run.filter(kept), side.qrels.filter(kept))
+def _keep_documents(side: RunWithQrels, doc_ids: pl.Series) -> RunWithQrels:
+    kept = pl.col("doc_id").is_in(doc_ids.implode())
+    return RunWithQrels(side.run.filter(kept), side.qrels.filter(kept))
 
 
-def _on_queries(side: Evaluated, queries: pl.Series) -> Evaluated:
-    kept = pl.col("query_id").is_in(queries.implode())
-    return Evaluated(side.run.filter(kept), side.qrels.filter(kept))
+def _keep_queries(side: RunWithQrels, query_ids: pl.Series) -> RunWithQrels:
+    kept = pl.col("query_id").is_in(query_ids.implode())
+    return RunWithQrels(side.run.filter(kept), side.qrels.filter(kept))

@@ -12,11 +12,11 @@ import polars as pl
 from builder.drift.series import Tables
 
 SCORES = ("log_likelihood", "perplexity")
-MOST_RANKS = 20
+MAX_RANKS = 20
 """Ranks that are listed; all of them are in `click_diagnostics`."""
 
 
-def of_each(diagnostics: Tables) -> list[dict[str, Any]]:
+def snapshot_statistics(diagnostics: Tables) -> list[dict[str, Any]]:
     """One object for each snapshot where something could be held out.
 
     Args:
@@ -24,15 +24,15 @@ def of_each(diagnostics: Tables) -> list[dict[str, Any]]:
     """
     found = ((name, table.scan().collect()) for name, table in diagnostics.items())
     return [
-        {"snapshot": name} | _predictions(rows)
+        {"snapshot": name} | _prediction_quality(rows)
         for name, rows in found
         if (rows["measure"] == "held_out_clicks").any()
     ]
 
 
-def _predictions(rows: pl.DataFrame) -> dict[str, Any]:
-    clicks = rows.filter(measure="held_out_clicks").sort("rank")
-    whole = rows.filter(rank=0)
+def _prediction_quality(diagnostics: pl.DataFrame) -> dict[str, Any]:
+    clicks = diagnostics.filter(measure="held_out_clicks").sort("rank")
+    whole = diagnostics.filter(rank=0)
     values = dict(zip(whole["measure"], whole["value"], strict=True))
     sizes = whole.row(by_predicate=pl.col("measure") == "held_out_log_likelihood", named=True)
     return {
@@ -48,6 +48,6 @@ def _predictions(rows: pl.DataFrame) -> dict[str, Any]:
                 "observed": row["count"] / row["total"],
                 "predicted": row["value"],
             }
-            for row in clicks.head(MOST_RANKS).iter_rows(named=True)
+            for row in clicks.head(MAX_RANKS).iter_rows(named=True)
         ],
     }

@@ -80,37 +80,37 @@ FROM by_host ORDER BY added + removed + not_kept DESC, updated DESC, host
 """
 
 
-def presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
+def read_presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
     """Documents by the exact set of snapshots that hold them; needs the view `documents_map`."""
     return {tuple(names): n for names, n in connection.execute(PATTERNS).fetchall()}
 
 
-def over_all(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+def series_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
     """Overlap, survival, core and returning documents of all snapshots."""
     return {
         "ids": sum(patterns.values()),
-        "core": presence.core(patterns, names),
-        "returning": presence.returning(patterns, names),
-        "overlap": presence.overlap(patterns, names),
-        "survival": presence.survival(patterns, names),
-        "intersections": presence.intersections(patterns),
+        "core": presence.count_core(patterns, names),
+        "returning": presence.count_returning(patterns, names),
+        "overlap": presence.overlap_matrices(patterns, names),
+        "survival": presence.survival_of_first(patterns, names),
+        "intersections": presence.exclusive_intersections(patterns),
     }
 
 
-def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     """One pair of snapshots; needs `document_changes`, `documents_to`, `documents_map`."""
     relation = connection.sql(STATUSES)
     counts: dict[str, Any] = dict(zip(relation.columns, relation.fetchall()[0], strict=True))
     examples: pl.DataFrame = connection.sql(MOST_REWRITTEN).pl()
     return {
         **counts,
-        **degrees(connection.sql(UPDATED).pl()),
-        "hosts": hosts(connection),
+        **change_statistics(connection.sql(UPDATED).pl()),
+        "hosts": host_statistics(connection),
         "most_rewritten": examples.to_dicts(),
     }
 
 
-def degrees(updated: pl.DataFrame) -> dict[str, Any]:
+def change_statistics(updated: pl.DataFrame) -> dict[str, Any]:
     """How much the updated documents changed.
 
     Args:
@@ -120,8 +120,8 @@ def degrees(updated: pl.DataFrame) -> dict[str, Any]:
     delta = (updated["tokens_to"] - updated["tokens_from"]).sort().to_list()
     return {
         "bands": {band: bands.get(band, 0) for band in ("cosmetic", "edited", "rewritten")},
-        "dice": summary(updated["dice"]),
-        "shingle_jaccard": summary(updated["shingle_jaccard"]),
+        "dice": summarize_shares(updated["dice"]),
+        "shingle_jaccard": summarize_shares(updated["shingle_jaccard"]),
         "length_delta": {
             "longer": sum(d > 0 for d in delta),
             "shorter": sum(d < 0 for d in delta),
@@ -133,7 +133,7 @@ def degrees(updated: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def summary(values: pl.Series) -> dict[str, Any]:
+def summarize_shares(values: pl.Series) -> dict[str, Any]:
     """Quantiles and a histogram of numbers in [0, 1]; the last bin holds 1 itself."""
     bins = (values * HISTOGRAM_BINS).floor().cast(pl.Int64).clip(0, HISTOGRAM_BINS - 1)
     counts = dict(bins.value_counts().iter_rows())
@@ -147,7 +147,7 @@ def summary(values: pl.Series) -> dict[str, Any]:
     }
 
 
-def hosts(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+def host_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     """Hosts that came and went, and those with the most documents added or removed."""
     rows = connection.sql(HOSTS).pl()
     before = pl.col("removed") + pl.col("not_kept") + pl.col("updated") + pl.col("unchanged")

@@ -17,11 +17,11 @@ from builder.drift import clicks as click_drift
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
-from builder.drift.between import CHECKS, read_pair
 from builder.drift.checks import check_neighbours, check_snapshot
+from builder.drift.pair_drift import CHECKS, read_pair_drift
 from builder.drift.report import render_report
-from builder.drift.series import Series, Tables
-from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, put_beside
+from builder.drift.series import SnapshotSeries, Tables
+from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, join_word_counts
 from builder.io.tables import create_union_view
 from builder.parameters import ChangeParameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -50,7 +50,7 @@ SELECT count(*), coalesce(sum(tokens), 0)::BIGINT, count(*) FILTER (truncated) F
 
 
 @stage("drift", version="6", scope=Scope.COLLECTION)
-def measure(
+def measure_drift(
     out: Path,
     *,
     documents: All[Documents],
@@ -87,7 +87,7 @@ def measure(
     Returns:
         Tables read; none is rejected.
     """
-    series = Series(
+    series = SnapshotSeries(
         documents,
         queries,
         qrels,
@@ -97,29 +97,29 @@ def measure(
         documents_map,
         queries_map,
     )
-    drift = measure_snapshots(series, params, limits, progress, click_diagnostics or {})
+    drift = measure_series(series, params, limits, progress, click_diagnostics or {})
     (out / "drift.json").write_text(to_json(drift), encoding="utf-8")
     (out / "report.html").write_text(render_report(drift), encoding="utf-8")
-    tables = series.tables + len(click_diagnostics or ())
+    tables = series.table_count + len(click_diagnostics or ())
     ledger = Ledger("tables", rows_in=tables, rows_out=tables)
     with RejectWriter(out, "drift", ledger):
         return ledger
 
 
-def measure_snapshots(
-    series: Series,
+def measure_series(
+    series: SnapshotSeries,
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
     click_diagnostics: Tables,
 ) -> dict[str, Any]:
     """The content of `drift.json`, with the clicks of snapshots that have diagnostics."""
-    drift = measure_series(series, params, limits, progress)
-    return drift | {"clicks": click_drift.of_each(click_diagnostics)}
+    drift = measure_without_clicks(series, params, limits, progress)
+    return drift | {"clicks": click_drift.snapshot_statistics(click_diagnostics)}
 
 
-def measure_series(
-    series: Series,
+def measure_without_clicks(
+    series: SnapshotSeries,
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
@@ -129,26 +129,30 @@ def measure_series(
     with limits.connect(share=0.5) as connection:
         series.documents_map.view(connection, "documents_map")
         series.queries_map.view(connection, "queries_map")
-        stack(connection, "all_queries", series.queries, "query_id, text, topics, impressions")
-        stack(connection, "all_qrels", series.qrels, "query_id, doc_id, grade, examinations")
-        patterns = document_drift.presence_patterns(connection)
-        snapshots, checks = _snapshots(connection, series)
+        create_stacked_view(
+            connection, "all_queries", series.queries, "query_id, text, topics, impressions"
+        )
+        create_stacked_view(
+            connection, "all_qrels", series.qrels, "query_id, doc_id, grade, examinations"
+        )
+        patterns = document_drift.read_presence_patterns(connection)
+        snapshots, checks = _measure_snapshots(connection, series)
         checks += check_neighbours(connection, names)
         pairs = []
         for pair, table in series.pair_drift.items():
-            parts = read_pair(table)
+            parts = read_pair_drift(table)
             checks += parts.pop(CHECKS)
             pairs.append({"from": pair[0], "to": pair[1]} | parts)
         return {
             "format": FORMAT,
             "parameters": params.model_dump(mode="json"),
             "snapshots": snapshots,
-            "documents": document_drift.over_all(patterns, names),
-            "queries": query_drift.over_all(connection, names),
-            "judgements": judgements.over_all(connection, names),
+            "documents": document_drift.series_statistics(patterns, names),
+            "queries": query_drift.series_statistics(connection, names),
+            "judgements": judgements.series_statistics(connection, names),
             "pairs": pairs,
             "checks": checks,
-            "vocabulary": _vocabulary(connection, series, limits.scratch, progress),
+            "vocabulary": _compare_vocabulary(connection, series, limits.scratch, progress),
         }
 
 
@@ -157,42 +161,48 @@ def to_json(drift: Mapping[str, Any]) -> str:
     return json.dumps(drift, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def stack(connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str) -> None:
-    """Make one view of the tables of all snapshots, with the snapshot's `place` in time."""
+def create_stacked_view(
+    connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str
+) -> None:
+    """Make one view of the tables of all snapshots, with the snapshot's `index` in time."""
     relations = [
-        table.relation(connection).select(f"{place} AS place, {columns}")
-        for place, table in enumerate(tables.values())
+        table.relation(connection).select(f"{index} AS index, {columns}")
+        for index, table in enumerate(tables.values())
     ]
     create_union_view(relations, name)
 
 
-def _snapshots(
-    connection: duckdb.DuckDBPyConnection, series: Series
+def _measure_snapshots(
+    connection: duckdb.DuckDBPyConnection, series: SnapshotSeries
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    rows, checks = judgements.of_each(connection, series.names), []
-    listed = query_drift.listed_and_judged(connection)
+    rows, checks = judgements.snapshot_statistics(connection, series.names), []
+    listed = query_drift.count_listed_and_judged(connection)
     nothing = {"listed": 0, "judged": 0, "listed_only": 0, "judged_only": 0}
-    for place, name in enumerate(series.names):
-        series.view_snapshot(connection, name)
-        sizes = dict(zip(("documents", "tokens", "truncated"), _sizes(connection), strict=True))
-        rows[place] |= sizes | {"queries": listed.get(place, nothing)}
+    for index, name in enumerate(series.names):
+        series.create_snapshot_views(connection, name)
+        sizes = dict(
+            zip(
+                ("documents", "tokens", "truncated"), _fetch_document_sizes(connection), strict=True
+            )
+        )
+        rows[index] |= sizes | {"queries": listed.get(index, nothing)}
         checks += check_snapshot(connection, name)
     return rows, checks
 
 
-def _sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
+def _fetch_document_sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
     """Documents of a snapshot, their words, and how many of them were cut."""
     return tuple(connection.execute(SIZES).fetchall()[0])
 
 
-def _vocabulary(
-    connection: duckdb.DuckDBPyConnection, series: Series, scratch: Path, progress: Progress
+def _compare_vocabulary(
+    connection: duckdb.DuckDBPyConnection, series: SnapshotSeries, scratch: Path, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
     """Compare the words of every two snapshots, on all documents and on the aligned core."""
     names = series.names
     lost = list(series.lost_words.values())
     beside = scratch / "words.parquet"
-    put_beside(connection, series.word_counts, lost, beside)
+    join_word_counts(connection, series.word_counts, lost, beside)
     result: dict[str, list[dict[str, Any]]] = {IN_ALL: [], IN_CORE: []}
     progress.start("words", len(names) * (len(names) - 1), "comparisons")
     for about, found in result.items():

@@ -14,12 +14,12 @@ Patterns = Mapping[tuple[str, ...], int]
 """Number of ids that are in exactly these snapshots, which are in order of time."""
 
 
-def sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
+def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
     """Ids in each snapshot."""
     return [sum(n for pattern, n in patterns.items() if name in pattern) for name in names]
 
 
-def common(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
+def common_counts(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
     """Ids in both snapshots, for each pair; sizes on the diagonal."""
     return [
         [sum(n for pattern, n in patterns.items() if a in pattern and b in pattern) for b in names]
@@ -27,9 +27,9 @@ def common(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
     ]
 
 
-def overlap(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+def overlap_matrices(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
     """Matrices of common ids and of their Jaccard coefficient."""
-    counts = common(patterns, names)
+    counts = common_counts(patterns, names)
     of = [counts[i][i] for i in range(len(names))]
     return {
         "snapshots": list(names),
@@ -41,7 +41,7 @@ def overlap(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def survival(patterns: Patterns, names: Sequence[str]) -> list[dict[str, Any]]:
+def survival_of_first(patterns: Patterns, names: Sequence[str]) -> list[dict[str, Any]]:
     """What became of the first snapshot's ids.
 
     `present`: in the later snapshot; `uninterrupted`: in every snapshot up to it.
@@ -49,9 +49,9 @@ def survival(patterns: Patterns, names: Sequence[str]) -> list[dict[str, Any]]:
     begun = {pattern: n for pattern, n in patterns.items() if names[0] in pattern}
     first = sum(begun.values())
     rows = []
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         present = sum(n for pattern, n in begun.items() if name in pattern)
-        whole = sum(n for pattern, n in begun.items() if {*names[: place + 1]} <= {*pattern})
+        whole = sum(n for pattern, n in begun.items() if {*names[: index + 1]} <= {*pattern})
         rows.append(
             {
                 "snapshot": name,
@@ -64,24 +64,24 @@ def survival(patterns: Patterns, names: Sequence[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def core(patterns: Patterns, names: Sequence[str]) -> int:
+def count_core(patterns: Patterns, names: Sequence[str]) -> int:
     """Ids in every snapshot."""
     return patterns.get(tuple(names), 0)
 
 
-def returning(patterns: Patterns, names: Sequence[str]) -> int:
+def count_returning(patterns: Patterns, names: Sequence[str]) -> int:
     """Ids that were away for a snapshot between two that hold them."""
-    place = {name: number for number, name in enumerate(names)}
+    index = {name: number for number, name in enumerate(names)}
     return sum(
         n
         for pattern, n in patterns.items()
-        if place[pattern[-1]] - place[pattern[0]] + 1 > len(pattern)
+        if index[pattern[-1]] - index[pattern[0]] + 1 > len(pattern)
     )
 
 
-def intersections(patterns: Patterns, most: int = 20) -> list[dict[str, Any]]:
+def exclusive_intersections(patterns: Patterns, limit: int = 20) -> list[dict[str, Any]]:
     """The largest exclusive intersections, largest first; the rest is summed in the last row."""
     ordered = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))
-    rows = [{"snapshots": list(pattern), "ids": n} for pattern, n in ordered[:most]]
-    rest = sum(n for _, n in ordered[most:])
+    rows = [{"snapshots": list(pattern), "ids": n} for pattern, n in ordered[:limit]]
+    rest = sum(n for _, n in ordered[limit:])
     return [*rows, {"snapshots": None, "ids": rest}] if rest else rows

@@ -6,10 +6,10 @@ from typing import Any
 
 from builder.reporting.numbers import decimal, percent
 
-NOT_KEPT = ("not_sampled", "not_shown", "left_out")
+NOT_KEPT_STATUSES = ("not_sampled", "not_shown", "left_out")
 """Statuses of documents that the later crawl has, and the later snapshot not."""
 
-HEADER = (
+SUMMARY_COLUMNS = (
     "snapshots",
     "pages kept",
     "updated",
@@ -27,7 +27,7 @@ HEADER = (
 )
 
 
-def pair_rows(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
+def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
     """One row per pair of `drift.json`, with the columns of `HEADER`.
 
     Pages kept include the updated ones; pages not kept are in the later crawl and not in the
@@ -35,10 +35,13 @@ def pair_rows(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
     checks of the pair with this verdict.
     """
     bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
-    return [_row(drift, pair, bits.get((pair["from"], pair["to"]))) for pair in drift["pairs"]]
+    return [
+        _summarize_pair(drift, pair, bits.get((pair["from"], pair["to"])))
+        for pair in drift["pairs"]
+    ]
 
 
-def _row(
+def _summarize_pair(
     drift: Mapping[str, Any], pair: Mapping[str, Any], js_bits: float | None
 ) -> tuple[str | int, ...]:
     names = [pair["from"], pair["to"]]
@@ -48,7 +51,7 @@ def _row(
         " to ".join(names),
         documents["updated"] + documents["unchanged"],
         *(documents[name] for name in ("updated", "added", "removed")),
-        not_kept(documents),
+        count_not_kept(documents),
         *(queries[name] for name in ("kept", "new", "gone")),
         qrels["pairs_common"],
         percent(qrels["kept_share"]),
@@ -58,6 +61,6 @@ def _row(
     )
 
 
-def not_kept(documents: Mapping[str, Any]) -> int:
+def count_not_kept(documents: Mapping[str, Any]) -> int:
     """Documents of the earlier snapshot that the later crawl has, and the later snapshot not."""
-    return int(sum(documents[name] for name in NOT_KEPT))
+    return int(sum(documents[name] for name in NOT_KEPT_STATUSES))

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from builder.drift import Attribution, Evaluated, attribute
+from builder.drift import Attribution, RunWithQrels, attribute_change
 from builder.errors import DataError, UsageError
 from builder.evaluation.measures.effectiveness import Judge
 from builder.evaluation.measures.registry import Measure, parse_measures
@@ -153,7 +153,7 @@ def _attribute(
     measures: Sequence[Measure],
     depth: int,
 ) -> Iterator[tuple[Measure, Attribution]]:
-    before, after = (Evaluated(run.ranking, qrels) for run, qrels in sides)
+    before, after = (RunWithQrels(run.ranking, qrels) for run, qrels in sides)
     for measure in measures:
 
         def score(
@@ -164,4 +164,4 @@ def _attribute(
             values = judge.score(ranked).values[:, 0]
             return dict(zip(judge.query_ids, values.tolist(), strict=True))
 
-        yield measure, attribute(before, after, same, score)
+        yield measure, attribute_change(before, after, same, score)

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from builder.drift.attribution import Attribution, Evaluated, attribute
+from builder.drift.attribution import Attribution, RunWithQrels, attribute_change
 from builder.errors import DataError
 from builder.evaluation import parse_measure
 from builder.evaluation.attribution import unchanged
@@ -167,7 +167,7 @@ def attributed(
         )
         at = pl.lit(key).alias("query_id")
         sides.append(
-            Evaluated(run.select(at, "doc_id", "score"), own.select(at, "doc_id", "grade"))
+            RunWithQrels(run.select(at, "doc_id", "score"), own.select(at, "doc_id", "grade"))
         )
     same = unchanged(source.collection.path / "changes" / "documents.parquet", pair)
     wanted = parse_measure(measure)
@@ -177,4 +177,4 @@ def attributed(
         ranked = Run.from_scores(run.select("query_id", "doc_id", "score"), "run", None)
         return dict(zip(judge.query_ids, judge.score(ranked).values[:, 0].tolist(), strict=True))
 
-    return attribute(sides[0], sides[1], same, score)
+    return attribute_change(sides[0], sides[1], same, score)

@@ -58,7 +58,7 @@ def connected(
 ) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]]:
     connection = compare(tables(editions[first]), tables(editions[second]))
     connection.register("document_changes", frame([], DocumentChanges).to_arrow())
-    return connection, judgements.between(connection)
+    return connection, judgements.pair_statistics(connection)
 
 
 def test_two_real_months(editions: dict[str, Edition]) -> None:
@@ -113,4 +113,4 @@ def test_the_repaired_edition_is_not(editions: dict[str, Edition]) -> None:
     assert attachment.pairs_recur(connection).found is False
     assert found["kappa"] > 0.4
     connection.register("all_queries", tables(editions["2022-06"])[0].to_arrow())
-    assert queries.between(connection)["kept"] > 20000
+    assert queries.pair_statistics(connection)["kept"] > 20000

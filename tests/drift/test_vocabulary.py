@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builder.drift.words
-from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, measures, put_beside
-from builder.drift.words import count_words, row_groups
+from builder.drift.vocabulary import (
+    IN_ALL,
+    IN_CORE,
+    compare_words,
+    join_word_counts,
+    vocabulary_statistics,
+)
+from builder.drift.words import read_row_groups, write_word_counts
 from builder.io.tables import Table, write_frame
 from schemas import Documents, WordCounts
 from tests.drift.worlds import frame, page
@@ -28,14 +34,14 @@ def counted(folder: Path, name: str, texts: list[str], core: list[int]) -> Path:
     )
     target = folder / f"{name}.parquet"
     with duckdb.connect() as connection:
-        count_words(connection, row_groups(Table((path,), Documents)), ids, target, 2)
+        write_word_counts(connection, read_row_groups(Table((path,), Documents)), ids, target, 2)
     return target
 
 
 def beside(folder: Path, *files: Path) -> Path:
     counts = {f"2022-0{n + 1}": Table((path,), WordCounts) for n, path in enumerate(files)}
     with duckdb.connect() as connection:
-        put_beside(connection, counts, (), folder / "beside.parquet")
+        join_word_counts(connection, counts, (), folder / "beside.parquet")
     return folder / "beside.parquet"
 
 
@@ -108,6 +114,6 @@ def test_no_document(tmp_path: Path) -> None:
 
 @given(st.dictionaries(st.tuples(st.integers(0, 5), st.integers(0, 5)), st.integers(1, 9)))
 def test_shares_are_shares(classes: dict[tuple[int, int], int]) -> None:
-    found = measures({pair: n for pair, n in classes.items() if any(pair)})
+    found = vocabulary_statistics({pair: n for pair, n in classes.items() if any(pair)})
     for name in ("jaccard", "js_bits", "oov_share", "oov_share_back"):
         assert found[name] is None or 0 <= found[name] <= 1

@@ -15,7 +15,7 @@ import duckdb
 
 from builder.drift.checks.outcome import Check, Outcome, percent, points, row, unknown
 from builder.drift.checks.scoring import priors_stand
-from builder.drift.judgements import agreement
+from builder.drift.judgements import label_agreement
 
 EPSILON = 1e-9
 GRADE_SHIFT = 0.1
@@ -122,7 +122,7 @@ def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome
     table = [[0, 0, 0] for _ in range(3)]
     for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
         table[before][after] = pairs
-    total = agreement(table)["pairs_common"]
+    total = label_agreement(table)["pairs_common"]
     if total < FEWEST:
         return unknown(f"fewer than {FEWEST} common pairs")
     rows = [sum(table[grade]) / total for grade in range(3)]

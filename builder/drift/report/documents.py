@@ -12,7 +12,7 @@ from builder.drift.report.sections import (
     pair_name,
     status_bars,
 )
-from builder.drift.summary import not_kept
+from builder.drift.summary import count_not_kept
 from builder.reporting import numbers
 from builder.reporting.charts import Series, histogram, lines
 from builder.reporting.parts import (
@@ -37,7 +37,7 @@ STATUS_PARTS = (
     ("added", "added", lambda p: p["documents"]["added"] - p["documents"]["returned"]),
     ("returned", "returned", lambda p: p["documents"]["returned"]),
     ("removed", "removed", lambda p: p["documents"]["removed"]),
-    ("crawled, but not kept", "not-kept", lambda p: not_kept(p["documents"])),
+    ("crawled, but not kept", "not-kept", lambda p: count_not_kept(p["documents"])),
 )
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from builder.drift.summary import NOT_KEPT, not_kept
+from builder.drift.summary import NOT_KEPT_STATUSES, count_not_kept
 from builder.reporting.numbers import count, decimal, percent, plural
 
 Drift = Mapping[str, Any]
 
-TOUCHED = ("removed", *NOT_KEPT, "updated")
+TOUCHED = ("removed", *NOT_KEPT_STATUSES, "updated")
 LEFT = (
     ("removed", "are no longer in the crawl"),
     ("not_shown", "are crawled, but no selected query shows them"),
@@ -81,17 +81,19 @@ def _documents(drift: Drift) -> Iterator[str]:
 
 def _left(drift: Drift) -> Iterator[str]:
     """Why pages left the collection, for the pair with the largest share."""
-    pairs = [p for p in drift["pairs"] if p["documents"]["removed"] + not_kept(p["documents"])]
+    pairs = [
+        p for p in drift["pairs"] if p["documents"]["removed"] + count_not_kept(p["documents"])
+    ]
     if not pairs:
         return
 
     def share(pair: Mapping[str, Any]) -> float:
-        left = int(pair["documents"]["removed"] + not_kept(pair["documents"]))
+        left = int(pair["documents"]["removed"] + count_not_kept(pair["documents"]))
         return left / (left + _common(pair))
 
     most = max(pairs, key=share)
     documents = most["documents"]
-    left = documents["removed"] + not_kept(documents)
+    left = documents["removed"] + count_not_kept(documents)
     if documents["removed_crawl_unknown"]:
         yield (
             f"{plural(left, 'page')} of {most['from']} are not in {most['to']}; whether its crawl "
@@ -226,7 +228,7 @@ def _relevant(drift: Drift) -> Iterator[str]:
     if not rows:
         return
     _, pair, fate = max(rows, key=lambda row: row[0])
-    left = sum(fate.get(status, 0) for status in NOT_KEPT)
+    left = sum(fate.get(status, 0) for status in NOT_KEPT_STATUSES)
     yield (
         f"Of {count(sum(fate.values()))} relevant judgements of {pair['from']}, "
         f"{count(fate.get('removed', 0))} point to pages that were removed by {pair['to']}, "

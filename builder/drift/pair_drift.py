@@ -41,7 +41,7 @@ from schemas import (
 
 CHECKS = "checks"
 
-OPTIONAL = {
+OPTIONAL_TABLES = {
     "coverage": Coverage,
     "host_coverage": HostCoverage,
     "click_estimates": ClickEstimates,
@@ -49,7 +49,7 @@ OPTIONAL = {
 """Tables that an imported release lacks; their views are empty then."""
 
 
-def _recorded(workflow: Workflow, key: str) -> dict[str, Any]:
+def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
     """The parameters that decide what the snapshots of a pair hold, by snapshot and dotted key."""
     return {
         name: {
@@ -58,11 +58,11 @@ def _recorded(workflow: Workflow, key: str) -> dict[str, Any]:
             for parameter, value in workflow.section(section, name).model_dump(mode="json").items()
             if parameter not in getattr(workflow, section).describes_input
         }
-        for name in pair(key)
+        for name in pair(pair_key)
     }
 
 
-RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded)]
+RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded_parameters)]
 
 
 @stage("pair_drift", version="6", scope=Scope.PAIR, writes=(PairDrift,))
@@ -141,10 +141,10 @@ def measure_pair(
     with limits.connect(share=0.5) as connection:
         for name, table in views.items():
             table.view(connection, name)
-        view_optional(connection, optional)
+        create_optional_views(connection, optional)
         for side, name in zip(("from", "to"), pair, strict=True):
             record(connection, side, (recorded or {}).get(name))
-        measured = _measure(connection, pair)
+        measured = _measure_parts(connection, pair)
     rows = [
         {
             "from_snapshot": from_snapshot,
@@ -162,7 +162,7 @@ def measure_pair(
         return ledger
 
 
-def view_optional(
+def create_optional_views(
     connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table | None]
 ) -> None:
     """Create the views of `OPTIONAL`, `_from` and `_to`; empty where a table is absent.
@@ -171,7 +171,7 @@ def view_optional(
         connection: A private connection.
         tables: Tables by the name of their view.
     """
-    for kind, contract in OPTIONAL.items():
+    for kind, contract in OPTIONAL_TABLES.items():
         for side in ("from", "to"):
             name = f"{kind}_{side}"
             table = tables.get(name)
@@ -182,17 +182,17 @@ def view_optional(
                 connection.from_arrow(nothing).create_view(name)
 
 
-def _measure(connection: duckdb.DuckDBPyConnection, pair: tuple[str, str]) -> dict[str, Any]:
+def _measure_parts(connection: duckdb.DuckDBPyConnection, pair: tuple[str, str]) -> dict[str, Any]:
     connection.execute(document_drift.ADDRESSES)
     return {
-        "documents": document_drift.between(connection),
-        "queries": query_drift.between(connection),
-        "qrels": judgements.between(connection),
+        "documents": document_drift.pair_statistics(connection),
+        "queries": query_drift.pair_statistics(connection),
+        "qrels": judgements.pair_statistics(connection),
         CHECKS: check_pair(connection, pair),
     }
 
 
-def read_pair(table: Table) -> dict[str, Any]:
+def read_pair_drift(table: Table) -> dict[str, Any]:
     """The parts of a `pair_drift` table: `documents`, `queries`, `qrels`, `checks`."""
     rows = table.scan().select("part", "content").collect()
     return {part: json.loads(content) for part, content in rows.iter_rows()}
