@@ -65,7 +65,7 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
 RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded_parameters)]
 
 
-@stage("pair_drift", version="6", scope=Scope.PAIR, writes=(PairDrift,))
+@stage("pair_drift", version="7", scope=Scope.PAIR, writes=(PairDrift,))
 def measure_pair(
     out: Path,
     *,

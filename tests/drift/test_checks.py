@@ -18,7 +18,7 @@ from builder.drift.checks import (
     thresholds,
 )
 from builder.drift.checks.neighbours import pages_stay
-from builder.drift.checks.outcome import Outcome
+from builder.drift.checks.outcome import Outcome, Shares, compare_shares
 from builder.drift.checks.parameters import parameters_agree
 from builder.drift.checks.scoring import recover_prior
 from builder.drift.checks.selection import chance
@@ -556,3 +556,26 @@ def test_chance_of_a_taken_topic() -> None:
     assert chance(4, 3, 0.5) == pytest.approx(5 / 16)
     assert chance(5000, 5000, 0.01) == 0.0
     assert chance(5000, 0, 0.01) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("foreign", "found"), [(0, False), (9, False), (10, None), (13, None), (14, True), (40, True)]
+)
+def test_a_difference_that_may_be_chance_is_not_clear(foreign: int, found: bool | None) -> None:
+    """0 of 200 against k of 200 has p = 2 C(200, k) / C(400, k): 2.0e-4 at 13, 9.6e-5 at 14."""
+    shares = Shares((0, 200), (foreign, 200), least=0.05)
+    outcome = compare_shares(shares, "says", "verdict", {})
+    assert outcome.found is found
+    assert shares.visible == 0.07
+    if found is None:
+        assert outcome.sees == "a difference below 7.0 points could be chance"
+
+
+def test_the_smallest_visible_difference_is_the_first_that_is_found() -> None:
+    for rows, part in ((150, 0), (150, 40), (2_000, 1_990), (100_000, 0)):
+        shares = Shares((part, rows), (part, rows), least=0.05)
+        step = round(shares.visible * rows) * (1 if part <= rows / 2 else -1)
+        assert Shares((part, rows), (part + step, rows), least=0.05).changed
+        assert shares.visible >= shares.least
+    assert Shares((0, 9), (9, 9), least=0.05).visible > 0.5
+    assert Shares((0, 0), (0, 9), least=0.05).visible == 1.0

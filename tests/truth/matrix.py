@@ -25,7 +25,7 @@ from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Silent
 from builder.simulation import Simulation, simulate
-from builder.text.keys import key_of_id
+from builder.text.keys import id_to_key
 from schemas import TABLES, Pages, Qrels
 from tests.truth.planted import Cause, World
 
@@ -183,7 +183,7 @@ def _crawled(version: Path, month: str, folder: Path) -> Table:
     path = folder / f"crawled-{month}.parquet"
     held = pl.read_parquet(version / "documents_map.parquet")
     crawled = held.filter(pl.col("crawled").list.contains(month))
-    crawled.select(key_of_id("doc_id").alias("doc")).write_parquet(path)
+    crawled.select(id_to_key("doc_id").alias("doc")).write_parquet(path)
     return Table((path,), Pages)
 
 

@@ -1,11 +1,14 @@
 """What a check says: construction, clear or cannot tell, and which change it would have found."""
 
+import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
+import numpy as np
+from scipy import stats
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,11 @@ def unknown(reason: str, sees: str = "") -> Outcome:
     return Outcome(None, reason, {}, sees)
 
 
-DEVIATIONS = 3.9
-"""Standard errors that a difference of two shares must exceed: chance brings 1 in 10^4 there."""
+SIGNIFICANCE = 1e-4
+"""Largest p-value of Fisher's exact test at which a difference of two shares is not chance."""
 
-STEP = 0.005
-"""Steps in which the smallest visible difference is looked for."""
+RESOLUTION = 200
+"""The smallest detectable difference is a multiple of 1 / RESOLUTION."""
 
 
 @dataclass(frozen=True)
@@ -96,32 +99,38 @@ class Shares:
         """The smallest difference from the earlier share that would count; 1 where none would."""
         first = self.values[0]
         direction = 1 if first <= 0.5 else -1
-        for step in range(1, round(1 / STEP)):
-            difference = step * STEP
-            if difference >= self.least and self._counts(first, first + direction * difference):
-                return difference
-        return 1.0
+        steps = range(math.ceil(self.least * RESOLUTION - 1e-9), RESOLUTION)
+
+        def is_visible(step: int) -> bool:
+            return self._is_significant(first, first + direction * step / RESOLUTION)
+
+        position = bisect.bisect_left(steps, True, key=is_visible)
+        return steps[position] / RESOLUTION if position < len(steps) else 1.0
+
+    @property
+    def differs(self) -> bool:
+        """Whether the difference is large enough to matter; it may be chance."""
+        before, after = self.values
+        return abs(after - before) >= self.least
 
     @property
     def changed(self) -> bool:
         """Whether the difference matters and is not chance."""
-        before, after = self.values
-        return abs(after - before) >= self.least and self._counts(before, after)
+        return self.differs and self._is_significant(*self.values)
 
-    def _counts(self, before: float, after: float) -> bool:
-        """Whether a difference of two shares of so many rows is no chance."""
-        rows = (self.before[1], self.after[1])
-        if not all(rows):
-            return False
-        pooled = (before * rows[0] + after * rows[1] + 1) / (sum(rows) + 2)
-        error = math.sqrt(pooled * (1 - pooled) * (1 / rows[0] + 1 / rows[1]))
-        return abs(after - before) >= DEVIATIONS * error
+    def _is_significant(self, before: float, after: float) -> bool:
+        """Whether two shares of these numbers of rows differ by more than chance."""
+        table = []
+        for share, (_, rows) in zip((before, after), (self.before, self.after), strict=True):
+            part = min(max(round(share * rows), 0), rows)
+            table.append([part, rows - part])
+        return bool(stats.fisher_exact(np.array(table)).pvalue <= SIGNIFICANCE)
 
 
 def compare_shares(
     shares: Shares, says: str, verdict: str, numbers: dict[str, Any], most: float = 0.15
 ) -> Outcome:
-    """The outcome of a check that compares two shares.
+    """Return the outcome of a check that compares two shares.
 
     Args:
         shares: The shares.
@@ -135,4 +144,7 @@ def compare_shares(
     if shares.visible > most:
         coarse = f"only a difference of {points(shares.visible)} or more would show"
         return Outcome(None, says, numbers, coarse)
+    if shares.differs:
+        chance = f"a difference below {points(shares.visible)} could be chance"
+        return Outcome(None, says, numbers, chance)
     return Outcome(False, says, numbers, f"a difference of {points(shares.visible)}")
