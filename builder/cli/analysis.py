@@ -53,7 +53,13 @@ def drift(
     Example: longeval drift demo/collection --html report.html
     """
     from builder.commands.drift import drift_of
-    from builder.drift import SUMMARY_COLUMNS, findings, render_report, summarize_pairs, unseen
+    from builder.drift import (
+        SUMMARY_COLUMNS,
+        list_findings,
+        list_undecided_checks,
+        render_report,
+        summarize_pairs,
+    )
     from builder.runtime.progress import Terminal
 
     with working_limits(memory) as limits:
@@ -68,10 +74,10 @@ def drift(
         typer.echo(
             table(rows, SUMMARY_COLUMNS) if rows else "one snapshot has nothing to compare with"
         )
-        for finding in findings(found):
-            mark = "! " if finding.warns else "- "
+        for finding in list_findings(found):
+            mark = "! " if finding.is_warning else "- "
             typer.echo(mark + printable(finding.text))
-        for text in unseen(found):
+        for text in list_undecided_checks(found):
             typer.echo(printable(f"? cannot tell: {text}"))
 
 

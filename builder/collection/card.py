@@ -12,7 +12,7 @@ from builder.collection.card_tables import (
     snapshot_row,
 )
 from builder.collection.layout import CARD
-from builder.reporting.numbers import plural
+from builder.reporting.numbers import pluralize
 
 _FRONT = """---
 pretty_name: {name}
@@ -125,8 +125,8 @@ def write_card(
 def _asked(select: dict[str, Any]) -> str:
     """What k-anonymity asks of a query."""
     if select["anonymity"] == "users":
-        return f"at least {plural(select['min_users'], 'user')} asked it"
-    return f"it was asked at least {plural(select['min_users'], 'time')}"
+        return f"at least {pluralize(select['min_users'], 'user')} asked it"
+    return f"it was asked at least {pluralize(select['min_users'], 'time')}"
 
 
 _RELEASE_CARD = """
@@ -176,7 +176,7 @@ def write_release_card(folder: Path, defined: dict[str, Any], tables: dict[str, 
 def described(defined: dict[str, Any]) -> str:
     """A collection in two sentences."""
     licence = one_line(defined["collection"]["licence"])
-    moments = plural(len(defined["snapshots"]), "point")
+    moments = pluralize(len(defined["snapshots"]), "point")
     return (
         "A longitudinal test collection for information retrieval: the same topics, queried and "
         f"crawled at {moments} in time, with graded relevance judgements derived from clicks. "

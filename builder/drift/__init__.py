@@ -11,7 +11,7 @@ from builder.drift.measure import FORMAT, measure_drift, measure_series
 from builder.drift.pair_drift import measure_pair
 from builder.drift.pairs import select_pair
 from builder.drift.report import render_report
-from builder.drift.report.findings import findings, unseen
+from builder.drift.report.findings import list_findings, list_undecided_checks
 from builder.drift.series import OptionalInputs, compare_snapshots
 from builder.drift.summary import SUMMARY_COLUMNS, summarize_pairs
 from builder.drift.words import count_lost_words, count_snapshot_words
@@ -27,12 +27,12 @@ __all__ = [
     "compare_snapshots",
     "count_lost_words",
     "count_snapshot_words",
-    "findings",
+    "list_findings",
+    "list_undecided_checks",
     "measure_drift",
     "measure_pair",
     "measure_series",
     "render_report",
     "select_pair",
     "summarize_pairs",
-    "unseen",
 ]

@@ -1,8 +1,8 @@
-"""How well the click model of each snapshot predicts clicks that it has not seen.
+"""Report how well the click model of each snapshot predicts held-out impressions.
 
-In: `click_diagnostics` of every snapshot that was built. Out: the part `clicks` of `drift.json`,
-that is the model, its log-likelihood and perplexity beside those of clicks by rank alone, and the
-observed and the predicted click rate of each rank.
+Reads `click_diagnostics` of every built snapshot. Returns the key `clicks` of `drift.json`: the
+model, its log-likelihood and perplexity next to those of a baseline that knows only the click rate
+per rank, and the observed and predicted click rate at each rank.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from builder.drift.series import Tables
 
 SCORES = ("log_likelihood", "perplexity")
 MAX_RANKS = 20
-"""Ranks that are listed; all of them are in `click_diagnostics`."""
+"""Maximum number of ranks to list; `click_diagnostics` has all of them."""
 
 
 def snapshot_statistics(diagnostics: Tables) -> list[dict[str, Any]]:
-    """One object for each snapshot where something could be held out.
+    """Return one object for each snapshot that has held-out impressions.
 
     Args:
-        diagnostics: `click_diagnostics` of each snapshot, by name, in order of time.
+        diagnostics: `click_diagnostics` by snapshot name, in order of time.
     """
     found = ((name, table.scan().collect()) for name, table in diagnostics.items())
     return [

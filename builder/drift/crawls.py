@@ -1,7 +1,7 @@
-"""What changed between two crawls: the document part of drift, without a collection.
+"""Compare two crawls: the document statistics of drift, without a collection.
 
-In: two crawl files (JSON lines, Parquet or WARC, plain or compressed). Out: the counts and
-statistics behind `longeval changes OLD NEW`, in the shape that DESIGN.md fixes.
+Reads two crawl files (JSON lines, Parquet or WARC, plain or compressed). Returns the counts and
+statistics behind `longeval changes OLD NEW`.
 """
 
 from collections.abc import Iterator
@@ -45,23 +45,23 @@ def compare_crawls(
     progress: Progress | None = None,
     crawl_params: CrawlParameters | None = None,
 ) -> dict[str, Any]:
-    """Compare the pages of two crawls.
+    """Compare the pages and the vocabulary of two crawls.
 
     Args:
         old: The earlier crawl file.
         new: The later crawl file.
-        params: Shingle size, bands, what counts as moved.
+        params: Shingle size, bands, and the similarity from which a page counts as moved.
         limits: Memory, threads, an existing scratch folder.
-        progress: Told of every page; silent by default.
-        reading: How the crawls are read, whatever the interval; absent: as they stand.
+        progress: Receives the number of pages read; silent by default.
+        crawl_params: How to read the crawls, apart from the interval; None: defaults.
 
     Returns:
         `crawls` (pages and rejected records of each), `documents` and `vocabulary` (see
         `builder.drift.documents` and `builder.drift.vocabulary`), `parameters`.
 
     Raises:
-        UsageError: a crawl does not exist or is a folder.
-        FormatError: a crawl cannot be read, or has records but no page.
+        UsageError: A crawl does not exist or is a folder.
+        FormatError: A crawl cannot be read, or has records but no page.
     """
     progress = progress or Silent()
     tables, ledgers = {}, {}
@@ -99,13 +99,13 @@ def _compare_tables(
         path = scratch / f"words-{label}.parquet"
         write_word_counts(connection, document_groups(table), nothing, path, limits.threads)
         words[label] = Table((path,), WordCounts)
-    beside = scratch / "words.parquet"
-    join_word_counts(connection, words, (), beside)
+    joined_counts = scratch / "words.parquet"
+    join_word_counts(connection, words, (), joined_counts)
     return {
         "documents": counts
         | {"from": before, "to": after}
         | {"common": common, "jaccard": jaccard(common, before, after)},
-        "vocabulary": compare_words(beside, 0, 1, IN_ALL, words=True),
+        "vocabulary": compare_words(joined_counts, 0, 1, IN_ALL, list_words=True),
     }
 
 
@@ -135,7 +135,7 @@ def _read_crawl(
 
 
 def _write_documents(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Table:
-    """The pages of a crawl in order of id, with what makes two versions the same, or not."""
+    """Write the pages of a crawl, sorted by id, with the fingerprints that detect changes."""
     folder.mkdir()
     buckets = RangePartitions(limits.scratch, limits.memory // 8)
     for rows in ordered_map(_fingerprint_row_group, groups, limits.threads):

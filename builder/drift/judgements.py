@@ -1,8 +1,8 @@
-"""How judgements changed: grades, evidence, stability of labels, fate of relevant documents.
+"""Compute qrel statistics: grades, evidence, label stability, fate of relevant documents.
 
-In: qrels of every snapshot and the change tables as DuckDB views. Out: plain dictionaries for
-`drift.json`. A *flip* is a common pair whose grade goes from 0 to 2 or back. The evidence of a
-common pair is the smaller of its two numbers of examinations.
+Reads the qrels of every snapshot and the change tables, as DuckDB views. Returns plain dictionaries
+for `drift.json`. A *flip* is a pair judged in both snapshots whose grade changes between 0 and 2.
+The evidence of such a pair is the smaller of its two numbers of examinations.
 """
 
 from bisect import bisect_right
@@ -16,7 +16,7 @@ from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
 EVIDENCE_BOUNDS = (0, 1, 3, 6, 11, 21, 51, 101)
-"""Least evidence of each class in which label stability is given."""
+"""Minimum evidence of each class for which label stability is reported."""
 
 GRADE_COUNTS = "SELECT index, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
 
@@ -74,7 +74,7 @@ TransitionCounts = list[list[int]]
 def snapshot_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Grades, judged documents per query and evidence of each snapshot; needs `all_qrels`."""
+    """Return grades, judged documents per query and evidence of each snapshot, from `all_qrels`."""
     grades = connection.execute(GRADE_COUNTS).fetchall()
     queries = connection.execute(PER_QUERY).fetchall()
     shown = connection.execute(EXAMINATIONS).fetchall()
@@ -97,7 +97,7 @@ def snapshot_statistics(
 
 
 def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
-    """Mean and quantiles of integers given as (value, how often)."""
+    """Return mean and quantiles of integers given as (value, frequency)."""
     ordered = sorted(value_counts)
     total = sum(often for _, often in ordered)
     return {
@@ -114,7 +114,7 @@ def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
 def series_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Label agreement for every two snapshots; needs `all_qrels`."""
+    """Return the label agreement of every pair of snapshots, from the view `all_qrels`."""
     tables = {(a, b): _empty_transitions() for b in range(len(names)) for a in range(b)}
     for first, second, before, after, pairs in connection.execute(TRANSITIONS).fetchall():
         tables[first, second][before][after] = pairs
@@ -125,10 +125,10 @@ def series_statistics(
 
 
 def label_agreement(transitions: TransitionCounts) -> dict[str, Any]:
-    """How far two gradings of the same pairs agree.
+    """Measure the agreement of two gradings of the same query-document pairs.
 
     Args:
-        transitions: Common pairs by earlier (row) and later grade (column).
+        transitions: Number of pairs by earlier grade (row) and later grade (column).
     """
     total = sum(map(sum, transitions))
     kept = sum(transitions[grade][grade] for grade in GRADES)
@@ -146,7 +146,10 @@ def label_agreement(transitions: TransitionCounts) -> dict[str, Any]:
 
 
 def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """One pair of snapshots; needs `qrel_changes` and `document_changes`."""
+    """Return the qrel statistics of one pair of snapshots.
+
+    Needs the views `qrel_changes` and `document_changes`.
+    """
     pairs_from, pairs_to = connection.execute(SIDES).fetchall()[0]
     by_evidence = connection.execute(COMMON_BY_EVIDENCE).fetchall()
     transitions = _empty_transitions()

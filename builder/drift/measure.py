@@ -1,8 +1,8 @@
-"""Everything that changed over a collection's snapshots: the stage that writes `drift.json`.
+"""Measure the drift over all snapshots of a collection: the stage that writes `drift.json`.
 
-In: documents, queries and qrels of every snapshot, the change tables of consecutive snapshots and
-the maps. Out: `drift.json` (keys sorted, exact integers, ratios divided once, logarithms and roots
-rounded to 12 decimals) and `report.html`, made from `drift.json` alone.
+Reads documents, queries and qrels of every snapshot, the change tables of consecutive snapshots and
+the maps. Writes `drift.json` (sorted keys, exact integers, ratios divided once, logarithms and
+roots rounded to 12 decimals) and `report.html`, which is rendered from `drift.json` alone.
 """
 
 import json
@@ -17,7 +17,7 @@ from builder.drift import clicks as click_drift
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
-from builder.drift.checks import check_neighbours, check_snapshot
+from builder.drift.checks import check_inner_snapshots, check_snapshot
 from builder.drift.pair_drift import CHECKS, read_pair_drift
 from builder.drift.report import render_report
 from builder.drift.series import SnapshotSeries, Tables
@@ -49,7 +49,7 @@ SELECT count(*), coalesce(sum(tokens), 0)::BIGINT, count(*) FILTER (truncated) F
 """
 
 
-@stage("drift", version="6", scope=Scope.COLLECTION)
+@stage("drift", version="7", scope=Scope.COLLECTION)
 def measure_drift(
     out: Path,
     *,
@@ -66,26 +66,25 @@ def measure_drift(
     progress: Progress,
     click_diagnostics: All[ClickDiagnostics] | None = None,
 ) -> Ledger:
-    """Write `drift.json` and `report.html`.
+    """Write `drift.json` and `report.html` of a collection.
 
     Args:
         out: Existing empty folder.
-        documents: Documents of each snapshot, by name, in order of time.
-        queries: Queries of each snapshot.
-        qrels: Judgements of each snapshot.
-        word_counts: Word counts of each snapshot.
-        lost_words: Words of the documents that each step takes from the core.
-        pair_drift: Measures of each pair of consecutive snapshots.
-        documents_map: Snapshots that hold each document.
-        queries_map: Snapshots that hold each query.
-        params: What the change tables were made with; recorded.
+        documents: Documents by snapshot name, in order of time.
+        queries: Queries by snapshot name.
+        qrels: Qrels by snapshot name.
+        word_counts: Word counts by snapshot name.
+        lost_words: Word counts of the documents that leave the core, by pair of snapshots.
+        pair_drift: Statistics and checks by pair of consecutive snapshots.
+        documents_map: The snapshots that contain each document.
+        queries_map: The snapshots that contain each query.
+        params: Parameters of the change tables; copied to `drift.json`.
         limits: Memory, threads, scratch space.
-        progress: Told of every pair of snapshots whose words are compared.
-        click_diagnostics: Diagnostics of clicks of each snapshot; None where there are none, as in
-            an imported release.
+        progress: Receives the number of vocabulary comparisons done.
+        click_diagnostics: Click diagnostics by snapshot name; None for an imported release.
 
     Returns:
-        Tables read; none is rejected.
+        The number of tables read; none is rejected.
     """
     series = SnapshotSeries(
         documents,
@@ -113,7 +112,7 @@ def measure_series(
     progress: Progress,
     click_diagnostics: Tables,
 ) -> dict[str, Any]:
-    """The content of `drift.json`, with the clicks of snapshots that have diagnostics."""
+    """Return the content of `drift.json`; the key `clicks` lists snapshots with diagnostics."""
     drift = measure_without_clicks(series, params, limits, progress)
     return drift | {"clicks": click_drift.snapshot_statistics(click_diagnostics)}
 
@@ -124,7 +123,7 @@ def measure_without_clicks(
     limits: Limits,
     progress: Progress,
 ) -> dict[str, Any]:
-    """The content of `drift.json` but for clicks, described in the manual."""
+    """Return the content of `drift.json` without the key `clicks`; see `docs/drift.md`."""
     names = series.names
     with limits.connect(share=0.5) as connection:
         series.documents_map.view(connection, "documents_map")
@@ -137,7 +136,7 @@ def measure_without_clicks(
         )
         patterns = document_drift.read_presence_patterns(connection)
         snapshots, checks = _measure_snapshots(connection, series)
-        checks += check_neighbours(connection, names)
+        checks += check_inner_snapshots(connection, names)
         pairs = []
         for pair, table in series.pair_drift.items():
             parts = read_pair_drift(table)
@@ -157,14 +156,14 @@ def measure_without_clicks(
 
 
 def to_json(drift: Mapping[str, Any]) -> str:
-    """Canonical JSON: keys sorted, one space of indentation, LF, no NaN."""
+    """Format `drift.json` canonically: sorted keys, indentation of one space, LF, no NaN."""
     return json.dumps(drift, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def create_stacked_view(
     connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str
 ) -> None:
-    """Make one view of the tables of all snapshots, with the snapshot's `index` in time."""
+    """Create a view of one table over all snapshots; column `index` numbers the snapshots."""
     relations = [
         table.relation(connection).select(f"{index} AS index, {columns}")
         for index, table in enumerate(tables.values())
@@ -191,24 +190,24 @@ def _measure_snapshots(
 
 
 def _fetch_document_sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
-    """Documents of a snapshot, their words, and how many of them were cut."""
+    """Return the documents, words and truncated documents of the current snapshot."""
     return tuple(connection.execute(SIZES).fetchall()[0])
 
 
 def _compare_vocabulary(
     connection: duckdb.DuckDBPyConnection, series: SnapshotSeries, scratch: Path, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
-    """Compare the words of every two snapshots, on all documents and on the aligned core."""
+    """Compare the words of every pair of snapshots, over all documents and over the core."""
     names = series.names
     lost = list(series.lost_words.values())
-    beside = scratch / "words.parquet"
-    join_word_counts(connection, series.word_counts, lost, beside)
+    joined_counts = scratch / "words.parquet"
+    join_word_counts(connection, series.word_counts, lost, joined_counts)
     result: dict[str, list[dict[str, Any]]] = {IN_ALL: [], IN_CORE: []}
     progress.start("words", len(names) * (len(names) - 1), "comparisons")
-    for about, found in result.items():
+    for scope, found in result.items():
         for before, after in combinations(range(len(names)), 2):
             listed = after == before + 1
-            words = compare_words(beside, before, after, about, words=listed)
+            words = compare_words(joined_counts, before, after, scope, list_words=listed)
             found.append({"from": names[before], "to": names[after]} | words)
             progress.advance(1)
     progress.finish()

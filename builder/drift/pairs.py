@@ -1,14 +1,14 @@
-"""One pair of consecutive snapshots out of `drift.json`."""
+"""Select one pair of consecutive snapshots from `drift.json`."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def select_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
-    """What `drift.json` says of two consecutive snapshots; what is about all snapshots stays.
+    """Return `drift.json` with pairs, vocabulary and checks reduced to two consecutive snapshots.
 
     Args:
-        drift: The content of `drift.json`.
+        drift: Content of `drift.json`.
         pair: Names of the snapshots, the earlier one first.
     """
 

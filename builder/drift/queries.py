@@ -1,8 +1,8 @@
-"""How queries changed: listed queries, judged queries, and what people ask about.
+"""Compute query statistics: overlap of listed and judged queries, lengths, topics, frequencies.
 
-In: queries and qrels of every snapshot as DuckDB views. Out: plain dictionaries for `drift.json`.
-A *listed* query is in the query file, a *judged* one in the qrels; published collections have
-shown the two to tell different stories, so both are always given.
+Reads queries and qrels of every snapshot as DuckDB views. Returns plain dictionaries for
+`drift.json`. A *listed* query is in the query file, a *judged* query in the qrels. Both are
+reported, because in published collections they have changed differently.
 """
 
 from collections import Counter
@@ -21,10 +21,10 @@ JUDGED_PATTERNS = """
 WITH judged AS (
     SELECT DISTINCT query_id, index FROM all_qrels
 ),
-held AS (
+presence AS (
     SELECT query_id, list(index ORDER BY index) AS indexes FROM judged GROUP BY query_id
 )
-SELECT indexes, count(*) AS ids FROM held GROUP BY indexes ORDER BY indexes
+SELECT indexes, count(*) AS ids FROM presence GROUP BY indexes ORDER BY indexes
 """
 
 LISTED_PATTERNS = """
@@ -104,8 +104,13 @@ FROM query_changes
 def series_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> dict[str, Any]:
-    """Queries over all snapshots; needs the views `all_queries`, `all_qrels`, `queries_map`."""
-    listed = {tuple(held): ids for held, ids in connection.execute(LISTED_PATTERNS).fetchall()}
+    """Return query statistics over all snapshots.
+
+    Needs the views `all_queries`, `all_qrels` and `queries_map`.
+    """
+    listed = {
+        tuple(snapshots): ids for snapshots, ids in connection.execute(LISTED_PATTERNS).fetchall()
+    }
     judged = {
         tuple(names[index] for index in indexes): ids
         for indexes, ids in connection.execute(JUDGED_PATTERNS).fetchall()
@@ -128,7 +133,7 @@ def _set_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
 
 
 def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, dict[str, int]]:
-    """For each snapshot's index: listed, judged, listed_only, judged_only."""
+    """Count listed, judged, listed-only and judged-only queries by snapshot number."""
     relation = connection.sql(LISTED_AND_JUDGED)
     return {
         row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()
@@ -136,7 +141,10 @@ def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, 
 
 
 def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """One pair of snapshots; needs `query_changes`, `queries_from` and `queries_to`."""
+    """Return the query statistics of one pair of snapshots.
+
+    Needs the views `query_changes`, `queries_from` and `queries_to`.
+    """
     relation = connection.sql(STATUSES)
     counts: dict[str, Any] = dict(zip(relation.columns, relation.fetchall()[0], strict=True))
     frequencies = connection.execute(FREQUENCIES).fetchall()
@@ -169,10 +177,10 @@ def _length_statistics(
 
 
 def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Any]:
-    """Queries and impressions of each topic in each snapshot, and divergence of the mix.
+    """Return queries and impressions by topic and snapshot, and the divergence of the topic mix.
 
-    A query of several topics counts for each. `js_bits` compares the numbers of queries of
-    consecutive snapshots, `js_bits_impressions` how often these queries were shown.
+    A query with several topics counts for each of them. `js_bits` compares the queries per topic of
+    consecutive snapshots, `js_bits_impressions` the impressions per topic.
     """
     table: dict[str, dict[str, list[int]]] = {}
     for topic, index, queries, impressions in connection.execute(TOPICS).fetchall():
@@ -192,7 +200,7 @@ def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 def _topic_divergences(
     topic_counts: dict[str, dict[str, list[int]]], measure: str, n_snapshots: int
 ) -> list[float | None]:
-    """Divergence of the topic mix of consecutive snapshots, by queries or by impressions."""
+    """Return the topic divergence of consecutive snapshots, by `queries` or `impressions`."""
     return [
         jensen_shannon(
             Counter((row[measure][index], row[measure][index + 1]) for row in topic_counts.values())

@@ -1,4 +1,4 @@
-"""The tables of a collection that drift reads, and how they are made outside the pipeline."""
+"""The tables that drift is computed from, and a way to create them outside the pipeline."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ PairTables = Mapping[Pair, Table]
 
 @dataclass(frozen=True)
 class SnapshotSeries:
-    """The tables of a collection, by snapshot in order of time or by pair of neighbours."""
+    """The tables of a collection by snapshot, or by pair of consecutive snapshots."""
 
     documents: Tables
     queries: Tables
@@ -45,11 +45,11 @@ class SnapshotSeries:
 
     @property
     def table_count(self) -> int:
-        """How many tables there are."""
+        """Number of tables of the series."""
         return 4 * len(self.documents) + 2 * len(self.pair_drift) + 2
 
     def create_snapshot_views(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        """Make `documents`, `queries` and `qrels` of a snapshot views."""
+        """Create the views `documents`, `queries` and `qrels` of one snapshot."""
         self.documents[name].view(connection, "documents")
         self.queries[name].view(connection, "queries")
         self.qrels[name].view(connection, "qrels")
@@ -57,12 +57,12 @@ class SnapshotSeries:
 
 @dataclass(frozen=True)
 class OptionalInputs:
-    """What is known of snapshots beside their main tables; nothing, where a release was imported.
+    """Tables and parameters of snapshots that an imported release lacks; empty by default.
 
     Args:
-        pages: `doc` of the pages that each crawl has, by snapshot.
-        tables: Tables of `builder.drift.pair_drift.OPTIONAL`, by kind and snapshot.
-        sampling: How crawls are sampled; None where it is not known.
+        pages: `doc` of the pages in each crawl, by snapshot.
+        tables: Tables of `builder.drift.pair_drift.OPTIONAL_TABLES`, by kind and snapshot.
+        sampling: Parameters of crawl sampling; None if unknown.
         recorded: Parameters that each snapshot was built with, by dotted key.
     """
 
@@ -72,12 +72,12 @@ class OptionalInputs:
     recorded: Mapping[str, Recorded] = field(default_factory=dict)
 
     def alignment_arguments(self, pair: Pair) -> dict[str, Any]:
-        """Arguments of `changes` for a pair."""
+        """Return the keyword arguments of `align_snapshots` for a pair."""
         pages = {f"pages_{side}": self.pages.get(name) for side, name in _label_sides(pair)}
         return {**pages, "sampling": self.sampling}
 
     def drift_arguments(self, pair: Pair) -> dict[str, Any]:
-        """Arguments of `measure_pair` for a pair."""
+        """Return the keyword arguments of `measure_pair` for a pair."""
         tables = {
             f"{kind}_{side}": self.tables.get(kind, {}).get(name)
             for kind in OPTIONAL_TABLES
@@ -98,15 +98,15 @@ def compare_snapshots(
     progress: Progress,
     optional: OptionalInputs | None = None,
 ) -> tuple[SnapshotSeries, dict[str, dict[Pair, Table]]]:
-    """Make what drift reads from the main tables of snapshots.
+    """Create the tables that drift is computed from, given the main tables of snapshots.
 
     Args:
-        out: Existing folder, to which the maps are written.
-        main: `documents`, `queries` and `qrels`, each by snapshot in order of time.
-        params: How documents are compared.
-        limits: Memory, threads, and the scratch space that receives all other tables.
-        progress: Told of documents.
-        evidence: What else is known of the snapshots.
+        out: Existing folder; receives the maps.
+        main_tables: `documents`, `queries` and `qrels`, each by snapshot in order of time.
+        params: Parameters of document comparison.
+        limits: Memory, threads, and the scratch folder that receives all other tables.
+        progress: Receives the number of documents read.
+        optional: Further inputs of the snapshots; None: none are available.
 
     Returns:
         The series, and the change tables by name and pair.
@@ -143,7 +143,7 @@ def compare_snapshots(
 
 @dataclass(frozen=True)
 class _StageRunner:
-    """The stages on single snapshots and pairs, each in a folder of its own."""
+    """Runs the stages of single snapshots and pairs, each in its own folder."""
 
     main_tables: Mapping[str, Tables]
     params: ChangeParameters
@@ -156,7 +156,7 @@ class _StageRunner:
         return cast("Mapping[str, Table[Documents]]", self.main_tables["documents"])
 
     def count_words(self, index: int) -> Table:
-        """Word counts of a snapshot."""
+        """Write the word counts of a snapshot and return the table."""
         limits = self.limits.within(f"words-{index}")
         home = limits.scratch / "out"
         home.mkdir()
@@ -171,7 +171,7 @@ class _StageRunner:
         return table_at(home, "word_counts", TABLES["word_counts"])
 
     def compare_pair(self, index: int, pair: Pair) -> Path:
-        """All tables of a pair, in one folder."""
+        """Write all tables of a pair and return their folder."""
         home = self.limits.scratch / f"pair-{index}"
         home.mkdir()
         shared: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""The formulas of change, on counts: integers in, one division (or one logarithm) at the end.
+"""Formulas of drift on integer counts, with one division or logarithm at the end.
 
-Everything here is pure and exact where numbers are rational. What needs a logarithm or a root is
-rounded to `DECIMALS`, because the last bits of those differ between C libraries.
+All functions are pure, and exact if their result is rational. Results that need a logarithm or root
+are rounded to `DECIMALS`, because their last bits differ between C libraries.
 """
 
 import math
@@ -11,30 +11,30 @@ DECIMALS = 12
 
 
 def share(part: int, whole: int) -> float | None:
-    """Part / whole; None where there is nothing to divide by."""
+    """Return part / whole; None if the whole is 0."""
     return part / whole if whole else None
 
 
 def jaccard(common: int, size_a: int, size_b: int) -> float | None:
-    """|A and B| / |A or B| from the sizes of the sets; None where both are empty."""
+    """Return the Jaccard coefficient of two sets from their sizes; None if both are empty."""
     return share(common, size_a + size_b - common)
 
 
 def quantile(sorted_values: Sequence[float], q: float) -> float | None:
-    """The least value that at least a share `q` of the values do not exceed; None if empty.
+    """Return the smallest value that is not below a share `q` of all values; None if empty.
 
-    The inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996): always one
-    of the values, never a mean of two.
+    The inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996): always one of
+    the values, never interpolated.
 
     Args:
-        ordered: Values in ascending order.
+        sorted_values: Values in ascending order.
         q: In (0, 1].
     """
     return sorted_values[math.ceil(q * len(sorted_values)) - 1] if sorted_values else None
 
 
 def counted_quantile(value_counts: Sequence[tuple[int, int]], q: float) -> int | None:
-    """`quantile` of values given as (value, how often), in ascending order of value."""
+    """Return the `q` quantile of values given as (value, frequency) in ascending order of value."""
     rank = math.ceil(q * sum(often for _, often in value_counts))
     for value, often in value_counts:
         rank -= often
@@ -44,16 +44,16 @@ def counted_quantile(value_counts: Sequence[tuple[int, int]], q: float) -> int |
 
 
 def divergence_term(count: int, total: int, mixture: float) -> float:
-    """P log2(p / m) with p = count / total; 0 for a count of 0."""
+    """Return p log2(p / mixture) for p = count / total; 0 if the count is 0."""
     return count / total * math.log2(count / total / mixture) if count else 0.0
 
 
 def jensen_shannon_terms(pairs: Iterable[tuple[int, int]], totals: tuple[int, int]) -> list[float]:
-    """What each type adds to the Jensen-Shannon divergence, in bits.
+    """Return the contribution of each type to the Jensen-Shannon divergence, in bits.
 
     Args:
         pairs: Counts of a type in both texts.
-        totals: Tokens of both texts, not 0.
+        totals: Tokens of both texts; neither is 0.
     """
     terms = []
     for first, second in pairs:
@@ -69,13 +69,13 @@ def jensen_shannon_terms(pairs: Iterable[tuple[int, int]], totals: tuple[int, in
 
 
 def jensen_shannon(type_counts: Mapping[tuple[int, int], int]) -> float | None:
-    """Jensen-Shannon divergence of two distributions of counts, base 2, in bits (Lin 1991).
+    """Return the Jensen-Shannon divergence of two count distributions in bits (Lin 1991).
 
     Args:
-        classes: How many types have these counts in both texts.
+        type_counts: Number of types for each pair of counts in the two texts.
 
     Returns:
-        A number in [0, 1]; None where one text is empty.
+        A number in [0, 1]; None if a text is empty.
     """
     totals = tuple(sum(pair[side] * n for pair, n in type_counts.items()) for side in (0, 1))
     if not all(totals):

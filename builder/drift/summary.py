@@ -1,13 +1,13 @@
-"""What changed, one row per pair of snapshots: the table that `longeval drift` prints."""
+"""Summarize `drift.json` as a table with one row per pair of snapshots, for `longeval drift`."""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from builder.reporting.numbers import decimal, percent
+from builder.reporting.numbers import format_decimal, format_percent
 
 NOT_KEPT_STATUSES = ("not_sampled", "not_shown", "left_out")
-"""Statuses of documents that the later crawl has, and the later snapshot not."""
+"""Statuses of documents that are in the later crawl but not in the later snapshot."""
 
 SUMMARY_COLUMNS = (
     "snapshots",
@@ -28,11 +28,11 @@ SUMMARY_COLUMNS = (
 
 
 def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
-    """One row per pair of `drift.json`, with the columns of `HEADER`.
+    """Return one row per pair of `drift.json`, with the columns `SUMMARY_COLUMNS`.
 
-    Pages kept include the updated ones; pages not kept are in the later crawl and not in the
-    later snapshot. Words: Jensen-Shannon divergence of all pages. Construction and cannot tell:
-    checks of the pair with this verdict.
+    Pages kept include updated pages; pages not kept are in the later crawl but not in the later
+    snapshot. The words column is the Jensen-Shannon divergence over all pages. The columns
+    construction and cannot tell count the checks of the pair with this verdict.
     """
     bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
     return [
@@ -54,13 +54,13 @@ def _summarize_pair(
         count_not_kept(documents),
         *(queries[name] for name in ("kept", "new", "gone")),
         qrels["pairs_common"],
-        percent(qrels["kept_share"]),
-        decimal(js_bits, 4),
+        format_percent(qrels["kept_share"]),
+        format_decimal(js_bits, 4),
         verdicts["construction"],
         verdicts["cannot tell"],
     )
 
 
 def count_not_kept(documents: Mapping[str, Any]) -> int:
-    """Documents of the earlier snapshot that the later crawl has, and the later snapshot not."""
+    """Count the earlier documents that are in the later crawl but not in the later snapshot."""
     return int(sum(documents[name] for name in NOT_KEPT_STATUSES))

@@ -1,13 +1,13 @@
-"""How the vocabulary changed between two snapshots.
+"""Compare the vocabularies of two snapshots.
 
-In: word counts of snapshots (see `builder.drift.words`). Out: type overlap, Jensen-Shannon
-divergence of the unigram distributions in bits, the share of tokens that the other snapshot does
-not know, and the words that contributed most.
+Reads the word counts of snapshots (see `builder.drift.words`). Returns type overlap, the
+Jensen-Shannon divergence of the unigram distributions in bits, the shares of out-of-vocabulary
+tokens, and the words that contribute most to the divergence.
 
-The counts of all snapshots are put beside each other once, a row for each token, so that two of
-them are compared without a look at the tokens. All numbers follow from how many words have n_from
-and n_to occurrences, which is counted in columns; the few divisions and logarithms are done on
-those classes, in a fixed order.
+The counts of all snapshots are joined once, with one row per token, so that any two snapshots can
+be compared without reading the tokens again. All results depend only on the number of words with
+each pair of counts (n_from, n_to); these classes are counted by the engine, and the few divisions
+and logarithms are computed over them in a fixed order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from builder.io.tables import Table, create_union_view
 WORDS_LISTED = 20
 
 IN_ALL, IN_CORE = "all", "core"
-"""What a comparison is about: all documents, or those that every snapshot holds."""
+"""Scope of a comparison: all documents, or the core, which every snapshot contains."""
 
 JOINED_COUNTS = """
 SELECT token, regexp_full_match(token, '(\\p{{L}}\\p{{M}}*){{2,}}') AS is_word, {columns}
@@ -43,12 +43,12 @@ def join_word_counts(
     lost_words: Sequence[Table],
     target: Path,
 ) -> None:
-    """Write the counts of all snapshots beside each other, a row for each token.
+    """Write the word counts of all snapshots to one Parquet file, one row per token.
 
     Args:
-        connection: Groups them, spilling where they do not fit.
-        counts: `word_counts` of each snapshot, by name, in order of time.
-        lost: `lost_words` of every step.
+        connection: Connection that joins the counts, spilling to disk if memory is short.
+        word_counts: `word_counts` by snapshot name, in order of time.
+        lost_words: `lost_words` of every pair of consecutive snapshots.
         target: The file to write.
     """
     connection.execute("SET VARIABLE names = $names", {"names": list(word_counts)})
@@ -68,16 +68,16 @@ def join_word_counts(
 
 
 def compare_words(
-    joined_counts: Path, before: int, after: int, scope: str, *, words: bool
+    joined_counts: Path, before: int, after: int, scope: str, *, list_words: bool
 ) -> dict[str, Any]:
     """Compare the words of two snapshots.
 
     Args:
-        beside: What `put_beside` wrote.
-        before: Place of the earlier snapshot.
-        after: Place of the later snapshot.
-        about: `IN_ALL` or `IN_CORE`.
-        words: Whether to list the words that rose and fell.
+        joined_counts: File written by `join_word_counts`.
+        before: Index of the earlier snapshot.
+        after: Index of the later snapshot.
+        scope: `IN_ALL` or `IN_CORE`.
+        list_words: Whether to list the words with the largest rise and fall.
     """
     counts = (
         parquet.scan(joined_counts)
@@ -88,7 +88,7 @@ def compare_words(
     number = (pl.len().alias("types"), pl.col("is_word").sum().alias("words"))
     classes = counts.group_by(pair).agg(number).sort(pair).collect()
     result = vocabulary_statistics({(a, b): types for a, b, types, _ in classes.iter_rows()})
-    if words and result["js_bits"] is not None:
+    if list_words and result["js_bits"] is not None:
         rising, falling = _rising_and_falling_classes(classes)
         result["rising"] = _list_words(counts, rising)
         result["falling"] = _list_words(counts, falling)
@@ -96,10 +96,10 @@ def compare_words(
 
 
 def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, Any]:
-    """All measures from the number of types with each pair of counts.
+    """Return overlap, divergence and out-of-vocabulary shares from types per pair of counts.
 
-    `oov_share` is the share of later tokens unknown before, `oov_share_back` that of earlier
-    tokens unknown later.
+    `oov_share` is the share of later tokens that are absent from the earlier snapshot,
+    `oov_share_back` the share of earlier tokens that are absent from the later one.
     """
     types_from = sum(types for (a, _), types in type_counts.items() if a)
     types_to = sum(types for (_, b), types in type_counts.items() if b)
@@ -122,7 +122,7 @@ def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, 
 
 
 def _rising_and_falling_classes(classes: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Classes that hold the words which rose, and fell, most: by what they add to divergence."""
+    """Return the classes with the most rising and falling words, ordered by divergence."""
     pairs = list(classes.select("n_from", "n_to").iter_rows())
     types = classes["types"].to_list()
     totals = tuple(

@@ -1,10 +1,11 @@
-r"""Count the words of snapshots, in bounded memory: the stages `words` and `lost_words`.
+r"""Count the words of snapshots in bounded memory: the stages `words` and `lost_words`.
 
-In: documents of a snapshot and of those before it. Out: `word_counts`, occurrences of each token in
-all documents and in those of the core so far (held by all earlier snapshots too), and `lost_words`,
-occurrences in documents that leave the core with the next snapshot. What is in the core of all
-snapshots follows by subtraction, so that one more snapshot has only the texts counted that it
-brings, and those of the documents that it lacks. Tokens are `\w+`, lower-cased, of title and text.
+Reads the documents of a snapshot and of all earlier ones. Writes `word_counts`, the occurrences of
+each token in all documents and in the core so far (documents that all earlier snapshots contain
+too), and `lost_words`, the occurrences in documents that leave the core with the next snapshot. The
+counts of the final core follow by subtraction, so that adding a snapshot requires counting only its
+own texts and those of the documents that leave the core. Tokens are `\w+` in lowercase, from title
+and text.
 """
 
 import shutil
@@ -54,12 +55,12 @@ def count_snapshot_words(
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
         documents: Documents of the snapshot.
-        earlier: Documents of the snapshots before it.
+        earlier: Documents of all earlier snapshots.
         limits: Memory, threads, scratch space.
-        progress: Told of every document.
+        progress: Receives the number of documents read.
 
     Returns:
-        Documents; none is rejected.
+        The number of documents; none is rejected.
     """
     ledger = Ledger("documents")
     core = limits.scratch / "core.parquet"
@@ -81,17 +82,17 @@ def count_lost_words(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Write `lost_words` of the step to a snapshot.
+    """Write `lost_words`: the words of documents that leave the core with a snapshot.
 
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
-        earlier: Documents of all snapshots before it, by name, in order of time.
+        earlier: Documents of all earlier snapshots by name, in order of time.
         documents_to: Documents of the snapshot.
         limits: Memory, threads, scratch space.
-        progress: Told of every document that leaves the core.
+        progress: Receives the number of documents that leave the core.
 
     Returns:
-        Versions of documents that leave the core; none is rejected.
+        The number of document versions that leave the core; none is rejected.
     """
     ledger = Ledger("documents")
     lost = limits.scratch / "lost.parquet"
@@ -118,14 +119,14 @@ def write_word_counts(
     target: Path,
     threads: int,
 ) -> None:
-    """Write word counts as `schemas.WordCounts` has them.
+    """Count the words of documents and write a `schemas.WordCounts` table.
 
     Args:
-        connection: Merges partial counts, spilling where they do not fit.
-        rows: `doc_id`, `title`, `text`, some documents at a time.
-        core: `doc_id` of the documents of the core, sorted.
-        target: The file to write; partial counts are kept in a folder beside it for the while.
-        threads: Groups of documents that are counted at the same time.
+        connection: Connection that merges partial counts, spilling to disk if memory is short.
+        batches: `doc_id`, `title`, `text`; one frame per batch of documents.
+        core: Sorted `doc_id` of the documents in the core.
+        target: The file to write; partial counts are kept in a temporary folder next to it.
+        threads: Number of batches counted in parallel.
     """
     partial = target.with_suffix("")
     _write_partial_counts(batches, core, partial, threads)
@@ -136,7 +137,7 @@ def write_word_counts(
 
 
 def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
-    """Occurrences of each token: `token`, `n`, and `core`, those within documents of the core."""
+    """Count the tokens of a batch: `token`, `n` (all documents), `core` (documents of the core)."""
     if documents.is_empty():
         return _empty_counts()
     near = _filter_id_range(core, documents["doc_id"])
@@ -164,11 +165,11 @@ def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFra
 def read_row_groups(
     documents: Table, doc_ids: pl.LazyFrame | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Id, title and text of documents, one row group (16 MiB of text) at a time.
+    """Read id, title and text of documents, one row group (16 MiB of text) at a time.
 
     Args:
-        documents: The documents.
-        only: `doc_id` of those that are wanted, sorted; None: all.
+        documents: The table of documents.
+        doc_ids: Sorted `doc_id` of the documents to read; None: all.
     """
     for path in documents.paths:
         with pq.ParquetFile(path) as file:
@@ -187,7 +188,7 @@ def read_row_groups(
 def _report_batches(
     batches: Iterable[pl.DataFrame], ledger: Ledger, progress: Progress
 ) -> Iterator[pl.DataFrame]:
-    """The groups, counted as they go by."""
+    """Yield the batches unchanged, adding their rows to the ledger and the progress."""
     for rows in batches:
         ledger.rows_in += rows.height
         ledger.rows_out += rows.height
@@ -201,7 +202,7 @@ def _write_common_ids(
     excluded: Table | None,
     target: Path,
 ) -> None:
-    """Write the ids that are in all of some tables, and not in another, sorted."""
+    """Write the sorted ids of documents that are in every table but not in the excluded one."""
     ids, *others = [table.relation(connection).select("doc_id") for table in tables]
     for other in others:
         ids = ids.join(other, "doc_id", how="semi")
@@ -211,7 +212,7 @@ def _write_common_ids(
 
 
 def _filter_id_range(ids: pl.LazyFrame, documents: pl.Series) -> pl.Series:
-    """Those of some sorted ids that may be among a few documents."""
+    """Return the sorted ids between the smallest and largest id of the documents."""
     low, high = documents.min(), documents.max()
     return ids.filter(pl.col("doc_id").is_between(pl.lit(low), pl.lit(high))).collect()["doc_id"]
 
@@ -219,7 +220,7 @@ def _filter_id_range(ids: pl.LazyFrame, documents: pl.Series) -> pl.Series:
 def _write_partial_counts(
     batches: Iterable[pl.DataFrame], core: pl.LazyFrame, folder: Path, threads: int
 ) -> None:
-    """Write word counts of some documents after others: a token may be in several files."""
+    """Write word counts of batches to numbered files; a token may occur in several files."""
     folder.mkdir()
     pending: list[pl.DataFrame] = []
     part = 0

@@ -11,7 +11,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, listing
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, decimal, nothing
+from builder.reporting.parts import Cell, decimal_cell, empty_note
 from schemas.alignment import CHANGE_BANDS, DOCUMENT_STATUSES, QUERY_STATUSES
 
 KINDS = {"documents": "pages", "queries": "queries", "qrels": "judgements"}
@@ -104,7 +104,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 
 def signed(value: int) -> Cell:
     """A difference of counts."""
-    return Cell(numbers.signed(value) if value else "0", value)
+    return Cell(numbers.format_signed(value) if value else "0", value)
 
 
 def changes(source: Source, asked: Asked) -> Page:
@@ -114,7 +114,7 @@ def changes(source: Source, asked: Asked) -> Page:
     pairs = list(zip(source.snapshots, source.snapshots[1:], strict=False))
     if not pairs:
         text = "The collection has one snapshot; there is nothing to compare it with."
-        return Page(heading, lead, nothing(text), "/changes")
+        return Page(heading, lead, empty_note(text), "/changes")
     kind = asked.choice("kind", list(KINDS), "documents")
     end = asked.choice("to", source.snapshots[1:], source.snapshots[-1])
     start = next(a for a, b in pairs if b == end)
@@ -204,7 +204,10 @@ def _documents(source: Source, values: Mapping[str, str]) -> tuple[Column, ...]:
         ),
         Column("Degree", "band", "cosmetic, edited or rewritten, of updated pages"),
         Column(
-            "Dice", lambda r: decimal(r["dice"]), "Overlap of the words of both versions", "dice"
+            "Dice",
+            lambda r: decimal_cell(r["dice"]),
+            "Overlap of the words of both versions",
+            "dice",
         ),
         Column(
             "Words",

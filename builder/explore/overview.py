@@ -13,8 +13,8 @@ from builder.explore.source import Source
 from builder.explore.statements import Row
 from builder.explore.tables import Column, table
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, folded, items, nothing, section, span
-from builder.reporting.render import join
+from builder.reporting.parts import Cell, bullet_list, collapsible, empty_note, section, span
+from builder.reporting.render import join_markup
 
 PARTS = (
     ("findings", "Findings"),
@@ -29,12 +29,12 @@ PARTS = (
     ("checks", "Checks"),
 )
 CHARTS = (
-    documents.pages,
-    words.words,
-    queries.queries,
-    topics.topics,
-    judgements.judgements,
-    clicks.clicks,
+    documents.pages_section,
+    words.words_section,
+    queries.queries_section,
+    topics.topics_section,
+    judgements.judgements_section,
+    clicks.clicks_section,
 )
 
 ABSENT = {
@@ -86,7 +86,7 @@ def overview(source: Source, asked: Asked) -> Page:  # noqa: ARG001 - every page
             path = collection.path / "drift.json"
             raise FormatError(f"not what `longeval drift` writes: {error!r}", path) from None
     text = "This collection has no drift.json: charts and checks are not there to be shown."
-    return Page(collection.name, lead, (*own, nothing(text)), "/")
+    return Page(collection.name, lead, (*own, empty_note(text)), "/")
 
 
 BROKEN = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
@@ -95,8 +95,10 @@ BROKEN = (KeyError, TypeError, ValueError, AttributeError, IndexError, Arithmeti
 
 def _report(source: Source, drift: Mapping[str, Any]) -> Markup:
     """The sections of the report, with checks that lead to their rows."""
-    first, rest = sections.first_things(drift), [chart(drift) for chart in CHARTS]
-    return join(first, _snapshots(source), sections.sizes(drift), *rest, checks(source, drift))
+    first, rest = sections.findings_section(drift), [chart(drift) for chart in CHARTS]
+    return join_markup(
+        first, _snapshots(source), sections.sizes_section(drift), *rest, checks(source, drift)
+    )
 
 
 def missing(source: Source) -> list[str]:
@@ -111,7 +113,7 @@ def missing(source: Source) -> list[str]:
 def _absent(source: Source) -> Any:
     texts = missing(source)
     return (
-        folded("What this collection does not have", items(texts, "facts"), is_open=True)
+        collapsible("What this collection does not have", bullet_list(texts, "facts"), is_open=True)
         if texts
         else None
     )
@@ -147,7 +149,7 @@ def _snapshots(source: Source) -> Any:
 def _linked(label: str, name: str, path: str, hint: str) -> Column:
     def show(row: Row) -> Cell:
         target = address(path, snapshot=row["snapshot"])
-        return Cell(link(target, numbers.count(row[name])), row[name])
+        return Cell(link(target, numbers.format_count(row[name])), row[name])
 
     return Column(label, show, hint)
 
@@ -164,9 +166,9 @@ def checks(source: Source, drift: Mapping[str, Any]) -> Any:
         rows = [_check(c) for c in drift["checks"] if c["verdict"] == verdict]
         if rows:
             made = table(source, caption, CHECK_COLUMNS, rows, None, empty="")
-            body.append(folded(f"{caption} ({len(rows)})", made, is_open=is_open))
+            body.append(collapsible(f"{caption} ({len(rows)})", made, is_open=is_open))
     lead = "Whether two snapshots were made in the same way; otherwise no change can be believed."
-    return section("checks", "Construction checks", lead, join(body))
+    return section("checks", "Construction checks", lead, join_markup(body))
 
 
 def _check(check: Mapping[str, Any]) -> Row:

@@ -16,7 +16,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, decimal, section, share
+from builder.reporting.parts import Cell, decimal_cell, section, share_cell
 
 KNOWN = "SELECT url, url_key, snapshots, loose_id, crawled FROM documents_map WHERE doc_id = $doc"
 IDS = "SELECT DISTINCT id FROM release_ids WHERE key = $doc AND kind = 'document'"
@@ -92,7 +92,7 @@ def _why(source: Source, versions: Sequence[Row]) -> str:
     if seen:
         reasons.append(f"a kept query showed it ({', '.join(seen)})")
     if drawn:
-        of = f" of {numbers.percent(portion)} of the crawl" if portion is not None else ""
+        of = f" of {numbers.format_percent(portion)} of the crawl" if portion is not None else ""
         reasons.append(f"the sample{of} drew its id ({', '.join(drawn)})")
     return "; ".join(reasons)
 
@@ -150,7 +150,7 @@ VERSION_COLUMNS = (
 def _language(row: Row) -> str:
     if row["language"] is None:
         return numbers.DASH
-    return f"{row['language']} ({numbers.percent(row['language_score'], 0)})"
+    return f"{row['language']} ({numbers.format_percent(row['language_score'], 0)})"
 
 
 def _twin(row: Row, column: str) -> Cell:
@@ -177,10 +177,10 @@ def _versions(
             lambda r: Cell(_status(r)),
             "added, removed, updated, unchanged, or why a snapshot does not have it",
         ),
-        Column("Dice", lambda r: decimal(r["dice"]), "Overlap of the words of both versions"),
+        Column("Dice", lambda r: decimal_cell(r["dice"]), "Overlap of the words of both versions"),
         Column(
             "5-word sequences",
-            lambda r: decimal(r["shingle_jaccard"]),
+            lambda r: decimal_cell(r["shingle_jaccard"]),
             "Overlap (Jaccard) of the sequences of five words",
         ),
         Column("Words before", "tokens_from"),
@@ -218,10 +218,12 @@ def _judged(source: Source, judged: Sequence[Row], values: dict[str, Any]) -> Ma
         Column("Impressions", "impressions", "Times the page was shown for the query"),
         Column("Examinations", "examinations", "Times that it was looked at, by the click model"),
         Column("Clicks", "clicks", "Impressions in which it was clicked"),
-        Column("Score", lambda r: decimal(r["score"]), "The probability that is cut into grades"),
+        Column(
+            "Score", lambda r: decimal_cell(r["score"]), "The probability that is cut into grades"
+        ),
         Column(
             "Stability",
-            lambda r: share(r["stability"]),
+            lambda r: share_cell(r["stability"]),
             "Probability that the score lies within the same grade",
         ),
         Column("Source", "source", "click, manual or release"),

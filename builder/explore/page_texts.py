@@ -13,7 +13,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, shown
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, nothing, paragraph, section
+from builder.reporting.parts import Cell, empty_note, paragraph, section
 
 TEXT = """
 SELECT snapshot, title, text, title_en, text_en FROM documents
@@ -45,7 +45,7 @@ def differences(
     heading, lead = "Difference", "What one version says and the other does not, word by word."
     if len(names) < 2:
         text = "There are no two versions to compare."
-        return section("difference", heading, lead, nothing(text))
+        return section("difference", heading, lead, empty_note(text))
     start, end = asked.choice("from", names, names[-2]), asked.choice("to", names, names[-1])
     language = asked.choice("language", ("source", "english"), "source")
     suffix = "_en" if language == "english" else ""
@@ -57,7 +57,8 @@ def differences(
         source.rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
     )
     found = difference(_whole(before, suffix), _whole(after, suffix))
-    count = f"{numbers.plural(found.removed, 'word')} removed, {numbers.count(found.added)} added"
+    removed = numbers.pluralize(found.removed, "word")
+    count = f"{removed} removed, {numbers.format_count(found.added)} added"
     if found.left_out:
         count += (
             f"; only the first {MOST_WORDS:,} words of a version are compared, "
@@ -98,7 +99,7 @@ def translation(
             "translation",
             heading,
             lead,
-            nothing("The collection has no translation of this page."),
+            empty_note("The collection has no translation of this page."),
             _plain(source, versions, values),
         )
     names = [row["snapshot"] for row in done]
@@ -106,7 +107,7 @@ def translation(
     chosen = form(asked, select("snapshot", "Snapshot", snapshot, names), at="translation")
     went = next(row for row in done if row["snapshot"] == snapshot)
     count = (
-        f"{numbers.plural(went['sentences'], 'sentence')}: {went['translated']:,} translated, "
+        f"{numbers.pluralize(went['sentences'], 'sentence')}: {went['translated']:,} translated, "
         f"{went['copied']:,} copied, {went['source_kept']:,} kept in the source language, "
         f"{went['dropped']:,} dropped"
     )

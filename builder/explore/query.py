@@ -14,7 +14,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, shown, table
 from builder.reporting import charts
-from builder.reporting.parts import Cell, decimal, nothing, section
+from builder.reporting.parts import Cell, decimal_cell, empty_note, section
 
 LIFE = """
 WITH listed AS (SELECT * FROM queries WHERE query_key = $query
@@ -120,11 +120,11 @@ def _life(source: Source, life: Sequence[Row], values: dict[str, Any]) -> Markup
         source, "The query in each snapshot", columns, life, Statement(LIFE, values), empty=""
     )
     names = [row["snapshot"] for row in life]
-    asked = charts.Series("impressions", "series-0", [row["impressions"] for row in life])
+    asked = charts.LineSeries("impressions", "series-0", [row["impressions"] for row in life])
     if source.is_imported and not any(asked.values):
-        chart: Markup = nothing("The release does not say how often queries were asked.")
+        chart: Markup = empty_note("The release does not say how often queries were asked.")
     else:
-        chart = charts.lines("Impressions of the query", names, [asked])
+        chart = charts.line_chart("Impressions of the query", names, [asked])
     return section("life", "Over time", "What each snapshot says of the query.", found, chart)
 
 
@@ -141,7 +141,7 @@ def _moves(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Mar
         Column("The page", _happened, "What happened to the text of the page meanwhile"),
         Column(
             "Dice",
-            lambda r: decimal(r["dice"]),
+            lambda r: decimal_cell(r["dice"]),
             "Overlap of the words of both versions, where the page was updated",
         ),
     )

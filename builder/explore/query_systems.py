@@ -19,7 +19,7 @@ from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import charts, numbers
 from builder.reporting.charts import series_colour
-from builder.reporting.parts import Cell, decimal, grid, nothing, section
+from builder.reporting.parts import Cell, decimal_cell, empty_note, grid, section
 from builder.trec.runs import Run
 
 OF_QUERY = """
@@ -44,15 +44,15 @@ def of_query(source: Source, asked: Asked, key: str) -> list[Markup]:
     found = [row for row in source.rows(statement) if row["measure"] == measure]
     heading, lead = "Systems", f"{measure} of each run for this query, and its change over time."
     if not found:
-        return [section("runs", heading, lead, nothing("No run was scored for this query."))]
+        return [section("runs", heading, lead, empty_note("No run was scored for this query."))]
     scores = {(row["system"], row["snapshot"]): row["score"] for row in found}
     series = [
-        charts.Series(
+        charts.LineSeries(
             system, series_colour(number), [scores.get((system, name)) for name in source.snapshots]
         )
         for number, system in enumerate(source.systems)
     ]
-    chart = charts.lines(f"{measure} of the query", source.snapshots, series)
+    chart = charts.line_chart(f"{measure} of the query", source.snapshots, series)
     rows = _rows(source, scores)
     chosen = form(asked, select("measure", "Measure", measure, MEASURES), at="runs")
     made = table(
@@ -101,7 +101,7 @@ def _columns(asked: Asked) -> tuple[Column, ...]:
     return (
         Column("System", "system"),
         Column("Snapshot", "snapshot"),
-        Column("Score", lambda r: decimal(r["score"], 4)),
+        Column("Score", lambda r: decimal_cell(r["score"], 4)),
         Column("Rank", "rank", "Rank of the system for this query: 1 is the best score"),
         Column(
             "Change", lambda r: signed_score(r["change"]), "Score minus that of the snapshot before"

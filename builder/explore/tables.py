@@ -17,8 +17,8 @@ from builder.explore.render import macro
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement, literal_rows
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, integer, nothing
-from builder.reporting.render import Content, join
+from builder.reporting.parts import Cell, empty_note, integer_cell
+from builder.reporting.render import Content, join_markup
 
 Show = Callable[[Row], "Cell | Content"]
 
@@ -45,7 +45,7 @@ class Column:
         if isinstance(shown, Cell):
             return shown
         if isinstance(shown, int) and not isinstance(shown, bool):
-            return integer(shown)
+            return integer_cell(shown)
         return Cell(numbers.DASH if shown is None else shown)
 
 
@@ -84,7 +84,7 @@ def table(
         raw: The rows of the statement, where `rows` are arranged in another way.
     """
     if not rows:
-        return nothing(empty)
+        return empty_note(empty)
     heads = [(column.label, column.hint, "", "") for column in columns]
     return _markup(source, caption, columns, heads, rows, statement, raw)
 
@@ -120,8 +120,12 @@ def listing(
     total = rows[0]["all_rows"] if rows and is_small else source.value(statement.counted())
     rows = [{name: v for name, v in row.items() if name != "all_rows"} for row in rows]
     if not rows:
-        text = empty if not total else f"There are only {numbers.count(-(-total // SIZE))} pages."
-        return nothing(text)
+        text = (
+            empty
+            if not total
+            else f"There are only {numbers.format_count(-(-total // SIZE))} pages."
+        )
+        return empty_note(text)
     heads = [
         (
             c.label,
@@ -141,7 +145,9 @@ def listing(
     ]
     first = (page - 1) * SIZE + 1
     where = f"{first:,} to {first + len(rows) - 1:,} of {total:,}"
-    return join(body, macro("pages", where, steps) if last > 1 else macro("pages", where, []))
+    return join_markup(
+        body, macro("pages", where, steps) if last > 1 else macro("pages", where, [])
+    )
 
 
 def _markup(
@@ -158,7 +164,7 @@ def _markup(
     body = macro("table", caption, list(zip(heads, numeric, strict=True)), cells, numeric)
     hints = [(column.label, column.hint) for column in columns if column.hint]
     below = macro("below", caption, hints, copies(source, raw or rows, statement))
-    return macro("block", join(body, below))
+    return macro("block", join_markup(body, below))
 
 
 def copies(

@@ -59,7 +59,7 @@ class World:
     def ids(self) -> pl.Series:
         return self.qrels["doc_id"].unique().sort()
 
-    def jitter(self, share: float) -> "Evaluated":
+    def jitter(self, share: float) -> "RunWithQrels":
         """The same world a month later: a few judgements differ by chance."""
         noisy = self.rng.random(self.qrels.height) < share
         grade = pl.when(pl.Series(noisy)).then((pl.col("grade") + 1) % 3).otherwise(pl.col("grade"))

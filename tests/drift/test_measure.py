@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from builder.drift import measure_drift
-from builder.drift.checks import OF_PAIR, OF_SNAPSHOT
+from builder.drift.checks import PAIR_CHECKS, SNAPSHOT_CHECKS
 from builder.drift.measure import measure_without_clicks, to_json
 from builder.drift.queries import series_statistics
 from builder.drift.series import OptionalInputs, SnapshotSeries
@@ -200,7 +200,7 @@ def graded(qrels: pl.DataFrame) -> dict[tuple[str, str], tuple[int, int]]:
 def test_every_check_is_answered(drift: dict[str, Any]) -> None:
     assert not [c for c in drift["checks"] if c["verdict"] == "construction"]
     assert all(check["evidence"] for check in drift["checks"])
-    assert len(drift["checks"]) == 3 * len(OF_SNAPSHOT) + 2 * len(OF_PAIR) + 1
+    assert len(drift["checks"]) == 3 * len(SNAPSHOT_CHECKS) + 2 * len(PAIR_CHECKS) + 1
 
 
 def run(series: SnapshotSeries, limits: Limits, out: Path) -> Any:

@@ -64,8 +64,8 @@ def test_measures_equal_plain_python(tmp_path: Path) -> None:
     files = [counted(tmp_path, name, t, [0]) for name, t in zip("ab", TEXTS, strict=True)]
     first, second = (python_counts(texts) for texts in TEXTS)
     together = beside(tmp_path, *files)
-    found = compare_words(together, 0, 1, IN_ALL, words=True)
-    core = compare_words(together, 0, 1, IN_CORE, words=False)
+    found = compare_words(together, 0, 1, IN_ALL, list_words=True)
+    core = compare_words(together, 0, 1, IN_CORE, list_words=False)
     assert found["types_common"] == len(first.keys() & second.keys())
     assert found["jaccard"] == len(first.keys() & second.keys()) / len(first.keys() | second.keys())
     unknown = sum(n for word, n in second.items() if word not in first)
@@ -82,7 +82,7 @@ def test_words_that_rise_are_in_any_letters(tmp_path: Path) -> None:
     files = [
         counted(tmp_path, name, [text], []) for name, text in (("a", "x"), ("b", "पानी 42 a1"))
     ]
-    found = compare_words(beside(tmp_path, *files), 0, 1, IN_ALL, words=True)
+    found = compare_words(beside(tmp_path, *files), 0, 1, IN_ALL, list_words=True)
     assert [row["word"] for row in found["rising"]] == ["पानी"]
 
 
@@ -105,7 +105,7 @@ def test_pieces_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_no_document(tmp_path: Path) -> None:
     empty, full = counted(tmp_path, "a", [], []), counted(tmp_path, "b", ["un"], [])
-    found = compare_words(beside(tmp_path, empty, full), 0, 1, IN_ALL, words=True)
+    found = compare_words(beside(tmp_path, empty, full), 0, 1, IN_ALL, list_words=True)
     assert found["js_bits"] is None
     assert found["jaccard"] == 0.0
     assert found["oov_share"] == 1.0

@@ -12,7 +12,7 @@ import polars as pl
 
 from builder.alignment.changes import QREL_CHANGES, QUERY_CHANGES
 from builder.documents.tokens import md5_hex, tokens
-from builder.drift.checks import Recorded, record
+from builder.drift.checks import Recorded, store_recorded_parameters
 from builder.drift.pair_drift import create_optional_views
 from builder.drift.series import OptionalInputs, SnapshotSeries, compare_snapshots
 from builder.io.tables import Table, write_frame
@@ -186,7 +186,7 @@ def compare(
         connection.register(f"queries_{side}", queries.to_arrow())
         connection.register(f"qrels_{side}", qrels.to_arrow())
         connection.execute(f"SET VARIABLE {side}_snapshot = '2022-06'")
-        record(connection, side, (recorded or {}).get(side))
+        store_recorded_parameters(connection, side, (recorded or {}).get(side))
     create_optional_views(connection, {})
     connection.execute(f"CREATE TABLE query_changes AS {QUERY_CHANGES}")
     connection.execute(f"CREATE TABLE qrel_changes AS {QREL_CHANGES}")

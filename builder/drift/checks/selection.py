@@ -1,16 +1,16 @@
-"""Were queries selected by another rule?
+"""Check that queries were selected by the same topics and filters.
 
-When interest fades, a topic's rare queries fall below the selection threshold first, and its
-frequent ones stay with fewer impressions. When a topic is struck from the list, or a filter is
-tightened, frequent queries vanish at once while the others go on as before. So each query that
-was shown often enough to stay, judging by the trend of the queries of its topics that did stay,
-is *safe*; safe queries that are gone were *taken* out. The same backwards finds queries put in.
+When interest fades, the rare queries of a topic fall below the selection threshold first, and the
+frequent ones remain with fewer impressions. When a topic is removed from the list, or a filter is
+tightened, frequent queries vanish at once while all others continue as before. A query is therefore
+called *safe* if it was frequent enough to remain, given the trend of the remaining queries of its
+topics; a safe query that vanished was *taken* out. The same test backwards finds added queries.
 
-Interest that fades within a part of the queries leaves traces too: safe queries that stayed, but
-*fell* far below the trend. Where taken queries do not clearly outnumber fallen ones, it was
-interest. Where no query of a topic stayed, a query is safe only when it was shown so often that
-interest would have had to fall to a twentieth of the trend of all queries, and further than it
-fell in any topic that stayed: a subject that fades takes its rare topics with it as a whole.
+Interest that fades for some queries leaves another trace: safe queries that remained but *fell* far
+below the trend. If taken queries do not clearly outnumber fallen ones, interest is the cause. If no
+query of a topic remained, a query is safe only if it was so frequent that interest would have had
+to fall to a twentieth of the trend of all queries, and further than in any topic that remained,
+because a fading subject can lose its rare topics completely.
 """
 
 import math
@@ -18,29 +18,29 @@ from dataclasses import dataclass
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, percent, unknown
+from builder.drift.checks.outcome import Check, Outcome, cannot_tell, format_share
 
 MARGIN = 4
-"""A query is safe when its topic's trend leaves it this many times the least impressions."""
+"""A query is safe if its trend predicts at least this multiple of the minimum impressions."""
 
 MARGIN_WITHOUT_TREND = 20
 KEPT_FOR_A_TREND = 1
 TAKEN_PER_FALLEN = 4
-"""Taken queries for each fallen one that show a rule at work."""
+"""Minimum ratio of taken to fallen queries that indicates a rule."""
 
 FEWEST_SAFE = 3
 FEWEST_SAFE_OVERALL = 20
 TOPIC_TAKEN = 0.5
-"""Share of a topic's safe queries that must be taken, ..."""
+"""Minimum share of taken queries among the safe queries of a changed topic."""
 
 ABOVE_OTHERS = 0.3
-"""... by how much it must exceed that of the other topics, ..."""
+"""Minimum difference between this share and the share in all other topics."""
 
 CHANCE = 1e-4
-"""... and how unlikely it must be, were queries taken from it as from the others."""
+"""Maximum probability of this share if queries were taken from all topics at the same rate."""
 
 OTHERS_TAKEN = 0.1
-"""Share of all other safe queries that must be taken for a change of filter."""
+"""Minimum share of taken queries, outside changed topics, that indicates a changed filter."""
 
 SAFE_QUERIES = """
 CREATE OR REPLACE TEMP TABLE safe_queries AS
@@ -128,52 +128,54 @@ SELECT
     )
 FROM listed LEFT JOIN lowest ON true, growth, least GROUP BY listed.topic ORDER BY listed.topic
 """
-"""Queries of each topic that would be safe, were the whole topic struck from the list."""
+"""Number of queries per topic that would be safe if the whole topic were removed from the list."""
 
 TOPICS_NAMED = 5
 
 DIRECTIONS = (("from", "to", "taken out"), ("to", "from", "put in"))
+VERBS = {"taken out": "removed", "put in": "added"}
 
 
-def topics_are_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Find topics whose frequent queries were taken out, or put in, at once."""
+def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Find topics that lost or gained their frequent queries all at once."""
     changed = [
         {"topic": topic, "direction": direction, "safe": counts.safe, "taken": counts.taken}
         for here, there, direction in DIRECTIONS
         for topic, counts in changed_topics(connection, here, there).items()
     ]
     if not changed:
-        return _no_topic_changed(connection)
+        return _report_unchanged_topics(connection)
     most = max(changed, key=lambda c: (c["taken"], c["topic"]))
     says = (
         f"{most['taken']} of {most['safe']} queries of the topic {most['topic']!r} that were "
-        f"frequent enough to be in both snapshots were {most['direction']}"
+        f"frequent enough to be in both snapshots were {VERBS[str(most['direction'])]}"
     )
-    more = f"; so were those of {len(changed) - 1} more" if len(changed) > 1 else ""
-    return Outcome(True, f"{says}{more}: the topics changed, not the interest", {"topics": changed})
+    more = f", and so were queries of {len(changed) - 1} more topics" if len(changed) > 1 else ""
+    evidence = f"{says}{more}: the list of topics changed, not the interest"
+    return Outcome(True, evidence, {"topics": changed})
 
 
-def _no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Clear where every topic would have shown, were it struck; else which of them would not."""
-    says = "no topic lost or gained its frequent queries at once"
-    topics = unseen_topics(connection)
+def _report_unchanged_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Return clear if the removal of every topic is detectable, else list the undetectable ones."""
+    says = "no topic lost or gained its frequent queries all at once"
+    topics = detectable_topics(connection)
     if not any(topics.values()):
-        return unknown(says, "no topic has enough frequent queries to show that it was struck")
+        return cannot_tell(says, "no topic has enough frequent queries to detect its removal")
     unseen = [topic for topic, is_seen in topics.items() if not is_seen]
     if not unseen:
-        return Outcome(False, says, {}, "any one topic struck from the list")
+        return Outcome(False, says, {}, "the removal of any topic from the list")
     more = f" and {len(unseen) - TOPICS_NAMED} more" if len(unseen) > TOPICS_NAMED else ""
     named = ", ".join(map(repr, unseen[:TOPICS_NAMED]))
-    blind = f"too few frequent queries to see the topics struck: {named}{more}"
+    blind = f"too few frequent queries to detect the removal of these topics: {named}{more}"
     return Outcome(None, says, {"unseen": unseen}, blind)
 
 
-def unseen_topics(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
-    """For each topic of either snapshot whether the check would see it struck, or put in."""
+def detectable_topics(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
+    """Return for each topic whether its removal from, or addition to, the list is detectable."""
     seen: dict[str, bool] = {}
     for here, there, _ in DIRECTIONS:
         changed_topics(connection, here, there)
-        others = Safe(*connection.execute(OTHERS, [[]]).fetchall()[0])
+        others = SafeQueryCounts(*connection.execute(OTHERS, [[]]).fetchall()[0])
         rate = (others.taken + 1) / (others.safe + 2)
         sql = STRUCK.format(
             here=f"impressions_{here}",
@@ -184,36 +186,37 @@ def unseen_topics(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
             margin_without=MARGIN_WITHOUT_TREND,
         )
         for topic, safe in connection.execute(sql).fetchall():
-            shows = safe >= FEWEST_SAFE and chance(safe, safe, rate) < CHANCE
+            shows = safe >= FEWEST_SAFE and binomial_tail(safe, safe, rate) < CHANCE
             seen[topic] = seen.get(topic, False) or shows
     return dict(sorted(seen.items()))
 
 
-def filter_is_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Find frequent queries taken out, or put in, across topics."""
+def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Count frequent queries that were removed or added, regardless of their topic."""
     numbers, sentences, found, seen = {}, [], False, False
     for here, there, direction in DIRECTIONS:
         topics = list(changed_topics(connection, here, there))
-        counts = Safe(*connection.execute(OTHERS, [topics]).fetchall()[0])
+        counts = SafeQueryCounts(*connection.execute(OTHERS, [topics]).fetchall()[0])
         if counts.safe:
             numbers[direction.replace(" ", "_")] = vars(counts)
-            sentences.append(f"{counts.taken} of {counts.safe} frequent queries were {direction}")
+            verb = VERBS[direction]
+            sentences.append(f"{counts.taken} of {counts.safe} frequent queries were {verb}")
         enough = counts.safe >= FEWEST_SAFE_OVERALL
         seen = seen or enough
-        found = found or (enough and counts.share >= OTHERS_TAKEN and counts.by_rule)
+        found = found or (enough and counts.share >= OTHERS_TAKEN and counts.indicates_rule)
     if not numbers:
-        return unknown("no query is frequent enough to be expected in both snapshots")
+        return cannot_tell("no query is frequent enough to be expected in both snapshots")
     says = " and ".join(sentences)
     if not seen:
         return Outcome(None, says, numbers, f"needs {FEWEST_SAFE_OVERALL} frequent queries")
-    verdict = ": a filter changed, whatever the topic" if found else ""
-    sees = f"a filter that takes {percent(OTHERS_TAKEN)} of frequent queries"
+    verdict = ": a filter changed, regardless of topics" if found else ""
+    sees = f"a filter that removes {format_share(OTHERS_TAKEN)} of frequent queries"
     return Outcome(found, says + verdict, numbers, sees)
 
 
 @dataclass(frozen=True)
-class Safe:
-    """Queries that were frequent enough to stay: all, those that are gone, those that fell."""
+class SafeQueryCounts:
+    """Numbers of safe queries: all, those that vanished, and those that fell below the trend."""
 
     safe: int
     taken: int
@@ -221,70 +224,79 @@ class Safe:
 
     @property
     def share(self) -> float:
-        """Share of safe queries that are gone; 0 where there is none."""
+        """Share of safe queries that vanished; 0 if there are no safe queries."""
         return self.taken / self.safe if self.safe else 0.0
 
     @property
-    def by_rule(self) -> bool:
-        """Whether taken queries outnumber fallen ones too clearly for fading interest."""
+    def indicates_rule(self) -> bool:
+        """Whether taken queries outnumber fallen ones by more than fading interest explains."""
         return self.taken >= TAKEN_PER_FALLEN * self.fallen
 
-    def without(self, other: "Safe") -> "Safe":
-        """The queries that are not among the others."""
-        return Safe(self.safe - other.safe, self.taken - other.taken, self.fallen - other.fallen)
+    def subtract(self, subset: "SafeQueryCounts") -> "SafeQueryCounts":
+        """Return the counts minus the counts of a subset."""
+        return SafeQueryCounts(
+            self.safe - subset.safe, self.taken - subset.taken, self.fallen - subset.fallen
+        )
 
 
-def changed_topics(connection: duckdb.DuckDBPyConnection, here: str, there: str) -> dict[str, Safe]:
-    """Topics of snapshot `here` whose safe queries are missing `there`.
+def changed_topics(
+    connection: duckdb.DuckDBPyConnection, side: str, other_side: str
+) -> dict[str, SafeQueryCounts]:
+    """Return the topics of one snapshot whose safe queries are missing from the other.
 
-    Leaves the table `safe_queries`.
+    Creates the table `safe_queries`.
+
+    Args:
+        connection: Connection with the views of both snapshots.
+        side: `from` or `to`, the snapshot whose topics are tested.
+        other_side: The other snapshot.
     """
     connection.execute(
         SAFE_QUERIES.format(
-            here=f"impressions_{here}",
-            there=f"impressions_{there}",
-            here_name=here,
-            there_name=there,
+            here=f"impressions_{side}",
+            there=f"impressions_{other_side}",
+            here_name=side,
+            there_name=other_side,
             kept=KEPT_FOR_A_TREND,
             margin=MARGIN,
             margin_without=MARGIN_WITHOUT_TREND,
         )
     )
-    overall = Safe(*connection.execute(OTHERS, [[]]).fetchall()[0])
-    topics = {row[0]: Safe(*row[1:]) for row in connection.execute(BY_TOPIC).fetchall()}
+    overall = SafeQueryCounts(*connection.execute(OTHERS, [[]]).fetchall()[0])
+    topics = {row[0]: SafeQueryCounts(*row[1:]) for row in connection.execute(BY_TOPIC).fetchall()}
     return {
         topic: counts
         for topic, counts in topics.items()
-        if _is_outlier(counts, overall.without(counts))
+        if _is_outlier(counts, overall.subtract(counts))
     }
 
 
-def _is_outlier(topic: Safe, others: Safe) -> bool:
-    """Whether queries were taken from a topic, and not from the others."""
-    if topic.safe < FEWEST_SAFE or not topic.by_rule:
+def _is_outlier(topic: SafeQueryCounts, others: SafeQueryCounts) -> bool:
+    """Whether many more queries were taken from a topic than from all other topics."""
+    if topic.safe < FEWEST_SAFE or not topic.indicates_rule:
         return False
     if topic.share < max(TOPIC_TAKEN, others.share + ABOVE_OTHERS):
         return False
     rate = (others.taken + 1) / (others.safe + 2)
-    return chance(topic.safe, topic.taken, rate) < CHANCE
+    return binomial_tail(topic.safe, topic.taken, rate) < CHANCE
 
 
-def chance(trials: int, successes: int, rate: float) -> float:
-    """Probability of at least so many successes in independent trials of a rate in (0, 1)."""
+def binomial_tail(trials: int, successes: int, rate: float) -> float:
+    """Return the binomial probability of at least `successes` in `trials`; rate in (0, 1)."""
     yes, no = math.log(rate), math.log1p(-rate)
     return math.fsum(
-        math.exp(_log_combinations(trials, k) + k * yes + (trials - k) * no)
+        math.exp(_log_binomial_coefficient(trials, k) + k * yes + (trials - k) * no)
         for k in range(successes, trials + 1)
     )
 
 
-def _log_combinations(trials: int, successes: int) -> float:
+def _log_binomial_coefficient(trials: int, successes: int) -> float:
     return (
         math.lgamma(trials + 1) - math.lgamma(successes + 1) - math.lgamma(trials - successes + 1)
     )
 
 
 CHECKS = (
-    Check("topics_are_the_same", "Were queries selected by the same topics?", topics_are_the_same),
-    Check("filter_is_the_same", "Were queries kept by the same filter?", filter_is_the_same),
+    Check("topics_are_the_same", "Were queries selected by the same topics?", check_topics),
+    Check("filter_is_the_same", "Were queries selected by the same filter?", check_query_filter),
 )
