@@ -15,7 +15,7 @@ from builder.documents import (
     collect_shown,
     measure_coverage,
 )
-from builder.drift import count_lost, count_snapshot, measure, measure_pair
+from builder.drift import count_lost_words, count_snapshot_words, measure_drift, measure_pair
 from builder.ingest import ingest_crawl, ingest_log
 from builder.queries import (
     collect_verdicts,
@@ -55,11 +55,11 @@ STAGES = (
     export_trec,
     # compare snapshots
     align_snapshots,
-    count_snapshot,
-    count_lost,
+    count_snapshot_words,
+    count_lost_words,
     measure_pair,
     build_maps,
-    measure,
+    measure_drift,
 )
 
 PIPELINE = Pipeline(STAGES, frozenset(PUBLISHED))

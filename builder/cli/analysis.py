@@ -29,7 +29,7 @@ def changes(
 
     reading = read_section(definition, CrawlParameters, "crawl") if definition else None
     with working_limits(memory) as limits:
-        found = compare_crawls(old, new, ChangeParameters(), limits, reading=reading)
+        found = compare_crawls(old, new, ChangeParameters(), limits, crawl_params=reading)
     if format is PlainFormat.JSON:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True))
     else:
@@ -53,7 +53,13 @@ def drift(
     Example: longeval drift demo/collection --html report.html
     """
     from builder.commands.drift import compute_drift
-    from builder.drift import HEADER, findings, pair_rows, render_report, unseen
+    from builder.drift import (
+        SUMMARY_COLUMNS,
+        list_findings,
+        list_undecided_checks,
+        render_report,
+        summarize_pairs,
+    )
     from builder.runtime.progress import ProgressBar
 
     with working_limits(memory) as limits:
@@ -64,12 +70,14 @@ def drift(
     if format is PlainFormat.JSON:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True))
     elif html is None:
-        rows = pair_rows(found)
-        typer.echo(table(rows, HEADER) if rows else "one snapshot has nothing to compare with")
-        for finding in findings(found):
-            mark = "! " if finding.warns else "- "
+        rows = summarize_pairs(found)
+        typer.echo(
+            table(rows, SUMMARY_COLUMNS) if rows else "one snapshot has nothing to compare with"
+        )
+        for finding in list_findings(found):
+            mark = "! " if finding.is_warning else "- "
             typer.echo(mark + printable(finding.text))
-        for text in unseen(found):
+        for text in list_undecided_checks(found):
             typer.echo(printable(f"? cannot tell: {text}"))
 
 

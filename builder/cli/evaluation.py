@@ -11,7 +11,7 @@ from builder.cli.options import Format, PlainFormat, Quiet
 from builder.cli.output import table
 from builder.cli.shapes import sanity_shape, say_json
 from builder.io.disk import check_output_differs
-from builder.reporting.numbers import score
+from builder.reporting.numbers import format_score
 
 if TYPE_CHECKING:
     import polars as pl
@@ -350,7 +350,7 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
 
 
 def _cell(value: object) -> object:
-    return score(value) if isinstance(value, float) else value
+    return format_score(value) if isinstance(value, float) else value
 
 
 runs = typer.Typer(

@@ -10,7 +10,7 @@ import typer
 from builder.cli.options import MOST, Format, PlainFormat
 from builder.cli.output import table
 from builder.io.disk import check_output_differs
-from builder.reporting.numbers import score
+from builder.reporting.numbers import format_score
 
 if TYPE_CHECKING:
     import polars as pl
@@ -141,4 +141,4 @@ def _echo_table(frame: "pl.DataFrame") -> None:
 def _cell(value: object) -> object:
     if isinstance(value, list):
         return ", ".join(map(str, value))[:80]
-    return score(value) if isinstance(value, float) else value
+    return format_score(value) if isinstance(value, float) else value

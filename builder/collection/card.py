@@ -12,7 +12,7 @@ from builder.collection.card_tables import (
     snapshot_row,
 )
 from builder.collection.layout import CARD
-from builder.reporting.numbers import plural
+from builder.reporting.numbers import pluralize
 
 _FRONT = """---
 pretty_name: {name}
@@ -130,8 +130,8 @@ def write_card(
 def _anonymity_rule(select: dict[str, Any]) -> str:
     """Return the k-anonymity condition of the `[select]` parameters as an English clause."""
     if select["anonymity"] == "users":
-        return f"at least {plural(select['min_users'], 'user')} submitted it"
-    return f"it was submitted at least {plural(select['min_users'], 'time')}"
+        return f"at least {pluralize(select['min_users'], 'user')} submitted it"
+    return f"it was submitted at least {pluralize(select['min_users'], 'time')}"
 
 
 _RELEASE_CARD = """
@@ -182,7 +182,7 @@ def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[st
 def describe_collection(definition: dict[str, Any]) -> str:
     """Return a description of a collection in two sentences."""
     licence = single_line(definition["collection"]["licence"])
-    snapshots = plural(len(definition["snapshots"]), "snapshot")
+    snapshots = pluralize(len(definition["snapshots"]), "snapshot")
     return (
         f"A longitudinal test collection for information retrieval: {snapshots} of documents and "
         "queries on the same topics, with graded relevance judgements derived from clicks. "

@@ -12,8 +12,8 @@ import polars as pl
 
 from builder.collection import layout
 from builder.collection.read import Collection, open_collection
-from builder.drift import FORMAT, Evidence, compare_snapshots, measure_snapshots, of_pair
-from builder.drift.between import OPTIONAL
+from builder.drift import FORMAT, OptionalInputs, compare_snapshots, measure_series, select_pair
+from builder.drift.pair_drift import OPTIONAL_TABLES
 from builder.errors import FormatError, UsageError, suggest
 from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, DocumentParameters
@@ -60,7 +60,7 @@ def compute_drift(
     if first >= second:
         raise UsageError(f"expected an earlier and a later snapshot, found {pair[0]} and {pair[1]}")
     if second == first + 1:
-        return of_pair(measured, pair)
+        return select_pair(measured, pair)
     return _measure_pair(collection, pair, limits, progress)
 
 
@@ -104,27 +104,28 @@ def _measure_pair(
     )
     diagnostics = {name: _open_table(collection, name, "click_diagnostics") for name in pair}
     existing = {name: table for name, table in diagnostics.items() if table.paths}
-    return measure_snapshots(
-        series, params, limits.with_scratch_folder("drift"), progress, existing
-    )
+    return measure_series(series, params, limits.with_scratch_folder("drift"), progress, existing)
 
 
 def _open_table(collection: Collection, snapshot: str, name: str) -> Table:
     return table_at(layout.snapshot_folder(collection.path, snapshot), name, TABLES[name])
 
 
-def _open_evidence(collection: Collection, pair: tuple[str, str], limits: Limits) -> Evidence:
+def _open_evidence(collection: Collection, pair: tuple[str, str], limits: Limits) -> OptionalInputs:
     parameters = collection.manifest["definition"].get("parameters", {})
     if not parameters:
-        return Evidence()
+        return OptionalInputs()
     recorded = {
         f"{section}.{key}": value
         for section, values in parameters.items()
         for key, value in values.items()
     }
-    return Evidence(
+    return OptionalInputs(
         _documents_by_crawl(collection, pair, limits.scratch),
-        {kind: {name: _open_table(collection, name, kind) for name in pair} for kind in OPTIONAL},
+        {
+            kind: {name: _open_table(collection, name, kind) for name in pair}
+            for kind in OPTIONAL_TABLES
+        },
         DocumentParameters(**parameters.get("documents", {})),
         dict.fromkeys(pair, recorded),
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from builder.drift import Attribution, Evaluated, attribute
+from builder.drift import Attribution, RunWithQrels, attribute_change
 from builder.errors import DataError, UsageError
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import Measure, parse_measures
@@ -152,7 +152,7 @@ def _attribute_measures(
     measures: Sequence[Measure],
     depth: int,
 ) -> Iterator[tuple[Measure, Attribution]]:
-    before, after = (Evaluated(run.ranking, qrels) for run, qrels in sides)
+    before, after = (RunWithQrels(run.ranking, qrels) for run, qrels in sides)
     for measure in measures:
 
         def score(
@@ -163,4 +163,4 @@ def _attribute_measures(
             values = scorer.score(ranked).values[:, 0]
             return dict(zip(scorer.query_ids, values.tolist(), strict=True))
 
-        yield measure, attribute(before, after, same, score)
+        yield measure, attribute_change(before, after, same, score)

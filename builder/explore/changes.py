@@ -11,7 +11,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, paged_table
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, decimal, nothing
+from builder.reporting.parts import Cell, decimal_cell, empty_note
 from schemas.alignment import CHANGE_BANDS, DOCUMENT_STATUSES, QUERY_STATUSES
 
 KINDS = {"documents": "pages", "queries": "queries", "qrels": "judgements"}
@@ -104,7 +104,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 
 def signed_count(value: int) -> Cell:
     """Format a difference of counts with its sign."""
-    return Cell(numbers.signed(value) if value else "0", value)
+    return Cell(numbers.format_signed(value) if value else "0", value)
 
 
 def changes_page(source: Source, request: PageRequest) -> Page:
@@ -114,7 +114,7 @@ def changes_page(source: Source, request: PageRequest) -> Page:
     pairs = list(zip(source.snapshots, source.snapshots[1:], strict=False))
     if not pairs:
         text = "The collection has only one snapshot; changes need at least two."
-        return Page(heading, lead, nothing(text), "/changes")
+        return Page(heading, lead, empty_note(text), "/changes")
     kind = request.choice("kind", list(KINDS), "documents")
     end = request.choice("to", source.snapshots[1:], source.snapshots[-1])
     start = next(a for a, b in pairs if b == end)
@@ -211,7 +211,7 @@ def _document_columns(source: Source, values: Mapping[str, str]) -> tuple[Column
         Column(
             "Degree", "band", "Degree of change of updated pages: cosmetic, edited or rewritten"
         ),
-        Column("Dice", lambda r: decimal(r["dice"]), "Word overlap of both versions", "dice"),
+        Column("Dice", lambda r: decimal_cell(r["dice"]), "Word overlap of both versions", "dice"),
         Column(
             "Words",
             lambda r: signed_count(r["words"]),

@@ -16,7 +16,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, decimal, section, share
+from builder.reporting.parts import Cell, decimal_cell, section, share_cell
 
 MAP_ROW = "SELECT url, url_key, snapshots, loose_id, crawled FROM documents_map WHERE doc_id = $doc"
 RELEASE_IDS = "SELECT DISTINCT id FROM release_ids WHERE key = $doc AND kind = 'document'"
@@ -97,7 +97,7 @@ def _inclusion_reasons(source: Source, versions: Sequence[Row]) -> str:
     if shown_in:
         reasons.append(f"shown for a query of the collection ({', '.join(shown_in)})")
     if sampled_in:
-        size = "" if sample_share is None else f"{numbers.percent(sample_share)} "
+        size = "" if sample_share is None else f"{numbers.format_percent(sample_share)} "
         reasons.append(f"drawn into the {size}sample of the crawl ({', '.join(sampled_in)})")
     return "; ".join(reasons)
 
@@ -155,7 +155,7 @@ VERSION_COLUMNS = (
 def _language_text(row: Row) -> str:
     if row["language"] is None:
         return numbers.DASH
-    return f"{row['language']} ({numbers.percent(row['language_score'], 0)})"
+    return f"{row['language']} ({numbers.format_percent(row['language_score'], 0)})"
 
 
 def _duplicate_link(row: Row, column: str) -> Cell:
@@ -183,10 +183,10 @@ def _versions_section(
             lambda r: Cell(_status_text(r)),
             "added, removed, updated, unchanged, or the reason why a snapshot lacks it",
         ),
-        Column("Dice", lambda r: decimal(r["dice"]), "Word overlap of both versions"),
+        Column("Dice", lambda r: decimal_cell(r["dice"]), "Word overlap of both versions"),
         Column(
             "5-word sequences",
-            lambda r: decimal(r["shingle_jaccard"]),
+            lambda r: decimal_cell(r["shingle_jaccard"]),
             "Jaccard similarity of the 5-word shingles",
         ),
         Column("Words before", "tokens_from"),
@@ -233,12 +233,12 @@ def _judgements_section(source: Source, judged: Sequence[Row], values: dict[str,
         Column("Clicks", "clicks", "Impressions in which users clicked it"),
         Column(
             "Score",
-            lambda r: decimal(r["score"]),
+            lambda r: decimal_cell(r["score"]),
             "Relevance probability that determines the grade",
         ),
         Column(
             "Stability",
-            lambda r: share(r["stability"]),
+            lambda r: share_cell(r["stability"]),
             "Probability that the true score falls into the same grade",
         ),
         Column("Source", "source", "click, manual or release"),

@@ -13,7 +13,7 @@ from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, statement_table
 from builder.explore.word_diff import MAX_WORDS, diff_words
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, nothing, paragraph, section
+from builder.reporting.parts import Cell, empty_note, paragraph, section
 
 TEXT = """
 SELECT snapshot, title, text, title_en, text_en FROM documents
@@ -46,7 +46,7 @@ def diff_section(
     heading, lead = "Difference", "Words that were added or removed between two versions."
     if len(names) < 2:
         text = "A comparison needs at least two versions of the page."
-        return section("difference", heading, lead, nothing(text))
+        return section("difference", heading, lead, empty_note(text))
     start, end = request.choice("from", names, names[-2]), request.choice("to", names, names[-1])
     language = request.choice("language", ("source", "english"), "source")
     suffix = "_en" if language == "english" else ""
@@ -61,7 +61,8 @@ def diff_section(
         source.rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
     )
     diff = diff_words(_full_text(before, suffix), _full_text(after, suffix))
-    count = f"{numbers.plural(diff.removed, 'word')} removed, {numbers.count(diff.added)} added"
+    removed = numbers.pluralize(diff.removed, "word")
+    count = f"{removed} removed, {numbers.format_count(diff.added)} added"
     if diff.omitted:
         count += (
             f"; only the first {MAX_WORDS:,} words of each version are compared, "
@@ -102,7 +103,7 @@ def translation_section(
             "translation",
             heading,
             lead,
-            nothing("The collection does not contain a translation of this page."),
+            empty_note("The collection does not contain a translation of this page."),
             _source_text(source, versions, values),
         )
     names = [row["snapshot"] for row in done]
@@ -112,7 +113,8 @@ def translation_section(
     )
     counts = next(row for row in done if row["snapshot"] == snapshot)
     count = (
-        f"{numbers.plural(counts['sentences'], 'sentence')}: {counts['translated']:,} translated, "
+        f"{numbers.pluralize(counts['sentences'], 'sentence')}: "
+        f"{counts['translated']:,} translated, "
         f"{counts['copied']:,} copied, {counts['source_kept']:,} left in the source language, "
         f"{counts['dropped']:,} dropped"
     )

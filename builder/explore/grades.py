@@ -10,7 +10,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import copy_block
 from builder.reporting import numbers
-from builder.reporting.parts import key, nothing, paragraph, section
+from builder.reporting.parts import empty_note, legend, paragraph, section
 from schemas import GRADES as GRADE_NAMES
 
 MAX_DOCUMENTS = 100
@@ -63,14 +63,14 @@ def grade_matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) 
         "A dotted border marks uncertain grades."
     )
     if not rows:
-        return section("grades", "Grades", lead, nothing("No pages were judged for this query."))
+        return section("grades", "Grades", lead, empty_note("No pages were judged for this query."))
     more = len(ordered) - MAX_DOCUMENTS
     note = f"The rows to copy contain {more:,} more pages." if more > 0 else None
     return section(
         "grades",
         "Grades",
         lead,
-        key([(f"{grade} {name}", f"grade-{grade}") for grade, name in GRADE_NAMES.items()]),
+        legend([(f"{grade} {name}", f"grade-{grade}") for grade, name in GRADE_NAMES.items()]),
         render_macro("matrix", "Grades of judged pages by snapshot", source.snapshots, rows),
         paragraph(note, "note") if note else None,
         copy_block(source, "Grades of judged pages", grades, Statement(GRADES, values)),
@@ -104,17 +104,20 @@ def grade_evidence(row: Row) -> list[tuple[str, str]]:
     facts = [("Source", row["source"])]
     if row["score"] is not None or row["impressions"]:
         facts += [
-            ("Impressions", numbers.count(row["impressions"])),
-            ("Examinations", numbers.count(row["examinations"])),
-            ("Clicks", numbers.count(row["clicks"])),
-            ("Last clicks", numbers.count(row["last_clicks"])),
-            ("Score", numbers.decimal(row["score"])),
+            ("Impressions", numbers.format_count(row["impressions"])),
+            ("Examinations", numbers.format_count(row["examinations"])),
+            ("Clicks", numbers.format_count(row["clicks"])),
+            ("Last clicks", numbers.format_count(row["last_clicks"])),
+            ("Score", numbers.format_decimal(row["score"])),
         ]
         if row["score_low"] is not None:
-            low, high = numbers.decimal(row["score_low"]), numbers.decimal(row["score_high"])
+            low, high = (
+                numbers.format_decimal(row["score_low"]),
+                numbers.format_decimal(row["score_high"]),
+            )
             facts.append(("95 % interval", f"{low} to {high}"))
         if row["stability"] is not None:
-            facts.append(("Stability", numbers.percent(row["stability"])))
+            facts.append(("Stability", numbers.format_percent(row["stability"])))
     else:
         facts.append(("Evidence", "none recorded"))
     if row["manual_grade"] is not None:

@@ -13,8 +13,8 @@ from builder.explore.source import Source
 from builder.explore.statements import Row
 from builder.explore.tables import Column, table
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, folded, items, nothing, section, span
-from builder.reporting.render import join
+from builder.reporting.parts import Cell, bullet_list, collapsible, empty_note, section, span
+from builder.reporting.render import join_markup
 
 PARTS = (
     ("findings", "Findings"),
@@ -29,12 +29,12 @@ PARTS = (
     ("checks", "Checks"),
 )
 CHARTS = (
-    documents.pages,
-    words.words,
-    queries.queries,
-    topics.topics,
-    judgements.judgements,
-    clicks.clicks,
+    documents.pages_section,
+    words.words_section,
+    queries.queries_section,
+    topics.topics_section,
+    judgements.judgements_section,
+    clicks.clicks_section,
 )
 
 OPTIONAL_TABLES = {
@@ -88,7 +88,7 @@ def overview_page(source: Source, request: PageRequest) -> Page:  # noqa: ARG001
             path = collection.path / "drift.json"
             raise FormatError(f"not a report of `longeval drift`: {error!r}", path) from None
     text = "This collection has no drift.json, so there are no charts or checks to show."
-    return Page(collection.name, lead, (*own, nothing(text)), "/")
+    return Page(collection.name, lead, (*own, empty_note(text)), "/")
 
 
 MALFORMED_REPORT = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
@@ -97,9 +97,9 @@ MALFORMED_REPORT = (KeyError, TypeError, ValueError, AttributeError, IndexError,
 
 def _report_sections(source: Source, drift: Mapping[str, Any]) -> Markup:
     """Render the sections of the drift report, with links from checks to the rows they count."""
-    first, rest = sections.first_things(drift), [chart(drift) for chart in CHARTS]
-    charts = (sections.sizes(drift), *rest)
-    return join(first, _snapshots_section(source), *charts, checks_section(source, drift))
+    first, rest = sections.findings_section(drift), [chart(drift) for chart in CHARTS]
+    charts = (sections.sizes_section(drift), *rest)
+    return join_markup(first, _snapshots_section(source), *charts, checks_section(source, drift))
 
 
 def missing_tables(source: Source) -> list[str]:
@@ -114,7 +114,7 @@ def missing_tables(source: Source) -> list[str]:
 def _missing_block(source: Source) -> Any:
     texts = missing_tables(source)
     return (
-        folded("Missing from this collection", items(texts, "facts"), is_open=True)
+        collapsible("Missing from this collection", bullet_list(texts, "facts"), is_open=True)
         if texts
         else None
     )
@@ -150,7 +150,7 @@ def _snapshots_section(source: Source) -> Any:
 def _linked_count_column(label: str, name: str, path: str, hint: str) -> Column:
     def linked_count(row: Row) -> Cell:
         target = page_url(path, snapshot=row["snapshot"])
-        return Cell(link(target, numbers.count(row[name])), row[name])
+        return Cell(link(target, numbers.format_count(row[name])), row[name])
 
     return Column(label, linked_count, hint)
 
@@ -167,12 +167,12 @@ def checks_section(source: Source, drift: Mapping[str, Any]) -> Any:
         rows = [_check_row(c) for c in drift["checks"] if c["verdict"] == outcome]
         if rows:
             check_table = table(source, caption, CHECK_COLUMNS, rows, None, empty="")
-            body.append(folded(f"{caption} ({len(rows)})", check_table, is_open=is_open))
+            body.append(collapsible(f"{caption} ({len(rows)})", check_table, is_open=is_open))
     lead = (
         "Whether two snapshots were constructed in the same way; if not, differences between them "
         "may be artefacts."
     )
-    return section("checks", "Construction checks", lead, join(body))
+    return section("checks", "Construction checks", lead, join_markup(body))
 
 
 def _check_row(check: Mapping[str, Any]) -> Row:

@@ -14,7 +14,7 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, statement_table, table
 from builder.reporting import charts
-from builder.reporting.parts import Cell, decimal, nothing, section
+from builder.reporting.parts import Cell, decimal_cell, empty_note, section
 
 SNAPSHOT_ROWS = """
 WITH listed AS (SELECT * FROM queries WHERE query_key = $query
@@ -129,10 +129,10 @@ def _over_time_section(
     names = [row["snapshot"] for row in snapshot_rows]
     counts = [row["impressions"] for row in snapshot_rows]
     if source.is_imported and not any(counts):
-        chart: Markup = nothing("The release does not contain impression counts.")
+        chart: Markup = empty_note("The release does not contain impression counts.")
     else:
-        series = charts.Series("impressions", "series-0", counts)
-        chart = charts.lines("Impressions of the query", names, [series])
+        series = charts.LineSeries("impressions", "series-0", counts)
+        chart = charts.line_chart("Impressions of the query", names, [series])
     return section("life", "Over time", "Statistics of the query per snapshot.", found, chart)
 
 
@@ -150,7 +150,7 @@ def _grade_changes_section(source: Source, grades: Sequence[Row], values: dict[s
         Column("The page", _document_change, "How the text of the page changed"),
         Column(
             "Dice",
-            lambda r: decimal(r["dice"]),
+            lambda r: decimal_cell(r["dice"]),
             "Word overlap of both versions, for updated pages",
         ),
     )

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from builder.drift.attribution import Attribution, Evaluated, attribute
+from builder.drift.attribution import Attribution, RunWithQrels, attribute_change
 from builder.errors import DataError
 from builder.evaluation import parse_measure
 from builder.evaluation.attribution import unchanged_documents
@@ -19,7 +19,7 @@ from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import charts, numbers
 from builder.reporting.charts import series_colour
-from builder.reporting.parts import Cell, decimal, grid, nothing, section
+from builder.reporting.parts import Cell, decimal_cell, empty_note, grid, section
 from builder.trec.runs import Run
 
 QUERY_SCORES = """
@@ -44,15 +44,15 @@ def systems_sections(source: Source, request: PageRequest, query_id: str) -> lis
     found = [row for row in source.rows(statement) if row["measure"] == measure]
     heading, lead = "Systems", f"{measure} of each system for this query, and its change over time."
     if not found:
-        return [section("runs", heading, lead, nothing("No runs were scored for this query."))]
+        return [section("runs", heading, lead, empty_note("No runs were scored for this query."))]
     scores = {(row["system"], row["snapshot"]): row["score"] for row in found}
     series = [
-        charts.Series(
+        charts.LineSeries(
             system, series_colour(number), [scores.get((system, name)) for name in source.snapshots]
         )
         for number, system in enumerate(source.systems)
     ]
-    chart = charts.lines(f"{measure} of the query", source.snapshots, series)
+    chart = charts.line_chart(f"{measure} of the query", source.snapshots, series)
     rows = _score_rows(source, scores)
     chosen = form(request, select_field("measure", "Measure", measure, MEASURES), anchor="runs")
     made = table(
@@ -102,7 +102,7 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
     return (
         Column("System", "system"),
         Column("Snapshot", "snapshot"),
-        Column("Score", lambda r: decimal(r["score"], 4)),
+        Column("Score", lambda r: decimal_cell(r["score"], 4)),
         Column("Rank", "rank", "Rank of the system for this query: 1 is the best score"),
         Column(
             "Change",
@@ -131,7 +131,7 @@ def _attribution_markup(
     start = source.snapshots[source.snapshots.index(until) - 1]
     heading = f"Change of {system} from {start} to {until}"
     try:
-        found = attribute_change(source, query_id, system, (start, until), measure)
+        found = attribute_query_change(source, query_id, system, (start, until), measure)
     except DataError as error:
         return render_macro("attribution", heading, [], str(error))
     rows: list[Row] = [
@@ -152,7 +152,7 @@ def _attribution_markup(
     )
 
 
-def attribute_change(
+def attribute_query_change(
     source: Source, query_id: str, system: str, snapshots: tuple[str, str], measure: str
 ) -> Attribution:
     """Attribute the change of a system's score for a query between two snapshots to its causes.
@@ -172,7 +172,7 @@ def attribute_change(
         )
         key = pl.lit(query_id).alias("query_id")
         sides.append(
-            Evaluated(run.select(key, "doc_id", "score"), qrels.select(key, "doc_id", "grade"))
+            RunWithQrels(run.select(key, "doc_id", "score"), qrels.select(key, "doc_id", "grade"))
         )
     same = unchanged_documents(source.collection.path / "changes" / "documents.parquet", snapshots)
     wanted = parse_measure(measure)
@@ -182,4 +182,4 @@ def attribute_change(
         ranked = Run.from_scores(run.select("query_id", "doc_id", "score"), "run", None)
         return dict(zip(scorer.query_ids, scorer.score(ranked).values[:, 0].tolist(), strict=True))
 
-    return attribute(sides[0], sides[1], same, score)
+    return attribute_change(sides[0], sides[1], same, score)

@@ -86,7 +86,7 @@ def _summary(source: Source, values: Mapping[str, str]) -> Markup:
             if number is None:
                 return Cell(numbers.DASH)
             target = page_url("/rejects", snapshot=name, **row) + "#list"
-            return Cell(link(target, numbers.count(number)), number)
+            return Cell(link(target, numbers.format_count(number)), number)
 
         return Column(name, count_cell)
 

@@ -12,8 +12,8 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
-from builder.reporting.render import Content, join, template_file
-from builder.reporting.render import environment as report_environment
+from builder.reporting.render import Content, join_markup, read_template_file
+from builder.reporting.render import template_environment as report_environment
 
 SECTIONS = (
     ("/", "Overview"),
@@ -62,7 +62,7 @@ def render_macro(name: str, *arguments: Any) -> Markup:
 
 def link(url: str, text: Content) -> Markup:
     """Render a hyperlink to another page of the explorer."""
-    return render_macro("link", url, join(text))
+    return render_macro("link", url, join_markup(text))
 
 
 def render_page(page: Page, collection: str) -> str:
@@ -72,8 +72,8 @@ def render_page(page: Page, collection: str) -> str:
         .get_template("layout.html")
         .render(
             page=page,
-            lead=join(page.lead),
-            body=join(page.body),
+            lead=join_markup(page.lead),
+            body=join_markup(page.body),
             sections=SECTIONS,
             collection=collection,
         )
@@ -86,6 +86,6 @@ def static_files() -> dict[str, tuple[str, bytes]]:
     folder = files(__package__).joinpath("templates")
     style, script = ((folder / f"explore.{kind}").read_text("utf-8") for kind in ("css", "js"))
     return {
-        "explore.css": ("text/css", (template_file("report.css") + style).encode()),
-        "explore.js": ("text/javascript", (template_file("report.js") + script).encode()),
+        "explore.css": ("text/css", (read_template_file("report.css") + style).encode()),
+        "explore.js": ("text/javascript", (read_template_file("report.js") + script).encode()),
     }

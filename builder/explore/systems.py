@@ -15,8 +15,8 @@ from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import charts
-from builder.reporting.charts import Drawing, Scale, plain, series_colour
-from builder.reporting.parts import decimal, grid, nothing, paragraph, section
+from builder.reporting.charts import Chart, LinearScale, format_tick, series_colour
+from builder.reporting.parts import decimal_cell, empty_note, grid, paragraph, section
 
 MAX_ROWS = 25
 """Maximum number of queries in the table of largest differences."""
@@ -44,7 +44,7 @@ def systems_page(source: Source, request: PageRequest) -> Page:
     if len(source.systems) < 2:
         found = f"found {', '.join(source.systems)}" if source.systems else "no runs were loaded"
         text = f"This page compares the runs of two systems: start with --runs FOLDER ({found})."
-        return Page(heading, lead, nothing(text), "/systems")
+        return Page(heading, lead, empty_note(text), "/systems")
     first = request.choice("first", source.systems, source.systems[0])
     second = request.choice("second", source.systems, source.systems[1])
     measure = request.choice("measure", MEASURES, MEASURES[0])
@@ -61,7 +61,7 @@ def systems_page(source: Source, request: PageRequest) -> Page:
     )
     if not rows:
         text = "No snapshot has runs of both systems."
-        return Page(heading, lead, (chosen, nothing(text)), "/systems")
+        return Page(heading, lead, (chosen, empty_note(text)), "/systems")
     here = [row for row in rows if row["snapshot"] == snapshot]
     body = (
         chosen,
@@ -99,14 +99,14 @@ def _over_time_section(
         Column("Second better", "second"),
         Column("Equal", "equal"),
     )
-    line = charts.Series("mean difference", "series-0", [row["mean"] for row in over])
+    line = charts.LineSeries("mean difference", "series-0", [row["mean"] for row in over])
     title = f"{values['measure']}, {values['first']} minus {values['second']}"
     return section(
         "time",
         "Over time",
         "The first system is better where the difference is positive.",
         grid(
-            render_macro("block", charts.lines(title, names, [line])),
+            render_macro("block", charts.line_chart(title, names, [line])),
             table(source, "Differences by snapshot", columns, over, None, empty=""),
         ),
     )
@@ -126,8 +126,8 @@ def _snapshot_section(
     made = [{**row, "text": texts.get(row["query_id"])} for row in chosen]
     columns = (
         Column("Query", lambda r: query_link(r["query_id"], r["text"])),
-        Column(first, lambda r: decimal(r["first"], 4)),
-        Column(second, lambda r: decimal(r["second"], 4)),
+        Column(first, lambda r: decimal_cell(r["first"], 4)),
+        Column(second, lambda r: decimal_cell(r["second"], 4)),
         Column("Difference", lambda r: signed_score(r["difference"]), "First minus second"),
     )
     note = (
@@ -151,12 +151,12 @@ def _snapshot_section(
 
 def _scatter_plot(rows: Sequence[Row], first: str, second: str, measure: str) -> Markup:
     """Render a scatter plot of both systems' scores, with a link from each point to its query."""
-    drawing = Drawing(f"{measure}: {second} (up) against {first} (right)", height=400)
-    left, right, top, bottom = drawing.inside
+    drawing = Chart(f"{measure}: {second} (up) against {first} (right)", height=400)
+    left, right, top, bottom = drawing.plot_area
     values = [0.0, 1.0, *(row[side] for row in rows for side in ("first", "second"))]
-    x, y = Scale(values, left, right), Scale(values, bottom, top)
-    drawing.axis(y, plain, is_vertical=True)
-    drawing.axis(x, plain, is_vertical=False)
+    x, y = LinearScale(values, left, right), LinearScale(values, bottom, top)
+    drawing.add_axis(y, format_tick, is_vertical=True)
+    drawing.add_axis(x, format_tick, is_vertical=False)
     drawing.rules.append((x(min(values)), y(min(values)), x(max(values)), y(max(values)), "ideal"))
     dots = [
         (

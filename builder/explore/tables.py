@@ -17,8 +17,8 @@ from builder.explore.render import render_macro
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement, values_sql
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, integer, nothing
-from builder.reporting.render import Content, join
+from builder.reporting.parts import Cell, empty_note, integer_cell
+from builder.reporting.render import Content, join_markup
 
 CellFunction = Callable[[Row], "Cell | Content"]
 
@@ -45,7 +45,7 @@ class Column:
         if isinstance(content, Cell):
             return content
         if isinstance(content, int) and not isinstance(content, bool):
-            return integer(content)
+            return integer_cell(content)
         return Cell(numbers.DASH if content is None else content)
 
 
@@ -84,7 +84,7 @@ def table(
         raw: Rows returned by the statement, if `rows` is a different arrangement of them.
     """
     if not rows:
-        return nothing(empty)
+        return empty_note(empty)
     headers = [(column.label, column.hint, "", "") for column in columns]
     return _render_table(source, caption, columns, headers, rows, statement, raw)
 
@@ -121,9 +121,11 @@ def paged_table(
     rows = [{name: v for name, v in row.items() if name != "all_rows"} for row in rows]
     if not rows:
         text = (
-            empty if not total else f"There are only {numbers.count(-(-total // PAGE_SIZE))} pages."
+            empty
+            if not total
+            else f"There are only {numbers.format_count(-(-total // PAGE_SIZE))} pages."
         )
-        return nothing(text)
+        return empty_note(text)
     headers = [
         (
             c.label,
@@ -143,7 +145,7 @@ def paged_table(
     ]
     first = (page - 1) * PAGE_SIZE + 1
     position = f"{first:,} to {first + len(rows) - 1:,} of {total:,}"
-    return join(body, render_macro("pages", position, steps if last > 1 else []))
+    return join_markup(body, render_macro("pages", position, steps if last > 1 else []))
 
 
 def _render_table(
@@ -160,7 +162,7 @@ def _render_table(
     body = render_macro("table", caption, list(zip(headers, numeric, strict=True)), cells, numeric)
     hints = [(column.label, column.hint) for column in columns if column.hint]
     below = render_macro("below", caption, hints, copy_snippets(source, raw or rows, statement))
-    return render_macro("block", join(body, below))
+    return render_macro("block", join_markup(body, below))
 
 
 def copy_snippets(

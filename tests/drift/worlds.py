@@ -12,9 +12,9 @@ import polars as pl
 
 from builder.alignment.changes import QREL_CHANGES, QUERY_CHANGES
 from builder.documents.tokens import md5_hex, tokens
-from builder.drift.between import view_optional
-from builder.drift.checks import Recorded, record
-from builder.drift.series import Evidence, Series, compare_snapshots
+from builder.drift.checks import Recorded, store_recorded_parameters
+from builder.drift.pair_drift import create_optional_views
+from builder.drift.series import OptionalInputs, SnapshotSeries, compare_snapshots
 from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
@@ -186,16 +186,16 @@ def compare(
         connection.register(f"queries_{side}", queries.to_arrow())
         connection.register(f"qrels_{side}", qrels.to_arrow())
         connection.execute(f"SET VARIABLE {side}_snapshot = '2022-06'")
-        record(connection, side, (recorded or {}).get(side))
-    view_optional(connection, {})
+        store_recorded_parameters(connection, side, (recorded or {}).get(side))
+    create_optional_views(connection, {})
     connection.execute(f"CREATE TABLE query_changes AS {QUERY_CHANGES}")
     connection.execute(f"CREATE TABLE qrel_changes AS {QREL_CHANGES}")
     return connection
 
 
 def store(
-    folder: Path, months: Mapping[str, Month], evidence: Evidence | None = None
-) -> tuple[Series, Limits]:
+    folder: Path, months: Mapping[str, Month], evidence: OptionalInputs | None = None
+) -> tuple[SnapshotSeries, Limits]:
     """Write the tables of all snapshots, align them, and map them: what drift reads."""
     limits = Limits(folder / "scratch", threads=2, memory=2**30)
     limits.scratch.mkdir(parents=True)

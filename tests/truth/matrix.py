@@ -18,8 +18,8 @@ import polars as pl
 
 import builder
 from builder.collection.read import open_collection
-from builder.drift import Evidence, compare_snapshots
-from builder.drift.between import OPTIONAL, read_pair
+from builder.drift import OptionalInputs, compare_snapshots
+from builder.drift.pair_drift import OPTIONAL_TABLES, read_pair_drift
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
@@ -138,9 +138,12 @@ class Laboratory:
         recorded = {
             f"{s}.{key}": v for s, values in parameters.items() for key, v in values.items()
         }
-        evidence = Evidence(
+        evidence = OptionalInputs(
             {month: _crawled(home, month, scratch) for month, home in homes.items()},
-            {kind: {m: _table(home, m, kind) for m, home in homes.items()} for kind in OPTIONAL},
+            {
+                kind: {m: _table(home, m, kind) for m, home in homes.items()}
+                for kind in OPTIONAL_TABLES
+            },
             DocumentParameters(**parameters["documents"]),
             dict.fromkeys(MONTHS, recorded),
         )
@@ -153,7 +156,7 @@ class Laboratory:
             NoProgress(),
             evidence,
         )
-        return list(read_pair(series.pair_drift[MONTHS])["checks"])
+        return list(read_pair_drift(series.pair_drift[MONTHS])["checks"])
 
 
 def _records(content: bytes) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from builder.collection.card import write_release_card
 from builder.collection.croissant import write_croissant
 from builder.collection.imports.files import SnapshotFiles, relative_name
 from builder.collection.manifest import write_collection_manifest
-from builder.drift import compare_snapshots, measure
+from builder.drift import compare_snapshots, measure_drift
 from builder.io.tables import Table, TableWriter, table_at, write_frame, write_query
 from builder.parameters import ChangeParameters
 from builder.runtime.content import content_hash
@@ -113,7 +113,7 @@ def _write_comparisons(folder: Path, names: list[str], limits: Limits, progress:
     keyed = {name: _write_keyed_tables(folder, name, scratch) for name in names}
     tables = {kind: {name: keyed[name][kind] for name in names} for kind in MAIN}
     series, changes = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
-    measure(
+    measure_drift(
         folder,
         **vars(series),
         params=ChangeParameters(),

@@ -5,7 +5,7 @@ See `safe_queries` for the queries that should be in both snapshots under the sa
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, percent, unknown
+from builder.drift.checks.outcome import Check, Outcome, cannot_tell, format_share
 from builder.drift.checks.safe_queries import (
     changed_topics,
     count_without_topics,
@@ -23,7 +23,7 @@ MAX_TOPICS_NAMED = 5
 DIRECTIONS = (("from", "to", "removed"), ("to", "from", "added"))
 
 
-def topics_are_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Find topics whose frequent queries were removed or added all at once."""
     changed = [
         {"topic": topic, "direction": direction, "safe": counts.safe, "taken": counts.missing}
@@ -46,7 +46,7 @@ def _no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
     says = "no topic lost or gained its frequent queries at once"
     undetectable = undetectable_topics(connection)
     if undetectable is None:
-        return unknown(says, "no topic has enough frequent queries to show its deletion")
+        return cannot_tell(says, "no topic has enough frequent queries to show its deletion")
     if not undetectable:
         return Outcome(False, says, {}, "any one topic deleted from the list")
     rest = len(undetectable) - MAX_TOPICS_NAMED
@@ -67,7 +67,7 @@ def undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str] | No
     return sorted(topic for topic, is_detectable in detectable.items() if not is_detectable)
 
 
-def filter_is_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def check_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Find frequent queries that were removed or added across topics."""
     numbers, sentences, found, enough = {}, [], False, False
     for here, there, direction in DIRECTIONS:
@@ -85,16 +85,16 @@ def filter_is_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
             enough = True
             found |= counts.missing_share >= MIN_FILTERED_SHARE and counts.exceeds_fading
     if not numbers:
-        return unknown("no query is frequent enough to be expected in both snapshots")
+        return cannot_tell("no query is frequent enough to be expected in both snapshots")
     says = " and ".join(sentences)
     if not enough:
         return Outcome(None, says, numbers, f"needs {MIN_SAFE} frequent queries")
     verdict = ": a filter changed, whatever the topic" if found else ""
-    sees = f"a filter that removes {percent(MIN_FILTERED_SHARE)} of frequent queries"
+    sees = f"a filter that removes {format_share(MIN_FILTERED_SHARE)} of frequent queries"
     return Outcome(found, says + verdict, numbers, sees)
 
 
 CHECKS = (
-    Check("topics_are_the_same", "Were queries selected by the same topics?", topics_are_the_same),
-    Check("filter_is_the_same", "Were queries kept by the same filter?", filter_is_the_same),
+    Check("topics_are_the_same", "Were queries selected by the same topics?", check_topics),
+    Check("filter_is_the_same", "Were queries kept by the same filter?", check_filter),
 )

@@ -12,10 +12,17 @@ from markupsafe import Markup
 from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.reports.summary import summary_rows
 from builder.evaluation.tables.topicsets import TOPIC_SETS
-from builder.reporting.charts import Point, Series, bars, lines, scatter, series_colour
-from builder.reporting.numbers import DASH, score
-from builder.reporting.parts import Cell, Row, grid, nothing, paragraph, section, table
-from builder.reporting.render import page
+from builder.reporting.charts import (
+    LineSeries,
+    ScatterPoint,
+    bar_chart,
+    line_chart,
+    scatter_plot,
+    series_colour,
+)
+from builder.reporting.numbers import DASH, format_score
+from builder.reporting.parts import Cell, Row, empty_note, grid, paragraph, section, table
+from builder.reporting.render import render_page
 
 _LEGEND = (
     "Positive drops are losses. An effect ratio of 1 and a delta RI of 0 mean that the difference "
@@ -55,7 +62,7 @@ def html_report(evaluation: Evaluation) -> str:
         grid(_drop_charts(evaluation)),
     )
     contents = [(name, f"{name.capitalize()} queries") for name in TOPIC_SETS]
-    return page(
+    return render_page(
         "Effectiveness over time",
         "Effectiveness over time",
         evaluation.signature(),
@@ -74,12 +81,12 @@ def _charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
     for (first, second, measure), rows in chosen.group_by(keys, maintain_order=True):
         wide = rows.pivot("quantity", index="system", values="value").drop_nulls()
         points = [
-            Point(name, series_colour(evaluation.systems.index(name)), ratio, delta)
+            ScatterPoint(name, series_colour(evaluation.systems.index(name)), ratio, delta)
             for name, ratio, delta in wide.select("system", "effect_ratio", "delta_ri").iter_rows()
         ]
         if points:
             title = f"{measure}, {first} to {second}"
-            charts.append(scatter(title, points, "effect ratio", "delta RI", (1.0, 0.0)))
+            charts.append(scatter_plot(title, points, "effect ratio", "delta RI", (1.0, 0.0)))
     return charts
 
 
@@ -93,14 +100,14 @@ def _mean_chart(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
         return [cells.get((system, s), {}).get(column) for s in evaluation.snapshots]
 
     series = [
-        Series(
+        LineSeries(
             name,
             series_colour(index),
             *(values(name, column) for column in ("value", "ci_low", "ci_high")),
         )
         for index, name in enumerate(evaluation.systems)
     ]
-    return lines(f"Mean {measure}", evaluation.snapshots, series)
+    return line_chart(f"Mean {measure}", evaluation.snapshots, series)
 
 
 def _drop_charts(evaluation: Evaluation) -> list[Markup]:
@@ -109,7 +116,7 @@ def _drop_charts(evaluation: Evaluation) -> list[Markup]:
     rows = evaluation.query_drops.filter(pl.col("measure") == measure)
     keys = ["from_snapshot", "to_snapshot", "system"]
     return [
-        bars(
+        bar_chart(
             f"{system}, {first} to {second}: drop of {measure}",
             sorted(group["drop"].to_list(), reverse=True),
             series_colour(evaluation.systems.index(str(system))),
@@ -120,7 +127,7 @@ def _drop_charts(evaluation: Evaluation) -> list[Markup]:
 
 def _summary_table(caption: str, rows: list[dict[str, Any]]) -> Markup:
     if not rows:
-        return nothing("No runs.")
+        return empty_note("No runs.")
     cells: list[Row] = [[_table_cell(value) for value in row.values()] for row in rows]
     return table(caption, list(rows[0]), cells)
 
@@ -129,5 +136,5 @@ def _table_cell(value: object) -> Cell:
     if value is None:
         return Cell(DASH, -1e300)
     if isinstance(value, int | float):
-        return Cell(score(value) if isinstance(value, float) else str(value), float(value))
+        return Cell(format_score(value) if isinstance(value, float) else str(value), float(value))
     return Cell(str(value))
