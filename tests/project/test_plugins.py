@@ -89,7 +89,7 @@ def test_the_doctor_lists_them(example: Path, tmp_path: Path) -> None:
 def test_an_id_of_ours_is_refused(example: Path, built: BuildReport) -> None:
     path = example / "longeval_example.py"
     path.write_text(path.read_text().replace("EX101", "LB101"))
-    with pytest.raises(UsageError, match="an id of its own"):
+    with pytest.raises(UsageError, match="a unique id such as XY101"):
         validate(built.root)
 
 
@@ -138,7 +138,7 @@ def test_a_broken_plug_in_breaks_nothing_else(example: Path, tmp_path: Path, fau
     (example / "longeval_example.py").write_text(fault)
     found = {d.name: d for d in doctor(tmp_path)}
     assert found["plug-in questions"].status == "bad"
-    assert "repair or uninstall" in found["plug-in questions"].detail
+    assert "fix or uninstall" in found["plug-in questions"].detail
     with pytest.raises(UsageError, match=r"longeval-example 1\.0\.0 failed to load"):
         load_plugin("checks", "questions")
 
@@ -148,7 +148,7 @@ def test_two_plug_ins_of_one_name_are_refused(example: Path, tmp_path: Path) -> 
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: longeval-other\nVersion: 2.0.0\n")
     (info / "entry_points.txt").write_text("[longeval_builder.checks]\nquestions = other:CHECK\n")
-    with pytest.raises(UsageError, match=r"brought by longeval-.* and by longeval-"):
+    with pytest.raises(UsageError, match=r"declared by both longeval-.* and longeval-"):
         find_plugins("checks")
     found = {d.name: d for d in doctor(tmp_path)}
     assert found["plug-ins checks"].status == "bad"
