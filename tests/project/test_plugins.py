@@ -89,7 +89,7 @@ def test_the_doctor_lists_them(example: Path, tmp_path: Path) -> None:
 def test_an_id_of_ours_is_refused(example: Path, built: BuildReport) -> None:
     path = example / "longeval_example.py"
     path.write_text(path.read_text().replace("EX101", "LB101"))
-    with pytest.raises(UsageError, match="with a unique id such as XY101"):
+    with pytest.raises(UsageError, match="a unique id such as XY101"):
         validate(built.root)
 
 
