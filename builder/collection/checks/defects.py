@@ -17,7 +17,7 @@ from builder.text.names import ENGLISH_SUFFIX
 DESCRIPTIVE = frozenset(
     f"{name}.{key}"
     for name, section in (("log", LogParameters), ("crawl", CrawlParameters))
-    for key in section.describes_input
+    for key in section.format_keys
 )
 """Parameters that say how raw files are written; snapshots may differ in them."""
 INSIDE = 0.2
