@@ -11,7 +11,7 @@ from builder.collection.checks.finding import Check, Found
 from builder.collection.checks.reading import Reading
 from builder.parameters import CrawlParameters, LogParameters
 from builder.queries.matching import match_topics
-from builder.queries.personal import personal_data
+from builder.queries.personal import detect_personal_data
 from builder.text.names import ENGLISH_SUFFIX
 
 DESCRIPTIVE = frozenset(
@@ -71,7 +71,7 @@ def _filters(reading: Reading) -> Iterator[Found]:
 def _personal(reading: Reading) -> Iterator[Found]:
     for name, queries in reading.snapshots("queries"):
         texts = queries.select("query_id", "text").collect()
-        kinds = texts.with_columns(kind=personal_data(texts["text"])).drop_nulls("kind")
+        kinds = texts.with_columns(kind=detect_personal_data(texts["text"])).drop_nulls("kind")
         for (kind,), group in kinds.sort("kind", "query_id").group_by("kind", maintain_order=True):
             message = f"texts hold personal data: {kind}"
             yield (
