@@ -56,7 +56,7 @@ class HostCoverage(Contract):
 
 
 def _counts_are_nested() -> pl.Expr:
-    """Return the rule that counts of the collection, the crawl and all shown documents ascend."""
+    """Return the condition in_collection <= in_crawl <= shown, and likewise for impressions."""
     documents = pl.col("in_collection").le(pl.col("in_crawl")) & pl.col("in_crawl").le(
         pl.col("shown")
     )

@@ -87,14 +87,14 @@ def agreement_report(
 
 
 def _confusion_matrix(first: Integers, second: Integers) -> Integers:
-    """Number of pairs by first grade (rows) and second grade (columns), int64[grades, grades]."""
+    """Return the number of pairs by first and second grade, as int64[grades, grades]."""
     size = int(max([*GRADES, *first.tolist(), *second.tolist()])) + 1
     cells = np.bincount(first * size + second, minlength=size * size)
     return cells.reshape(size, size).astype(np.int64)
 
 
 def _rating_counts(rows: pl.DataFrame) -> Floats:
-    """Number of assessors as float64[grades, pairs], both axes sorted."""
+    """Return the number of assessors per grade and pair, as float64[grades, pairs], sorted."""
     grades, grade = np.unique(rows["grade"].to_numpy(), return_inverse=True)
     pairs = rows.select(PAIR).unique().sort(PAIR).with_row_index("column")
     column = rows.join(pairs, on=PAIR, how="left", maintain_order="left")["column"].to_numpy()
@@ -104,7 +104,7 @@ def _rating_counts(rows: pl.DataFrame) -> Floats:
 
 
 def _between_assessors(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
-    """Agreement of every two assessors with common pairs."""
+    """Yield the agreement of every two assessors with common pairs."""
     for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
         sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")
@@ -113,7 +113,7 @@ def _between_assessors(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
 
 
 def _against_clicks(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
-    """Agreement of the majority vote with click grades; None if no pair has both."""
+    """Return the agreement of the majority vote with click grades; None if no pair has both."""
     by_clicks = qrels.filter(pl.col("click_grade").is_not_null()).select(*PAIR, "click_grade")
     both = majority_vote(rows.lazy()).join(by_clicks, on=PAIR).collect()
     if not both.height:
@@ -124,7 +124,7 @@ def _against_clicks(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreemen
 def _pairwise_agreement(
     first: str, second: str, grades: pl.Series, others: pl.Series
 ) -> PairwiseAgreement:
-    """All agreement statistics of two aligned series of grades."""
+    """Return the agreement statistics of two aligned series of grades."""
     one, other = (np.asarray(values.to_numpy(), dtype=np.int64) for values in (grades, others))
     table = _confusion_matrix(one, other).tolist()
     return PairwiseAgreement(

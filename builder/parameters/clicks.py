@@ -50,8 +50,8 @@ class ClickParameters(Section):
     )
     last: Literal["rank", "time"] = Field(
         default="rank",
-        description="Definition of the last click. rank: the click at the lowest position of the "
-        "result list; time: the latest click",
+        description="Definition of the last click. rank: the click furthest down the result list; "
+        "time: the latest click",
     )
     votes: Literal["impression", "user"] = Field(
         default="impression",

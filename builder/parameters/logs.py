@@ -1,4 +1,4 @@
-"""Section `[log]`: parameters of reading query logs."""
+"""Section `[log]`: parameters for reading query logs."""
 
 from datetime import datetime
 from typing import Literal

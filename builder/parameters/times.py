@@ -1,4 +1,4 @@
-"""Parameters of parsing times in query logs and crawls."""
+"""Parameters for parsing times in query logs and crawls."""
 
 from datetime import UTC, datetime
 from typing import Literal
@@ -12,7 +12,7 @@ SAMPLE_TIME = datetime(2022, 6, 30, 23, 59, 58, tzinfo=UTC)
 
 
 class TimeParameters(Section):
-    """Parameters of parsing times that are not in ISO 8601 format with a UTC offset."""
+    """Parameters for parsing times that are not in ISO 8601 format with a UTC offset."""
 
     time_zone: str = Field(
         default="UTC", description="Time zone of times without an offset, such as Europe/Paris"

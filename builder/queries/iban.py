@@ -1,4 +1,4 @@
-"""Length of IBANs by country (ISO 13616, IBAN registry of SWIFT)."""
+"""Lengths of IBANs by country (ISO 13616, IBAN registry of SWIFT)."""
 
 _REGISTRY = """
 15 NO

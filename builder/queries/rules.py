@@ -63,8 +63,11 @@ def selection_rules(
         Rule("too_few_clicks", pl.col("clicks") < params.min_clicks),
         Rule("too_many_words", words > params.max_words),
         Rule("too_many_characters", pl.col("typed").str.len_chars() > params.max_chars),
-        Rule("search_operator", _if_drop(params.operators, pl.col("typed").str.contains(OPERATOR))),
-        Rule("url_like", _if_drop(params.url_like, is_url_like(pl.col("typed")))),
+        Rule(
+            "search_operator",
+            _when_dropped(params.operators, pl.col("typed").str.contains(OPERATOR)),
+        ),
+        Rule("url_like", _when_dropped(params.url_like, is_url_like(pl.col("typed")))),
         Rule(
             "navigational",
             (pl.col("clicks") >= params.navigational_clicks)
@@ -91,7 +94,7 @@ def first_matching_rule(ordered: Sequence[Rule]) -> pl.Expr:
     )
 
 
-def _if_drop(option: str, condition: pl.Expr) -> pl.Expr:
+def _when_dropped(option: str, condition: pl.Expr) -> pl.Expr:
     """Return the condition if the option is `drop`, otherwise false."""
     return condition if option == "drop" else pl.lit(False)
 
