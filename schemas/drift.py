@@ -21,7 +21,7 @@ class WordCounts(Contract):
 
 
 class LostWords(Contract):
-    """Word frequencies in documents contained in all snapshots up to one, but not in the next."""
+    """Word frequencies in documents that leave the aligned core with a later snapshot."""
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
 

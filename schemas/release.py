@@ -78,5 +78,5 @@ class Irregularities(Contract):
     file = dy.String(primary_key=True, description="File, relative to the release")
     kind = dy.String(primary_key=True, regex=r"^[a-z0-9_]+$", description="Type of the defect")
     lines = dy.UInt64(min=1, description="Number of malformed lines")
-    first = dy.UInt64(min=1, description="Line number of the first one, from 1")
+    first = dy.UInt64(min=1, description="Number of the first malformed line, from 1")
     example = dy.String(description="First malformed line, shortened")

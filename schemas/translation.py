@@ -44,7 +44,7 @@ dropped             the sentence is missing from the English text
 FIELDS = ("query", "text", "title")
 
 
-def _flags(description: str) -> dy.List:
+def _flags_column(description: str) -> dy.List:
     """Return a column of lists of `SENTENCE_FLAGS`."""
     return dy.List(dy.String(regex=rf"^({'|'.join(SENTENCE_FLAGS)})$"), description=description)
 
@@ -67,7 +67,7 @@ class Sentences(Contract):
         min_length=1, description="French sentence, with whitespace collapsed and no list markers"
     )
     en = dy.String(description="English sentence; empty if dropped")
-    flags = _flags("Flags of the sentence, in the order of `SENTENCE_FLAGS`")
+    flags = _flags_column("Flags of the sentence, in the order of `SENTENCE_FLAGS`")
 
 
 class Translations(Contract):
@@ -81,7 +81,7 @@ class Translations(Contract):
     copied = count("Number of sentences copied because they are untranslatable or English")
     source_kept = count("Number of sentences kept in French because their translation failed")
     dropped = count("Number of sentences without any English text")
-    flags = _flags("Distinct flags of the sentences, in the order of `SENTENCE_FLAGS`")
+    flags = _flags_column("Distinct flags of the sentences, in the order of `SENTENCE_FLAGS`")
 
 
 class QueryCollisions(Contract):

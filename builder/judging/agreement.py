@@ -78,11 +78,11 @@ def agreement_report(
     rows = judgements.select(*PAIR, "assessor", "grade").collect()
     counts = _rating_counts(rows)
     return AgreementReport(
-        assessors=tuple(_between_assessors(rows)),
+        assessors=tuple(_assessor_agreement(rows)),
         alpha_nominal=krippendorff_alpha(counts, metric="nominal"),
         alpha_ordinal=krippendorff_alpha(counts, metric="ordinal"),
         units=int((counts.sum(axis=0) >= 2).sum()),
-        clicks=None if qrels is None else _against_clicks(rows, qrels),
+        clicks=None if qrels is None else _click_agreement(rows, qrels),
     )
 
 
@@ -103,7 +103,7 @@ def _rating_counts(rows: pl.DataFrame) -> Floats:
     return counts
 
 
-def _between_assessors(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
+def _assessor_agreement(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
     """Yield the agreement of every two assessors with common pairs."""
     for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
         sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
@@ -112,7 +112,7 @@ def _between_assessors(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
             yield _pairwise_agreement(first, second, both["grade"], both["grade_other"])
 
 
-def _against_clicks(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
+def _click_agreement(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
     """Return the agreement of the majority vote with click grades; None if no pair has both."""
     by_clicks = qrels.filter(pl.col("click_grade").is_not_null()).select(*PAIR, "click_grade")
     both = majority_vote(rows.lazy()).join(by_clicks, on=PAIR).collect()
@@ -122,10 +122,11 @@ def _against_clicks(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreemen
 
 
 def _pairwise_agreement(
-    first: str, second: str, grades: pl.Series, others: pl.Series
+    first: str, second: str, first_grades: pl.Series, second_grades: pl.Series
 ) -> PairwiseAgreement:
     """Return the agreement statistics of two aligned series of grades."""
-    one, other = (np.asarray(values.to_numpy(), dtype=np.int64) for values in (grades, others))
+    series = (first_grades, second_grades)
+    one, other = (np.asarray(values.to_numpy(), dtype=np.int64) for values in series)
     table = _confusion_matrix(one, other).tolist()
     return PairwiseAgreement(
         first,

@@ -10,8 +10,8 @@ from builder.parameters.clicks import (
     CLICK_MODELS,
     ClickParameters,
     QrelParameters,
-    check_counting,
-    check_grading,
+    validate_counting,
+    validate_grading,
 )
 from builder.parameters.documents import (
     ChangeParameters,
@@ -55,7 +55,7 @@ __all__ = [
     "VariantParameters",
     "VerdictFilter",
     "VerdictParameters",
-    "check_counting",
+    "validate_counting",
 ]
 
 
@@ -78,5 +78,5 @@ class Parameters(Section):
     @model_validator(mode="after")
     def _validate_grading(self) -> "Parameters":
         """Reject a score or grading policy that the click model does not support."""
-        check_grading(self.clicks, self.qrels)
+        validate_grading(self.clicks, self.qrels)
         return self

@@ -87,11 +87,11 @@ class ClickParameters(Section):
     @model_validator(mode="after")
     def _validate_counting(self) -> "ClickParameters":
         """Reject options of counting that the click model does not support."""
-        check_counting(self.model, self.votes, self.pages)
+        validate_counting(self.model, self.votes, self.pages)
         return self
 
 
-def check_counting(model: str, votes: str, pages: str) -> None:
+def validate_counting(model: str, votes: str, pages: str) -> None:
     """Raise a ValueError if a click model does not support the values of `votes` and `pages`."""
     if model != "sdbn" and (votes, pages) != ("impression", "separate"):
         raise ValueError(
@@ -155,7 +155,7 @@ class QrelParameters(Section):
         return self
 
 
-def check_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
+def validate_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
     """Raise a ValueError if the click model does not estimate the score that is to be graded."""
     if clicks.model in NO_ATTRACTIVENESS:
         raise ValueError(

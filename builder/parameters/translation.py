@@ -47,7 +47,7 @@ class TranslateParameters(Section):
         default=256,
         ge=8,
         le=4096,
-        description="Maximum number of output tokens of a sentence, or of each part of a split one",
+        description="Maximum number of output tokens of a sentence, or of each part if it is split",
     )
     batch_tokens: int = Field(
         default=2048, ge=1, le=2**20, description="Maximum number of source tokens per batch"

@@ -20,7 +20,7 @@ from builder.queries.ranking import (
     rank_topic_file,
     rank_topics,
     read_counts,
-    to_topic_rows,
+    to_topics,
     write_topics,
 )
 from builder.queries.rules import FunnelStep, funnel
@@ -67,7 +67,7 @@ __all__ = [
     "require_same_topics",
     "select",
     "split",
-    "to_topic_rows",
+    "to_topics",
     "topic_differences",
     "verdict_coverage",
     "write_topics",

@@ -1,13 +1,13 @@
 """Counts impressions, clicks and users per query, by keys only, before any text is read.
 
 Creates two temporary tables in a DuckDB connection: `counted`, the queries asked by at least k
-distinct users (k-anonymity; Sweeney 2002), and `forms`, the texts as which they were typed, with a
-flag for texts typed by k users. An impression without a user never counts as a user.
+distinct users (k-anonymity; Sweeney 2002), and `forms`, their texts as typed, with a flag for texts
+typed by at least k users. An impression without a user never counts as a user.
 
 Grouping a log by query and user needs much memory and is mostly unnecessary. A single pass keeps a
-64-bit set per query, in which each user sets the bit given by the low bits of its key. The number
-of set bits is a lower bound of the number of users: with k set bits, a query is k-anonymous. Only
-the remaining queries are counted exactly, and later the candidates.
+64-bit set per query, in which each user sets one bit, selected by the low bits of the user key. The
+number of set bits is a lower bound of the number of users: with at least k set bits, a query is
+k-anonymous. Only the other queries, and later the candidates, are counted exactly.
 """
 
 import duckdb

@@ -141,7 +141,7 @@ def rank_topic_file(path: Path | str, stability: Stability = "cv") -> pl.DataFra
     return rank_topics(read_counts(Path(path)), stability)
 
 
-def to_topic_rows(ranked: pl.DataFrame, language: str, stability: Stability = "cv") -> pl.DataFrame:
+def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") -> pl.DataFrame:
     """Convert ranked candidates to rows of a topic table; `source` records rank and score.
 
     Args:
@@ -181,7 +181,7 @@ def write_topics(
     Raises:
         DataError: a label contains a tab or line break.
     """
-    rows = to_topic_rows(ranked, language, stability)
+    rows = to_topics(ranked, language, stability)
     if ranked["label"].str.contains(r"[\t\r\n]").any():
         raise DataError("expected labels without tabs and line breaks")
     rows.write_csv(path, separator="\t", quote_style="never")
@@ -218,7 +218,7 @@ def _monthly_series(
 
 
 def _compute_measures(series: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return the measures of the module docstring by name, each as float64[labels]."""
+    """Return popularity and the measures of stability by name, each as float64[labels]."""
     mean, median = series.mean(axis=1), np.median(series, axis=1)
     shares = series / np.maximum(series.sum(axis=1, keepdims=True), 1e-300)
     logs = np.log1p(series)

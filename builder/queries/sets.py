@@ -163,13 +163,13 @@ def _earlier_representatives(earlier: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([empty, *frames]).group_by("query").agg(pl.col("since").min())
 
 
-def _choose_representatives(led: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
+def _choose_representatives(members: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
     """Add the representative of every set, and why each candidate is in its set (`origin`).
 
     A representative of an earlier snapshot is preferred, then the most frequent candidate of the
     leading group.
     """
-    ordered = led.join(earlier, on="query", how="left").sort(
+    ordered = members.join(earlier, on="query", how="left").sort(
         pl.col("leader"),
         pl.col("since"),
         pl.col("base") != pl.col("leader"),

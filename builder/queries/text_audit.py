@@ -72,8 +72,8 @@ def audit_texts(queries: pl.DataFrame) -> TextAudit:
         lines=queries.height,
         faults=dict(zip(counts.columns, counts.row(0), strict=True)) if queries.height else {},
         longest=int(queries.select(TEXT.str.len_chars().max()).item() or 0),
-        same_text=_find_shared(harmless, "text").drop("texts"),
-        same_folded=_find_shared(harmless, "folded").filter(pl.col("texts").list.len() > 1),
+        same_text=_find_duplicates(harmless, "text").drop("texts"),
+        same_folded=_find_duplicates(harmless, "folded").filter(pl.col("texts").list.len() > 1),
     )
 
 
@@ -82,8 +82,8 @@ def audit_text_file(path: Path | str) -> TextAudit:
     return audit_texts(read_query_texts(Path(path)))
 
 
-def _find_shared(texts: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Return the values of the column `by` that occur with several ids, with ids and texts."""
+def _find_duplicates(texts: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Return the values of the column `by` that occur under several ids, with ids and texts."""
     return (
         texts.filter(pl.col(by) != "")
         .group_by(by)

@@ -76,5 +76,7 @@ def _parse_verdict(
     if not 0 <= float(score) <= 1:
         raise ValueError(f"score: expected a number from 0 to 1, found {score!r}")
     if not (source and version and 0 <= number < 2**64):
-        raise ValueError("expected a source, a version and a 64-bit key, found an empty field")
+        raise ValueError(
+            f"expected a source, a version and a 64-bit key, found {source!r}, {version!r}, {key!r}"
+        )
     return kind, number, label, source, version, float(score)

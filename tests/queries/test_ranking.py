@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError, UsageError
-from builder.queries import STABILITIES, parse_topics, rank_topics, read_counts, to_topic_rows
+from builder.queries import STABILITIES, parse_topics, rank_topics, read_counts, to_topics
 from builder.queries.topics import HEADER
 
 DAMAGED = {
@@ -70,7 +70,7 @@ def test_growth_of_the_source_is_no_trend() -> None:
 
 
 def test_ranked_topics_make_a_topic_table(room) -> None:
-    frame = to_topic_rows(rank_topics(COUNTS).head(2), "fr")
+    frame = to_topics(rank_topics(COUNTS).head(2), "fr")
     assert frame["source"][0] == (
         "rank 1, score 1.0 = popularity 1.0 x cv 1.0, mean 100.0 over 4 months"
     )

@@ -119,8 +119,8 @@ def compare_granularities(
             max=value.max(),
         )
         .sort(
-            pl.col("granularity").replace_strict(_order_by_name(granularities)),
-            pl.col("measure").replace_strict(_order_by_name(MEASURES)),
+            pl.col("granularity").replace_strict(_index_by_name(granularities)),
+            pl.col("measure").replace_strict(_index_by_name(MEASURES)),
         )
     )
 
@@ -188,6 +188,6 @@ def _fit_all_measures(
     return pl.concat(frames)
 
 
-def _order_by_name(names: Sequence[str]) -> dict[str, int]:
+def _index_by_name(names: Sequence[str]) -> dict[str, int]:
     """Return the index of every name in the list, for sorting."""
     return {name: index for index, name in enumerate(names)}

@@ -56,7 +56,7 @@ def official_averages(
     return pl.DataFrame(rows, schema=OFFICIAL_SCHEMA)
 
 
-def official_best(averages: pl.DataFrame) -> pl.DataFrame:
+def best_official_averages(averages: pl.DataFrame) -> pl.DataFrame:
     """Return the best averages per system, sorted by macro F (`OFFICIAL_BEST_SCHEMA`).
 
     Precision and recall are taken at the lowest cut-off with maximum F. Maximum utility may be at

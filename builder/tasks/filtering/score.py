@@ -23,7 +23,7 @@ from builder.errors import UsageError
 from builder.tasks.filtering.batches import Batches, time_batches
 from builder.tasks.filtering.kba import FilteringRun, Truth, read_filtering_run, read_truth
 from builder.tasks.filtering.measures import MEASURES, TargetCounts, batch_measures
-from builder.tasks.filtering.official import official_averages, official_best
+from builder.tasks.filtering.official import best_official_averages, official_averages
 from builder.tasks.filtering.parameters import FilteringParameters
 
 BATCH_SCHEMA = {
@@ -105,7 +105,7 @@ def score_filtering(
     matched = [_MatchedRun.match(truth, run, (start, end), parameters) for run in runs]
     official = official_averages(truth, runs, parameters)
     return FilteringResult(
-        official=official_best(official),
+        official=best_official_averages(official),
         official_cutoffs=official,
         batches=_score_runs(matched, grid, parameters),
         whole=_score_runs(matched, whole, parameters),

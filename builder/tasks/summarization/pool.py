@@ -103,7 +103,7 @@ class _PoolReader:
                 update.matches.append(Match(nugget, start, end))
 
     def _find_event(self, row: Row) -> Event | None:
-        """Return the event of a row; None, and count the row as ignored, if it has no nuggets."""
+        """Return the event of a row; if it has no nuggets, count the row and return None."""
         event = self.events.get(normalize_event_id(row.fields[0]))
         if event is None:
             self.ignored["update or match of an event without nuggets"] += 1

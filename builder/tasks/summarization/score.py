@@ -171,9 +171,9 @@ def _iter_summaries(
     parameters: SummarizationParameters,
     ignored: Counter[str],
 ) -> Iterator[tuple[dict[str, str], EventMeasures, list[Update]]]:
-    """Yield key, measures and updates per system, event with nuggets, and gain.
+    """Yield key, measures and updates for every combination of system, event and gain.
 
-    Updates without an event or pool entry are counted in `ignored`, by reason.
+    Events without nuggets are skipped. Their updates and unpooled ones are counted in `ignored`.
     """
     nuggets = {name: _select_nuggets(event, parameters) for name, event in sorted(events.items())}
     for system, pushed in sorted(systems.items()):
