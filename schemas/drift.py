@@ -31,7 +31,7 @@ class LostWords(Contract):
         description="Number of occurrences in documents that the later snapshot lacks and all "
         "snapshots before it contain",
     )
-    snapshot = snapshot(primary_key=True, description="Snapshot in whose texts words are counted")
+    snapshot = snapshot(primary_key=True, description="Snapshot whose documents are counted")
 
 
 class PairDrift(Contract):

@@ -86,7 +86,7 @@ class ClickParameters(Section):
 
     @model_validator(mode="after")
     def _validate_counting(self) -> "ClickParameters":
-        """Reject options of counting that the click model does not support."""
+        """Reject values of `votes` and `pages` that the click model does not support."""
         validate_counting(self.model, self.votes, self.pages)
         return self
 

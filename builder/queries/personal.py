@@ -69,7 +69,7 @@ def detect_personal_data(texts: pl.Series) -> pl.Series:
     return frame.select(
         pl.when(text.str.contains(EMAIL))
         .then(pl.lit("email"))
-        .otherwise(verified.map_elements(_detect_checked_number, return_dtype=pl.String))
+        .otherwise(verified.map_elements(_detect_id_number, return_dtype=pl.String))
         .fill_null(
             pl.when(text.str.contains(PHONE) | text.str.contains(FOREIGN_PHONE)).then(
                 pl.lit("phone")
@@ -79,7 +79,7 @@ def detect_personal_data(texts: pl.Series) -> pl.Series:
     )["personal_data"]
 
 
-def _detect_checked_number(text: str) -> str | None:
+def _detect_id_number(text: str) -> str | None:
     """Return the kind of the first valid number in a text; None if it contains none."""
     upper = text.upper()
     return next((kind for kind, contains in _VERIFIERS if contains(upper)), None)

@@ -65,9 +65,9 @@ def selection_rules(
         Rule("too_many_characters", pl.col("typed").str.len_chars() > params.max_chars),
         Rule(
             "search_operator",
-            _when_dropped(params.operators, pl.col("typed").str.contains(OPERATOR)),
+            _unless_kept(params.operators, pl.col("typed").str.contains(OPERATOR)),
         ),
-        Rule("url_like", _when_dropped(params.url_like, is_url_like(pl.col("typed")))),
+        Rule("url_like", _unless_kept(params.url_like, is_url_like(pl.col("typed")))),
         Rule(
             "navigational",
             (pl.col("clicks") >= params.navigational_clicks)
@@ -87,14 +87,14 @@ def is_url_like(typed: pl.Expr) -> pl.Expr:
     return typed.str.contains(ADDRESS) | typed.str.contains(HOST)
 
 
-def first_matching_rule(ordered: Sequence[Rule]) -> pl.Expr:
+def first_matching_rule(rules: Sequence[Rule]) -> pl.Expr:
     """Return the name of the first rule that excludes a query, as `reason`; null if none does."""
-    return pl.coalesce(pl.when(rule.condition).then(pl.lit(rule.name)) for rule in ordered).alias(
+    return pl.coalesce(pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules).alias(
         "reason"
     )
 
 
-def _when_dropped(option: str, condition: pl.Expr) -> pl.Expr:
+def _unless_kept(option: str, condition: pl.Expr) -> pl.Expr:
     """Return the condition if the option is `drop`, otherwise false."""
     return condition if option == "drop" else pl.lit(False)
 

@@ -1,7 +1,7 @@
 """Selects the queries of a log that may enter the collection.
 
-Order of the rules: users excluded by verdicts; k-anonymity, applied to keys; then the rules of
-`rules.selection_rules`, of which the match with a topic is last.
+Queries are excluded in this order: queries asked only by users excluded by verdicts; queries that
+are not k-anonymous; queries excluded by `rules.selection_rules`, whose last rule requires a topic.
 """
 
 from collections import Counter

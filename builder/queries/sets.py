@@ -70,7 +70,7 @@ def _with_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFr
 
 
 def _earlier_sets(earlier: Sequence[pl.DataFrame], manual_sets: pl.DataFrame) -> pl.DataFrame:
-    """Return the first set of every base in earlier snapshots: `base`, `earlier_set`."""
+    """Return the set to which each `base` was first assigned: columns `base`, `earlier_set`."""
     schema = {"base": pl.String, "earlier_set": pl.String}
     tables = [
         _with_base(table.with_columns(impressions=0), manual_sets).join(

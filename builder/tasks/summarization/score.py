@@ -146,8 +146,8 @@ def score_summaries(
     tau_rows: list[dict[str, object]] = []
     for key, measures, updates in _iter_summaries(events, systems, parameters, counts):
         interval = events[key["event"]].interval
-        event_rows.append(key | _event_row(measures, updates, interval))
-        rows = _tau_rows(measures, updates, interval, parameters.taus)
+        event_rows.append(key | _score_event(measures, updates, interval))
+        rows = _score_taus(measures, updates, interval, parameters.taus)
         tau_rows.extend(key | row for row in rows)
     frame = pl.DataFrame(event_rows, schema=EVENT_SCHEMA)
     taus = pl.DataFrame(tau_rows, schema=TAU_SCHEMA)
@@ -237,7 +237,7 @@ def _event_measures(
     return EventMeasures(nuggets, relevance, parameters.latency_step if gain == "latency" else None)
 
 
-def _event_row(
+def _score_event(
     measures: EventMeasures, updates: Sequence[Update], interval: tuple[int, int] | None
 ) -> dict[str, object]:
     """Return the scores and integrals of an event, by column name."""
@@ -250,7 +250,7 @@ def _event_row(
     return row | dict(zip(INTEGRALS, (area, mean), strict=True))
 
 
-def _tau_rows(
+def _score_taus(
     measures: EventMeasures,
     updates: Sequence[Update],
     interval: tuple[int, int] | None,
