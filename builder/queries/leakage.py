@@ -98,7 +98,7 @@ def check_leakage(
             (`variants.threshold`).
         limits: Memory and threads.
     """
-    test, train = split_test_and_train(snapshots)
+    test, train = evaluation_and_train_queries(snapshots)
     leaks = exact_leaks(test, train)
     with limits.connect() as connection:
         near = near_leaks(connection, test, train, threshold)
@@ -151,11 +151,11 @@ def require_no_leaks(snapshots: Sequence[SnapshotQueries]) -> None:
     Raises:
         DataError: a held-out or test query leaks into training.
     """
-    leaks = exact_leaks(*split_test_and_train(snapshots))
+    leaks = exact_leaks(*evaluation_and_train_queries(snapshots))
     LeakageReport(leaks, leaks.clear(), ()).require_clean()
 
 
-def split_test_and_train(
+def evaluation_and_train_queries(
     snapshots: Sequence[SnapshotQueries],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the held-out and test queries and the training queries of all snapshots.
@@ -201,8 +201,8 @@ def exact_leaks(test: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
     """Return pairs of test and training queries with the same text, id or variant set.
 
     Args:
-        test: Held-out and test queries; see `split_test_and_train`.
-        train: Training queries; see `split_test_and_train`.
+        test: Held-out and test queries; see `evaluation_and_train_queries`.
+        train: Training queries; see `evaluation_and_train_queries`.
     """
     train_by_id = train.with_columns(query_id="trained_id")
     leaks = [
@@ -228,8 +228,8 @@ def near_leaks(
 
     Args:
         connection: A private connection.
-        test: Held-out and test queries; see `split_test_and_train`.
-        train: Training queries; see `split_test_and_train`.
+        test: Held-out and test queries; see `evaluation_and_train_queries`.
+        train: Training queries; see `evaluation_and_train_queries`.
         threshold: Minimum edit similarity of two spellings of a word.
     """
     signatures = pl.concat([test["signature"], train["signature"]]).unique().sort()
