@@ -22,7 +22,7 @@ from builder.io.engine import set_variables
 from builder.io.tables import write_query
 from builder.parameters import ClickParameters
 from builder.plugins import plugin_packages
-from builder.queries import left_out
+from builder.queries import excluded_keys
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -103,7 +103,7 @@ def estimate(
         The ledger, in impressions. Reject reasons: `query_not_selected`, `user_left_out`, and
         `no_click_skipped` if impressions without clicks are skipped.
     """
-    users = left_out(verdicts, filters, "user").values()
+    users = excluded_keys(verdicts, filters, "user").values()
     excluded = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
     selection = Selection(impressions, candidates, variants, excluded)
     share = SDBN_ENGINE_SHARE if params.model == "sdbn" else ENGINE_SHARE

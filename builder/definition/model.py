@@ -148,7 +148,7 @@ class Workflow(Parameters):
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]
-        return section.overridden(overrides[0]) if overrides and overrides[0] else section
+        return section.override(overrides[0]) if overrides and overrides[0] else section
 
     @property
     def log_formats(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from builder.io.tables import table_at
 from builder.parameters import SplitParameters, VariantParameters
 from builder.queries import merge_labels, split
-from builder.queries.labels import merge_qrels, representatives
+from builder.queries.labels import choose_representatives, merge_qrels
 from builder.runtime.progress import NoProgress
 from schemas import JudgedQueries, Qrels, Queries
 
@@ -111,7 +111,7 @@ def test_a_conflict_reaches_no_other_set(drawn: list) -> None:
     """What a set's labels become depends on that set alone."""
     queries = pl.DataFrame([query(n, n // 3) for n in range(12)], schema=JudgedQueries.dtypes())
     qrels = pl.DataFrame([qrel(*row) for row in drawn], schema=Qrels.dtypes())
-    chosen = representatives(queries)
+    chosen = choose_representatives(queries)
     together = merge_qrels(qrels, chosen)
     for of in range(4):
         own = [qrel(*row) for row in drawn if row[0] // 3 == of]

@@ -11,7 +11,7 @@ import pytest
 
 from builder import BuildReport
 from builder.parameters import SelectParameters
-from builder.queries import personal_data, select
+from builder.queries import detect_personal_data, select
 from builder.runtime.progress import NoProgress
 
 
@@ -49,7 +49,7 @@ def users(world: Path) -> set[bytes]:
 
 def test_all_planted_personal_data_is_recognised(planted: pl.DataFrame) -> None:
     assert planted["kind"].n_unique() == 6
-    assert personal_data(planted["text"]).to_list() == planted["kind"].to_list()
+    assert detect_personal_data(planted["text"]).to_list() == planted["kind"].to_list()
 
 
 def test_no_planted_query_is_selected_however_frequent(room, planted: pl.DataFrame) -> None:

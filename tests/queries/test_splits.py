@@ -106,7 +106,7 @@ def test_one_text_under_two_ids_on_both_sides_stops_the_build(room) -> None:
     """What ids promise is checked on the texts: a published release had such queries."""
     rows = [judged(n, text="la même question") for n in range(40)]
     listed = SplitParameters(heldout_share=0.4, near="listed")
-    with pytest.raises(DataError, match="expected no tested query in training"):
+    with pytest.raises(DataError, match="expected no held-out or test query in training"):
         run(room, rows, params=listed)
     assert len(set(sides(run(room, rows)).values())) == 1
 

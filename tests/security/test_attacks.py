@@ -36,7 +36,7 @@ from builder.ingest.logs.impression import parse_impression
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 from builder.queries.matching import match_topics
-from builder.queries.personal import personal_data
+from builder.queries.personal import detect_personal_data
 from builder.runtime.limits import Limits
 from builder.trec import read_run
 from builder.trec.bounded import read_bounded
@@ -434,7 +434,7 @@ def test_scores_that_are_no_numbers_are_errors(tmp_path: Path) -> None:
 )
 def test_patterns_are_linear(text: str) -> None:
     with at_most(20):
-        personal_data(pl.Series([text]))
+        detect_personal_data(pl.Series([text]))
 
 
 def test_a_chunk_that_lies_about_its_size_is_a_reject(tmp_path: Path) -> None:

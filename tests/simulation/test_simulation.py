@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder import Simulation, UsageError, simulate, simulate_over
-from builder.queries.personal import personal_data
+from builder.queries.personal import detect_personal_data
 from builder.simulation import sentence_pairs
 from builder.simulation.behaviour import click
 from builder.simulation.draw import Draw, mix, mix_arrays, unit, units
@@ -243,7 +243,7 @@ def test_there_are_many_subjects_and_pages_are_about_them() -> None:
 
 def test_personal_data_has_valid_check_digits() -> None:
     texts = [personal_query(3, number) for number in range(300)]
-    found = personal_data(pl.Series([text for text, _ in texts]))
+    found = detect_personal_data(pl.Series([text for text, _ in texts]))
     assert [kind for _, kind in texts] == found.to_list()
     assert set(found) == set(KINDS)
 

@@ -11,13 +11,13 @@ from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 from builder.parameters import CrawlParameters, LogParameters
 from builder.queries.matching import match_topics
-from builder.queries.personal import personal_data
+from builder.queries.personal import detect_personal_data
 from builder.text.names import ENGLISH_SUFFIX
 
 INPUT_FORMAT_PARAMETERS = frozenset(
     f"{name}.{key}"
     for name, section in (("log", LogParameters), ("crawl", CrawlParameters))
-    for key in section.describes_input
+    for key in section.format_keys
 )
 """Parameters that describe the format of raw files; they may differ between snapshots."""
 MAX_SUBSTRING_SHARE = 0.2
@@ -78,7 +78,7 @@ def _find_parameter_differences(context: ValidationContext) -> Iterator[Defect]:
 def _find_personal_data(context: ValidationContext) -> Iterator[Defect]:
     for name, queries in context.scan_snapshots("queries"):
         texts = queries.select("query_id", "text").collect()
-        kinds = texts.with_columns(kind=personal_data(texts["text"])).drop_nulls("kind")
+        kinds = texts.with_columns(kind=detect_personal_data(texts["text"])).drop_nulls("kind")
         for (kind,), group in kinds.sort("kind", "query_id").group_by("kind", maintain_order=True):
             message = f"texts contain personal data: {kind}"
             yield (
