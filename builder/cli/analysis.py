@@ -54,10 +54,10 @@ def drift(
     """
     from builder.commands.drift import drift_of
     from builder.drift import HEADER, findings, pair_rows, render_report, unseen
-    from builder.runtime.progress import Terminal
+    from builder.runtime.progress import TerminalProgress
 
     with working_limits(memory) as limits:
-        found = drift_of(collection, start, end, limits, Terminal())
+        found = drift_of(collection, start, end, limits, TerminalProgress())
     if html is not None:
         html.write_text(render_report(found), encoding="utf-8")
         typer.echo(f"wrote {html}")

@@ -72,6 +72,6 @@ def working_limits(memory: str) -> "Iterator[Limits]":
 
 def progress_bar(quiet: bool) -> "Progress":
     """Progress on the terminal, or none."""
-    from builder.runtime.progress import Silent, Terminal
+    from builder.runtime.progress import SilentProgress, TerminalProgress
 
-    return Silent() if quiet else Terminal()
+    return SilentProgress() if quiet else TerminalProgress()

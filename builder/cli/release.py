@@ -46,7 +46,7 @@ def export(
     """
     from builder.collection.export import export as write
     from builder.runtime.limits import parse_size
-    from builder.runtime.progress import Terminal
+    from builder.runtime.progress import TerminalProgress
 
     size = parse_size(file_size, "--file-size")
     written = write(
@@ -55,7 +55,7 @@ def export(
         out,
         languages=tuple(language or ()),
         max_file_bytes=size,
-        progress=Terminal(),
+        progress=TerminalProgress(),
     )
     typer.echo(f"wrote {written}")
 
@@ -96,7 +96,7 @@ def import_(
     """
     from builder.collection.imports import import_release
     from builder.collection.imports.plan import plan_import
-    from builder.runtime.progress import Terminal
+    from builder.runtime.progress import TerminalProgress
 
     if explain:
         _say_plan(plan_import(release, layout.value, out / version, qrels), format)
@@ -111,7 +111,7 @@ def import_(
             edition=qrels,
             allow_empty=allow_empty,
             limits=limits,
-            progress=Terminal(),
+            progress=TerminalProgress(),
         )
     if format is PlainFormat.JSON:
         say_json(import_shape(report))

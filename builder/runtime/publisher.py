@@ -1,8 +1,9 @@
 """Publish a folder of results atomically, by one process at a time.
 
 Builds, imports, exports and classification publish through these functions: one process at a time
-locks a collection (`locked`); results are written into a private folder, with a manifest that is
-written last (`write_manifest`); files are synced before one rename makes them visible (`publish`).
+locks a collection (`lock_collection`); results are written into a private folder, with a manifest
+that is written last (`write_manifest`); files are synced before one rename makes them visible
+(`publish`).
 A kill or a power cut at any moment leaves the old folder or the new one.
 """
 
@@ -58,7 +59,7 @@ def open_no_follow(path: Path) -> IO[str]:
 
 
 @contextmanager
-def locked(root: Path) -> Iterator[None]:
+def lock_collection(root: Path) -> Iterator[None]:
     """Lock a collection's folder; the lock ends with the process.
 
     Leftovers of killed processes are removed.

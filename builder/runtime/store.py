@@ -25,7 +25,7 @@ from builder.runtime.publisher import (
     PARTIAL,
     WORK,
     canonical_json,
-    locked,
+    lock_collection,
     open_no_follow,
     private_folder,
     publish,
@@ -105,9 +105,9 @@ class Store:
         self._records: dict[Path, tuple[tuple[int, int, int], dict[str, Any]]] = {}
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the collection for one build; see `publisher.locked`."""
-        with locked(self.root):
+    def lock(self) -> Iterator[None]:
+        """Lock the collection during a build; see `publisher.lock_collection`."""
+        with lock_collection(self.root):
             yield
 
     def record(self, stage: str, key: str) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from builder.parameters import ClickParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import Progress, SilentProgress
 from builder.runtime.references import All, Files, From, Same, To
 from builder.runtime.runner import Runner, Step
 from builder.runtime.scope import Scope
@@ -161,7 +161,7 @@ def run(folder: Path, pipeline: Pipeline | None = None) -> dict[str, Step]:
     pipeline = pipeline or toy()
     runner = _runner(folder, pipeline)
     units = pipeline.plan(runner.definition.workflow)
-    with runner.store.locked():
+    with runner.store.lock():
         return {str(step.unit): step for step in runner.run(units, lambda _: None)}
 
 
@@ -329,7 +329,7 @@ def test_a_broken_contract_is_a_fault(folder: Path) -> None:
 def test_two_builds_at_once(folder: Path) -> None:
     store = Store(folder / "out")
     with (
-        store.locked(),
+        store.lock(),
         pytest.raises(DataError, match="another build or import of this collection"),
     ):
         run(folder)
@@ -377,7 +377,7 @@ def test_a_stage_is_still_its_function(tmp_path: Path) -> None:
         tmp_path,
         files=(Source(tmp_path / "june.txt", "june.txt"),),
         limits=Limits(tmp_path),
-        progress=Silent(),
+        progress=SilentProgress(),
     )
     assert (ledger.rows_in, ledger.rows_out) == (2, 2)
     assert words.__doc__ == read_words.__doc__

@@ -276,5 +276,5 @@ def test_another_build_at_the_same_time_is_refused(copy: tuple[Path, Path]) -> N
     from builder.runtime.store import Store
 
     definition, root = copy
-    with Store(root).locked(), pytest.raises(DataError, match="another build"):
+    with Store(root).lock(), pytest.raises(DataError, match="another build"):
         builder.build(definition, root)

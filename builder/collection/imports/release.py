@@ -19,8 +19,8 @@ from builder.errors import DataError
 from builder.io.disk import explain_errors
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Progress, Silent
-from builder.runtime.publisher import PARTIAL, WORK, locked, private_folder, publish
+from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,14 @@ def import_release(
     plan = plan_import(release, layout, Path(out) / version, edition)
     root, final, snapshots = plan.root, plan.version, plan.snapshots
     common = Release(root, layout, source_language(snapshots), _is_escaped(root))
-    meter = progress or Silent()
+    meter = progress or SilentProgress()
     ledgers: dict[str, Ledger] = {}
     rows: dict[str, dict[str, int]] = {}
     try:
-        with explain_errors("the import", final.parent, limits.scratch), locked(final.parent):
+        with (
+            explain_errors("the import", final.parent, limits.scratch),
+            lock_collection(final.parent),
+        ):
             check_absent(final)
             with private_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
                 _write_snapshots(common, snapshots, partial, limits, meter, ledgers, rows)

@@ -26,7 +26,7 @@ from builder.io import parquet
 from builder.io.tables import write_query
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.publisher import PARTIAL, WORK, locked, private_folder, publish
+from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
 from builder.tasks.classification.agreement import AgreementReport, agreement
 from builder.tasks.classification.annotations import verdicts
 from builder.tasks.classification.contracts import Labels, Posts
@@ -140,7 +140,7 @@ def build_classification(
         "definition": definition.model_dump(mode="json"),
         "inputs": inputs.hashes(),
     }
-    with locked(out):
+    with lock_collection(out):
         published = published_origin(folder)
         if published == origin:
             return _report(folder, inputs, rebuilt=False)
