@@ -117,7 +117,7 @@ class _SignalHandler:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run `longeval` with the given arguments, default `sys.argv`, and exit."""
+    """Run `longeval` with the given arguments (default: `sys.argv[1:]`) and exit."""
     arguments = sys.argv[1:] if arguments is None else arguments
     handler = _SignalHandler()
     try:

@@ -213,7 +213,7 @@ def build(
 
 
 def _print_verification(version: Path, differing: Sequence[str], *, as_json: bool) -> None:
-    """Print the files that differ; exit with 1 if there are any."""
+    """Print the files that differ; exit with code 1 if there are any."""
     if as_json:
         print_json(verification_to_json(version, differing))
     else:
@@ -226,7 +226,7 @@ def _print_verification(version: Path, differing: Sequence[str], *, as_json: boo
 
 
 def _print_sanity(rows: "list[SanityRow] | None") -> None:
-    """Print BM25 scores of the demo collection, or how to install what they need."""
+    """Print BM25 scores of the demo collection, or the extras that they require."""
     from builder.cli.evaluation import format_sanity_rows
 
     if rows is None:
@@ -258,7 +258,7 @@ def _print_result(report: "BuildReport") -> None:
 
 
 def _print_summary(report: "BuildReport") -> None:
-    """Print the table sizes of every snapshot, and the share of documents with evidence."""
+    """Print the table sizes, click statistics and coverage of every snapshot."""
     from builder.collection.evidence import evidence, percent
     from builder.collection.read import open_collection
     from builder.collection.summary import summarize

@@ -43,7 +43,7 @@ def build_posts(
 def validate_posts(collection: VersionFolder) -> None:
     """Check a classification collection.
 
-    Exits with 1 if there are findings.
+    Exits with code 1 if there are findings.
 
     Example: longeval classification validate posts/0.1.0
     """

@@ -259,7 +259,7 @@ def _print_comparison(comparison: "Comparison", *, by_rank: bool) -> None:
 
 
 def _read_log_parameters(definition: Path | None) -> "LogParameters":
-    """Return the parameters that describe the log format: from a definition, or the defaults."""
+    """Read the parameters of the log format from a definition, or return the defaults."""
     from builder.clicks.log import STANDALONE, standalone_parameters
     from builder.definition.files import read_section
     from builder.parameters import LogParameters

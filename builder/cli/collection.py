@@ -50,7 +50,7 @@ def validate(
 ) -> None:
     """Check a collection for errors.
 
-    Exits with 1 if there are errors; warnings do not count.
+    Exits with code 1 if there are errors; warnings are not errors.
 
     Example: longeval validate demo/collection --ignore LB212 --format github
     """

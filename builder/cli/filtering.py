@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.options import Format, OutputFormat, RunPaths
+from builder.cli.options import Format, OutputFormat
 from builder.cli.output import print_frames
 
 if TYPE_CHECKING:
     from builder.tasks.filtering import FilteringParameters
 
 TruthFile = Annotated[Path, typer.Argument(help="Truth file in TREC KBA format.")]
+FilteringRuns = Annotated[
+    list[Path], typer.Argument(help="Run files in TREC KBA format, one per system.")
+]
 Granularity = Annotated[
     str, typer.Option(help="Batch length: hour, day, week, month or a number of seconds.")
 ]
@@ -86,7 +89,7 @@ def create_filtering_parameters(
 
 def filtering(
     truth: TruthFile,
-    runs: RunPaths,
+    runs: FilteringRuns,
     granularity: Granularity = "day",
     cutoff: Cutoffs = None,
     relevance: Relevance = 2,
@@ -97,7 +100,9 @@ def filtering(
     cutoff_rule: CutoffRule = "at_or_above",
     min_positives: Annotated[
         int,
-        typer.Option(min=0, help="Minimum number of relevant documents per target (TREC scores)."),
+        typer.Option(
+            min=0, help="Minimum number of relevant documents per target in TREC averages."
+        ),
     ] = 4,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:

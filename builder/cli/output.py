@@ -47,7 +47,7 @@ def _is_number_or_none(value: object) -> bool:
 
 
 def escape_control(text: str, keep: str = "") -> str:
-    r"""Escape control characters as Python does, such as ESC as `\x1b`.
+    r"""Escape control characters as `repr` does: ESC becomes `\x1b`.
 
     Args:
         text: Any text, such as a file name or a query.

@@ -47,7 +47,7 @@ def rank_topics(
     counts: Annotated[
         Path,
         typer.Argument(
-            help="Monthly counts: label, month, count (.tsv or .csv, optionally .gz; or .parquet)."
+            help="Monthly counts: label, month, count (.tsv, .csv, .tsv.gz, .csv.gz or .parquet)."
         ),
     ],
     stability: Annotated[

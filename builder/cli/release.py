@@ -165,22 +165,22 @@ def _print_skipped_files(plan: "ImportPlan") -> None:
     """Print the files, outside links and missing datasets that an import skips."""
     if plan.unread:
         typer.echo(
-            f"skipped files (no snapshot, or duplicate content): {_list_file_counts(plan.unread)}"
+            f"skipped files (no snapshot, or duplicate content): {_format_file_counts(plan.unread)}"
         )
     if plan.outside:
-        typer.echo(f"skipped links to files outside the release: {_list_names(plan.outside)}")
+        typer.echo(f"skipped links to files outside the release: {_format_names(plan.outside)}")
     if plan.missing:
-        typer.echo(f"prior datasets not found: {_list_names(plan.missing)}")
+        typer.echo(f"prior datasets not found: {_format_names(plan.missing)}")
 
 
-def _list_names(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     """Join the first names, and count the remaining ones."""
     remaining = len(names) - MAX_LISTED_FILES
     listed = ", ".join(escape_control(name) for name in names[:MAX_LISTED_FILES])
     return listed + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
-def _list_file_counts(counts: Mapping[str, int]) -> str:
+def _format_file_counts(counts: Mapping[str, int]) -> str:
     """Join the first files and folders with their numbers of files, and count the remaining."""
     listed = [
         f"{escape_control(name)} ({count:,} files)" if count > 1 else escape_control(name)
@@ -211,7 +211,7 @@ def diff(
         DiffFormat, typer.Option(help="Output format.")
     ] = DiffFormat.TEXT,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit with 1 if rows differ.")
+        bool, typer.Option("--exit-code", help="Exit with code 1 if rows differ.")
     ] = False,
 ) -> None:
     """Compare two versions of a collection: rows, labels, definition and tools.

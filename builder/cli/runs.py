@@ -161,8 +161,9 @@ def check_runs(
 ) -> None:
     """Check runs by the rules of the LongEval submission checker.
 
-    Also prints team, system and resources from the `ir-metadata.yml` of each run. Exits with 1 if
-    there are errors.
+    Also prints team, system and resources from the `ir-metadata.yml` of each run.
+
+    Exits with code 1 if there are errors.
 
     Example: longeval runs check demo/collection team.zip
     """

@@ -16,13 +16,13 @@ from builder.cli.output import format_table
 def new(
     folder: Annotated[Path, typer.Argument(help="Output folder; created if missing.")],
     name: Annotated[
-        str | None, typer.Option(help="Name of the collection; default: prompt.")
+        str | None, typer.Option(help="Name of the collection; prompted for if omitted.")
     ] = None,
     snapshot: Annotated[
         list[str] | None,
         typer.Option(
             help="Month of a snapshot, such as 2022-06; repeatable or comma-separated. "
-            "Default: prompt."
+            "Prompted for if omitted."
         ),
     ] = None,
     translate: Annotated[
@@ -61,7 +61,7 @@ def doctor(
 ) -> None:
     """Check the installation: Python, packages, memory, disk, translation model and extras.
 
-    Exits with 1 if a check fails.
+    Exits with code 1 if a check fails.
 
     Example: longeval doctor --format json
     """

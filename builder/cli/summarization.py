@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from builder.cli.options import Format, OutputFormat, RunPaths
+from builder.cli.options import Format, OutputFormat
 from builder.cli.output import print_frames
 
 
@@ -14,7 +14,7 @@ def summarization(
     nuggets: Annotated[Path, typer.Argument(help="Nuggets of all events (TSV).")],
     updates: Annotated[Path, typer.Argument(help="Pooled updates (TSV).")],
     matches: Annotated[Path, typer.Argument(help="Matches between updates and nuggets (TSV).")],
-    runs: RunPaths,
+    runs: Annotated[list[Path], typer.Argument(help="Run files (TSV), one per system.")],
     events: Annotated[
         Path | None, typer.Option(help="File with the start and end of each event.")
     ] = None,

@@ -53,7 +53,7 @@ translate.add_typer(model_group)
 
 
 @translate.command("run")
-def run(
+def run_translation(
     file: Annotated[
         Path,
         typer.Argument(
@@ -114,7 +114,7 @@ def _translate_standard_input(
 
 
 def _print_summary(translations: "list[Translation]", out: Path | None) -> None:
-    """Print the number of translated texts and quality flags, but never to the output stream."""
+    """Print counts of texts and quality flags; to stderr if translations went to stdout."""
     flags = Counter(
         flag for t in translations for sentence in t.sentences for flag in sentence.flags
     )

@@ -12,6 +12,7 @@ from builder.cli.filtering import (
     Average,
     CutoffRule,
     Cutoffs,
+    FilteringRuns,
     Granularity,
     Relevance,
     TruthFile,
@@ -50,7 +51,7 @@ Granularities = Annotated[
 @trend.command("filtering")
 def fit_filtering_trends(
     truth: TruthFile,
-    runs: RunPaths,
+    runs: FilteringRuns,
     measure: Annotated[
         str, typer.Option(help="Measure: precision, recall, f_pr, aptness or f_pra.")
     ] = "f_pra",
@@ -135,7 +136,7 @@ def fit_score_trends(
 @trend.command("rankings")
 def compare_rankings(
     truth: TruthFile,
-    runs: RunPaths,
+    runs: FilteringRuns,
     granularity: Granularity = "day",
     cutoff: Cutoffs = None,
     relevance: Relevance = 2,
@@ -157,7 +158,7 @@ def compare_rankings(
 @trend.command("granularities")
 def compare_granularities(
     truth: TruthFile,
-    runs: RunPaths,
+    runs: FilteringRuns,
     granularity: Granularities = None,
     cutoff: Cutoffs = None,
     relevance: Relevance = 2,
@@ -181,7 +182,7 @@ def compare_granularities(
 @trend.command("assumptions")
 def check_assumptions(
     truth: TruthFile,
-    runs: RunPaths,
+    runs: FilteringRuns,
     granularity: Granularities = None,
     cutoff: Cutoffs = None,
     relevance: Relevance = 2,

@@ -1,4 +1,4 @@
-"""Input files of a build of the simulated data: topic table and collection definition."""
+"""Topic table and collection definition for building the simulated data."""
 
 from collections.abc import Sequence
 from pathlib import Path

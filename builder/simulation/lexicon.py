@@ -48,7 +48,7 @@ class Noun:
         }
 
     def _articles(self) -> tuple[str, str, str, str]:
-        """Return the definite article, its contractions with de and à, and the indefinite one."""
+        """Return the articles: definite, contracted with de, contracted with à, indefinite."""
         un = "une " if self.feminine else "un "
         if self.takes_elision:
             return "l'", "de l'", "à l'", un

@@ -1,4 +1,4 @@
-"""Information needs and the queries, results and ground truth that express them.
+"""Information needs with their queries, results and relevance grades.
 
 A need has a subject. Its candidate results are the existing pages about the same subject (grade 2),
 the same noun (grade 1) or the same domain (grade 0).

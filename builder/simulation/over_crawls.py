@@ -1,4 +1,4 @@
-"""Simulation of users of existing crawls: query logs, topics, a definition and ground truth.
+"""Simulation of query logs over existing crawls, with topics, a definition and ground truth.
 
 Query texts consist of rare words of page titles. A page whose title contains all words of a query
 is relevant (grade 2), one that contains some words is related (grade 1), and random pages without
@@ -56,7 +56,7 @@ class TitledPage(NamedTuple):
 
 
 def simulate_over(out: Path | str, crawls: Sequence[Path], params: Simulation) -> None:
-    """Simulate users of existing crawls and write their query logs and ground truth.
+    """Simulate query logs over existing crawls, and write them with their ground truth.
 
     Args:
         out: Output folder; created if missing.

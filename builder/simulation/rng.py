@@ -31,7 +31,7 @@ def hash_integers(*integers: int) -> int:
 
 
 def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
-    """Return `hash_integers` of each row of broadcast arrays."""
+    """Vectorized `hash_integers`: return a hash per element of broadcast arrays."""
     state: UInt64Array = np.zeros(1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for array in arrays:
@@ -43,12 +43,12 @@ def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
 
 
 def uniform(*integers: int) -> float:
-    """Hash integers to a uniform number in [0, 1)."""
+    """Hash a sequence of integers to a uniform number in [0, 1)."""
     return float((hash_integers(*integers) >> 11) / 2**53)
 
 
 def uniform_array(*arrays: UInt64Array | int) -> FloatArray:
-    """Return `uniform` of each row of broadcast arrays."""
+    """Vectorized `uniform`: return a number per element of broadcast arrays."""
     return np.asarray((hash_arrays(*arrays) >> np.uint64(11)) / 2**53, dtype=np.float64)
 
 

@@ -80,7 +80,7 @@ def write_page_changes(out: Path, params: Simulation, snapshot: int, month: Mont
 def _describe_change(
     params: Simulation, before: PageStates, after: PageStates, index: int
 ) -> tuple[str, str, str | None] | None:
-    """Return URL, status and previous URL of a moved page; None if the page never existed."""
+    """Return URL, status and, if moved, previous URL; None if the page is in neither snapshot."""
     page, moves = int(after.pages[index]), int(after.moves[index])
     existed = bool(before.alive[index])
     url = page_url(params, page, moves)

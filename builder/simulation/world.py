@@ -83,9 +83,9 @@ def _simulate(
                 f"simulate: no query has a result in {month.name}, with {params.documents} "
                 "documents; increase the number of documents or queries, or remove fewer documents"
             )
-        on_crawl = _count_progress(progress, f"crawl {month.name}", params.documents)
+        on_crawl = _track_progress(progress, f"crawl {month.name}", params.documents)
         write_crawl(out, params, snapshot, month, faults, on_crawl, limits)
-        on_log = _count_progress(progress, f"log {month.name}", params.impressions)
+        on_log = _track_progress(progress, f"log {month.name}", params.impressions)
         write_log(out, params, queries, probabilities, month, faults, on_log)
         truth.write_page_changes(out, params, snapshot, month)
         relevance_rows += truth.create_relevance_rows(month, queries)
@@ -169,7 +169,7 @@ def query_probabilities(params: Simulation, queries: list[Query], snapshot: int)
     return np.asarray(probabilities / total if total else probabilities, dtype=np.float64)
 
 
-def _count_progress(
+def _track_progress(
     progress: ProgressCallback | None, label: str, total: int
 ) -> Callable[[int], None]:
     """Return a callback that adds up finished rows and passes their number to `progress`."""

@@ -135,7 +135,7 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Coeffici
 
 
 def _disagreement(labels: Sequence[Hashable]) -> float:
-    """Return the disagreeing ordered pairs of labels of a unit, divided by its labels - 1."""
+    """Return the number of ordered pairs of different labels, divided by the label count - 1."""
     n = len(labels)
     same = sum(count * (count - 1) for count in Counter(labels).values())
     return (n * (n - 1) - same) / (n - 1)

@@ -173,7 +173,7 @@ def _write_tables(
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
     ledger = Ledger(
-        "posts", rows_in=Labeller(definition, markers).write_candidates(inputs.posts, work)
+        "posts", rows_in=Labeller(definition, markers).write_work_table(inputs.posts, work)
     )
     with limits.connect() as connection:
         parquet.relation(connection, work).create_view("work")

@@ -1,4 +1,4 @@
-"""Definition of a classification collection: model of a TOML file such as this one.
+"""Definition of a classification collection, read from a TOML file.
 
 ```toml
 posts = ["posts/*.jsonl.gz"]

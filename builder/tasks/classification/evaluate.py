@@ -20,7 +20,7 @@ from builder.tasks.classification.definition import TEST_SPLITS
 from builder.tasks.classification.scores import (
     count_by_class,
     macro_f1,
-    rpd_gain_positive,
+    relative_performance_difference,
     weighted_f1,
 )
 from builder.text.names import to_valid_text
@@ -161,5 +161,5 @@ def _score_row(
         "macro_f1": macro[split],
         "rpd_gain_positive": None
         if split == "within"
-        else rpd_gain_positive(macro["within"], macro[split]),
+        else relative_performance_difference(macro["within"], macro[split]),
     }

@@ -41,7 +41,7 @@ class InputFiles:
         )
 
     def sha256_by_name(self) -> dict[str, str]:
-        """Return the SHA-256 of each file, by its path relative to the definition."""
+        """Return the SHA-256 of each file, keyed by its path relative to the definition."""
         sources = (*self.posts, *self.markers, *self.annotations)
         return {source.name: sha256(source.path) for source in sources}
 

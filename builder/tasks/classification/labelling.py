@@ -84,7 +84,7 @@ class AuthorSplits:
         """Return the keyed 64-bit hash of an author."""
         return key64(f"{self.seed}\nauthor\n{author}")
 
-    def split_of_hash(self, author_hash: int) -> str:
+    def find_split(self, author_hash: int) -> str:
         """Return the split of the author with a hash."""
         return SPLITS[min(bisect_right(self.bounds, author_hash), len(SPLITS) - 1)]
 
@@ -96,7 +96,7 @@ class Labeller:
     definition: ClassificationDefinition
     markers: MarkerList
 
-    def write_candidates(self, sources: Iterable[Source], path: Path) -> int:
+    def write_work_table(self, sources: Iterable[Source], path: Path) -> int:
         """Label the posts of all files, write the work table and return its number of rows."""
         rows = 0
         schema = pl.DataFrame(schema=WORK_SCHEMA).to_arrow().schema
@@ -124,7 +124,7 @@ class Labeller:
         return rows.select(list(WORK_SCHEMA)).cast(WORK_SCHEMA)  # type: ignore[arg-type]
 
     def _add_distant_labels(self, posts: pl.DataFrame) -> pl.DataFrame:
-        """Add columns marked and identity, and remove markers from texts if so configured."""
+        """Add columns `marked` and `identity`; with `strip_markers`, remove markers from texts."""
         may_match = posts["text"].str.contains_any(self.markers.prefilter_strings)
         labels, stripped = [], []
         for text, is_match_possible in zip(posts["text"], may_match, strict=True):
@@ -139,7 +139,7 @@ class Labeller:
         return labelled.with_columns(text="stripped") if strip_markers else labelled
 
     def _assign_splits(self, posts: pl.DataFrame) -> pl.DataFrame:
-        """Add columns author, sample, period, split and reason."""
+        """Add columns `author`, `sample`, `period`, `split` and `reason`."""
         splits = AuthorSplits.from_shares(self.definition.authors, self.definition.seed)
         authors = [splits.hash_author(author) for author in posts["author"]]
         samples = [key64(f"{splits.seed}\nsample\n{post_id}") for post_id in posts["id"]]
@@ -147,7 +147,7 @@ class Labeller:
             author=pl.Series(authors, dtype=pl.UInt64),
             sample=pl.Series(samples, dtype=pl.UInt64),
             period=self._period_expr(),
-            split=pl.Series([splits.split_of_hash(author) for author in authors], dtype=pl.String),
+            split=pl.Series([splits.find_split(author) for author in authors], dtype=pl.String),
         )
         return assigned.with_columns(reason=self._reject_reason_expr())
 

@@ -114,7 +114,7 @@ def _parse_post(record: Any) -> tuple[str, int, str, str] | str:
     """Return id, time, author and text of a record, or the reject reason if it is malformed."""
     if not isinstance(record, dict):
         return "not_json_object"
-    post_id, author, text = (_to_text(record.get(name)) for name in ("id", "author", "text"))
+    post_id, author, text = (_to_string(record.get(name)) for name in ("id", "author", "text"))
     if not post_id:
         return "no_id"
     if not author:
@@ -125,7 +125,7 @@ def _parse_post(record: Any) -> tuple[str, int, str, str] | str:
     return "bad_time" if time is None else (post_id, time, author, text)
 
 
-def _to_text(value: object) -> str | None:
+def _to_string(value: object) -> str | None:
     """Convert a string or integer to a string without NUL characters; None for other values."""
     if isinstance(value, str):
         return value.replace("\x00", "")

@@ -58,7 +58,7 @@ def macro_f1(truth: Sequence[Hashable], predicted: Sequence[Hashable | None]) ->
     return sum(scores) / len(scores)
 
 
-def rpd_gain_positive(within: float | None, later: float | None) -> float | None:
+def relative_performance_difference(within: float | None, later: float | None) -> float | None:
     """Return the relative performance difference (M' - M) / M, positive for a gain.
 
     Args:

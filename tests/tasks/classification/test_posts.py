@@ -130,9 +130,7 @@ def test_identity(text, expected):
 
 def test_shares_of_authors_are_kept():
     splits = AuthorSplits.from_shares(AuthorsSection(), "seed")
-    names = [
-        splits.split_of_hash(splits.hash_author(f"author {number}")) for number in range(20_000)
-    ]
+    names = [splits.find_split(splits.hash_author(f"author {number}")) for number in range(20_000)]
     for split in SPLITS:
         share = getattr(AuthorsSection(), split)
         assert names.count(split) / 20_000 == pytest.approx(share, abs=0.012)
@@ -141,25 +139,23 @@ def test_shares_of_authors_are_kept():
 def test_a_split_without_share_has_no_author():
     shares = AuthorsSection(train=0.5, dev=0, within=0.2, short=0.2, long=0.1, unlabelled=0)
     splits = AuthorSplits.from_shares(shares, "seed")
-    names = {splits.split_of_hash(splits.hash_author(f"author {number}")) for number in range(2000)}
+    names = {splits.find_split(splits.hash_author(f"author {number}")) for number in range(2000)}
     assert names == {"train", "within", "short", "long"}
-    assert splits.split_of_hash(0) == "train"
-    assert splits.split_of_hash(2**64 - 1) in names | {"unlabelled"}
+    assert splits.find_split(0) == "train"
+    assert splits.find_split(2**64 - 1) in names | {"unlabelled"}
 
 
 @given(st.text(min_size=1), st.text())
 def test_the_split_of_an_author_depends_on_name_and_seed_alone(author, seed):
     one, other = (AuthorSplits.from_shares(AuthorsSection(), seed) for _ in range(2))
-    assert one.split_of_hash(one.hash_author(author)) == other.split_of_hash(
-        other.hash_author(author)
-    )
+    assert one.find_split(one.hash_author(author)) == other.find_split(other.hash_author(author))
 
 
 def test_another_seed_moves_authors():
     one, other = (AuthorSplits.from_shares(AuthorsSection(), seed) for seed in ("one", "other"))
     names = [f"author {number}" for number in range(200)]
-    assert [one.split_of_hash(one.hash_author(n)) for n in names] != [
-        other.split_of_hash(other.hash_author(n)) for n in names
+    assert [one.find_split(one.hash_author(n)) for n in names] != [
+        other.find_split(other.hash_author(n)) for n in names
     ]
 
 

@@ -18,7 +18,11 @@ from builder.tasks.classification.agreement import (
     krippendorff_alpha,
 )
 from builder.tasks.classification.annotations import majority_labels, read_annotations
-from builder.tasks.classification.scores import macro_f1, rpd_gain_positive, weighted_f1
+from builder.tasks.classification.scores import (
+    macro_f1,
+    relative_performance_difference,
+    weighted_f1,
+)
 from tests.thorough import examples
 
 labels = st.sampled_from(["p", "n", "x"])
@@ -36,7 +40,7 @@ def test_macro_f1_case():
 
 
 def test_rpd_case_drops_are_negative():
-    assert rpd_gain_positive(0.8, 0.72) == exactly(-0.1)
+    assert relative_performance_difference(0.8, 0.72) == exactly(-0.1)
 
 
 def test_weighted_f1_case():
@@ -59,9 +63,9 @@ def test_a_missing_prediction_is_wrong_and_no_class():
 
 def test_undefined_scores_are_null():
     assert macro_f1([], []) is None
-    assert rpd_gain_positive(0.0, 0.5) is None
-    assert rpd_gain_positive(None, 0.5) is None
-    assert rpd_gain_positive(0.5, None) is None
+    assert relative_performance_difference(0.0, 0.5) is None
+    assert relative_performance_difference(None, 0.5) is None
+    assert relative_performance_difference(0.5, None) is None
     assert weighted_f1({"short": None, "long": 0.5}, {"short": 0.5, "long": 0.5}) is None
     assert weighted_f1({"short": None, "long": 0.5}, {"short": 0, "long": 1}) == 0.5
 
