@@ -53,7 +53,7 @@ class LastClickRule(StrEnum):
 
 
 class VoteUnit(StrEnum):
-    """Units that count as one vote on a result."""
+    """Units of a vote on a result: each impression, or each user."""
 
     IMPRESSION = "impression"
     USER = "user"
@@ -68,7 +68,7 @@ class ResultPageRule(StrEnum):
 
 NoClick = Annotated[
     NoClickRule,
-    typer.Option(help="Impressions without a click: all results were examined, or skip them."),
+    typer.Option(help="Impressions without a click: count all results as examined, or skip."),
 ]
 Prior = Annotated[PriorKind, typer.Option(help="Prior: fitted to the log, or a fixed beta prior.")]
 PriorAlpha = Annotated[float, typer.Option(help="Pseudo-clicks of --prior beta.")]
@@ -179,7 +179,9 @@ def compare_models(
     ] = None,
     chosen_model: Annotated[
         str,
-        typer.Option("--chosen", help="Warn if this model predicts worse than clicks by rank."),
+        typer.Option(
+            "--chosen", help="Warn if this model predicts worse than the click rate per rank."
+        ),
     ] = "sdbn",
     by_rank: Annotated[
         bool, typer.Option("--by-rank", help="Also print the perplexity at each rank.")

@@ -91,7 +91,7 @@ def import_sheets(
     ],
     out: Annotated[
         Path,
-        typer.Option(help="Output file (Parquet); `qrels.judgements` of a definition names it."),
+        typer.Option(help="Output file (Parquet), for `qrels.judgements` of a definition."),
     ],
     quiet: Quiet = False,
 ) -> None:

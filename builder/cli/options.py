@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 ModelT = TypeVar("ModelT", bound="BaseModel")
 MAX_ROWS = 2**31 - 1
-"""Maximum of options that limit the number of rows."""
+"""Largest valid value of options that limit a number of rows."""
 MAX_THREADS = 1024
-"""Maximum of --threads; engines abort if they cannot start all of their threads."""
+"""Largest valid value of --threads; engines abort if they cannot start that many threads."""
 
 
 class OutputFormat(StrEnum):

@@ -87,7 +87,8 @@ def import_(
     ] = None,
     version: Annotated[str, typer.Option(help="Version of the collection.")] = "1.0.0",
     qrels: Annotated[
-        str | None, typer.Option(help="Qrels variant to import, such as raw or dctr.")
+        str | None,
+        typer.Option(help="Qrels variant to import, such as raw or dctr; default: by layout."),
     ] = None,
     allow_empty: Annotated[
         bool,

@@ -1,4 +1,4 @@
-"""Malformed lines, inserted between well-formed lines of logs and crawls and recorded as truth."""
+"""Malformed lines, inserted into logs and crawls and recorded in the ground truth."""
 
 from collections.abc import Iterable, Iterator
 

@@ -35,7 +35,7 @@ from builder.simulation.parameters import Simulation
 from builder.simulation.personal import create_personal_query
 from builder.simulation.rng import Rng, hash_integers, uniform_array
 from builder.simulation.text_variants import add_typo, normalize_text
-from builder.simulation.world import FIRST_OTHER_QUERY, query_probabilities, write_user_truth
+from builder.simulation.world import FIRST_UNWANTED_QUERY, query_probabilities, write_user_truth
 from builder.simulation.write_log import log_path, write_log
 
 MIN_WORD_CHARS = 4
@@ -208,6 +208,6 @@ def _create_personal_queries(params: Simulation, pages: list[TitledPage]) -> lis
         text, _ = create_personal_query(params.seed, index)
         results = [hash_integers(params.seed, index, 51, k) % len(pages) for k in range(5)]
         urls = tuple(dict.fromkeys(pages[page].url for page in results))
-        low, number = np.full(len(urls), 0.05), FIRST_OTHER_QUERY + index
+        low, number = np.full(len(urls), 0.05), FIRST_UNWANTED_QUERY + index
         queries.append(Query(number, "personal", (text,), urls, (0,) * len(urls), low, low))
     return queries

@@ -59,7 +59,7 @@ class PageText:
         return "\n".join(french for french, _ in self.lines)
 
     @property
-    def english(self) -> str:
+    def english_text(self) -> str:
         """English text."""
         return "\n".join(english for _, english in self.lines)
 

@@ -12,10 +12,10 @@ def create_personal_query(seed: int, index: int) -> tuple[str, str]:
     rng = Rng(seed, index, 77)
     kind = PERSONAL_DATA_KINDS[index % len(PERSONAL_DATA_KINDS)]
     name = f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}"
-    return f"{name} {_create_value(kind, name, rng)}", kind
+    return f"{name} {_create_personal_data(kind, name, rng)}", kind
 
 
-def _create_value(kind: str, name: str, rng: Rng) -> str:
+def _create_personal_data(kind: str, name: str, rng: Rng) -> str:
     if kind == "email":
         return f"{name.replace(' ', '.')}{rng.randrange(100)}@courriel.example"
     if kind == "phone":

@@ -1,8 +1,8 @@
 """Stateless pseudo-random numbers: hashes of integers such as seed, page and snapshot.
 
-Every simulated value is a pure function of the seed and of its subject, so that any part of a world
-can be generated on its own. The hash is the mixing function of splitmix64 (Steele, Lea & Flood
-2014). Scalar and array functions return the same numbers.
+Every simulated value is a pure function of the seed and of integer keys, so that any part of the
+data can be generated independently. The hash is the mixing function of splitmix64 (Steele, Lea &
+Flood 2014). Scalar and array functions return the same numbers.
 """
 
 from collections.abc import Sequence

@@ -29,8 +29,8 @@ from builder.simulation.write_crawl import crawl_path, write_crawl
 from builder.simulation.write_log import USERS_PER_BOT, log_path, write_log
 
 ProgressCallback = Callable[[str, int, int], None]
-"""Called with the name of a file, the number of its finished rows, and their total number."""
-FIRST_OTHER_QUERY = 2**32
+"""Called with a label, the number of finished rows and their total number."""
+FIRST_UNWANTED_QUERY = 2**32
 """Number of the first query that does not express an information need."""
 PERSONAL_QUERIES = 30
 
@@ -75,7 +75,7 @@ def _simulate(
     for snapshot, month in enumerate(months):
         queries = [
             *create_need_queries(params, snapshot),
-            *create_other_queries(params, snapshot),
+            *create_unwanted_queries(params, snapshot),
         ]
         probabilities = query_probabilities(params, queries, snapshot)
         if not probabilities.any():
@@ -110,7 +110,7 @@ def create_need_queries(params: Simulation, snapshot: int) -> list[Query]:
     return [query for query in queries if query.urls]
 
 
-def create_other_queries(params: Simulation, snapshot: int) -> list[Query]:
+def create_unwanted_queries(params: Simulation, snapshot: int) -> list[Query]:
     """Return off-topic, navigational and personal queries, which a collection should exclude."""
     texts = [("off_topic", text) for text in OFF_TOPIC_QUERIES]
     texts += [("navigational", text) for text in NAVIGATIONAL_QUERIES]
@@ -119,7 +119,7 @@ def create_other_queries(params: Simulation, snapshot: int) -> list[Query]:
         for index in range(PERSONAL_QUERIES)
     ]
     queries = []
-    for number, (kind, text) in enumerate(texts, FIRST_OTHER_QUERY):
+    for number, (kind, text) in enumerate(texts, FIRST_UNWANTED_QUERY):
         need = create_need_query(params, number, snapshot)
         if need.urls:
             queries.append(

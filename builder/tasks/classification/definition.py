@@ -80,7 +80,7 @@ class IntervalsSection(Section):
     short_days: int = Field(
         default=365,
         ge=1,
-        description="Maximum days from the end of t to the end of t', minimum to the start of t''",
+        description="Days after the end of t by which t' must end; t'' must not start earlier",
     )
 
     @model_validator(mode="after")
@@ -180,7 +180,7 @@ class ClassificationDefinition(Section):
     )
     seed: str = Field(
         default="longeval-builder",
-        description="Key of the hashes that assign authors and sample posts",
+        description="Seed of the hashes that assign authors to splits and sample posts",
     )
     collection: CollectionSection
     intervals: IntervalsSection

@@ -85,7 +85,7 @@ class AuthorSplits:
         return key64(f"{self.seed}\nauthor\n{author}")
 
     def find_split(self, author_hash: int) -> str:
-        """Return the split of the author with a hash."""
+        """Return the split to which an author hash is assigned."""
         return SPLITS[min(bisect_right(self.bounds, author_hash), len(SPLITS) - 1)]
 
 
