@@ -57,7 +57,7 @@ def import_to_json(report: "ImportReport") -> dict[str, Any]:
 
 
 def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
-    """Return the output of `longeval import --explain --format json`: files to read."""
+    """Return the output of `longeval import --explain --format json`: planned files."""
     return {"version": str(plan.version), "files": plan.file_counts(), **_skipped_files(plan)}
 
 

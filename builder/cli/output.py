@@ -60,7 +60,7 @@ def escape_control(text: str, keep: str = "") -> str:
 
 
 def escape_unencodable(stream: TextIO) -> None:
-    """Make a strict stream escape characters that its encoding lacks, instead of raising."""
+    """Configure a strict stream to escape unencodable characters instead of raising an error."""
     if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
         stream.reconfigure(errors="backslashreplace")
 

@@ -88,7 +88,9 @@ def import_(
     version: Annotated[str, typer.Option(help="Version of the collection.")] = "1.0.0",
     qrels: Annotated[
         str | None,
-        typer.Option(help="Qrels variant to import, such as raw or dctr; default: by layout."),
+        typer.Option(
+            help="Qrels variant to import, such as raw or dctr; default: depends on the layout."
+        ),
     ] = None,
     allow_empty: Annotated[
         bool,
