@@ -66,10 +66,10 @@ def drift(
     """
     from builder.commands.drift import drift_of
     from builder.drift import HEADER, findings, pair_rows, render_report, unseen
-    from builder.runtime.progress import TerminalProgress
+    from builder.runtime.progress import ProgressBar
 
     with temporary_limits(memory) as limits:
-        report = drift_of(collection, from_snapshot, to_snapshot, limits, TerminalProgress())
+        report = drift_of(collection, from_snapshot, to_snapshot, limits, ProgressBar())
     if html is not None:
         html.write_text(render_report(report), encoding="utf-8")
         typer.echo(f"wrote {html}")

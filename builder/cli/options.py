@@ -96,6 +96,6 @@ def temporary_limits(memory: str) -> "Iterator[Limits]":
 
 def create_progress(quiet: bool) -> "Progress":
     """Return a terminal progress bar, or a silent progress if `quiet` is set."""
-    from builder.runtime.progress import SilentProgress, TerminalProgress
+    from builder.runtime.progress import NoProgress, ProgressBar
 
-    return SilentProgress() if quiet else TerminalProgress()
+    return NoProgress() if quiet else ProgressBar()

@@ -57,7 +57,7 @@ def export(
     """
     from builder.collection.export import export as write_export
     from builder.runtime.limits import parse_size
-    from builder.runtime.progress import TerminalProgress
+    from builder.runtime.progress import ProgressBar
 
     folder = write_export(
         collection,
@@ -65,7 +65,7 @@ def export(
         out,
         languages=tuple(language or ()),
         max_file_bytes=parse_size(file_size, "--file-size"),
-        progress=TerminalProgress(),
+        progress=ProgressBar(),
     )
     typer.echo(f"wrote {folder}")
 
@@ -110,7 +110,7 @@ def import_(
     """
     from builder.collection.imports import import_release
     from builder.collection.imports.plan import plan_import
-    from builder.runtime.progress import TerminalProgress
+    from builder.runtime.progress import ProgressBar
 
     if explain:
         _print_plan(plan_import(release, layout.value, out / version, qrels), format)
@@ -125,7 +125,7 @@ def import_(
             edition=qrels,
             allow_empty=allow_empty,
             limits=limits,
-            progress=TerminalProgress(),
+            progress=ProgressBar(),
         )
     if format is OutputFormat.JSON:
         print_json(import_to_json(report))

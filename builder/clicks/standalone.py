@@ -27,7 +27,7 @@ from builder.io.disk import check_output_differs
 from builder.io.tables import ROWS_PER_GROUP, TableWriter
 from builder.parameters import ClickParameters, LogParameters, check_counting
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.progress import NoProgress, Progress
 from schemas import PairStatistics
 
 ROWS = """
@@ -91,7 +91,7 @@ def model_log(
     params = _set_model(params or ClickParameters(), model)
     share = SDBN_ENGINE_SHARE if model == "sdbn" else ENGINE_SHARE
     with limits_or_default(limits) as allowed, allowed.connect(share) as connection:
-        reported = progress or SilentProgress()
+        reported = progress or NoProgress()
         summary = open_log(connection, log, allowed, reported, log_params)
         used = count_pairs(connection, params, int(allowed.memory * share))
         count_rejects(connection, summary, used.total)

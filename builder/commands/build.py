@@ -16,7 +16,7 @@ from builder.pipeline import PIPELINE
 from builder.reporting.parts import html_table
 from builder.runtime.executors import get_executor
 from builder.runtime.limits import DEFAULT_MEMORY, parse_memory, usable_cores
-from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import SUMS, sha256
 from builder.runtime.runner import Runner, Step
 from builder.runtime.store import Store
@@ -109,9 +109,7 @@ def build(
     cores = threads or usable_cores()
     workers = get_executor(executor)
     allowed = parse_memory(memory)
-    runner = Runner(
-        PIPELINE, definition, store, cores, allowed, progress or SilentProgress(), workers
-    )
+    runner = Runner(PIPELINE, definition, store, cores, allowed, progress or NoProgress(), workers)
     if explain:
         return BuildReport(root, runner.explain(units))
     whole = not snapshots and until is None

@@ -30,7 +30,7 @@ from builder.parameters import ChangeParameters, CrawlParameters
 from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.progress import NoProgress, Progress
 from schemas import Documents, Fetches, Pages, WordCounts
 
 ALWAYS = Interval(-(2**62), 2**62)
@@ -63,7 +63,7 @@ def compare_crawls(
         UsageError: a crawl does not exist or is a folder.
         FormatError: a crawl cannot be read, or has records but no page.
     """
-    progress = progress or SilentProgress()
+    progress = progress or NoProgress()
     tables, ledgers = {}, {}
     anytime = (reading or CrawlParameters()).model_copy(update={"interval": "ignore"})
     for label, path in ((OLD, old), (NEW, new)):

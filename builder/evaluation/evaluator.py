@@ -23,7 +23,7 @@ from builder.evaluation.runs.score_tables import is_score_table, table_scores
 from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
-from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.progress import NoProgress, Progress
 from builder.trec.released import query_keys, read_run_of
 from builder.trec.runs import Run
 
@@ -116,7 +116,7 @@ def evaluate(
         for system, by_snapshot in runs.items()
         for snapshot, run in by_snapshot.items()
     ]
-    return _evaluate(qrels, sources, parameters, progress or SilentProgress(), {})
+    return _evaluate(qrels, sources, parameters, progress or NoProgress(), {})
 
 
 def evaluate_paths(
@@ -156,7 +156,7 @@ def evaluate_paths(
     sources = [_Source(f.system, f.snapshot, loader(f.path, f.snapshot)) for f in files]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
     keys = {snapshot: query_keys(path.parent) for snapshot, path in qrels.items()}
-    return _evaluate(frames, sources, parameters, progress or SilentProgress(), keys)
+    return _evaluate(frames, sources, parameters, progress or NoProgress(), keys)
 
 
 def _evaluate(

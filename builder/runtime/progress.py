@@ -19,7 +19,7 @@ class Progress(Protocol):
         """End the task."""
 
 
-class SilentProgress:
+class NoProgress:
     """A `Progress` that reports nothing."""
 
     def start(self, label: str, total: int | None, unit: str) -> None:
@@ -32,7 +32,7 @@ class SilentProgress:
         """Do nothing."""
 
 
-class TerminalProgress:
+class ProgressBar:
     """A tqdm progress bar, shown only on a terminal and only after two seconds."""
 
     def __init__(self, stream: TextIO | None = None) -> None:

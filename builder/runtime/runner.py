@@ -21,7 +21,7 @@ from builder.runtime.fingerprint import Identity, differences, digest, identity
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline, Unit
-from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import describe_files
 from builder.runtime.references import TableInput
 from builder.runtime.store import Store, check_columns
@@ -58,7 +58,7 @@ class Runner:
     store: Store
     threads: int
     memory: int
-    progress: Progress = field(default_factory=SilentProgress)
+    progress: Progress = field(default_factory=NoProgress)
     executor: Executor = field(default_factory=LocalExecutor)
 
     def explain(self, units: Sequence[Unit]) -> list[Step]:

@@ -26,7 +26,7 @@ from builder.collection.manifest import write_collection_manifest
 from builder.collection.validate import validate
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.runtime.limits import Limits
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from schemas import RELEASED, Documents
 from tests.bench.peak import peak_bytes
 
@@ -111,7 +111,7 @@ def bench_export(version: Path) -> Row:
     with tempfile.TemporaryDirectory() as name:
         start = time.perf_counter()
         parts = Parts(Path(name) / "a", str, 2**40)
-        write_documents(parts, trec_texts(Table((path,), Documents), "", SilentProgress()))
+        write_documents(parts, trec_texts(Table((path,), Documents), "", NoProgress()))
         seconds = time.perf_counter() - start
         start = time.perf_counter()
         bare_loop(path, Path(name) / "b")

@@ -30,7 +30,7 @@ from builder.queries import select
 from builder.queries.given_sets import read_given_sets
 from builder.queries.sets import form_sets
 from builder.runtime.limits import Limits
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, key64
 from schemas import Impressions, LogQueries, Topics
 from tests.bench.peak import peak_bytes
@@ -89,7 +89,7 @@ def run_selection(folder: Path) -> tuple[float, int, int]:
         topics=Table((folder / "topics.parquet",), Topics),
         params=SelectParameters(),
         limits=Limits(scratch=folder, threads=2, memory=2 * 2**30),
-        progress=SilentProgress(),
+        progress=NoProgress(),
     )
     seconds = time.perf_counter() - start
     ledger.check("select")

@@ -25,7 +25,7 @@ from builder.collection.validate import validate
 from builder.errors import DataError, UsageError
 from builder.io.tables import Table
 from builder.runtime.limits import Limits
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from builder.trec.lines import QRELS, parse
 from schemas import Documents
 from tests.thorough import examples
@@ -213,8 +213,8 @@ def test_hostile_texts_come_back(
     wanted = frame.select("doc_id", text=lines(pl.col("title"), pl.col("text"))).rows()
     table = Table((folder / "t.parquet",), Documents)
     for kind, documents, around in (
-        ("trec", trec_texts(table, "", SilentProgress()), ("", "", "")),
-        ("json", json_texts(table, "", SilentProgress()), ("[\n", ",\n", "\n]\n")),
+        ("trec", trec_texts(table, "", NoProgress()), ("", "", "")),
+        ("json", json_texts(table, "", NoProgress()), ("[\n", ",\n", "\n]\n")),
     ):
         parts = Parts(folder / kind, lambda n: f"{n:03d}", size, around)
         assert write_documents(parts, documents) == len(texts)

@@ -14,7 +14,7 @@ from builder.io.tables import table_at, write_frame
 from builder.parameters import ExportParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 
 PIECES = st.lists(
@@ -117,7 +117,7 @@ def _export(tmp_path: Path, texts: list[str | None], text: str | None) -> tuple[
         qrels=table_at(tmp_path, "qrels", Qrels),
         params=ExportParameters(),
         limits=Limits(tmp_path),
-        progress=SilentProgress(),
+        progress=NoProgress(),
         languages=("fr", "en"),
     )
     return ledger, out

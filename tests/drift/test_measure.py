@@ -17,7 +17,7 @@ from builder.drift.queries import over_all
 from builder.drift.series import Evidence, Series
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 from tests.drift.worlds import Month, Rules, World, frame, observe, page, qrel, query, store
 
@@ -33,7 +33,7 @@ def months() -> dict[str, Month]:
 @pytest.fixture(scope="module")
 def drift(months: dict[str, Month], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     series, limits = store(tmp_path_factory.mktemp("series"), months)
-    found = measure_series(series, ChangeParameters(), limits, SilentProgress())
+    found = measure_series(series, ChangeParameters(), limits, NoProgress())
     return dict(json.loads(to_json(found)))
 
 
@@ -210,7 +210,7 @@ def run(series: Series, limits: Limits, out: Path) -> Any:
         **vars(series),
         params=ChangeParameters(),
         limits=limits,
-        progress=SilentProgress(),
+        progress=NoProgress(),
     )
 
 
@@ -252,7 +252,7 @@ def test_one_page_one_query(tmp_path: Path) -> None:
         frame([qrel("eau", "https://site.fr/", 2)], Qrels),
     )
     series, limits = store(tmp_path / "x", dict.fromkeys(NAMES, month))
-    drift = measure_series(series, ChangeParameters(), limits, SilentProgress())
+    drift = measure_series(series, ChangeParameters(), limits, NoProgress())
     assert all(pair["documents"]["unchanged"] == 1 for pair in drift["pairs"])
     assert [row["js_bits"] for row in drift["vocabulary"]["all"]] == [0.0, 0.0, 0.0]
     assert drift["queries"]["judged"]["core"] == 1

@@ -17,7 +17,7 @@ from builder.drift.measure import measure_series
 from builder.drift.report.findings import findings, unseen
 from builder.parameters import ChangeParameters
 from builder.reporting import numbers
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 from tests.drift.worlds import Rules, World, frame, observe, page, qrel, query, store
 
@@ -33,7 +33,7 @@ def drift(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     rules = (Rules(), Rules(), Rules(cuts=(0.3, 0.6)))
     months = {f"2022-0{6 + n}": observe(world, rules[n], n) for n in range(3)}
     series, limits = store(tmp_path_factory.mktemp("world"), months)
-    return measure_series(series, ChangeParameters(), limits, SilentProgress())
+    return measure_series(series, ChangeParameters(), limits, NoProgress())
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     months = {"2022-06": before, "2022-07": after}
     series, limits = store(tmp_path_factory.mktemp("hostile"), months)
-    return measure_series(series, ChangeParameters(), limits, SilentProgress())
+    return measure_series(series, ChangeParameters(), limits, NoProgress())
 
 
 class Outline(HTMLParser):
@@ -210,7 +210,7 @@ def test_a_topical_shift_is_a_finding(tmp_path: Path) -> None:
         for name, rows in (("2022-06", [*queries[0], *queries[1]]), ("2022-07", later))
     }
     series, limits = store(tmp_path, months)
-    found = measure_series(series, ChangeParameters(), limits, SilentProgress())
+    found = measure_series(series, ChangeParameters(), limits, NoProgress())
     topics = found["queries"]["topics"]
     assert topics["js_bits"] == [0.0]
     assert topics["js_bits_impressions"][0] > 0.2
@@ -229,7 +229,7 @@ def test_queries_that_were_never_shown_do_not_move(tmp_path: Path) -> None:
         for name, table in zip(("2022-06", "2022-07"), rows, strict=True)
     }
     series, limits = store(tmp_path, months)
-    found = measure_series(series, ChangeParameters(), limits, SilentProgress())
+    found = measure_series(series, ChangeParameters(), limits, NoProgress())
     assert found["pairs"][0]["queries"]["new"] == 9
     assert not any(found["pairs"][0]["queries"]["movers"].values())
 
@@ -243,7 +243,7 @@ def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         for n in range(request.param)
     }
     series, limits = store(tmp_path_factory.mktemp("many"), months)
-    return measure_series(series, ChangeParameters(), limits, SilentProgress())
+    return measure_series(series, ChangeParameters(), limits, NoProgress())
 
 
 def test_many_snapshots(many: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from builder.drift.vocabulary import put_beside
 from builder.drift.words import count_lost, count_snapshot
 from builder.io.tables import Table, table_at, write_frame
 from builder.runtime.limits import Limits
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from schemas import Documents, LostWords, WordCounts
 from tests.drift.worlds import frame, page
 from tests.thorough import examples
@@ -55,7 +55,7 @@ def beside(folder: Path, series: list[Held]) -> pl.DataFrame:
             documents=tables[name],
             earlier=earlier,
             limits=limits(folder / name / "scratch"),
-            progress=SilentProgress(),
+            progress=NoProgress(),
         )
         counts[name] = table_at(folder / name, "word_counts", WordCounts)
     for place, (_, later) in enumerate(pairwise(tables)):
@@ -67,7 +67,7 @@ def beside(folder: Path, series: list[Held]) -> pl.DataFrame:
             earlier=before,
             documents_to=tables[later],
             limits=scratch,
-            progress=SilentProgress(),
+            progress=NoProgress(),
         )
         assert ledger.rows_out == sum(len(left(series, place)) for _ in before)
         lost.append(table_at(out, "lost_words", LostWords))

@@ -18,7 +18,7 @@ from builder.drift.series import Evidence, Series, compare_snapshots
 from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, query_id
 from schemas import (
     Contract,
@@ -209,5 +209,5 @@ def store(
             each[name][month] = Table((path,), contract)
     (folder / "maps").mkdir()
     maps, params = folder / "maps", ChangeParameters()
-    series, _ = compare_snapshots(maps, each, params, limits, SilentProgress(), evidence)
+    series, _ = compare_snapshots(maps, each, params, limits, NoProgress(), evidence)
     return series, limits

@@ -14,7 +14,7 @@ from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from builder.simulation import Simulation, simulate
 from tests.fuzz.differential import LONG_FORMS
 from tests.fuzz.log_records import GOOD, ONE, TWO, long_rows
@@ -117,7 +117,7 @@ def read(kind: str, data: bytes) -> Ledger | LongEvalError:
             "files": files,
             "interval": INTERVAL,
             "limits": limits,
-            "progress": SilentProgress(),
+            "progress": NoProgress(),
         }
         try:
             given = SETTINGS.get(kind, {})

@@ -6,7 +6,7 @@ from builder.io.tables import table_at
 from builder.parameters import SplitParameters, VariantParameters
 from builder.queries import merge_labels, split
 from builder.queries.labels import merge_qrels, representatives
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from schemas import JudgedQueries, Qrels, Queries
 
 
@@ -48,7 +48,7 @@ def run(room, queries: list[dict], qrels: list[dict], merge: str = "labels"):  #
         graded_queries=room.table("judged_queries", queries),
         params=VariantParameters(merge=merge),
         limits=room.limits,
-        progress=SilentProgress(),
+        progress=NoProgress(),
     )
     ledger.check("labels")
     merged = pl.read_parquet(out / "qrels.parquet")
@@ -143,7 +143,7 @@ def test_heldout_conflicts_never_write_into_train(room) -> None:
             threshold=0.8,
             params=params,
             limits=room.limits,
-            progress=SilentProgress(),
+            progress=NoProgress(),
         )
         table = table_at(out, "split_queries", Queries).scan().collect()
         kept = table.filter(pl.col("split") == "train")
@@ -159,7 +159,7 @@ def test_heldout_conflicts_never_write_into_train(room) -> None:
             threshold=0.8,
             params=params,
             limits=room.limits,
-            progress=SilentProgress(),
+            progress=NoProgress(),
         )
         return table_at(out, "split_queries", Queries).scan().collect().to_dicts()
 

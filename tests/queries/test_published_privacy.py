@@ -12,7 +12,7 @@ import pytest
 from builder import BuildReport
 from builder.parameters import SelectParameters
 from builder.queries import personal_data, select
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 
 
 def published_bytes(version: Path) -> Iterator[tuple[Path, bytes]]:
@@ -62,7 +62,7 @@ def test_no_planted_query_is_selected_however_frequent(room, planted: pl.DataFra
         topics=room.topics(*{text.split()[0] for text in texts}),
         params=SelectParameters(),
         limits=room.limits,
-        progress=SilentProgress(),
+        progress=NoProgress(),
     )
     assert pl.read_parquet(out / "candidates.parquet").is_empty()
     kinds = dict(planted["kind"].value_counts().rows())

@@ -13,7 +13,7 @@ from builder.queries.rules import LEFT_OUT_USERS
 from builder.queries.selection import read_stop_lists
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, key64
 from schemas import Candidates
 
@@ -28,7 +28,7 @@ def run(room, shown, params, topics=("eau", "loi"), **more) -> tuple[pl.DataFram
         topics=room.topics(*topics),
         params=params,
         limits=room.limits,
-        progress=SilentProgress(),
+        progress=NoProgress(),
         **more,
     )
     ledger.check("select")

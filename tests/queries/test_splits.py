@@ -9,7 +9,7 @@ from builder.errors import DataError
 from builder.io.tables import Table, table_at
 from builder.parameters import SplitParameters
 from builder.queries import split
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from schemas import Queries
 
 PARAMS = SplitParameters(heldout_share=0.4)
@@ -45,7 +45,7 @@ def run(  # type: ignore[no-untyped-def]
         threshold=0.8,
         params=params,
         limits=room.limits,
-        progress=SilentProgress(),
+        progress=NoProgress(),
     )
     ledger.check("split")
     assert ledger.rows_out == len(rows)
@@ -97,7 +97,7 @@ def test_without_training_snapshots_all_is_test(room) -> None:
         threshold=0.8,
         params=PARAMS,
         limits=room.limits,
-        progress=SilentProgress(),
+        progress=NoProgress(),
     )
     assert sides(table_at(out, "split_queries", Queries)) == {"q0000000000000001": "test"}
 

@@ -13,7 +13,7 @@ from builder.io.tables import Table, table_at
 from builder.parameters import SplitParameters
 from builder.queries import split
 from builder.queries.leakage import SnapshotSides, check_leakage
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from builder.text.keys import key64, query_id
 from schemas import Queries
 
@@ -44,7 +44,7 @@ def run(  # type: ignore[no-untyped-def]
         threshold=0.8,
         params=SplitParameters(heldout_share=0.5, near=near),  # type: ignore[arg-type]
         limits=room.limits,
-        progress=SilentProgress(),
+        progress=NoProgress(),
     )
     return table_at(out, "split_queries", Queries)
 

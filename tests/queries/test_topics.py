@@ -3,7 +3,7 @@ import pytest
 
 from builder.errors import DataError, FormatError
 from builder.queries import parse_topics, read_topics, require_same_topics
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 from schemas import Topics
 
@@ -13,7 +13,7 @@ HEADER = "topic_id\tlabel\taliases\tlanguage\tsource\n"
 def read(room, text):  # type: ignore[no-untyped-def]
     out = room.out()
     source = room.file("topics.tsv", text)
-    ledger = read_topics(out, source=source, limits=room.limits, progress=SilentProgress())
+    ledger = read_topics(out, source=source, limits=room.limits, progress=NoProgress())
     ledger.check("topics")
     return pl.read_parquet(out / "topics.parquet"), pl.read_parquet(out / "rejects.parquet"), ledger
 

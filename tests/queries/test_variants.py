@@ -12,7 +12,7 @@ from builder.parameters import SplitParameters, VariantParameters
 from builder.queries import find_variants, query_aliases
 from builder.queries.given_sets import read_given_sets
 from builder.queries.sets import form_sets
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, in_sample, key64
 from schemas import Candidates, Variants
 
@@ -194,7 +194,7 @@ def run(room, shown: Sequence, params: VariantParameters) -> tuple[Table, Table]
         params=params,
         split=NO_SPLIT,
         limits=room.limits,
-        progress=SilentProgress(),
+        progress=NoProgress(),
     )
     ledger.check("variants")
     assert ledger.rows_in == len(texts)

@@ -9,7 +9,7 @@ from builder.parameters import SelectParameters, VerdictFilter, VerdictParameter
 from builder.queries import collect_verdicts, coverage, left_out
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 from schemas import Verdicts
 
@@ -33,7 +33,7 @@ def run(room, files=(), plugins=()) -> tuple[Table, Ledger]:  # type: ignore[no-
         params=VerdictParameters(plugins=plugins),
         select=SelectParameters(),
         limits=room.limits,
-        progress=SilentProgress(),
+        progress=NoProgress(),
         files=files,
     )
     ledger.check("verdicts")

@@ -16,7 +16,7 @@ from builder.io.tables import Table
 from builder.parameters import VariantParameters
 from builder.queries import find_leaks
 from builder.runtime.ledger import Ledger
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from schemas import NearLeaks, Queries
 
 
@@ -87,7 +87,7 @@ def test_near_leaks_are_listed_and_leaks_stop_the_build(room) -> None:  # type: 
             split_queries=tables,
             params=VariantParameters(),
             limits=room.limits,
-            progress=SilentProgress(),
+            progress=NoProgress(),
         )
         assert (ledger.rows_in, ledger.rows_out) == (2, 2)
         return out

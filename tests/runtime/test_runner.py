@@ -18,7 +18,7 @@ from builder.parameters import ClickParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline
-from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.references import All, Files, From, Same, To
 from builder.runtime.runner import Runner, Step
 from builder.runtime.scope import Scope
@@ -377,7 +377,7 @@ def test_a_stage_is_still_its_function(tmp_path: Path) -> None:
         tmp_path,
         files=(Source(tmp_path / "june.txt", "june.txt"),),
         limits=Limits(tmp_path),
-        progress=SilentProgress(),
+        progress=NoProgress(),
     )
     assert (ledger.rows_in, ledger.rows_out) == (2, 2)
     assert words.__doc__ == read_words.__doc__

@@ -23,7 +23,7 @@ from builder.drift.between import OPTIONAL, read_pair
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import SilentProgress
+from builder.runtime.progress import NoProgress
 from builder.simulation import Simulation, simulate
 from builder.text.keys import key_of_id
 from schemas import TABLES, Pages, Qrels
@@ -146,7 +146,7 @@ class Laboratory:
         )
         params = ChangeParameters()
         series, _ = compare_snapshots(
-            scratch / "maps", main, params, limits.within("pair"), SilentProgress(), evidence
+            scratch / "maps", main, params, limits.within("pair"), NoProgress(), evidence
         )
         return list(read_pair(series.pair_drift[MONTHS])["checks"])
 

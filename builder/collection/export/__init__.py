@@ -16,7 +16,7 @@ from builder.collection.read import Collection, open_collection
 from builder.errors import UsageError, meant
 from builder.io.disk import explain_errors
 from builder.parameters import ExportParameters
-from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import PARTIAL, canonical_json, private_folder, publish
 
 DESCRIPTION = "longeval-export.json"
@@ -100,7 +100,7 @@ def export(
         )
     chosen = _languages(opened, languages)
     partial = target.with_name(target.name + PARTIAL)
-    meter = progress or SilentProgress()
+    meter = progress or NoProgress()
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
     try:

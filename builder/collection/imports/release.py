@@ -19,7 +19,7 @@ from builder.errors import DataError
 from builder.io.disk import explain_errors
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
 
 
@@ -75,7 +75,7 @@ def import_release(
     plan = plan_import(release, layout, Path(out) / version, edition)
     root, final, snapshots = plan.root, plan.version, plan.snapshots
     common = Release(root, layout, source_language(snapshots), _is_escaped(root))
-    meter = progress or SilentProgress()
+    meter = progress or NoProgress()
     ledgers: dict[str, Ledger] = {}
     rows: dict[str, dict[str, int]] = {}
     try:

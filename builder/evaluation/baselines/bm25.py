@@ -20,7 +20,7 @@ from builder.errors import DataError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
 from builder.extras import load
 from builder.io import parquet
-from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.progress import NoProgress, Progress
 from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
 from builder.trec.runs import DEFAULT_DEPTH, Run, check_depth
 
@@ -131,7 +131,7 @@ def bm25(
     """
     parameters = parameters or Bm25()
     analyzer = Analyzer(parameters.language)
-    doc_ids, terms = _read(documents, analyzer, progress or SilentProgress())
+    doc_ids, terms = _read(documents, analyzer, progress or NoProgress())
     model = _index(terms, analyzer, parameters) if analyzer.vocabulary else None
     asked = analyzer.term_ids(queries["text"], grow=False)
     found = [pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64})]

@@ -17,7 +17,7 @@ from builder.evaluation.measures.effectiveness import Judge
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.qrels import read_qrels
 from builder.io import parquet
-from builder.runtime.progress import Progress, SilentProgress
+from builder.runtime.progress import NoProgress, Progress
 from builder.trec.runs import Run
 
 MEASURES = ("nDCG@10", "P@10")
@@ -61,7 +61,7 @@ def sanity_table(
     Raises:
         MissingExtraError: the extras [baseline] and [evaluation] are not installed.
     """
-    told = progress or SilentProgress()
+    told = progress or NoProgress()
     return [
         _row(name, folder, Bm25(language=language, depth=DEPTH), suffix, told)
         for language, suffix in languages.items()
