@@ -16,7 +16,7 @@ class Progress(Protocol):
         """Report that `count` more units are done."""
 
     def finish(self) -> None:
-        """End the operation."""
+        """End the task."""
 
 
 class NoProgress:

@@ -150,7 +150,7 @@ def test_simulate_and_build_and_build_again(tmp_path: Path, capsys: Captured) ->
 
 @pytest.mark.parametrize(
     ("log", "told"),
-    [(b"", "THERE WAS NOTHING TO READ"), (b"no log\n" * 7, "(not_json 7); NO ROW WAS KEPT")],
+    [(b"", "THE INPUT WAS EMPTY"), (b"no log\n" * 7, "(not_json 7); NO ROWS WERE KEPT")],
 )
 def test_a_log_without_impressions_is_refused_unless_allowed(
     log: bytes, told: str, tmp_path: Path, capsys: Captured

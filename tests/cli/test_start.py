@@ -37,7 +37,7 @@ def test_every_verb_has_help_with_an_example(capsys: Captured) -> None:
     assert run("--help") == 0
     shown = capsys.readouterr().out
     assert shown.count("...") == 1  # in [ARGS]... alone: no sentence is cut off
-    listed = shown.partition("Begin:\n")[2].splitlines()
+    listed = shown.partition("Get started:\n")[2].splitlines()
     verbs = [line.split()[0] for line in listed if line.startswith("  ") and line[2] != " "]
     known = {command.name or "" for command in app.registered_commands}
     groups = {group.typer_instance.info.name or "" for group in app.registered_groups}

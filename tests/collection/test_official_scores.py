@@ -192,8 +192,8 @@ def test_links_and_prior_datasets_are_read(tmp_path: Path) -> None:
         ["2025-01", "1", "0", "1"],
     ]
     said = CliRunner().invoke(app, command)
-    assert "links that lead out of the release, not followed: away\n" in said.output
-    assert "prior datasets that are missing: ../none/\n" in said.output
+    assert "skipped links to files outside the release: away\n" in said.output
+    assert "prior datasets not found: ../none/\n" in said.output
 
 
 def test_labels_whose_metadata_say_the_month(tmp_path: Path) -> None:

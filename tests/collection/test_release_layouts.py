@@ -144,7 +144,7 @@ def test_what_is_not_read_is_told(tmp_path: Path) -> None:
     assert said.exit_code == 0
     assert "2022-06         1           1          0        2     2" in said.output
     line = "Json/2023-07_fr (2 files), collection/qrels/2022-06_qrels_broken.txt\n"
-    assert f"not read, as they are of no snapshot or repeat what was read: {line}" in said.output
+    assert f"skipped files (no snapshot, or duplicate content): {line}" in said.output
     as_json = CliRunner().invoke(app, [*arguments, str(tmp_path / "b"), "--format", "json"])
     shape = json.loads(as_json.stdout)
     assert shape["unread"] == expected

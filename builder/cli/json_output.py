@@ -1,4 +1,4 @@
-"""What verbs print for machines; `docs/json.md` describes every shape, and a test compares."""
+"""JSON output of commands; `docs/json.md` documents every format, and a test compares the keys."""
 
 import json
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from builder.evaluation.baselines.sanity import SanityRow
 
 
-def say_json(value: Any) -> None:
-    """Print a value as JSON, for people's eyes too."""
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-def build_shape(report: "BuildReport") -> dict[str, Any]:
-    """What a build did, or would do: `longeval build --format json`."""
+def build_to_json(report: "BuildReport") -> dict[str, Any]:
+    """Return the output of `longeval build --format json`: the version and every unit."""
     return {
         "root": str(report.root),
         "version": None if report.version is None else str(report.version),
@@ -33,36 +33,36 @@ def build_shape(report: "BuildReport") -> dict[str, Any]:
                 "ran": step.ran,
                 "reasons": list(step.reasons),
                 "seconds": round(step.seconds, 3),
-                "account": None if step.ledger is None else _account(step.ledger),
+                "account": None if step.ledger is None else _ledger_to_json(step.ledger),
             }
             for step in report.steps
         ],
     }
 
 
-def verified_shape(version: Path, differing: Sequence[str]) -> dict[str, Any]:
-    """Whether a version came out again: `longeval build --verify VERSION --format json`."""
+def verification_to_json(version: Path, differing: Sequence[str]) -> dict[str, Any]:
+    """Return the output of `longeval build --verify VERSION --format json`: differing files."""
     return {"version": str(version), "same": not differing, "differing": list(differing)}
 
 
-def import_shape(report: "ImportReport") -> dict[str, Any]:
-    """What an import took over: `longeval import --format json`."""
-    accounts = {snapshot: _account(ledger) for snapshot, ledger in report.ledgers.items()}
+def import_to_json(report: "ImportReport") -> dict[str, Any]:
+    """Return the output of `longeval import --format json`: imported rows and skipped files."""
+    accounts = {snapshot: _ledger_to_json(ledger) for snapshot, ledger in report.ledgers.items()}
     return {
         "version": str(report.version),
         "rows": {snapshot: dict(rows) for snapshot, rows in report.rows.items()},
         "accounts": accounts,
-        **_plan_shape(report.plan),
+        **_skipped_files(report.plan),
     }
 
 
-def import_plan_shape(plan: "ImportPlan") -> dict[str, Any]:
-    """Files that an import would read: `longeval import --explain --format json`."""
-    return {"version": str(plan.version), "files": plan.file_counts(), **_plan_shape(plan)}
+def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
+    """Return the output of `longeval import --explain --format json`: planned files."""
+    return {"version": str(plan.version), "files": plan.file_counts(), **_skipped_files(plan)}
 
 
-def _plan_shape(plan: "ImportPlan") -> dict[str, Any]:
-    """Files that an import leaves out."""
+def _skipped_files(plan: "ImportPlan") -> dict[str, Any]:
+    """Return the files, outside links and prior datasets that an import skips."""
     return {
         "unread": dict(plan.unread_files),
         "outside": list(plan.external_links),
@@ -70,12 +70,12 @@ def _plan_shape(plan: "ImportPlan") -> dict[str, Any]:
     }
 
 
-def sanity_shape(rows: "list[SanityRow]") -> list[dict[str, Any]]:
-    """Every row of the table: `longeval sanity --format json`."""
+def sanity_to_json(rows: "list[SanityRow]") -> list[dict[str, Any]]:
+    """Return the output of `longeval sanity --format json`: one object per row."""
     return [asdict(row) for row in rows]
 
 
-def _account(ledger: Any) -> dict[str, Any]:
+def _ledger_to_json(ledger: Any) -> dict[str, Any]:
     return {
         "unit": ledger.unit,
         "rows_in": ledger.rows_in,
