@@ -167,9 +167,8 @@ def _print_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
 def _print_skipped_files(plan: "ImportPlan") -> None:
     """Print the files, outside links and missing datasets that an import skips."""
     if plan.unread_files:
-        typer.echo(
-            f"skipped files (no snapshot, or duplicate content): {_format_file_counts(plan.unread_files)}"
-        )
+        files = _format_file_counts(plan.unread_files)
+        typer.echo(f"skipped files (no snapshot, or duplicate content): {files}")
     if plan.external_links:
         typer.echo(
             f"skipped links to files outside the release: {_format_names(plan.external_links)}"
