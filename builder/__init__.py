@@ -1,6 +1,6 @@
-"""Build, check and study longitudinal test collections for information retrieval.
+"""Build, validate and analyse longitudinal test collections for information retrieval.
 
-The verbs of the command `longeval` are functions here, and load what they need when first used.
+The main `longeval` commands are available here as functions; each is imported on first use.
 """
 
 from importlib import import_module

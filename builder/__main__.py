@@ -1,4 +1,4 @@
-"""`python -m builder` is the command `longeval`."""
+"""Run the `longeval` command with `python -m builder`."""
 
 from builder.cli import main
 

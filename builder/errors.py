@@ -1,14 +1,14 @@
-"""All exceptions for users, as one tree.
+"""Exceptions raised for expected errors, and a helper for spelling suggestions.
 
 ```
 LongEvalError                 any expected error; printed without a traceback
-|-- UsageError                wrong usage or wrong definition             exit 2
-|   |-- DefinitionError       a definition that cannot be built
-|   `-- MissingExtraError     a feature whose extra is not installed
+|-- UsageError                invalid argument, option or definition      exit 2
+|   |-- DefinitionError       an invalid workflow definition
+|   `-- MissingExtraError     an optional dependency is not installed
 `-- DataError                 invalid data, or a failed stage             exit 1
-    |-- FormatError           a file violates its format
+    |-- FormatError           a file does not conform to its format
     |-- DiskError             a disk is full or read-only
-    |-- ContractError         a table violates its contract in `schemas/`
+    |-- ContractError         a table does not match its schema in `schemas/`
     `-- LedgerError           rows in != rows out + rejects
 ```
 """
@@ -28,49 +28,52 @@ __all__ = [
     "LongEvalError",
     "MissingExtraError",
     "UsageError",
-    "meant",
+    "suggest",
 ]
 
 
-def meant(word: str, known: Iterable[str]) -> str:
-    """Suggestion for a misspelt word: the nearest known word, else all known words."""
-    words = list(known)
-    near = get_close_matches(word, words, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(words)}"
+def suggest(word: str, choices: Iterable[str]) -> str:
+    """Return a hint for a misspelt word: the closest choice, or else the list of all choices."""
+    words = list(choices)
+    matches = get_close_matches(word, words, n=1)
+    return f"did you mean {matches[0]!r}?" if matches else f"expected one of {', '.join(words)}"
 
 
 class LongEvalError(Exception):
-    """An error whose message says what was expected, what was found, where, and what to do."""
+    """Base class of all expected errors.
+
+    The message states what was expected, what was found, where, and how to fix it.
+    """
 
     exit_code = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the message when a worker's exception is pickled."""
-        return _again, (type(self), self.args, vars(self))
+        """Pickle the error with its message, so that worker processes can raise it."""
+        return _restore_error, (type(self), self.args, vars(self))
 
 
-def _again(
-    kind: type[LongEvalError], arguments: tuple[object, ...], fields: dict[str, object]
+def _restore_error(
+    error_type: type[LongEvalError], args: tuple[object, ...], attributes: dict[str, object]
 ) -> LongEvalError:
-    error = kind.__new__(kind, *arguments)
-    error.args = arguments
-    vars(error).update(fields)
+    error = error_type.__new__(error_type, *args)
+    error.args = args
+    vars(error).update(attributes)
     return error
 
 
 class UsageError(LongEvalError):
-    """Wrong usage of a command or function."""
+    """A command or function was called with invalid arguments."""
 
     exit_code = 2
 
 
 class DefinitionError(UsageError):
-    """A workflow definition is wrong.
+    """A workflow definition is invalid.
 
     Args:
-        message: What is wrong and what to do.
-        file: The definition file.
-        key: The dotted TOML key at fault, when there is one.
+        message: Description of the error and how to fix it.
+        file: Path of the definition file.
+        key: Dotted TOML key that caused the error; None if it is not tied to a key.
     """
 
     def __init__(self, message: str, file: Path | str, key: str | None = None) -> None:
@@ -81,22 +84,22 @@ class DefinitionError(UsageError):
 
 
 class MissingExtraError(UsageError):
-    """An optional dependency is needed.
+    """A feature needs an optional dependency that is not installed.
 
     Args:
-        feature: The feature that was asked for.
-        extra: The extra of this distribution that provides it.
+        feature: Name of the requested feature, for the message.
+        extra: Extra of this package that installs the dependency.
     """
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(
-            f"{feature} needs the extra [{extra}]; install it with: "
+            f"{feature} requires the extra [{extra}]; install it with: "
             f"pip install 'longeval-builder[{extra}]'"
         )
 
 
 class DataError(LongEvalError):
-    """The data is invalid or a stage failed on it."""
+    """Input data is invalid, or a pipeline stage failed."""
 
 
 class DiskError(DataError):
@@ -104,12 +107,12 @@ class DiskError(DataError):
 
 
 class FormatError(DataError):
-    """A file violates its format.
+    """A file does not conform to its format.
 
     Args:
         message: What was expected and what was found.
-        file: The file.
-        line: The 1-based line, when known.
+        file: Path of the file.
+        line: 1-based line number, if known.
     """
 
     def __init__(self, message: str, file: Path | str, line: int | None = None) -> None:
@@ -120,8 +123,8 @@ class FormatError(DataError):
 
 
 class ContractError(DataError):
-    """A table violates its contract in `schemas/`."""
+    """A table does not match its schema in `schemas/`."""
 
 
 class LedgerError(DataError):
-    """Rows in != rows out + rejects."""
+    """The row counts of a stage do not add up: rows in != rows out + rejects."""

@@ -1,4 +1,4 @@
-"""Optional packages, loaded when first needed."""
+"""Import optional dependencies on first use."""
 
 from importlib import import_module
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 from builder.errors import MissingExtraError
 
 
-def load(module: str, feature: str, extra: str) -> Any:
-    """A module of an optional package.
+def import_optional(module: str, feature: str, extra: str) -> Any:
+    """Import a module of an optional dependency.
 
     Args:
-        module: Its name, such as `scipy.special`.
-        feature: What the user asked for.
-        extra: The extra of this distribution that brings it.
+        module: Module name, such as `scipy.special`.
+        feature: Name of the feature that needs the module, for the error message.
+        extra: Extra of this package that installs the module.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: The module is not installed.
     """
     try:
         return import_module(module)

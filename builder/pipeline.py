@@ -1,7 +1,8 @@
-"""The whole flow on one screen: every stage, in the order in which data flows through them.
+"""The build pipeline: all stages in execution order.
 
-Each stage is declared above its function, whose signature names the tables that it reads; the
-runner (`builder.runtime.runner`) runs it per snapshot, per pair of consecutive snapshots, or once.
+The signature of each stage function declares the tables that it reads. The runner
+(`builder.runtime.runner`) runs a stage once per snapshot, once per pair of consecutive snapshots,
+or once per collection.
 """
 
 from builder.alignment import align_snapshots, build_maps
@@ -14,7 +15,7 @@ from builder.documents import (
     collect_shown,
     measure_coverage,
 )
-from builder.drift import count_lost, count_snapshot, measure, measure_pair
+from builder.drift import count_lost_words, count_snapshot_words, measure_drift, measure_pair
 from builder.ingest import ingest_crawl, ingest_log
 from builder.queries import (
     collect_verdicts,
@@ -33,13 +34,13 @@ STAGES = (
     # raw data to tables
     ingest_log,
     ingest_crawl,
-    # queries: whose impressions count, which are selected, which are variants of one another
+    # queries: filter users, select queries, group variants
     collect_verdicts,
     select,
     find_variants,
     # clicks to estimates
     estimate,
-    # documents: pages that were shown, and a sample of the others
+    # documents: pages shown in the log, and a sample of the other pages
     collect_shown,
     collect_page_verdicts,
     build_documents,
@@ -49,16 +50,16 @@ STAGES = (
     merge_labels,
     split,
     find_leaks,
-    # text in both languages
+    # translate texts, export
     translate,
     export_trec,
-    # snapshots compared
+    # compare snapshots
     align_snapshots,
-    count_snapshot,
-    count_lost,
+    count_snapshot_words,
+    count_lost_words,
     measure_pair,
     build_maps,
-    measure,
+    measure_drift,
 )
 
 PIPELINE = Pipeline(STAGES, frozenset(PUBLISHED))

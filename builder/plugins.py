@@ -1,6 +1,6 @@
-"""Plug-ins: objects of other installed packages, found by entry points and loaded on use.
+"""Find and load plug-ins, which other installed packages declare as entry points.
 
-A package declares them in its `pyproject.toml`:
+A package declares a plug-in in its `pyproject.toml`:
 
     [project.entry-points."longeval_builder.checks"]
     my_check = "my_package:CHECK"
@@ -18,29 +18,31 @@ from typing import Any
 
 from builder.errors import UsageError
 
-PREFIX = "longeval_builder."
+GROUP_PREFIX = "longeval_builder."
 GROUPS = ("log_readers", "verdicts", "click_models", "translators", "checks", "measures")
 
 
-def installed(group: str) -> Mapping[str, EntryPoint]:
-    """Entry points of a group, sorted by name; none is loaded.
+def find_plugins(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a plug-in group by name, without loading them.
 
     Raises:
-        UsageError: two packages declare a plug-in with the same name.
+        UsageError: Two packages declare a plug-in with the same name.
     """
     found: dict[str, EntryPoint] = {}
-    for point in sorted(_points(entry_points, group, tuple(map(_dated, sys.path)))):
+    for point in sorted(
+        _cached_entry_points(entry_points, group, tuple(map(_with_mtime, sys.path)))
+    ):
         other = found.setdefault(point.name, point)
         if other.value != point.value:
             raise UsageError(
-                f"{group}: {point.name!r} is brought by {package(other)} and by {package(point)}; "
-                "uninstall one of them"
+                f"{group}: plug-in {point.name!r} is declared by both {describe_package(other)} "
+                f"and {describe_package(point)}; uninstall one of them"
             )
     return found
 
 
-def _dated(folder: str) -> tuple[str, int]:
-    """A folder of installed packages with its modification time."""
+def _with_mtime(folder: str) -> tuple[str, int]:
+    """Return a folder and its modification time in nanoseconds, or 0 if it does not exist."""
     try:
         return folder, Path(folder or ".").stat().st_mtime_ns
     except OSError:
@@ -48,43 +50,48 @@ def _dated(folder: str) -> tuple[str, int]:
 
 
 @lru_cache(maxsize=len(GROUPS))
-def _points(
+def _cached_entry_points(
     find: Callable[..., EntryPoints],
     group: str,
-    folders: tuple[tuple[str, int], ...],  # noqa: ARG001 - they date what is kept
+    folders: tuple[tuple[str, int], ...],  # noqa: ARG001 - cache key: a new package changes it
 ) -> EntryPoints:
-    """Entry points of a group, cached because scanning the installed packages is slow."""
-    return find(group=PREFIX + group)
+    """Return the entry points of a group; cached, because scanning all packages is slow."""
+    return find(group=GROUP_PREFIX + group)
 
 
-def package(point: EntryPoint) -> str:
-    """Name and version of the package that declares a plug-in."""
-    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+def describe_package(entry_point: EntryPoint) -> str:
+    """Return the name and version of the package that declares a plug-in."""
+    return (
+        f"{entry_point.dist.name} {entry_point.dist.version}"
+        if entry_point.dist
+        else entry_point.value
+    )
 
 
-def described(group: str, names: Iterable[str]) -> dict[str, str]:
-    """Package and version of the given plug-ins, by name; built-ins are omitted."""
-    known = installed(group)
-    return {name: package(known[name]) for name in names if name in known}
+def plugin_packages(group: str, names: Iterable[str]) -> dict[str, str]:
+    """Map plug-in names to the name and version of their package; built-in names are omitted."""
+    known = find_plugins(group)
+    return {name: describe_package(known[name]) for name in names if name in known}
 
 
-def load(group: str, name: str) -> Any:
-    """Load a plug-in.
+def load_plugin(group: str, name: str) -> Any:
+    """Import a plug-in and return its object.
 
     Raises:
-        UsageError: it is not installed, or importing it raised an exception.
+        UsageError: The plug-in is not installed, or importing it raised an exception.
     """
-    known = installed(group)
+    known = find_plugins(group)
     if name not in known:
         others = ", ".join(known) or "none"
         raise UsageError(
-            f"{group}: {name!r} is not installed (entry points of {PREFIX}{group}: {others}); "
-            "install the package that brings it"
+            f"{group}: plug-in {name!r} is not installed "
+            f"(installed entry points of {GROUP_PREFIX}{group}: {others}); "
+            "install the package that provides it"
         )
     try:
         return known[name].load()
-    except Exception as error:  # whatever the module of a stranger does
+    except Exception as error:  # third-party code may raise anything
         raise UsageError(
-            f"{group}: {name!r} of {package(known[name])} does not load: "
-            f"{type(error).__name__}: {error}; repair or uninstall that package"
+            f"{group}: plug-in {name!r} of {describe_package(known[name])} failed to load: "
+            f"{type(error).__name__}: {error}; fix or uninstall that package"
         ) from error

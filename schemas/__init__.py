@@ -1,6 +1,6 @@
-"""The contract of every table, described here and nowhere else.
+"""Contracts of all tables: columns, types, primary keys, sort orders and rules.
 
-`TABLES` maps the name under which a table is stored and printed to its contract.
+`TABLES` maps table names to contracts.
 """
 
 from schemas._base import (
@@ -107,7 +107,7 @@ TABLES: dict[str, type[Contract]] = {
         Irregularities,
     )
 }
-"""Every table that is published or that a person may read, by name."""
+"""Contracts of published and user-facing tables, by table name."""
 
 INTERMEDIATE_TABLES: dict[str, type[Contract]] = {
     contract.table_name(): contract
@@ -120,13 +120,13 @@ INTERMEDIATE_TABLES: dict[str, type[Contract]] = {
         SplitQueries,
     )
 }
-"""Tables between two stages, with the columns of a published table."""
+"""Contracts of tables passed between stages, by table name; not published."""
 RELEASED: dict[str, type[Contract]] = {
     "documents": ReleasedDocuments,
     "queries": ReleasedQueries,
     "qrels": ReleasedQrels,
 }
-"""Contracts of the tables that have the ids of a release where a collection was imported."""
+"""Contracts of imported snapshots, whose tables keep the ids of the release, by table name."""
 
 __all__ = [
     "DOC_ID_PATTERN",

@@ -1,4 +1,4 @@
-"""What every table contract has: columns with a description, a primary key and a total order."""
+"""Base class of table contracts, and constructors of columns shared by several tables."""
 
 import re
 from typing import ClassVar
@@ -10,41 +10,41 @@ SNAPSHOT_PATTERN = r"^\d{4}-(0[1-9]|1[0-2])(-\d{2})?$"
 DOC_ID_PATTERN = r"^d[0-9a-f]{16}$"
 QUERY_ID_PATTERN = r"^q[0-9a-f]{16}$"
 RELEASE_ID_PATTERN = r"^\S{1,200}$"
-"""An id of an imported release."""
+"""Pattern of document and query ids in an imported release."""
 VARIANT_SET_PATTERN = r"^v[0-9a-f]{16}$"
 
 
 class Contract(dy.Schema):
-    """The contract of one table.
+    """Base class of table contracts: columns, primary key, sort order and validation rules.
 
-    Rows are written in the order of the primary key, or of `order` where a table has none, so
-    that the same rows are always the same bytes.
+    Rows are written sorted by `order` if set, otherwise by the primary key, so that equal rows
+    produce identical files.
     """
 
     order: ClassVar[tuple[str, ...]] = ()
-    """Sort columns of a table without a primary key."""
+    """Sort columns; empty: sorted by the primary key."""
 
     revision: ClassVar[str] = "1"
-    """Raised when the meaning of a column changes; a part of every fingerprint."""
+    """Version of the contract, incremented when the meaning of a column changes."""
 
     @classmethod
     def table_name(cls) -> str:
-        """Name under which the table is stored and printed: `ClickEstimates`: `click_estimates`."""
+        """Return the table name, e.g. `click_estimates` for the class `ClickEstimates`."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     @classmethod
     def sort_key(cls) -> tuple[str, ...]:
-        """Columns of the total order in which rows are written."""
+        """Return the columns by which rows are sorted when written."""
         return cls.order or tuple(cls.primary_key())
 
     @classmethod
     def dtypes(cls) -> dict[str, pl.DataType]:
-        """Polars type of each column, in order."""
+        """Return the Polars data type of every column, in column order."""
         return {name: column.dtype for name, column in cls.columns().items()}
 
     @classmethod
     def signature(cls) -> str:
-        """One line that changes when the contract does: version, columns, types, nullability."""
+        """Return class name, revision, columns, types and nullability as a single line."""
         columns = ",".join(
             f"{name}:{column.dtype}{'?' if column.nullable else ''}"
             for name, column in cls.columns().items()
@@ -53,47 +53,50 @@ class Contract(dy.Schema):
 
 
 def snapshot(*, primary_key: bool = False, description: str = "Snapshot name") -> dy.String:
-    """A snapshot name such as `2022-06`."""
+    """Return a column of snapshot names such as `2022-06`."""
     return dy.String(primary_key=primary_key, regex=SNAPSHOT_PATTERN, description=description)
 
 
 def doc_id(*, primary_key: bool = False) -> dy.String:
-    """A document id, stable over snapshots: `d` + 16 hex digits of md5(URL key)."""
+    """Return a column of document ids: `d` followed by 16 hex digits of md5(URL key)."""
     return dy.String(
         primary_key=primary_key,
         regex=DOC_ID_PATTERN,
-        description="Stable document id: d + first 16 hex digits of md5(URL key)",
+        description="Document id, equal in all snapshots: d + first 16 hex digits of md5(URL key)",
     )
 
 
 def query_id(*, primary_key: bool = False) -> dy.String:
-    """A query id, stable over snapshots: `q` + 16 hex digits of md5(folded text)."""
+    """Return a column of query ids: `q` followed by 16 hex digits of md5(folded text)."""
     return dy.String(
         primary_key=primary_key,
         regex=QUERY_ID_PATTERN,
-        description="Stable query id: q + first 16 hex digits of md5(folded text)",
+        description="Query id, equal in all snapshots: q + first 16 hex digits of md5(folded text)",
     )
 
 
 def variant_set() -> dy.String:
-    """The id of a set of query variants: `v` + 16 hex digits of md5(signature or given name)."""
+    """Return a column of variant set ids: `v` followed by 16 hex digits of md5(signature or name).
+
+    The name is used for sets read from a file, the signature for all others.
+    """
     return dy.String(
         nullable=True,
         regex=VARIANT_SET_PATTERN,
-        description="Id of its variant set; null while variants are off",
+        description="Id of the variant set of the query; null if variants are disabled",
     )
 
 
 def count(description: str, *, nullable: bool = False, minimum: int = 0) -> dy.UInt32:
-    """An integer count."""
+    """Return a UInt32 column of counts."""
     return dy.UInt32(nullable=nullable, min=minimum, description=description)
 
 
 def probability(description: str, *, nullable: bool = True) -> dy.Float64:
-    """A probability in [0, 1]."""
+    """Return a Float64 column of probabilities in [0, 1]."""
     return dy.Float64(nullable=nullable, min=0.0, max=1.0, description=description)
 
 
 def pseudo_count(description: str) -> dy.Float64:
-    """A parameter of a Beta prior."""
+    """Return a nullable Float64 column of pseudo-counts, the parameters of a Beta prior."""
     return dy.Float64(nullable=True, min=0.0, description=description)

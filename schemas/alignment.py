@@ -1,4 +1,4 @@
-"""Tables that hold across snapshots: ids that last, and what changed between two of them."""
+"""Contracts of tables that span snapshots: id maps, and changes between consecutive snapshots."""
 
 from typing import ClassVar
 
@@ -30,43 +30,52 @@ QUERY_STATUSES = ("new", "gone", "kept")
 
 
 class DocumentsMap(Contract):
-    """Every document of the collection and the snapshots that hold it."""
+    """All documents of the collection, with the snapshots that contain them."""
 
     doc_id = doc_id(primary_key=True)
-    url = dy.String(min_length=1, description="Address in the last snapshot that holds it")
+    url = dy.String(min_length=1, description="URL in the last snapshot that contains the document")
     url_key = dy.String(min_length=1, description="Canonical URL")
-    snapshots = dy.List(dy.String(), min_length=1, description="Snapshots that hold it, in order")
+    snapshots = dy.List(
+        dy.String(),
+        min_length=1,
+        description="Snapshots that contain the document, in chronological order",
+    )
     loose_id = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="Smallest doc_id among the addresses that differ from this one by scheme, www "
-        "or trailing slash only; null where there is no other",
+        description="Smallest doc_id of all documents whose URLs differ only by scheme, www or "
+        "trailing slash; null if this is the only one",
     )
     crawled = dy.List(
         dy.String(),
         nullable=True,
-        description="Snapshots whose crawl has the page, whether they hold it or not, in order; "
-        "null where the crawls are not known",
+        description="Snapshots whose crawl contains the page, including those that do not contain "
+        "the document, in chronological order; null if the crawls are unknown",
     )
 
 
 class QueriesMap(Contract):
-    """Every query of the collection and the snapshots that hold it."""
+    """All queries of the collection, with the snapshots that contain them."""
 
     query_id = query_id(primary_key=True)
-    text = dy.String(min_length=1, description="Text in the last snapshot that holds it")
-    snapshots = dy.List(dy.String(), min_length=1, description="Snapshots that hold it, in order")
-    core = dy.Bool(description="In every snapshot")
+    text = dy.String(min_length=1, description="Text in the last snapshot that contains the query")
+    snapshots = dy.List(
+        dy.String(),
+        min_length=1,
+        description="Snapshots that contain the query, in chronological order",
+    )
+    core = dy.Bool(description="Whether all snapshots contain the query")
     impressions = dy.List(
-        dy.UInt64(), min_length=1, description="Times shown in each of these snapshots, in order"
+        dy.UInt64(), min_length=1, description="Number of impressions in each of `snapshots`"
     )
     aliases = dy.List(
-        dy.String(), description="Other texts that it stands for in any snapshot, sorted"
+        dy.String(),
+        description="Texts of the variants that this query represents in any snapshot, sorted",
     )
 
 
 class NearLeaks(Contract):
-    """A tested query that nearly is one that was trained on, for a person to judge."""
+    """Pairs of a held-out or test query and a similar training query, for manual review."""
 
     order: ClassVar[tuple[str, ...]] = (
         "snapshot",
@@ -76,21 +85,23 @@ class NearLeaks(Contract):
     )
 
     query_id = query_id(primary_key=True)
-    text = dy.String(min_length=1, description="Its text")
-    split = dy.String(description="Its side: heldout or test")
-    trained_snapshot = snapshot(primary_key=True, description="Snapshot of the trained query")
+    text = dy.String(min_length=1, description="Text of the held-out or test query")
+    split = dy.String(description="Split of the query: heldout or test")
+    trained_snapshot = snapshot(primary_key=True, description="Snapshot of the training query")
     trained_id = dy.String(
-        primary_key=True, regex=QUERY_ID_PATTERN, description="Id of the trained query"
+        primary_key=True, regex=QUERY_ID_PATTERN, description="Id of the training query"
     )
-    trained_text = dy.String(min_length=1, description="Its text")
+    trained_text = dy.String(min_length=1, description="Text of the training query")
     similarity = dy.Float64(
-        min=0, max=1, description="Similarity of their content words; 1: the same words"
+        min=0,
+        max=1,
+        description="Similarity of the content words of both queries; 1 if they are identical",
     )
-    snapshot = snapshot(primary_key=True, description="Snapshot of the tested query")
+    snapshot = snapshot(primary_key=True, description="Snapshot of the held-out or test query")
 
 
 class DocumentChanges(Contract):
-    """One document over one pair of consecutive snapshots."""
+    """Changes of documents between consecutive snapshots: one row per document and pair."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "doc_id")
 
@@ -99,39 +110,53 @@ class DocumentChanges(Contract):
     to_snapshot = snapshot(primary_key=True, description="Later snapshot")
     status = dy.String(
         regex=rf"^({'|'.join(DOCUMENT_STATUSES)})$",
-        description="updated: tokens of title and text differ; returned: added, but an earlier "
-        "snapshot holds it; removed: the later crawl lacks the page, or is not known; the later "
-        "crawl has the page, which is not_sampled, not_shown by a selected query, or left_out by a "
-        "rule",
+        description="updated: the tokens of title or text differ; returned: added, but an earlier "
+        "snapshot contains it; removed: the later crawl lacks the page, or is unknown; "
+        "not_sampled, not_shown (by a selected query) or left_out (by a rule): only the later "
+        "crawl contains the page",
     )
-    text_changed = dy.Bool(nullable=True, description="Raw text differs, before normalisation")
-    dice = dy.Float64(nullable=True, min=0, max=1, description="Dice of word sets; updated only")
+    text_changed = dy.Bool(
+        nullable=True, description="Whether the raw texts differ, before normalization"
+    )
+    dice = dy.Float64(
+        nullable=True,
+        min=0,
+        max=1,
+        description="Dice coefficient of the word sets; null unless updated",
+    )
     shingle_jaccard = dy.Float64(
-        nullable=True, min=0, max=1, description="Jaccard of the 5-shingle sets; updated only"
+        nullable=True,
+        min=0,
+        max=1,
+        description="Jaccard coefficient of the 5-shingle sets; null unless updated",
     )
-    tokens_from = count("Tokens in the earlier snapshot", nullable=True)
-    tokens_to = count("Tokens in the later snapshot", nullable=True)
+    tokens_from = count("Number of tokens in the earlier snapshot", nullable=True)
+    tokens_to = count("Number of tokens in the later snapshot", nullable=True)
     band = dy.String(
-        nullable=True, regex=rf"^({'|'.join(CHANGE_BANDS)})$", description="Degree; updated only"
+        nullable=True,
+        regex=rf"^({'|'.join(CHANGE_BANDS)})$",
+        description="Degree of the change; null unless updated",
     )
     matched_by = dy.String(
         nullable=True,
         regex=rf"^({'|'.join(MATCHES)})$",
-        description="How a removed and an added page are one: loose: addresses differ by scheme, "
-        "www or trailing slash; moved: near-identical text; null where no such page is known",
+        description="How a removed and an added document were matched. loose: the URLs differ only "
+        "by scheme, www or trailing slash; moved: the texts are near-identical; null if unmatched",
     )
     matched_id = dy.String(
-        nullable=True, regex=DOC_ID_PATTERN, description="doc_id of that page in the other snapshot"
+        nullable=True,
+        regex=DOC_ID_PATTERN,
+        description="doc_id of the matched document in the other snapshot",
     )
     crawled = dy.Bool(
         nullable=True,
-        description="Whether the crawl of the snapshot that lacks the page has it; null where both "
-        "hold it, and where the crawl is not known",
+        description="Whether the page is in the crawl of the snapshot that lacks the document; "
+        "null if both snapshots contain it or that crawl is unknown",
     )
 
 
 class QueryChanges(Contract):
-    """One query over one pair of consecutive snapshots."""
+    """Changes of queries between consecutive snapshots: one row per query and pair."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id")
 
@@ -139,12 +164,12 @@ class QueryChanges(Contract):
     from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
     to_snapshot = snapshot(primary_key=True, description="Later snapshot")
     status = dy.String(regex=rf"^({'|'.join(QUERY_STATUSES)})$", description="new, gone or kept")
-    impressions_from = count("Impressions in the earlier snapshot", nullable=True)
-    impressions_to = count("Impressions in the later snapshot", nullable=True)
+    impressions_from = count("Number of impressions in the earlier snapshot", nullable=True)
+    impressions_to = count("Number of impressions in the later snapshot", nullable=True)
 
 
 class QrelChanges(Contract):
-    """One judged pair over one pair of consecutive snapshots."""
+    """Changes of qrels between consecutive snapshots: one row per query, document and pair."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id", "doc_id")
 
@@ -152,7 +177,11 @@ class QrelChanges(Contract):
     doc_id = doc_id(primary_key=True)
     from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
     to_snapshot = snapshot(primary_key=True, description="Later snapshot")
-    grade_from = dy.UInt8(nullable=True, max=2, description="Earlier grade; null where unjudged")
-    grade_to = dy.UInt8(nullable=True, max=2, description="Later grade; null where unjudged")
-    examinations_from = count("Earlier evidence", nullable=True)
-    examinations_to = count("Later evidence", nullable=True)
+    grade_from = dy.UInt8(
+        nullable=True, max=2, description="Grade in the earlier snapshot; null if unjudged"
+    )
+    grade_to = dy.UInt8(
+        nullable=True, max=2, description="Grade in the later snapshot; null if unjudged"
+    )
+    examinations_from = count("Number of examinations in the earlier snapshot", nullable=True)
+    examinations_to = count("Number of examinations in the later snapshot", nullable=True)

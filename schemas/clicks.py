@@ -1,4 +1,4 @@
-"""Tables about click evidence and manual judgements: how grades came about, how firm they are."""
+"""Contracts of tables of click statistics, grading diagnostics and manual judgements."""
 
 import dataframely as dy
 import polars as pl
@@ -28,93 +28,107 @@ STRATA = ("1-5", "6-10", "11-30", "depth")
 
 
 class ClickDiagnostics(Contract):
-    """One diagnostic of the click evidence, as a count out of a total, or of a click model."""
+    """Diagnostics of the click log (a count out of a total) and of the click model (a value)."""
 
     measure = dy.String(
-        primary_key=True, regex=rf"^({'|'.join(CLICK_MEASURES)})$", description="What is counted"
+        primary_key=True,
+        regex=rf"^({'|'.join(CLICK_MEASURES)})$",
+        description="Name of the diagnostic",
     )
-    rank = dy.UInt32(primary_key=True, description="1-based rank; 0 where it is about all ranks")
+    rank = dy.UInt32(primary_key=True, description="1-based rank; 0 for all ranks together")
     count = dy.UInt64(
-        description="How many have the property; held-out clicks, or impressions tested on"
+        description="Number of impressions, pairs or clicks with the property; for measures of the "
+        "click model, number of held-out clicks or impressions"
     )
-    total = dy.UInt64(description="Out of how many; impressions sampled to train and test")
+    total = dy.UInt64(
+        description="Number of impressions, pairs or clicks in total; for measures of the click "
+        "model, number of impressions sampled for training and testing"
+    )
     value = dy.Float64(
         nullable=True,
-        description="held_out_clicks: the rate that the model predicts; held_out_*, baseline_*: "
-        "the mean log-likelihood of an impression, the perplexity; null where it is a share",
+        description="held_out_clicks: click rate predicted by the model; held_out_* and "
+        "baseline_*: perplexity, or mean log-likelihood per impression; null for all others",
     )
     model = dy.String(
-        nullable=True, description="Click model of the value; rank-ctr is the baseline"
+        nullable=True,
+        description="Click model that was evaluated; rank-ctr for the baseline; null for "
+        "diagnostics of the log",
     )
 
 
 class GradeCuts(Contract):
-    """The least score of each grade, as it was used; later snapshots may be held to it."""
+    """Minimum score of each grade; under `target_shares`, set once by the first snapshot."""
 
     grade = dy.UInt8(primary_key=True, min=1, max=2, description="Grade")
-    cut = dy.Float64(min=0, description="Least score of the grade")
-    policy = dy.String(description="Policy that set the cut")
+    cut = dy.Float64(min=0, description="Minimum score of the grade")
+    policy = dy.String(description="Grading policy that determined the cut")
 
 
 class GradeSensitivity(Contract):
-    """How many click grades would differ under another decision."""
+    """Number of pairs by published grade and by grade under alternative grading settings."""
 
     scenario = dy.String(
-        primary_key=True, regex=rf"^({'|'.join(SCENARIOS)})$", description="What is decided so"
+        primary_key=True, regex=rf"^({'|'.join(SCENARIOS)})$", description="Grading settings"
     )
-    grade = dy.UInt8(primary_key=True, max=2, description="Grade as published")
+    grade = dy.UInt8(primary_key=True, max=2, description="Published grade")
     other_grade = dy.Int8(
-        primary_key=True, min=-1, max=2, description="Grade in the scenario; -1: unjudged"
+        primary_key=True, min=-1, max=2, description="Grade in the scenario; -1 if unjudged"
     )
-    pairs = dy.UInt64(min=1, description="Judged pairs")
+    pairs = dy.UInt64(min=1, description="Number of query-document pairs")
 
 
 class PooledPairs(Contract):
-    """A pair that somebody should judge."""
+    """Query-document pairs selected for manual assessment."""
 
     query_id = dy.String(
-        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the query in its snapshot"
+        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the query in the snapshot"
     )
     doc_id = dy.String(
-        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the document in its snapshot"
+        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the document in the snapshot"
     )
-    rank = dy.UInt32(min=1, description="Best rank in any run")
-    runs = count("Runs that retrieved it within the depth", minimum=1)
-    stratum = dy.String(description="Ranks of the stratum it was drawn from")
-    share = dy.Float64(min=0, max=1, description="Probability with which the stratum is sampled")
+    rank = dy.UInt32(min=1, description="Best rank of the document over all runs")
+    runs = count("Number of runs that retrieved the document within the pool depth", minimum=1)
+    stratum = dy.String(description="Range of ranks of the stratum, such as 6-10")
+    share = dy.Float64(min=0, max=1, description="Sampling probability of the stratum")
 
 
 class Judgements(Contract):
-    """A pair judged by a person."""
+    """Manual relevance judgements: one row per query, document and assessor."""
 
     query_id = dy.String(
-        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the query in its snapshot"
+        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the query in the snapshot"
     )
     doc_id = dy.String(
-        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the document in its snapshot"
+        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the document in the snapshot"
     )
     assessor = dy.String(
-        primary_key=True, regex=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="Who judged it"
+        primary_key=True,
+        regex=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        description="Name of the assessor",
     )
-    grade = dy.UInt8(max=2, description="0 not, 1 relevant, 2 highly relevant")
+    grade = dy.UInt8(max=2, description="0 not relevant, 1 relevant, 2 highly relevant")
 
 
 class PairStatistics(Contract):
-    """A click model's view of one query and URL, from a log alone."""
+    """Click counts and model estimates per query and URL, written by `longeval clicks`."""
 
-    query = dy.String(primary_key=True, description="Query as it stands in the log")
-    url = dy.String(primary_key=True, description="URL as it stands in the log")
-    impressions = count("Times shown", minimum=1)
-    examinations = count("Times shown at or above the last click")
-    clicks = count("Times clicked")
-    last_clicks = count("Times clicked last")
-    attractiveness = probability("Estimate of a; null where the model has none")
-    satisfaction = probability("Estimate of s; null where the model has none")
-    relevance = probability("Estimate by which the model ranks; null where it has none")
+    query = dy.String(primary_key=True, description="Query as written in the log")
+    url = dy.String(primary_key=True, description="URL as written in the log")
+    impressions = count("Number of impressions of the document for the query", minimum=1)
+    examinations = count("Number of impressions with the document at or above the last click")
+    clicks = count("Number of impressions with a click on the document")
+    last_clicks = count("Number of impressions with the last click on the document")
+    attractiveness = probability(
+        "Estimated probability of a click after examination; null if the model has none"
+    )
+    satisfaction = probability(
+        "Estimated probability of satisfaction after a click; null if the model has none"
+    )
+    relevance = probability("Relevance estimate of the model; null if the model has none")
 
     @dy.rule()
     def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
-        """Last clicks <= clicks <= examinations <= impressions."""
+        """last_clicks <= clicks <= examinations <= impressions."""
         return (
             (pl.col("last_clicks") <= pl.col("clicks"))
             & (pl.col("clicks") <= pl.col("examinations"))

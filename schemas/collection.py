@@ -1,4 +1,4 @@
-"""Tables of a published snapshot."""
+"""Contracts of the tables of a snapshot: topics, queries, documents, qrels and rejects."""
 
 from typing import ClassVar
 
@@ -21,170 +21,205 @@ SPLITS = ("train", "heldout", "test", "seen")
 
 
 class Topics(Contract):
-    """The topics of a collection, chosen once for all snapshots."""
+    """Topics of the collection, common to all snapshots."""
 
     topic_id = dy.String(primary_key=True, regex=r"^[a-z0-9][a-z0-9_-]*$", description="Topic id")
-    label = dy.String(min_length=1, description="Name of the topic, as matched in queries")
-    aliases = dy.List(dy.String(min_length=1), description="Other strings that mean the topic")
-    language = dy.String(regex=r"^[a-z]{2}$", description="ISO 639-1 code")
-    source = dy.String(description="Where the topic comes from")
+    label = dy.String(min_length=1, description="Name of the topic, matched against queries")
+    aliases = dy.List(
+        dy.String(min_length=1), description="Alternative names, also matched against queries"
+    )
+    language = dy.String(regex=r"^[a-z]{2}$", description="ISO 639-1 code of the language")
+    source = dy.String(description="Origin of the topic, such as the name of a list")
 
 
 class Candidates(Contract):
-    """A query of the log that passed privacy and matched a topic."""
+    """Queries of the log that passed all selection rules: one row per query."""
 
     query = dy.UInt64(primary_key=True, description="Query key")
     text = dy.String(min_length=1, description="Most frequent surface form")
-    topics = dy.List(dy.String(), min_length=1, description="Ids of the topics it matches, sorted")
-    impressions = count("Times shown in the snapshot", minimum=1)
-    users = count("Distinct users")
-    clicks = count("Clicked results, once per impression and rank")
+    topics = dy.List(dy.String(), min_length=1, description="Ids of the matching topics, sorted")
+    impressions = count("Number of impressions in the snapshot", minimum=1)
+    users = count("Number of distinct users")
+    clicks = count("Number of clicked results, counted once per impression and rank")
     variant_set = variant_set()
 
 
 class Verdicts(Contract):
-    """What a list of labels or a plug-in says about a query, a user or a document."""
+    """Labels of queries, users and documents, from files or plug-ins."""
 
     kind = dy.String(
-        primary_key=True, regex=r"^(query|user|document)$", description="What is judged"
+        primary_key=True, regex=r"^(query|user|document)$", description="What the label applies to"
     )
     key = dy.UInt64(primary_key=True, description="Query key, user pseudonym or document key")
     label = dy.String(
-        primary_key=True, regex=r"^[a-z0-9_]+$", description="Label such as adult, bot, off_topic"
+        primary_key=True,
+        regex=r"^[a-z0-9_]+$",
+        description="Label, such as adult, bot or off_topic",
     )
-    source = dy.String(primary_key=True, min_length=1, description="List or plug-in that says so")
-    version = dy.String(primary_key=True, min_length=1, description="Version of that source")
-    score = dy.Float64(min=0, max=1, description="How sure it is")
+    source = dy.String(
+        primary_key=True, min_length=1, description="File or plug-in that assigned the label"
+    )
+    version = dy.String(primary_key=True, min_length=1, description="Version of the source")
+    score = dy.Float64(min=0, max=1, description="Confidence of the label")
 
 
 class Variants(Contract):
-    """Which candidate stands for which: one row a candidate."""
+    """Variant set and representative of every candidate: one row per candidate."""
 
     query = dy.UInt64(primary_key=True, description="Query key of a candidate")
     representative = dy.UInt64(
-        description="Query key under which its clicks are counted and that is published for it"
+        description="Query key of the representative, which is published in place of the "
+        "candidate and to which its clicks are added"
     )
     variant_set = variant_set()
-    text = dy.String(min_length=1, description="Text of the candidate: an alias of its set")
+    text = dy.String(min_length=1, description="Text of the candidate")
     similarity = dy.Float64(
-        nullable=True, min=0, max=1, description="To its set's signature; null where not compared"
+        nullable=True,
+        min=0,
+        max=1,
+        description="Similarity to the signature of the variant set; null if not compared",
     )
     origin = dy.String(
         regex=r"^(itself|signature|edit|file|earlier)$",
-        description="What put it into its set: it represents it, has the same signature, a near "
-        "one, a given set says so, or an earlier snapshot did",
+        description="Why the candidate is in the set. itself: it is the representative; signature: "
+        "equal signature; edit: similar signature; file: listed in a file; earlier: assigned in "
+        "an earlier snapshot",
     )
 
 
 class JudgedQueries(Contract):
-    """A query of a snapshot with enough judgements, before it has a side of the split."""
+    """Queries of a snapshot with enough judged documents, before they are split."""
 
     query_id = query_id(primary_key=True)
     text = dy.String(min_length=1, description="Most frequent surface form")
-    topics = dy.List(dy.String(), min_length=1, description="Ids of the topics it matches, sorted")
-    impressions = count("Times shown in the snapshot", minimum=1)
-    users = count("Distinct users")
-    clicks = count("Clicked results")
-    judged = count("Judged documents", minimum=1)
-    relevant = count("Documents with a grade above 0")
+    topics = dy.List(dy.String(), min_length=1, description="Ids of the matching topics, sorted")
+    impressions = count("Number of impressions in the snapshot", minimum=1)
+    users = count("Number of distinct users")
+    clicks = count("Number of clicked results")
+    judged = count("Number of judged documents", minimum=1)
+    relevant = count("Number of documents with a grade above 0")
     variant_set = variant_set()
 
 
 class ShownDocuments(Contract):
-    """A document that a kept query of the snapshot showed."""
+    """Documents in the results of candidate queries, with their number of impressions."""
 
     doc = dy.UInt64(primary_key=True, description="Document key")
-    impressions = dy.UInt64(min=1, description="Times it was shown, once for each rank")
+    impressions = dy.UInt64(min=1, description="Number of times shown, counting every rank")
 
 
 class Documents(Contract):
-    """A document of a snapshot, as it was crawled then, in both languages."""
+    """Documents of a snapshot as crawled at that time, in the source language and in English."""
 
     doc_id = doc_id(primary_key=True)
-    url = dy.String(min_length=1, description="Address as fetched")
-    url_key = dy.String(min_length=1, description="Canonical URL: the identity of the document")
-    fetched_at = dy.Int64(description="Unix seconds of the fetch; 0: an imported release lacks it")
+    url = dy.String(min_length=1, description="URL as fetched")
+    url_key = dy.String(min_length=1, description="Canonical URL, which identifies the document")
+    fetched_at = dy.Int64(
+        description="Time of the fetch in Unix seconds; 0 if an imported release has no times"
+    )
     title = dy.String(description="Title in the source language")
     text = dy.String(min_length=1, description="Main text in the source language")
-    title_en = dy.String(nullable=True, description="English title; null while translation is off")
-    text_en = dy.String(nullable=True, description="English text; null while translation is off")
-    language = dy.String(nullable=True, description="ISO 639 code found; null where too short")
-    language_score = probability("Confidence of the language found")
-    shown = dy.Bool(description="In a result list of a kept query")
-    sampled = dy.Bool(description="In the keyed sample of the index")
-    tokens = count("Tokens of title and text")
-    text_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="md5 of the text as stored")
-    token_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="md5 of the lower-cased tokens")
+    title_en = dy.String(
+        nullable=True, description="Title in English; null if translation is disabled"
+    )
+    text_en = dy.String(
+        nullable=True, description="Main text in English; null if translation is disabled"
+    )
+    language = dy.String(
+        nullable=True, description="ISO 639 code of the detected language; null if too short"
+    )
+    language_score = probability("Confidence of the detected language")
+    shown = dy.Bool(description="Whether the document is in the results of a candidate query")
+    sampled = dy.Bool(description="Whether the document is in the random sample of the index")
+    tokens = count("Number of tokens in title and text")
+    text_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="MD5 of the stored text")
+    token_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="MD5 of the lowercased tokens")
     truncated = dy.Bool(
-        nullable=True, description="Cut at `crawl.max_text_chars`, or by who fetched the page"
+        nullable=True,
+        description="Whether the text was cut, at `crawl.max_text_chars` or by the crawler",
     )
     duplicate_group = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="First document of those with the same text; null where it is alone",
+        description="First document of the group with equal text; null if the text is unique",
     )
     near_duplicate_group = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="First document of those with nearly the same text; null where it is alone",
+        description="First document of the group of near-duplicates; null if there are no others",
     )
-    language_hint = dy.String(nullable=True, description="Language that the page declares")
-    published_at = dy.Int64(nullable=True, description="Unix seconds, as the page says")
-    modified_at = dy.Int64(nullable=True, description="Unix seconds, as the page or server says")
+    language_hint = dy.String(nullable=True, description="Language declared by the page")
+    published_at = dy.Int64(
+        nullable=True, description="Time of publication in Unix seconds, declared by the page"
+    )
+    modified_at = dy.Int64(
+        nullable=True,
+        description="Time of modification in Unix seconds, declared by the page or the server",
+    )
 
     @dy.rule()
     def has_an_origin(cls) -> pl.Expr:  # noqa: N805
-        """Every document was shown or sampled."""
+        """Every document is shown or sampled."""
         return pl.col("shown") | pl.col("sampled")
 
 
 class Queries(Contract):
-    """A query of a snapshot.
+    """Queries of a snapshot.
 
-    Releases that were imported do not say topics, impressions, users and clicks: they are empty
-    and 0 there, and nowhere else.
+    In imported releases, which do not publish them, `topics` is empty and `impressions`, `users`
+    and `clicks` are 0.
     """
 
     query_id = query_id(primary_key=True)
     text = dy.String(min_length=1, description="Most frequent surface form")
-    text_en = dy.String(nullable=True, description="English text; null while translation is off")
-    topics = dy.List(dy.String(), description="Ids of the topics it matches, sorted")
+    text_en = dy.String(
+        nullable=True, description="Text in English; null if translation is disabled"
+    )
+    topics = dy.List(dy.String(), description="Ids of the matching topics, sorted")
     split = dy.String(
         regex=rf"^({'|'.join(SPLITS)})$",
-        description="train or heldout at t; later test, or seen where the query or a spelling of "
-        "it was in train",
+        description="In the training snapshot: train or heldout; later: seen if the query or a "
+        "variant of it is in train, otherwise test",
     )
-    impressions = count("Times shown in the snapshot")
-    users = count("Distinct users")
-    clicks = count("Clicked results")
-    judged = count("Judged documents")
-    relevant = count("Documents with a grade above 0")
+    impressions = count("Number of impressions in the snapshot")
+    users = count("Number of distinct users")
+    clicks = count("Number of clicked results")
+    judged = count("Number of judged documents")
+    relevant = count("Number of documents with a grade above 0")
     variant_set = variant_set()
 
 
 class ClickEstimates(Contract):
-    """sDBN sufficient statistics of a query-document pair, and what one division makes of them."""
+    """Click counts of a query-document pair and the estimates of the click model."""
 
     query = dy.UInt64(primary_key=True, description="Query key")
     doc = dy.UInt64(primary_key=True, description="Document key")
-    impressions = count("Times shown in impressions that count; 0: in none of them")
-    examinations = count("Times it was shown at or above the last click")
-    clicks = count("Impressions in which it was clicked")
-    last_clicks = count("Impressions in which it was the deepest click")
-    attractiveness = probability("Posterior mean of a; null where never examined")
-    satisfaction = probability("Posterior mean of s; null where never examined")
-    relevance = probability("attractiveness x satisfaction; null where never examined")
+    impressions = count("Number of impressions with the document; 0 if none is counted")
+    examinations = count("Number of impressions with the document at or above the last click")
+    clicks = count("Number of impressions with a click on the document")
+    last_clicks = count("Number of impressions with the last click on the document")
+    attractiveness = probability("Posterior mean of attractiveness; null if never examined")
+    satisfaction = probability("Posterior mean of satisfaction; null if never examined")
+    relevance = probability("attractiveness * satisfaction; null if never examined")
     other_examinations = count(
-        "Examinations under the other rule for impressions without a click", nullable=True
+        "Number of examinations under the alternative setting of `clicks.no_click`", nullable=True
     )
-    attractiveness_alpha = pseudo_count("Prior of a: pseudo-clicks; the same in every row")
-    attractiveness_beta = pseudo_count("Prior of a: pseudo-skips; the same in every row")
-    satisfaction_alpha = pseudo_count("Prior of s: pseudo-last-clicks; the same in every row")
-    satisfaction_beta = pseudo_count("Prior of s: pseudo-other-clicks; the same in every row")
+    attractiveness_alpha = pseudo_count(
+        "Prior of attractiveness: number of pseudo-clicks; equal in all rows"
+    )
+    attractiveness_beta = pseudo_count(
+        "Prior of attractiveness: number of pseudo-skips; equal in all rows"
+    )
+    satisfaction_alpha = pseudo_count(
+        "Prior of satisfaction: number of pseudo-clicks that are last; equal in all rows"
+    )
+    satisfaction_beta = pseudo_count(
+        "Prior of satisfaction: number of pseudo-clicks that are not last; equal in all rows"
+    )
 
     @dy.rule()
     def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
-        """Last clicks <= clicks <= examinations <= impressions."""
+        """last_clicks <= clicks <= examinations <= impressions."""
         return (
             (pl.col("last_clicks") <= pl.col("clicks"))
             & (pl.col("clicks") <= pl.col("examinations"))
@@ -193,37 +228,49 @@ class ClickEstimates(Contract):
 
 
 class Qrels(Contract):
-    """A graded judgement with the evidence behind it."""
+    """Relevance grades of query-document pairs, with the click counts they are derived from."""
 
     query_id = query_id(primary_key=True)
     doc_id = doc_id(primary_key=True)
-    grade = dy.UInt8(max=max(GRADES), description="0 not, 1 relevant, 2 highly relevant")
-    score = probability("The score that was cut into grades")
-    attractiveness = probability("Posterior mean of a")
-    satisfaction = probability("Posterior mean of s")
-    impressions = count("Times shown")
-    examinations = count("Times examined")
-    clicks = count("Times clicked")
-    last_clicks = count("Times clicked last")
+    grade = dy.UInt8(max=max(GRADES), description="0 not relevant, 1 relevant, 2 highly relevant")
+    score = probability("Score from which the click grade was derived")
+    attractiveness = probability("Posterior mean of attractiveness")
+    satisfaction = probability("Posterior mean of satisfaction")
+    impressions = count("Number of impressions with the document")
+    examinations = count("Number of impressions in which the document was examined")
+    clicks = count("Number of impressions with a click on the document")
+    last_clicks = count("Number of impressions with the last click on the document")
     source = dy.String(
         regex=r"^(click|manual|release)$",
-        description="Where the grade comes from; release: from an imported one that does not say",
+        description="Origin of the grade; release: unknown, since the grade was imported",
     )
-    score_low = probability("Lower end of the credible interval of the score")
-    score_high = probability("Upper end of the credible interval of the score")
-    stability = probability("Posterior probability that the score falls within the same grade")
-    click_grade = dy.UInt8(nullable=True, max=max(GRADES), description="Grade by clicks alone")
-    manual_grade = dy.UInt8(nullable=True, max=max(GRADES), description="Grade by people alone")
+    score_low = probability("Lower bound of the credible interval of the score")
+    score_high = probability("Upper bound of the credible interval of the score")
+    stability = probability("Posterior probability that the true score has the same grade")
+    click_grade = dy.UInt8(
+        nullable=True, max=max(GRADES), description="Grade derived from clicks; null if none"
+    )
+    manual_grade = dy.UInt8(
+        nullable=True, max=max(GRADES), description="Grade assigned by assessors; null if none"
+    )
 
 
 class Rejects(Contract):
-    """Rows that a stage dropped. Personal data is counted, never repeated."""
+    """Rows dropped by a stage, with the reason; rows with personal data are only counted."""
 
     order: ClassVar[tuple[str, ...]] = ("stage", "reason", "file", "line", "key")
 
     stage = dy.String(description="Stage that dropped the rows")
-    reason = dy.String(regex=r"^[a-z0-9_]+$", description="Rule that dropped them")
-    file = dy.String(nullable=True, description="Source file, relative to the definition")
-    line = dy.UInt64(nullable=True, description="1-based line or record number")
-    key = dy.String(nullable=True, description="Key of the dropped row, where it may be shown")
-    rows = dy.UInt64(min=1, description="Rows dropped")
+    reason = dy.String(
+        regex=r"^[a-z0-9_]+$", description="Reason, such as the rule that dropped the rows"
+    )
+    file = dy.String(
+        nullable=True, description="Input file, relative to the definition; null if not applicable"
+    )
+    line = dy.UInt64(
+        nullable=True, description="Line or record number, from 1; null if not applicable"
+    )
+    key = dy.String(
+        nullable=True, description="Key of the dropped row; null if it must not be disclosed"
+    )
+    rows = dy.UInt64(min=1, description="Number of dropped rows")

@@ -1,4 +1,4 @@
-"""Contracts in words: what `longeval schema` and the manual print."""
+"""Descriptions of contracts, as printed by `longeval schema` and in the manual."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ _BOUNDS = {"min": ">= {}", "max": "<= {}", "min_length": "length >= {}", "regex"
 
 
 def describe(contract: type[Contract]) -> dict[str, Any]:
-    """A contract as plain values.
+    """Describe a contract as a JSON-serializable dictionary.
 
     Returns:
         `{"description", "columns": [{"name", "type", "nullable", "key", "rules", "description"}],
-        "rules": [{"name", "description"}], "order": [...]}`
+        "rules": [{"name", "description"}], "order": [...]}`, where `order` lists the sort columns.
     """
     key = set(contract.primary_key())
     return {
@@ -40,6 +40,7 @@ def describe(contract: type[Contract]) -> dict[str, Any]:
 
 
 def _rules(column: dy.Column, is_key: bool) -> str:
+    """Return the constraints of a column, such as `key, >= 1`."""
     parts = ["key"] if is_key else []
     for name, text in _BOUNDS.items():
         bound = getattr(column, name, None)

@@ -1,52 +1,62 @@
-"""What is known of the documents of a snapshot beside the documents themselves."""
+"""Contracts of coverage tables: how many of the shown documents were crawled and published."""
 
 import dataframely as dy
 import polars as pl
 
 from schemas._base import Contract
 
-SCOPES = {"log": "every query of the log", "kept_queries": "candidate queries alone"}
+SCOPES = {"log": "all queries of the log", "kept_queries": "candidate queries only"}
 
 
 class Coverage(Contract):
-    """How many of the pages that result lists show the crawl and the collection have."""
+    """Number of shown documents that are in the crawl and in the collection, by set of queries."""
 
     scope = dy.String(
         primary_key=True,
         regex=rf"^({'|'.join(SCOPES)})$",
-        description="Whose result lists: every query of the log, or candidates alone",
+        description="Queries whose results are counted. log: all queries of the log; kept_queries: "
+        "candidate queries only",
     )
-    shown = dy.UInt64(description="Distinct documents shown")
-    in_crawl = dy.UInt64(description="Those that the crawl has")
-    in_collection = dy.UInt64(description="Those that the snapshot has")
-    impressions = dy.UInt64(description="Times that documents were shown, once for each rank")
-    impressions_in_crawl = dy.UInt64(description="Those of documents that the crawl has")
-    impressions_in_collection = dy.UInt64(description="Those of documents that the snapshot has")
+    shown = dy.UInt64(description="Number of distinct documents shown")
+    in_crawl = dy.UInt64(description="Number of distinct shown documents in the crawl")
+    in_collection = dy.UInt64(description="Number of distinct shown documents in the snapshot")
+    impressions = dy.UInt64(description="Number of times documents were shown, at any rank")
+    impressions_in_crawl = dy.UInt64(
+        description="Number of times documents in the crawl were shown"
+    )
+    impressions_in_collection = dy.UInt64(
+        description="Number of times documents in the snapshot were shown"
+    )
 
     @dy.rule()
-    def parts_are_no_larger(cls) -> pl.Expr:  # noqa: N805
-        """The collection has no more than the crawl, and the crawl no more than was shown."""
-        return _parts_are_no_larger()
+    def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
+        """in_collection <= in_crawl <= shown, and likewise for impressions."""
+        return _counts_are_nested()
 
 
 class HostCoverage(Contract):
-    """How many of a host's pages that candidate queries showed the crawl and the snapshot have."""
+    """Number of documents shown by candidate queries that are in crawl and collection, by host."""
 
-    host = dy.String(primary_key=True, description="Host of the address; empty where it has none")
-    shown = dy.UInt64(description="Distinct documents shown")
-    in_crawl = dy.UInt64(description="Those that the crawl has")
-    in_collection = dy.UInt64(description="Those that the snapshot has")
-    impressions = dy.UInt64(description="Times that documents were shown, once for each rank")
-    impressions_in_crawl = dy.UInt64(description="Those of documents that the crawl has")
-    impressions_in_collection = dy.UInt64(description="Those of documents that the snapshot has")
+    host = dy.String(primary_key=True, description="Host of the URL; empty if it has none")
+    shown = dy.UInt64(description="Number of distinct documents shown")
+    in_crawl = dy.UInt64(description="Number of distinct shown documents in the crawl")
+    in_collection = dy.UInt64(description="Number of distinct shown documents in the snapshot")
+    impressions = dy.UInt64(description="Number of times documents were shown, at any rank")
+    impressions_in_crawl = dy.UInt64(
+        description="Number of times documents in the crawl were shown"
+    )
+    impressions_in_collection = dy.UInt64(
+        description="Number of times documents in the snapshot were shown"
+    )
 
     @dy.rule()
-    def parts_are_no_larger(cls) -> pl.Expr:  # noqa: N805
-        """The collection has no more than the crawl, and the crawl no more than was shown."""
-        return _parts_are_no_larger()
+    def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
+        """in_collection <= in_crawl <= shown, and likewise for impressions."""
+        return _counts_are_nested()
 
 
-def _parts_are_no_larger() -> pl.Expr:
+def _counts_are_nested() -> pl.Expr:
+    """Return the condition in_collection <= in_crawl <= shown, and likewise for impressions."""
     documents = pl.col("in_collection").le(pl.col("in_crawl")) & pl.col("in_crawl").le(
         pl.col("shown")
     )

@@ -1,4 +1,4 @@
-"""Tables of drift that the pipeline keeps: words of snapshots, measures of neighbours."""
+"""Contracts of drift tables: word counts per snapshot, measures per pair of snapshots."""
 
 from typing import ClassVar
 
@@ -10,37 +10,38 @@ PARTS = ("documents", "queries", "qrels", "checks")
 
 
 class WordCounts(Contract):
-    """How often a word occurs in the documents of a snapshot."""
+    """Word frequencies in the documents of a snapshot: one row per word."""
 
-    token = dy.String(primary_key=True, min_length=1, description="Word, lower-cased")
-    n = dy.Int64(min=1, description="Occurrences in title and text of all documents")
+    token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
+    n = dy.Int64(min=1, description="Number of occurrences in titles and texts of all documents")
     core = dy.Int64(
-        min=0, description="Occurrences in documents that every earlier snapshot holds too"
+        min=0,
+        description="Number of occurrences in documents that all earlier snapshots also contain",
     )
 
 
 class LostWords(Contract):
-    """How often a word occurs in documents that left the aligned core with a later snapshot."""
+    """Word frequencies in documents that leave the aligned core with a later snapshot."""
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
 
-    token = dy.String(primary_key=True, min_length=1, description="Word, lower-cased")
+    token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
     n = dy.Int64(
         min=1,
-        description="Occurrences in documents that every snapshot before the later one holds, and "
-        "it does not",
+        description="Number of occurrences in documents that the later snapshot lacks and all "
+        "snapshots before it contain",
     )
-    snapshot = snapshot(primary_key=True, description="Snapshot whose texts are counted")
+    snapshot = snapshot(primary_key=True, description="Snapshot whose documents are counted")
 
 
 class PairDrift(Contract):
-    """What is measured of two consecutive snapshots, for `drift.json`."""
+    """Drift measures of two consecutive snapshots, published in `drift.json`."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "part")
 
     from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
     to_snapshot = snapshot(primary_key=True, description="Later snapshot")
     part = dy.String(
-        primary_key=True, regex=rf"^({'|'.join(PARTS)})$", description="What it is about"
+        primary_key=True, regex=rf"^({'|'.join(PARTS)})$", description="What was measured"
     )
-    content = dy.String(min_length=2, description="The measures, as JSON")
+    content = dy.String(min_length=2, description="Measures, as a JSON object")

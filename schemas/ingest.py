@@ -1,4 +1,4 @@
-"""Tables that ingestion writes: keys are 64-bit prefixes of md5, never an engine's hash."""
+"""Contracts of the tables written by ingestion. Keys are the first 64 bits of an MD5 hash."""
 
 import dataframely as dy
 
@@ -6,11 +6,13 @@ from schemas._base import Contract
 
 
 class Impressions(Contract):
-    """One result page shown once, in keys. No query text, no time, no user identifier."""
+    """Impressions of a log as keys, without query texts, times or user identifiers."""
 
-    impression = dy.UInt64(primary_key=True, description="Running number in log order")
+    impression = dy.UInt64(primary_key=True, description="Number of the impression, in log order")
     user = dy.UInt64(
-        nullable=True, description="Pseudonym: keyed hash that only the raw log's holder can redo"
+        nullable=True,
+        description="Pseudonym of the user: a keyed hash that cannot be computed without the raw "
+        "log; null if the log has no user",
     )
     query = dy.UInt64(description="Query key: first 64 bits of md5(folded text)")
     surface = dy.UInt64(description="Surface key: first 64 bits of md5(text as typed)")
@@ -19,41 +21,51 @@ class Impressions(Contract):
 
 
 class LogQueries(Contract):
-    """Every form in which a query was typed."""
+    """Query texts of a log: one row per distinct text as typed."""
 
-    surface = dy.UInt64(primary_key=True, description="Surface key")
-    query = dy.UInt64(description="Query key of the folded text")
-    text = dy.String(min_length=1, description="The query as typed, whitespace trimmed")
-    folded = dy.String(min_length=1, description="Folded text: the identity of the query")
+    surface = dy.UInt64(
+        primary_key=True, description="Surface key: first 64 bits of md5(text as typed)"
+    )
+    query = dy.UInt64(description="Query key: first 64 bits of md5(folded text)")
+    text = dy.String(min_length=1, description="Query as typed, without surrounding whitespace")
+    folded = dy.String(min_length=1, description="Folded text, which identifies the query")
 
 
 class LogUrls(Contract):
-    """Every document shown in the log."""
+    """Documents shown in a log: one row per canonical URL."""
 
     doc = dy.UInt64(primary_key=True, description="Document key: first 64 bits of md5(URL key)")
     url_key = dy.String(min_length=1, description="Canonical URL")
-    url = dy.String(min_length=1, description="Smallest raw URL with this key")
+    url = dy.String(min_length=1, description="First URL in sort order with this canonical form")
 
 
 class Fetches(Contract):
-    """Texts of the pages of a crawl, in the order read: superseded fetches too."""
+    """Titles and texts of all fetches of a crawl, including superseded ones, in input order."""
 
-    number = dy.UInt64(primary_key=True, description="Running number in the order read")
-    title = dy.String(description="Title; empty where the crawl has none")
-    text = dy.String(min_length=1, description="Main text: NFC, no control characters")
+    number = dy.UInt64(primary_key=True, description="Number of the fetch, in input order")
+    title = dy.String(description="Title of the page; empty if it has none")
+    text = dy.String(
+        min_length=1, description="Main text in Unicode NFC, without control characters"
+    )
 
 
 class Pages(Contract):
-    """One page per URL key: the last fetch within the snapshot's interval, in the order read."""
+    """Pages of a crawl: the last fetch of every canonical URL in the interval of the snapshot."""
 
     doc = dy.UInt64(primary_key=True, description="Document key: first 64 bits of md5(URL key)")
-    number = dy.UInt64(description="Number of the fetch, which has the texts")
-    url = dy.String(min_length=1, description="Address as fetched")
-    url_key = dy.String(min_length=1, description="Canonical URL: the identity of the document")
-    fetched_at = dy.Int64(description="Unix seconds of the fetch")
+    number = dy.UInt64(description="Number of the fetch in the table `fetches`")
+    url = dy.String(min_length=1, description="URL as fetched")
+    url_key = dy.String(min_length=1, description="Canonical URL, which identifies the document")
+    fetched_at = dy.Int64(description="Time of the fetch in Unix seconds")
     truncated = dy.Bool(
-        nullable=True, description="Cut at `crawl.max_text_chars`, or by who fetched the page"
+        nullable=True,
+        description="Whether the text was cut, at `crawl.max_text_chars` or by the crawler",
     )
-    language_hint = dy.String(nullable=True, description="Language that the page declares")
-    published_at = dy.Int64(nullable=True, description="Unix seconds, as the page says")
-    modified_at = dy.Int64(nullable=True, description="Unix seconds, as the page or server says")
+    language_hint = dy.String(nullable=True, description="Language declared by the page")
+    published_at = dy.Int64(
+        nullable=True, description="Time of publication in Unix seconds, declared by the page"
+    )
+    modified_at = dy.Int64(
+        nullable=True,
+        description="Time of modification in Unix seconds, declared by the page or the server",
+    )

@@ -1,6 +1,6 @@
-"""Tables between two stages that have the columns of a published table, and a name of their own.
+"""Contracts of tables passed between stages that share the columns of another table.
 
-A stage names the tables that it reads and writes by their contracts, so that each table needs one.
+Stages declare the tables they read and write by contract, so every table needs its own class.
 """
 
 from schemas.collection import (
@@ -18,11 +18,11 @@ class Gathered(Documents):
 
 
 class PageVerdicts(Verdicts):
-    """Verdicts on crawled pages."""
+    """Verdicts about crawled pages."""
 
 
 class KeptCandidates(Candidates):
-    """Candidate queries without the variants that are represented by another query."""
+    """Candidate queries without the variants represented by another candidate."""
 
 
 class GradedPairs(Qrels):
@@ -34,4 +34,4 @@ class GradedQueries(JudgedQueries):
 
 
 class SplitQueries(Queries):
-    """Queries with their split, before translation."""
+    """Queries of a snapshot with their split, before translation."""

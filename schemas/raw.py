@@ -1,4 +1,4 @@
-"""What organisers hand in: query logs and crawled pages, before anything was decided."""
+"""Contracts of the raw input: query logs and crawled pages."""
 
 from typing import ClassVar
 
@@ -8,23 +8,23 @@ from schemas._base import Contract
 
 
 class RawImpressions(Contract):
-    """One result page shown once: a line of a raw query log."""
+    """Raw query log: one row per impression, i.e. per result page shown to a user."""
 
     order: ClassVar[tuple[str, ...]] = ("time", "user", "query")
 
-    time = dy.Int64(description="When the page was shown, unix seconds (or ISO 8601 in JSON)")
+    time = dy.Int64(description="Time of the impression in Unix seconds (in JSON also ISO 8601)")
     user = dy.String(nullable=True, description="Opaque user or session identifier")
-    query = dy.String(min_length=1, description="The query as typed")
+    query = dy.String(min_length=1, description="Query as typed")
     results = dy.List(dy.String(), min_length=1, description="Result URLs in rank order")
     clicks = dy.List(dy.UInt16(min=1), description="1-based ranks in click order")
 
 
 class RawPages(Contract):
-    """One fetch of one page: a line of a raw crawl."""
+    """Raw crawl: one row per fetch of a page."""
 
     order: ClassVar[tuple[str, ...]] = ("url", "timestamp")
 
-    url = dy.String(min_length=1, description="Address as fetched")
-    timestamp = dy.Int64(description="When the page was fetched, unix seconds")
-    title = dy.String(nullable=True, description="Title, where the crawl separates it")
-    text = dy.String(description="Main text")
+    url = dy.String(min_length=1, description="URL as fetched")
+    timestamp = dy.Int64(description="Time of the fetch in Unix seconds")
+    title = dy.String(nullable=True, description="Title of the page; null if it has none")
+    text = dy.String(description="Main text of the page")

@@ -1,4 +1,4 @@
-"""What an imported release looked like: ids that it used, lines that were not as they should be."""
+"""Contracts of imported releases: tables with their original ids, and irregularities found."""
 
 from typing import ClassVar
 
@@ -10,31 +10,33 @@ from schemas.collection import Documents, Qrels, Queries
 
 
 class ReleasedDocuments(Documents):
-    """Documents of an imported snapshot: as `Documents`, under the ids of the release."""
+    """Documents of an imported snapshot: `Documents` with the ids of the release."""
 
-    doc_id = dy.String(primary_key=True, regex=RELEASE_ID_PATTERN, description="Id in the release")
-
-    @classmethod
-    def dtypes(cls) -> dict[str, pl.DataType]:
-        """Columns in the order of `Documents`."""
-        return Documents.dtypes()
-
-
-class ReleasedQueries(Queries):
-    """Queries of an imported snapshot: as `Queries`, under the ids of the release."""
-
-    query_id = dy.String(
-        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id in the release"
+    doc_id = dy.String(
+        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the document in the release"
     )
 
     @classmethod
     def dtypes(cls) -> dict[str, pl.DataType]:
-        """Columns in the order of `Queries`."""
+        """Return the Polars data types in the column order of `Documents`."""
+        return Documents.dtypes()
+
+
+class ReleasedQueries(Queries):
+    """Queries of an imported snapshot: `Queries` with the ids of the release."""
+
+    query_id = dy.String(
+        primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the query in the release"
+    )
+
+    @classmethod
+    def dtypes(cls) -> dict[str, pl.DataType]:
+        """Return the Polars data types in the column order of `Queries`."""
         return Queries.dtypes()
 
 
 class ReleasedQrels(Qrels):
-    """Judgements of an imported snapshot: as `Qrels`, under the ids of the release."""
+    """Qrels of an imported snapshot: `Qrels` with the ids of the release."""
 
     query_id = dy.String(
         primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the query in the release"
@@ -45,36 +47,36 @@ class ReleasedQrels(Qrels):
 
     @classmethod
     def dtypes(cls) -> dict[str, pl.DataType]:
-        """Columns in the order of `Qrels`."""
+        """Return the Polars data types in the column order of `Qrels`."""
         return Qrels.dtypes()
 
 
 class ReleaseIds(Contract):
-    """The ids of a published release in a snapshot, and the keys under which snapshots align."""
+    """Mapping of the ids of an imported release to ids that are equal in all snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("kind", "id")
 
-    kind = dy.String(primary_key=True, regex=r"^(document|query)$", description="What it names")
+    kind = dy.String(primary_key=True, regex=r"^(document|query)$", description="Type of the id")
     id = dy.String(primary_key=True, min_length=1, description="Id in the release")
     key = dy.String(
         regex=r"^[dq][0-9a-f]{16}$",
-        description="Its id in the maps, changes and drift of the collection: that of its text or "
-        "URL, which is the same in every snapshot; unique in its snapshot",
+        description="Id in the maps, changes and drift of the collection, derived from the text or "
+        "URL and unique within the snapshot",
     )
     text_key = dy.String(
         nullable=True,
         regex=QUERY_ID_PATTERN,
-        description="Key of its folded text, shared by query ids with one text; null of documents",
+        description="Key of the folded text, equal for queries with equal text; null for documents",
     )
 
 
 class Irregularities(Contract):
-    """Lines of an imported release that were read in spite of what is wrong with them."""
+    """Malformed lines of an imported release that were read nevertheless, by file and defect."""
 
     order: ClassVar[tuple[str, ...]] = ("file", "kind")
 
     file = dy.String(primary_key=True, description="File, relative to the release")
-    kind = dy.String(primary_key=True, regex=r"^[a-z0-9_]+$", description="What is wrong")
-    lines = dy.UInt64(min=1, description="How many lines")
-    first = dy.UInt64(min=1, description="1-based number of the first one")
-    example = dy.String(description="The first one, shortened")
+    kind = dy.String(primary_key=True, regex=r"^[a-z0-9_]+$", description="Type of the defect")
+    lines = dy.UInt64(min=1, description="Number of malformed lines")
+    first = dy.UInt64(min=1, description="Number of the first malformed line, from 1")
+    example = dy.String(description="First malformed line, shortened")

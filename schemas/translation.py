@@ -1,4 +1,4 @@
-"""Tables of the translation: what stands for each sentence, and what is doubtful about it."""
+"""Contracts of translation tables: sentences with their translations and quality flags."""
 
 from typing import ClassVar
 
@@ -23,33 +23,34 @@ SENTENCE_FLAGS = (
     "source_kept",
     "dropped",
 )
-"""What may be said about a sentence and its translation, in the order in which it is listed:
+"""Flags of a sentence and its translation, in the order in which they are listed:
 
-untranslatable      numbers, addresses, code: copied
-english             already English by language identification: copied
-control_characters  removed before translation
-markup              has tags such as <DOC> or </TEXT>
-split               had too many pieces: translated in parts and joined
-unknown_characters  has pieces that the model does not know
-empty_output        the model gave nothing
-truncated           the output reached its longest length
-repetition          the output repeats itself without end
-length_ratio        far longer or shorter than its source
+untranslatable      numbers, URLs or code; copied
+english             identified as English; copied
+control_characters  control characters were removed before translation
+markup              contains tags such as <DOC> or </TEXT>
+split               too many tokens; translated in parts
+unknown_characters  contains tokens unknown to the model
+empty_output        the model returned no output
+truncated           the output reached the maximum length
+repetition          the output repeats a phrase endlessly
+length_ratio        the output is much longer or shorter than the source
 copied_source       the output is still French
-numbers_differ      the digits of both sides differ
-retried             the output is that of the second decoding
-source_kept         the source stands in the English text
-dropped             nothing stands in the English text
+numbers_differ      source and output contain different numbers
+retried             the output is from the second decoding
+source_kept         the source is used in the English text
+dropped             the sentence is missing from the English text
 """
 FIELDS = ("query", "text", "title")
 
 
-def _flags(description: str) -> dy.List:
+def _flags_column(description: str) -> dy.List:
+    """Return a column of lists of `SENTENCE_FLAGS`."""
     return dy.List(dy.String(regex=rf"^({'|'.join(SENTENCE_FLAGS)})$"), description=description)
 
 
 class Sentences(Contract):
-    """A sentence of a document or query and what stands for it in the English text."""
+    """Sentences of documents and queries, with the text used for them in the English version."""
 
     order: ClassVar[tuple[str, ...]] = ("id", "field", "sentence")
 
@@ -57,34 +58,38 @@ class Sentences(Contract):
         primary_key=True, regex=r"^[dq][0-9a-f]{16}$", description="Id of the document or query"
     )
     field = dy.String(
-        primary_key=True, regex=rf"^({'|'.join(FIELDS)})$", description="Where the sentence stands"
+        primary_key=True, regex=rf"^({'|'.join(FIELDS)})$", description="Field of the sentence"
     )
-    sentence = dy.UInt32(primary_key=True, description="Place within the field, from 0")
-    fr = dy.String(min_length=1, description="Source, white space collapsed, without list marks")
-    en = dy.String(description="What stands for it")
-    flags = _flags("What is to be known about it, in the order of `SENTENCE_FLAGS`")
+    sentence = dy.UInt32(
+        primary_key=True, description="Index of the sentence within the field, from 0"
+    )
+    fr = dy.String(
+        min_length=1, description="French sentence, with whitespace collapsed and no list markers"
+    )
+    en = dy.String(description="English sentence; empty if dropped")
+    flags = _flags_column("Flags of the sentence, in the order of `SENTENCE_FLAGS`")
 
 
 class Translations(Contract):
-    """How the translation of one document or query went."""
+    """Translation statistics: one row per document or query."""
 
     id = dy.String(
         primary_key=True, regex=r"^[dq][0-9a-f]{16}$", description="Id of the document or query"
     )
-    sentences = count("Sentences in all fields")
-    translated = count("Sentences for which a translation stands")
-    copied = count("Sentences that stand as they were: untranslatable, or English already")
-    source_kept = count("Sentences that stand in French because their translation failed")
-    dropped = count("Sentences for which nothing stands")
-    flags = _flags("Flags of its sentences, each once, in the order of `SENTENCE_FLAGS`")
+    sentences = count("Number of sentences in all fields")
+    translated = count("Number of translated sentences")
+    copied = count("Number of sentences copied because they are untranslatable or English")
+    source_kept = count("Number of sentences kept in French because their translation failed")
+    dropped = count("Number of sentences without any English text")
+    flags = _flags_column("Distinct flags of the sentences, in the order of `SENTENCE_FLAGS`")
 
 
 class QueryCollisions(Contract):
-    """A query whose English text is also that of another query."""
+    """Queries that have the same English text as another query."""
 
     order: ClassVar[tuple[str, ...]] = ("folded_en", "query_id")
 
-    folded_en = dy.String(primary_key=True, description="English text, folded")
+    folded_en = dy.String(primary_key=True, description="Folded English text")
     query_id = query_id(primary_key=True)
-    text = dy.String(min_length=1, description="Source text")
-    text_en = dy.String(description="English text")
+    text = dy.String(min_length=1, description="Text in the source language")
+    text_en = dy.String(description="Text in English")

@@ -1,7 +1,7 @@
-"""The command `longeval`: parses, calls one public function, prints; no logic.
+"""The command `longeval`: parse arguments, call one public function, print the result.
 
-Exit codes: 0 done, 1 the data is invalid or a stage failed, 2 wrong usage or definition, 130
-interrupted, 143 terminated.
+Exit codes: 0 success, 1 invalid data or a failed stage, 2 invalid usage or definition,
+130 interrupted, 143 terminated.
 """
 
 import signal
@@ -15,31 +15,33 @@ from builder import __version__
 from builder.cli import (
     analysis,
     build,
+    classification,
     clicks,
     collection,
     evaluation,
-    exploring,
+    explore,
     filtering,
     judging,
     queries,
     release,
+    runs,
     start,
-    studies,
+    summarization,
     translation,
     trends,
 )
-from builder.cli.arguments import spread
-from builder.cli.help import Verbs
-from builder.cli.output import printable, show_all
+from builder.cli.arguments import expand_arguments
+from builder.cli.help import SectionedGroup
+from builder.cli.output import escape_control, escape_unencodable
 from builder.errors import LongEvalError
 from builder.io.disk import to_user_error
 
-LINE_END = "\n"
+NEWLINE = "\n"
 
 app = typer.Typer(
     name="longeval",
-    cls=Verbs,
-    help="Build, check and study longitudinal test collections for information retrieval.",
+    cls=SectionedGroup,
+    help="Build, validate and analyse longitudinal test collections for information retrieval.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -54,87 +56,94 @@ for module in (
     release,
     analysis,
     evaluation,
-    exploring,
+    runs,
+    explore,
     filtering,
     judging,
-    studies,
+    summarization,
 ):
-    for verb in module.VERBS:
-        app.command(verb.__name__.rstrip("_"))(verb)
+    for command in module.COMMANDS:
+        app.command(command.__name__.rstrip("_"))(command)
 for group in (
     queries.topics,
     queries.queries,
     clicks.clicks,
     judging.assess,
     translation.translate,
-    evaluation.runs,
+    runs.runs,
     trends.trend,
-    studies.classification,
+    classification.classification,
 ):
     app.add_typer(group)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"longeval-builder {__version__}")
         raise typer.Exit
 
 
 @app.callback()
-def options(
+def longeval(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print tracebacks of errors.")] = False,
 ) -> None:
-    """Build, check and study longitudinal test collections for information retrieval."""
+    """Build, validate and analyse longitudinal test collections for information retrieval."""
 
 
-class _Stop:
-    """Remembers that the process was asked to stop, whatever exception comes of it.
+class _SignalHandler:
+    """Signal handler that raises KeyboardInterrupt and records the signal number.
 
-    Engines turn the interruption of a query into errors of their own.
+    The number is recorded because engines convert the interruption of a query into other errors.
     """
 
     def __init__(self) -> None:
-        self.signal = 0
+        self.received_signal = 0
 
-    def __call__(self, number: int, _: object) -> None:
-        self.signal = number
+    def __call__(self, signal_number: int, _: object) -> None:
+        self.received_signal = signal_number
         raise KeyboardInterrupt
 
-    def listen(self) -> None:
-        """Take Ctrl-C and SIGTERM; only the main thread of a process can."""
+    def install(self) -> None:
+        """Handle SIGINT and SIGTERM, if called in the main thread."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, self)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command and exit with its code."""
-    given = sys.argv[1:] if arguments is None else arguments
-    stop = _Stop()
+    """Run `longeval` with the given arguments (default: `sys.argv[1:]`) and exit."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    handler = _SignalHandler()
     try:
-        stop.listen()
+        handler.install()
         for stream in (sys.stdout, sys.stderr):
-            show_all(stream)
-        app(args=spread(given), prog_name="longeval")
+            escape_unencodable(stream)
+        app(args=expand_arguments(arguments), prog_name="longeval")
     except BaseException as error:
-        code = _report(error, stop, debug="--debug" in given)
-        if code is None:
+        exit_code = _report_error(error, handler, debug="--debug" in arguments)
+        if exit_code is None:
             raise
-    # The exception is freed here. Pydantic's errors keep frames alive and the garbage collector
-    # cannot see that: a variable of this frame that held one would keep every module alive.
-    sys.exit(code)
+    # The exception is freed here: errors of Pydantic keep frames alive in a way that the garbage
+    # collector cannot detect, so a local variable with the error would keep every module alive.
+    sys.exit(exit_code)
 
 
-def _report(error: BaseException, stop: _Stop, *, debug: bool) -> int | None:
-    """Print an error that is about the data or the usage; its exit code, or None."""
-    if stop.signal:
-        typer.echo("longeval: interrupted; finished stages are kept, run it again", err=True)
-        return 128 + stop.signal
-    known = error if isinstance(error, LongEvalError) else to_user_error(error)
-    if known is None or debug:
+def _report_error(error: BaseException, handler: _SignalHandler, *, debug: bool) -> int | None:
+    """Print a user error and return its exit code; return None for other errors."""
+    if handler.received_signal:
+        typer.echo(
+            "longeval: interrupted; finished stages are kept, run the command again to resume",
+            err=True,
+        )
+        return 128 + handler.received_signal
+    user_error = error if isinstance(error, LongEvalError) else to_user_error(error)
+    if user_error is None or debug:
         return None
-    typer.echo(f"longeval: {printable(str(known), also=LINE_END)}", err=True)
-    return known.exit_code
+    typer.echo(f"longeval: {escape_control(str(user_error), keep=NEWLINE)}", err=True)
+    return user_error.exit_code

@@ -1,4 +1,4 @@
-"""Verbs about how crawls and collections change: `changes`, `drift`."""
+"""Commands that compare crawls and snapshots: `changes`, `drift`."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,19 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
-from builder.cli.options import Definition, Format, Memory, PlainFormat, working_limits
-from builder.cli.output import printable, table
+from builder.cli.options import (
+    CollectionFolder,
+    DefinitionFile,
+    Format,
+    Memory,
+    OutputFormat,
+    temporary_limits,
+)
+from builder.cli.output import escape_control, format_table
 from builder.runtime.limits import DEFAULT_MEMORY
 
 
 def changes(
     old: Annotated[Path, typer.Argument(help="Earlier crawl: JSON lines, Parquet or WARC.")],
     new: Annotated[Path, typer.Argument(help="Later crawl.")],
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
     memory: Memory = DEFAULT_MEMORY,
-    definition: Definition = None,
+    definition: DefinitionFile = None,
 ) -> None:
-    """Compare the pages of two crawls; `[crawl]` of --definition says how they are read.
+    """Compare the documents of two crawls.
+
+    The section `[crawl]` of --definition describes the input format.
 
     Example: longeval changes june.jsonl.gz september.jsonl.gz --format json
     """
@@ -28,53 +37,64 @@ def changes(
     from builder.parameters import ChangeParameters, CrawlParameters
 
     reading = read_section(definition, CrawlParameters, "crawl") if definition else None
-    with working_limits(memory) as limits:
-        found = compare_crawls(old, new, ChangeParameters(), limits, reading=reading)
-    if format is PlainFormat.JSON:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True))
+    with temporary_limits(memory) as limits:
+        comparison = compare_crawls(old, new, ChangeParameters(), limits, crawl_params=reading)
+    if format is OutputFormat.JSON:
+        typer.echo(json.dumps(comparison, ensure_ascii=False, indent=1, sort_keys=True))
     else:
-        typer.echo(table(list(_flatten(found)), ("statistic", "value")))
+        typer.echo(format_table(list(_flatten(comparison)), ("statistic", "value")))
 
 
 def drift(
-    collection: Annotated[Path, typer.Argument(help="A version folder, or one above it.")],
-    html: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
-    start: Annotated[
-        str | None, typer.Option("--from", help="Earlier of two snapshots, adjacent or not.")
+    collection: CollectionFolder,
+    html: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
+    from_snapshot: Annotated[
+        str | None,
+        typer.Option("--from", help="Earlier snapshot to compare; default: the first."),
     ] = None,
-    end: Annotated[
-        str | None, typer.Option("--to", help="Later of two snapshots; default: the last.")
+    to_snapshot: Annotated[
+        str | None, typer.Option("--to", help="Later snapshot to compare; default: the last.")
     ] = None,
     memory: Memory = "4GiB",
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Print what changed between snapshots of a collection, or write the report.
+    """Measure what changed between the snapshots of a collection.
+
+    Compares adjacent snapshots, or the two snapshots given by --from and --to.
 
     Example: longeval drift demo/collection --html report.html
     """
-    from builder.commands.drift import drift_of
-    from builder.drift import HEADER, findings, pair_rows, render_report, unseen
-    from builder.runtime.progress import Terminal
+    from builder.commands.drift import compute_drift
+    from builder.drift import (
+        SUMMARY_COLUMNS,
+        list_findings,
+        list_undecided_checks,
+        render_report,
+        summarize_pairs,
+    )
+    from builder.runtime.progress import ProgressBar
 
-    with working_limits(memory) as limits:
-        found = drift_of(collection, start, end, limits, Terminal())
+    with temporary_limits(memory) as limits:
+        report = compute_drift(collection, from_snapshot, to_snapshot, limits, ProgressBar())
     if html is not None:
-        html.write_text(render_report(found), encoding="utf-8")
+        html.write_text(render_report(report), encoding="utf-8")
         typer.echo(f"wrote {html}")
-    if format is PlainFormat.JSON:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True))
+    if format is OutputFormat.JSON:
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=1, sort_keys=True))
     elif html is None:
-        rows = pair_rows(found)
-        typer.echo(table(rows, HEADER) if rows else "one snapshot has nothing to compare with")
-        for finding in findings(found):
-            mark = "! " if finding.warns else "- "
-            typer.echo(mark + printable(finding.text))
-        for text in unseen(found):
-            typer.echo(printable(f"? cannot tell: {text}"))
+        rows = summarize_pairs(report)
+        typer.echo(
+            format_table(rows, SUMMARY_COLUMNS) if rows else "nothing to compare: only one snapshot"
+        )
+        for finding in list_findings(report):
+            mark = "! " if finding.is_warning else "- "
+            typer.echo(mark + escape_control(finding.text))
+        for text in list_undecided_checks(report):
+            typer.echo(escape_control(f"? cannot tell: {text}"))
 
 
 def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Numbers and texts of nested values by dotted path; long lists are left to JSON."""
+    """Yield scalars of nested dictionaries with their dotted paths, skipping lists."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _flatten(item, f"{path}.{key}".lstrip("."))
@@ -84,4 +104,4 @@ def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-VERBS: tuple[Callable[..., Any], ...] = (changes, drift)
+COMMANDS: tuple[Callable[..., Any], ...] = (changes, drift)

@@ -1,7 +1,7 @@
-"""Rewrites arguments before they are parsed: options with several values, default commands.
+"""Preprocessing of command-line arguments: options with several values, default commands.
 
 `--measures nDCG P@10`, `--measures nDCG,P@10` and `--measures=nDCG,P@10` become
-`--measures nDCG --measures P@10`, and `--over a.gz b.gz` likewise.
+`--measures nDCG --measures P@10`; `--over a.gz b.gz` is expanded in the same way.
 """
 
 import re
@@ -9,13 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from typer.core import TyperGroup
-
+from builder.cli.help import CommandGroup
 from builder.errors import UsageError
 
 
-class DefaultGroup(TyperGroup):
-    """A group with a default command, its first one."""
+class DefaultGroup(CommandGroup):
+    """Command group that runs its first command if no command is named."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the default command unless the first argument is a command or asks for help."""
@@ -26,68 +25,68 @@ class DefaultGroup(TyperGroup):
 
 _MEASURE = re.compile(r"(ir_measures:)?[A-Za-z]\w*(\([^()/]*\))?(@[\d.]+)?(\([^()/]*\))?")
 _COMMA = re.compile(r",(?![^()]*\))")
-"""A comma that is not within parentheses, as in `nDCG(rel=1,max=4)`."""
+"""A comma outside parentheses; `nDCG(rel=1,max=4)` contains none."""
 
 
-def _are_measures(word: str) -> bool:
-    names = _COMMA.split(word)
-    return not Path(word).exists() and all(map(_MEASURE.fullmatch, names))
+def _is_measure_list(argument: str) -> bool:
+    names = _COMMA.split(argument)
+    return not Path(argument).exists() and all(map(_MEASURE.fullmatch, names))
 
 
-SPREAD: dict[str, Callable[[str], bool]] = {
-    "--measures": _are_measures,
-    "--over": lambda word: Path(word).is_file(),
+VARIADIC_OPTIONS: dict[str, Callable[[str], bool]] = {
+    "--measures": _is_measure_list,
+    "--over": lambda argument: Path(argument).is_file(),
 }
-"""Options that may be followed by several words, and which words after the first are values."""
+"""Options followed by one or more values, with the test for values after the first."""
 
-LISTS = {
+COMMA_SEPARATED_OPTIONS = {
     *("--measures", "--split", "--cutoff", "--granularity", "--snapshot"),
     *("--select", "--ignore", "--severity", "--assessor", "--language", "--model"),
 }
-"""Options that may be repeated, or have several values separated by commas."""
+"""Repeatable options that also accept comma-separated values."""
 
 
-def spread(arguments: list[str]) -> list[str]:
-    """Repeat options before each of their values.
+def expand_arguments(arguments: list[str]) -> list[str]:
+    """Return the arguments with every multi-valued option repeated before each of its values.
 
     Raises:
-        UsageError: nothing follows an option of several words.
+        UsageError: a variadic option has no value.
     """
     result: list[str] = []
-    option, is_first = "", False
+    option, needs_value = "", False
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if argument.startswith("--"):
-            if is_first:
+            if needs_value:
                 break
-            if equals and name in LISTS | SPREAD.keys():
-                result += _repeated(name, value)
+            if equals and name in COMMA_SEPARATED_OPTIONS | VARIADIC_OPTIONS.keys():
+                result += _repeat_option(name, value)
                 option = ""
                 continue
-            option, is_first = argument, argument in SPREAD
-            result += [] if is_first else [argument]
+            option, needs_value = argument, argument in VARIADIC_OPTIONS
+            result += [] if needs_value else [argument]
             continue
-        if option in SPREAD and (is_first or SPREAD[option](argument)):
-            result += _repeated(option, argument)
-        elif option in LISTS and result and result[-1] == option:
-            result[-1:] = _repeated(option, argument)
+        if option in VARIADIC_OPTIONS and (needs_value or VARIADIC_OPTIONS[option](argument)):
+            result += _repeat_option(option, argument)
+        elif option in COMMA_SEPARATED_OPTIONS and result and result[-1] == option:
+            result[-1:] = _repeat_option(option, argument)
             option = ""
         else:
             option = ""
             result.append(argument)
-        is_first = False
-    if is_first:
-        raise UsageError(f"{option}: expected at least one value after it")
+        needs_value = False
+    if needs_value:
+        raise UsageError(f"{option}: expected at least one value")
     return result
 
 
-def _repeated(option: str, word: str) -> list[str]:
-    """The option before each value of a word."""
-    return [part for value in _values(option, word) for part in (option, value)]
+def _repeat_option(option: str, argument: str) -> list[str]:
+    """Return the option and a value, alternating, for each value in an argument."""
+    return [part for value in _split_values(option, argument) for part in (option, value)]
 
 
-def _values(option: str, word: str) -> list[str]:
-    """The values of a word; a path with a comma is one value."""
-    if option not in LISTS or Path(word).exists():
-        return [word]
-    return [value for value in _COMMA.split(word) if value] or [word]
+def _split_values(option: str, argument: str) -> list[str]:
+    """Split an argument at commas, unless it is an existing path or the option takes no list."""
+    if option not in COMMA_SEPARATED_OPTIONS or Path(argument).exists():
+        return [argument]
+    return [value for value in _COMMA.split(argument) if value] or [argument]

@@ -1,4 +1,4 @@
-"""Verbs about click models: `clicks`, which runs one on a log, and `clicks compare`."""
+"""Command group `longeval clicks`: run a click model on a query log, compare click models."""
 
 import json
 from dataclasses import asdict
@@ -10,71 +10,80 @@ import typer
 
 from builder.cli.arguments import DefaultGroup
 from builder.cli.options import (
-    Definition,
+    DefinitionFile,
     Format,
     Memory,
-    PlainFormat,
+    OutputFormat,
     Quiet,
-    from_options,
-    working_limits,
+    parse_options,
+    temporary_limits,
 )
-from builder.cli.output import printable, table
+from builder.cli.output import escape_control, format_table
 from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
-    from builder.clicks import Comparison
+    from builder.clicks import Comparison, ModelReport
     from builder.parameters import ClickParameters, LogParameters
 
-LogFile = Annotated[Path, typer.Argument(help="Query log of any format that [log] reads.")]
-Iterations = Annotated[int, typer.Option(min=1, help="Steps of EM models.")]
+LogFile = Annotated[Path, typer.Argument(help="Query log: JSON lines, Parquet, CSV or TSV.")]
+Iterations = Annotated[
+    int, typer.Option(min=1, help="Number of EM iterations, for models trained by EM.")
+]
 
 
-class NoClick(StrEnum):
-    """What an impression without a click says."""
+class NoClickRule(StrEnum):
+    """Treatments of impressions without a click."""
 
     ALL_EXAMINED = "all_examined"
     SKIP = "skip"
 
 
-class Prior(StrEnum):
-    """Priors of attractiveness and satisfaction."""
+class PriorKind(StrEnum):
+    """Kinds of priors of attractiveness and satisfaction."""
 
     EMPIRICAL_BAYES = "empirical_bayes"
     BETA = "beta"
 
 
-class Last(StrEnum):
-    """Which click was the last one."""
+class LastClickRule(StrEnum):
+    """Rules that select the last click of an impression."""
 
     RANK = "rank"
     TIME = "time"
 
 
-class Votes(StrEnum):
-    """Who votes on a result."""
+class VoteUnit(StrEnum):
+    """Units of a vote on a result: each impression, or each user."""
 
     IMPRESSION = "impression"
     USER = "user"
 
 
-class PagesRule(StrEnum):
-    """How several pages of results count."""
+class ResultPageRule(StrEnum):
+    """Treatments of consecutive result pages of the same query."""
 
     SEPARATE = "separate"
     JOINED = "joined"
 
 
-NoClickRule = Annotated[NoClick, typer.Option(help="Impressions without a click.")]
-PriorKind = Annotated[Prior, typer.Option(help="Fitted to the log, or beta.")]
-PriorAlpha = Annotated[float, typer.Option(help="Pseudo-clicks under --prior beta.")]
-LastRule = Annotated[Last, typer.Option(help="The last click: the deepest, or the latest.")]
-PriorBeta = Annotated[float, typer.Option(help="Pseudo-skips under --prior beta.")]
+NoClick = Annotated[
+    NoClickRule,
+    typer.Option(help="Impressions without a click: count all results as examined, or skip."),
+]
+Prior = Annotated[PriorKind, typer.Option(help="Prior: fitted to the log, or a fixed beta prior.")]
+PriorAlpha = Annotated[float, typer.Option(help="Pseudo-clicks of --prior beta.")]
+PriorBeta = Annotated[float, typer.Option(help="Pseudo-skips of --prior beta.")]
+LastClick = Annotated[
+    LastClickRule,
+    typer.Option(help="Last click of an impression: the deepest in rank, or the latest."),
+]
 
 
 clicks = typer.Typer(
     name="clicks",
     cls=DefaultGroup,
-    help="Run a click model on a log alone, or compare models on held-out pages.\n\n"
+    help="Run or compare click models on a query log.\n\n"
+    "Without a subcommand, runs `longeval clicks run`.\n\n"
     "Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv",
     no_args_is_help=True,
 )
@@ -83,33 +92,35 @@ clicks = typer.Typer(
 @clicks.command("run")
 def run_model(
     log: LogFile,
-    out: Annotated[Path, typer.Option(help="Result: .parquet or .tsv.")],
+    out: Annotated[Path, typer.Option(help="Output file (.parquet or .tsv).")],
     model: Annotated[str, typer.Option(help="Click model.")] = "sdbn",
-    no_click: NoClickRule = NoClick.ALL_EXAMINED,
-    prior: PriorKind = Prior.EMPIRICAL_BAYES,
+    no_click: NoClick = NoClickRule.ALL_EXAMINED,
+    prior: Prior = PriorKind.EMPIRICAL_BAYES,
     prior_alpha: PriorAlpha = 1.0,
     prior_beta: PriorBeta = 1.0,
-    last: LastRule = Last.RANK,
+    last: LastClick = LastClickRule.RANK,
     votes: Annotated[
-        Votes, typer.Option(help="Every impression, or each user once per query and result.")
-    ] = Votes.IMPRESSION,
+        VoteUnit,
+        typer.Option(help="Count every impression, or each user once per query and result."),
+    ] = VoteUnit.IMPRESSION,
     pages: Annotated[
-        PagesRule, typer.Option(help="Join a user's next pages of the same query.")
-    ] = PagesRule.SEPARATE,
+        ResultPageRule,
+        typer.Option(help="Keep a user's result pages of the same query separate, or join them."),
+    ] = ResultPageRule.SEPARATE,
     iterations: Iterations = 50,
     memory: Memory = DEFAULT_MEMORY,
-    definition: Definition = None,
+    definition: DefinitionFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a click model on a log alone; the word `run` may be left out.
+    """Run a click model on a query log and write an estimate per query and URL.
 
-    `[log]` of --definition says how the log is read.
+    The section `[log]` of --definition describes the input format.
 
     Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv
     """
     from builder.clicks import model_log
 
-    params = _parameters(
+    params = _create_click_parameters(
         no_click=no_click,
         prior=prior,
         prior_alpha=prior_alpha,
@@ -119,72 +130,88 @@ def run_model(
         pages=pages,
         iterations=iterations,
     )
-    with working_limits(memory) as limits:
+    with temporary_limits(memory) as limits:
         report = model_log(
             log,
             model,
             out,
             params=params,
             limits=limits,
-            log_params=_reading(definition),
+            log_params=_read_log_parameters(definition),
         )
     if quiet:
         return
-    dropped = ", ".join(f"{why} {n:,}" for why, n in sorted(report.log.rejected.items()))
-    typer.echo(f"{report.log.impressions:,} impressions; rejected: {dropped or 'none'}")
+    _print_report(report, out)
+
+
+def _print_report(report: "ModelReport", out: Path) -> None:
+    """Print the number of impressions, rejects and pairs, with a warning if nothing was clicked."""
+    rejects = ", ".join(f"{reason} {n:,}" for reason, n in sorted(report.log.rejected.items()))
+    typer.echo(f"{report.log.impressions:,} impressions; rejected: {rejects or 'none'}")
     for note in report.log.notes:
-        typer.echo(f"note: {printable(note)}")
+        typer.echo(f"note: {escape_control(note)}")
     typer.echo(
         f"wrote {report.pairs:,} pairs to {out}; {report.never_examined:,} were never examined "
         "and have no estimate"
     )
     if report.pairs and not report.clicks:
         typer.echo(
-            "no result was clicked: [log.fields] of a definition names what tells clicks, "
-            "log.click_form how",
+            "warning: the log contains no clicks; if it should, set [log.fields] and "
+            "log.click_form in a definition and pass it with --definition",
             err=True,
         )
 
 
 @clicks.command("compare")
-def compare(
+def compare_models(
     log: LogFile,
-    test: Annotated[Path | None, typer.Option(help="Log to test on.")] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="Query log to test on; default: the end of LOG.")
+    ] = None,
     held_out: Annotated[
-        float, typer.Option(help="Without --test: last part of the log, to test on.")
+        float, typer.Option(help="Fraction of LOG to hold out for testing, if --test is not given.")
     ] = 0.25,
     model: Annotated[
-        list[str] | None, typer.Option(help="Models to compare; repeat it. Absent: all.")
+        list[str] | None,
+        typer.Option(
+            help="Click model to compare; repeatable or comma-separated. Default: all models."
+        ),
     ] = None,
-    chosen: Annotated[str, typer.Option(help="Warn when this one loses to clicks by rank.")] = (
-        "sdbn"
-    ),
-    by_rank: Annotated[bool, typer.Option("--by-rank", help="Perplexity of every rank.")] = False,
-    no_click: NoClickRule = NoClick.ALL_EXAMINED,
-    prior: PriorKind = Prior.EMPIRICAL_BAYES,
+    chosen_model: Annotated[
+        str,
+        typer.Option(
+            "--chosen", help="Warn if this model predicts worse than the click rate per rank."
+        ),
+    ] = "sdbn",
+    by_rank: Annotated[
+        bool, typer.Option("--by-rank", help="Also print the perplexity at each rank.")
+    ] = False,
+    no_click: NoClick = NoClickRule.ALL_EXAMINED,
+    prior: Prior = PriorKind.EMPIRICAL_BAYES,
     prior_alpha: PriorAlpha = 1.0,
     prior_beta: PriorBeta = 1.0,
-    last: LastRule = Last.RANK,
+    last: LastClick = LastClickRule.RANK,
     iterations: Iterations = 50,
     memory: Memory = DEFAULT_MEMORY,
-    definition: Definition = None,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    definition: DefinitionFile = None,
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare how well click models predict held-out pages.
+    """Compare click models by how well they predict clicks on held-out impressions.
 
-    `[log]` of --definition says how the logs are read.
+    The section `[log]` of --definition describes the input format.
 
     Example: longeval clicks compare log.jsonl.gz --held-out 0.25
     """
-    from builder.clicks import DEFAULT_MODELS, compare_models
+    from builder.clicks import DEFAULT_MODELS
+    from builder.clicks import compare_models as score_models
 
-    with working_limits(memory) as limits:
-        found = compare_models(
+    with temporary_limits(memory) as limits:
+        comparison = score_models(
             log,
             tuple(model or DEFAULT_MODELS),
             test=test,
             held_out=held_out,
-            params=_parameters(
+            params=_create_click_parameters(
                 no_click=no_click,
                 prior=prior,
                 prior_alpha=prior_alpha,
@@ -193,27 +220,28 @@ def compare(
                 iterations=iterations,
             ),
             limits=limits,
-            log_params=_reading(definition),
+            log_params=_read_log_parameters(definition),
         )
-    if format is PlainFormat.JSON:
-        typer.echo(json.dumps(asdict(found), ensure_ascii=False, indent=1, default=str))
+    if format is OutputFormat.JSON:
+        typer.echo(json.dumps(asdict(comparison), ensure_ascii=False, indent=1, default=str))
     else:
-        _print_comparison(found, by_rank=by_rank)
-    if chosen in found.worse_than_baseline():
+        _print_comparison(comparison, by_rank=by_rank)
+    if chosen_model in comparison.worse_than_baseline():
         typer.echo(
-            f"warning: {chosen} predicts the held-out pages worse than clicks by rank alone; "
-            "grades from it follow the model more than the users",
+            f"warning: {chosen_model} predicts held-out clicks worse than the click rate per rank; "
+            "do not derive grades from it",
             err=True,
         )
 
 
-def _print_comparison(found: "Comparison", *, by_rank: bool) -> None:
+def _print_comparison(comparison: "Comparison", *, by_rank: bool) -> None:
+    """Print the scores of the models under each convention, optionally by rank."""
     typer.echo(
-        f"trained on {found.train:,} impressions, tested on {found.test:,}; {found.unseen:,} test "
-        "impressions have a query that was not trained on"
+        f"trained on {comparison.train:,} impressions, tested on {comparison.test:,}; skipped "
+        f"{comparison.unseen:,} test impressions of queries without training impressions"
     )
     for convention in ("pyclick", "per_rank"):
-        scores = [(s.model, getattr(s, convention)) for s in found.scores]
+        scores = [(s.model, getattr(s, convention)) for s in comparison.scores]
         rows = [
             (
                 name,
@@ -225,15 +253,15 @@ def _print_comparison(found: "Comparison", *, by_rank: bool) -> None:
             for name, s in scores
         ]
         typer.echo(f"\nconvention {convention}")
-        typer.echo(table(rows, ("model", "log-likelihood", "perplexity", "conditional")))
+        typer.echo(format_table(rows, ("model", "log-likelihood", "perplexity", "conditional")))
         if by_rank:
             ranks = [str(rank) for rank in range(1, len(scores[0][1].by_rank) + 1)]
             lines = [(name, *(f"{value:.4f}" for value in s.by_rank)) for name, s in scores]
-            typer.echo(table(lines, ("perplexity by rank", *ranks)))
+            typer.echo(format_table(lines, ("perplexity by rank", *ranks)))
 
 
-def _reading(definition: Path | None) -> "LogParameters":
-    """How a log is read: as a definition says, or as it stands."""
+def _read_log_parameters(definition: Path | None) -> "LogParameters":
+    """Read the parameters of the log format from a definition, or return the defaults."""
     from builder.clicks.log import STANDALONE, standalone_parameters
     from builder.definition.files import read_section
     from builder.parameters import LogParameters
@@ -243,7 +271,8 @@ def _reading(definition: Path | None) -> "LogParameters":
     return standalone_parameters(read_section(definition, LogParameters, "log"))
 
 
-def _parameters(**values: StrEnum | float) -> "ClickParameters":
+def _create_click_parameters(**options: StrEnum | float) -> "ClickParameters":
+    """Create click model parameters from command-line options."""
     from builder.parameters import ClickParameters
 
-    return from_options(ClickParameters, **values)
+    return parse_options(ClickParameters, **options)

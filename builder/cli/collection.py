@@ -1,82 +1,88 @@
-"""Verbs about what was published: `validate`, `schema`."""
+"""Commands on published collections and their tables: `validate`, `schema`."""
 
 import json
 from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from builder.cli.output import printable
-from builder.cli.output import table as text_table
-from builder.cli.shapes import say_json
-from builder.errors import UsageError, meant
+from builder.cli.json_output import print_json
+from builder.cli.options import CollectionFolder, Format, OutputFormat
+from builder.cli.output import escape_control, format_table
+from builder.errors import UsageError, suggest
 
 
-class ReportFormat(StrEnum):
-    """How findings are printed."""
+class FindingFormat(StrEnum):
+    """Output formats of `longeval validate`."""
 
     TEXT = "text"
     JSON = "json"
     GITHUB = "github"
 
 
-class PlainFormat(StrEnum):
-    """Text for people, JSON for machines."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 def validate(
-    collection: Annotated[Path, typer.Argument(help="A version folder, or one above it.")],
-    format: Annotated[  # noqa: A002 - the option's name
-        ReportFormat, typer.Option(help="Output format.")
-    ] = ReportFormat.TEXT,
+    collection: CollectionFolder,
+    format: Annotated[  # noqa: A002 - name of the option
+        FindingFormat, typer.Option(help="Output format; github: workflow annotations.")
+    ] = FindingFormat.TEXT,
     select: Annotated[
-        list[str] | None, typer.Option(help="Only these checks: `LB103`, or `LB2` for a group.")
+        list[str] | None,
+        typer.Option(
+            help="Run only this check (LB103) or group of checks (LB2); repeatable or "
+            "comma-separated."
+        ),
     ] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="Leave these checks out.")] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(help="Skip this check or group of checks; repeatable or comma-separated."),
+    ] = None,
     severity: Annotated[
-        list[str] | None, typer.Option(help="Another severity: `LB205=warning`.")
+        list[str] | None,
+        typer.Option(
+            help="Change the severity of a check, such as LB205=warning; repeatable or "
+            "comma-separated."
+        ),
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Check every version below the folder.")
+    all_versions: Annotated[
+        bool, typer.Option("--all", help="Check every version in the folder.")
     ] = False,
 ) -> None:
-    """Check a collection: exit 0 without errors, 1 with errors.
+    """Check a collection for errors.
+
+    Exits with code 1 if there are errors; warnings are not errors.
 
     Example: longeval validate demo/collection --ignore LB212 --format github
     """
     from builder.collection import validate as checks
 
-    validate_paths = checks.validate_all if every else checks.validate
-    findings = validate_paths(
+    run_checks = checks.validate_all if all_versions else checks.validate
+    findings = run_checks(
         collection,
         select=tuple(select or ()),
         ignore=tuple(ignore or ()),
         severities=checks.parse_severities(tuple(severity or ())),
     )
-    if format is ReportFormat.JSON:
-        typer.echo(checks.as_json(findings))
+    if format is FindingFormat.JSON:
+        typer.echo(checks.format_json(findings))
     else:
-        render = checks.as_github if format is ReportFormat.GITHUB else checks.as_text
+        render = checks.format_github if format is FindingFormat.GITHUB else checks.format_text
         for finding in findings:
-            typer.echo(printable(render(finding)))
-        if format is ReportFormat.TEXT:
+            typer.echo(escape_control(render(finding)))
+        if format is FindingFormat.TEXT:
             typer.echo(f"{len(findings)} findings" if findings else "no findings")
     if any(finding.severity == "error" for finding in findings):
         raise typer.Exit(1)
 
 
 def schema(
-    table: Annotated[str | None, typer.Argument(help="One table; default: all.")] = None,
-    format: Annotated[  # noqa: A002 - the option's name
-        PlainFormat, typer.Option(help="Output format.")
-    ] = PlainFormat.TEXT,
+    table: Annotated[
+        str | None,
+        typer.Argument(help="Table name, or `findings`; default: all tables."),
+    ] = None,
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Print the contract of a table, of all tables, or of what `validate` prints (`findings`).
+    """Print the schema of a table, of all tables, or of the JSON output of `validate`.
 
     Example: longeval schema qrels
     """
@@ -90,22 +96,27 @@ def schema(
         return
     if table is not None and table not in schemas.TABLES:
         known = (*schemas.TABLES, "findings")
-        raise UsageError(f"no table {table!r}; {meant(table, known)}")
+        raise UsageError(f"no table {table!r}; {suggest(table, known)}")
     names = [table] if table is not None else list(schemas.TABLES)
-    described = {name: describe(schemas.TABLES[name]) for name in names}
-    if format is PlainFormat.JSON:
-        say_json(described)
+    descriptions = {name: describe(schemas.TABLES[name]) for name in names}
+    if format is OutputFormat.JSON:
+        print_json(descriptions)
         return
-    for name, contract in described.items():
-        typer.echo(f"{name}: {contract['description']}")
-        rows = [
-            (c["name"], c["type"] + ("?" if c["nullable"] else ""), c["rules"], c["description"])
-            for c in contract["columns"]
-        ]
-        typer.echo(text_table(rows, ("column", "type", "rules", "meaning")))
-        for rule in contract["rules"]:
-            typer.echo(f"rule {rule['name']}: {rule['description']}")
-        typer.echo(f"order: {', '.join(contract['order'])}\n")
+    for name, description in descriptions.items():
+        _print_schema(name, description)
 
 
-VERBS: tuple[Callable[..., Any], ...] = (validate, schema)
+def _print_schema(name: str, description: dict[str, Any]) -> None:
+    """Print the columns, rules and sort order of a table."""
+    typer.echo(f"{name}: {description['description']}")
+    rows = [
+        (c["name"], c["type"] + ("?" if c["nullable"] else ""), c["rules"], c["description"])
+        for c in description["columns"]
+    ]
+    typer.echo(format_table(rows, ("column", "type", "rules", "meaning")))
+    for rule in description["rules"]:
+        typer.echo(f"rule {rule['name']}: {rule['description']}")
+    typer.echo(f"order: {', '.join(description['order'])}\n")
+
+
+COMMANDS: tuple[Callable[..., Any], ...] = (validate, schema)

@@ -1,4 +1,4 @@
-"""The subcommand `longeval filtering`, and the options that it shares with `longeval trend`."""
+"""Command `longeval filtering`, and options shared with `longeval trend`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,41 +7,44 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.evaluation import Runs, print_frames
-from builder.cli.options import Format, PlainFormat
+from builder.cli.options import Format, OutputFormat
+from builder.cli.output import print_frames
 
 if TYPE_CHECKING:
     from builder.tasks.filtering import FilteringParameters
 
-TruthFile = Annotated[Path, typer.Argument(help="Filtering truth (KBA format).")]
+TruthFile = Annotated[Path, typer.Argument(help="Truth file in TREC KBA format.")]
+FilteringRuns = Annotated[
+    list[Path], typer.Argument(help="Run files in TREC KBA format, one per system.")
+]
 Granularity = Annotated[
-    str, typer.Option(help="Length of a batch: hour, day, week, month or seconds.")
+    str, typer.Option(help="Batch length: hour, day, week, month or a number of seconds.")
 ]
 Cutoffs = Annotated[
     list[float] | None,
     typer.Option(
-        "--cutoff", help="Minimum confidence of a returned document; comma-separated or repeatable."
+        "--cutoff", help="Minimum confidence of a returned document; repeatable or comma-separated."
     ),
 ]
 Relevance = Annotated[
-    int, typer.Option(help="Minimum relevant rating: 2 vital, 1 useful, 0 neutral.")
+    int, typer.Option(help="Minimum rating of a relevant document: 2 vital, 1 useful, 0 neutral.")
 ]
-Assessors = Annotated[
-    str, typer.Option(help="A pair is relevant if all or any of its assessors say so.")
+AssessorRule = Annotated[
+    str, typer.Option(help="Assessors that must rate a document relevant: all or any.")
 ]
-Unjudged = Annotated[
-    str, typer.Option(help="Returned pairs without a judgement: false_positive or ignored.")
+UnjudgedRule = Annotated[
+    str, typer.Option(help="Treatment of unjudged returned documents: false_positive or ignored.")
 ]
 Average = Annotated[
-    str, typer.Option(help="macro: mean over targets; micro: counts of all targets together.")
+    str, typer.Option(help="Average over targets: macro (mean of scores) or micro (sum of counts).")
 ]
 Zeta = Annotated[float, typer.Option(help="Number of false positives that halves aptness.")]
 CutoffRule = Annotated[
-    str, typer.Option(help="Whether a document at the cut-off is returned: at_or_above or above.")
+    str, typer.Option(help="Confidence of returned documents: at_or_above or above the cutoff.")
 ]
 
 
-def filtering_parameters(
+def create_filtering_parameters(
     granularity: str = "day",
     cutoffs: Sequence[float] | None = None,
     relevance: int = 2,
@@ -51,31 +54,32 @@ def filtering_parameters(
     zeta: float = 1.0,
     cutoff_rule: str = "at_or_above",
     *,
-    sweep: bool = False,
+    sweep_cutoffs: bool = False,
 ) -> "FilteringParameters":
-    """Parameters of the options.
+    """Create filtering parameters from command-line options.
 
     Args:
-        granularity: See `FilteringParameters`, as all others.
-        cutoffs: Cut-offs; None or empty: the default.
-        relevance: Minimum relevant rating.
+        granularity: Batch length; all options are documented in `FilteringParameters`.
+        cutoffs: Minimum confidences; None or empty: the default.
+        relevance: Minimum rating of a relevant document.
         assessors: `all` or `any`.
         unjudged: `false_positive` or `ignored`.
         average: `macro` or `micro`.
         zeta: Number of false positives that halves aptness.
         cutoff_rule: `at_or_above` or `above`.
-        sweep: The default cut-offs are those of trends, `KENTER_SWEEP`.
+        sweep_cutoffs: Use `KENTER_SWEEP` as the default cutoffs.
 
     Raises:
-        UsageError: a value is outside its range.
+        UsageError: a value is out of range.
     """
     from builder.tasks.filtering import KENTER_SWEEP, FilteringParameters
 
+    default_cutoffs = KENTER_SWEEP if sweep_cutoffs else FilteringParameters().cutoffs
     return FilteringParameters(
         granularity=granularity,
-        cutoffs=tuple(cutoffs or (KENTER_SWEEP if sweep else FilteringParameters().cutoffs)),
+        cutoffs=tuple(cutoffs or default_cutoffs),
         relevance=relevance,
-        assessors=assessors,  # type: ignore[arg-type]  # all texts are checked there
+        assessors=assessors,  # type: ignore[arg-type]  # FilteringParameters validates strings
         unjudged=unjudged,  # type: ignore[arg-type]
         average=average,  # type: ignore[arg-type]
         zeta=zeta,
@@ -85,38 +89,43 @@ def filtering_parameters(
 
 def filtering(
     truth: TruthFile,
-    runs: Runs,
+    runs: FilteringRuns,
     granularity: Granularity = "day",
     cutoff: Cutoffs = None,
     relevance: Relevance = 2,
-    assessors: Assessors = "all",
-    unjudged: Unjudged = "false_positive",
+    assessors: AssessorRule = "all",
+    unjudged: UnjudgedRule = "false_positive",
     average: Average = "macro",
     zeta: Zeta = 1.0,
     cutoff_rule: CutoffRule = "at_or_above",
     min_positives: Annotated[
-        int, typer.Option(min=0, help="Minimum relevant documents of a target, official averages.")
+        int,
+        typer.Option(
+            min=0, help="Minimum number of relevant documents per target in TREC averages."
+        ),
     ] = 4,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Score filtering runs batch by batch (Kenter et al. 2015), and as the scorer of TREC KBA does.
+    """Score filtering runs per batch and with the official TREC KBA measures.
+
+    Batches follow Kenter et al. (2015).
 
     Example: longeval filtering truth.tsv run.gz --granularity day --format json
     """
     from builder.tasks.filtering import evaluate_filtering
 
-    parameters = filtering_parameters(
+    parameters = create_filtering_parameters(
         granularity, cutoff, relevance, assessors, unjudged, average, zeta, cutoff_rule
     )
-    found = evaluate_filtering(truth, runs, replace(parameters, min_positives=min_positives))
+    report = evaluate_filtering(truth, runs, replace(parameters, min_positives=min_positives))
     print_frames(
         format,
-        whole=found.whole,
-        official=found.official,
-        official_cutoffs=found.official_cutoffs,
-        batches=found.batches,
-        runs=found.runs,
+        whole=report.whole,
+        official=report.official,
+        official_cutoffs=report.official_cutoffs,
+        batches=report.batches,
+        runs=report.runs,
     )
 
 
-VERBS: tuple[Callable[..., Any], ...] = (filtering,)
+COMMANDS: tuple[Callable[..., Any], ...] = (filtering,)

@@ -1,4 +1,4 @@
-"""The list of verbs that `longeval --help` prints: in the order of the work, nothing cut off."""
+"""Help of `longeval` and its command groups: sections of commands, with untruncated summaries."""
 
 from itertools import chain
 from typing import Any
@@ -6,36 +6,51 @@ from typing import Any
 from typer.core import TyperGroup
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Begin": ("demo", "doctor", "new", "simulate"),
-    "Choose queries and judge": ("topics", "queries", "clicks", "pool", "assess", "translate"),
-    "Build and check": ("build", "validate", "schema"),
+    "Get started": ("demo", "doctor", "new", "simulate"),
+    "Select queries and collect judgements": (
+        *("topics", "queries", "clicks", "pool", "assess", "translate"),
+    ),
+    "Build and validate": ("build", "validate", "schema"),
     "Publish": ("export", "import", "diff"),
-    "See what changed": ("explore", "drift", "changes", "attribute", "sanity"),
-    "Evaluate over time": (
+    "Analyse change": ("explore", "drift", "changes", "attribute", "sanity"),
+    "Create and evaluate runs": (
         *("baseline", "dense", "boost", "fuse", "rerank", "runs", "evaluate"),
         *("reproducibility", "trend"),
-        *("filtering", "summarization", "classification"),
     ),
+    "Other tasks": ("filtering", "summarization", "classification"),
 }
-"""Every verb, once; a test compares."""
+"""Every top-level command, by section of the help; a test checks that the list is complete."""
+MAX_SUMMARY_CHARS = 200
 
 
-class Verbs(TyperGroup):
-    """A command group that lists subcommands by section, each with its first sentence."""
+class CommandGroup(TyperGroup):
+    """Command group whose help prints the summary of each command in full."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the name that is called
-        """The verbs in the order of the sections."""
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands and their summaries."""
+        self.write_section(ctx, formatter, "Commands", self.list_commands(ctx))
+
+    def write_section(self, ctx: Any, formatter: Any, title: str, names: list[str]) -> None:
+        """Write a titled list of commands and their summaries."""
+        width = max(map(len, self.list_commands(ctx)))
+        commands = {name: self.get_command(ctx, name) for name in names}
+        rows = [
+            (name.ljust(width), command.get_short_help_str(limit=MAX_SUMMARY_CHARS))
+            for name, command in commands.items()
+            if command is not None
+        ]
+        with formatter.section(title):
+            formatter.write_dl(rows)
+
+
+class SectionedGroup(CommandGroup):
+    """Command group whose help lists the commands by section."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - signature of the base class
+        """Return the names of all commands, in the order of the sections."""
         return list(chain.from_iterable(SECTIONS.values()))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections."""
-        width = max(map(len, self.list_commands(ctx)))
+        """Write every section with its commands and their summaries."""
         for title, names in SECTIONS.items():
-            verbs = {name: self.get_command(ctx, name) for name in names}
-            rows = [
-                (name.ljust(width), verb.get_short_help_str(limit=200))
-                for name, verb in verbs.items()
-                if verb is not None
-            ]
-            with formatter.section(title):
-                formatter.write_dl(rows)
+            self.write_section(ctx, formatter, title, list(names))

@@ -1,4 +1,4 @@
-"""Verbs about judgements by people: `pool`, `assess import`, `assess agreement`."""
+"""Commands for manual relevance judgements: `pool`, `assess import`, `assess agreement`."""
 
 import json
 from collections.abc import Callable
@@ -8,35 +8,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.options import Format, PlainFormat, Quiet
-from builder.cli.output import table
+from builder.cli.help import CommandGroup
+from builder.cli.options import CollectionFolder, Format, OutputFormat, Quiet
+from builder.cli.output import format_table
 from builder.errors import UsageError
 
 if TYPE_CHECKING:
     from builder.judging import AgreementReport
 
-CollectionFolder = Annotated[Path, typer.Argument(help="A version folder, or one above it.")]
-
 
 def pool(
     collection: CollectionFolder,
-    runs: Annotated[list[Path], typer.Argument(help="TREC runs on the snapshot.")],
-    snapshot: Annotated[str, typer.Option(help="Snapshot that is judged.")],
-    out: Annotated[Path, typer.Option(help="Folder for the pool, sheets and pages.")],
+    runs: Annotated[list[Path], typer.Argument(help="TREC run files of the snapshot.")],
+    snapshot: Annotated[str, typer.Option(help="Snapshot to judge.")],
+    out: Annotated[
+        Path, typer.Option(help="Output folder for the pool, judging sheets and judging pages.")
+    ],
     depth: Annotated[
         int | None,
-        typer.Option(help="Top results of every run; absent: 1-5 all, 6-10 half, 11-30 a quarter."),
+        typer.Option(
+            help="Pool the top DEPTH documents of every run; default: all of ranks 1-5, half of "
+            "6-10, a quarter of 11-30."
+        ),
     ] = None,
-    seed: Annotated[str, typer.Option(help="Key of the sample.")] = "longeval-builder",
+    seed: Annotated[str, typer.Option(help="Random seed of the sample.")] = "longeval-builder",
     assessor: Annotated[
-        list[str] | None, typer.Option(help="Who judges all of it; repeat it.")
+        list[str] | None,
+        typer.Option(
+            help="Name of an assessor, who judges the whole pool; repeatable or comma-separated."
+        ),
     ] = None,
     judged: Annotated[
-        Path | None, typer.Option(help="Judgements (Parquet) to leave out of the pool.")
+        Path | None, typer.Option(help="Existing judgements (Parquet) to exclude from the pool.")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Draw pairs to judge from runs, and write judging sheets and pages.
+    """Sample query-document pairs from runs and write judging sheets.
 
     Example: longeval pool demo/collection runs/*.txt --snapshot 2022-07 --out judging
     """
@@ -45,7 +52,7 @@ def pool(
     from builder.judging import LONGEVAL_STRATA, depth_strata, pool_runs, read_assessments
 
     opened = open_collection(collection).snapshot(snapshot)
-    known = None if judged is None else read_assessments([Source(judged, judged.name)]).lazy()
+    existing = None if judged is None else read_assessments([Source(judged, judged.name)]).lazy()
     report = pool_runs(
         runs,
         out,
@@ -54,33 +61,41 @@ def pool(
         strata=LONGEVAL_STRATA if depth is None else depth_strata(depth),
         seed=seed,
         assessors=assessor or (),
-        judgements=known,
+        judgements=existing,
         snapshot=opened.folder,
     )
     if quiet:
         return
     drawn = report.pool
     typer.echo(
-        f"{drawn.pairs.height:,} pairs to judge of {drawn.eligible:,} eligible; left out: "
-        f"{drawn.unknown_queries:,} with another query, {drawn.unknown_documents:,} with another "
-        f"document, {drawn.judged:,} judged already"
+        f"{drawn.pairs.height:,} of {drawn.eligible:,} eligible pairs to judge; excluded: "
+        f"{drawn.unknown_queries:,} with an unknown query, {drawn.unknown_documents:,} with an "
+        f"unknown document, {drawn.judged:,} judged already"
     )
     for path in report.files:
         typer.echo(f"wrote {path}")
 
 
 assess = typer.Typer(
-    name="assess", help="Take in judgements by people and measure agreement.", no_args_is_help=True
+    name="assess",
+    cls=CommandGroup,
+    help="Import manual judgements and measure assessor agreement.",
+    no_args_is_help=True,
 )
 
 
 @assess.command("import")
 def import_sheets(
-    sheets: Annotated[list[Path], typer.Argument(help="Judged sheets (TSV) or Parquet.")],
-    out: Annotated[Path, typer.Option(help="Judgements (Parquet), for qrels.judgements.")],
+    sheets: Annotated[
+        list[Path], typer.Argument(help="Completed judging sheets (TSV or Parquet).")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(help="Output file (Parquet), for `qrels.judgements` of a definition."),
+    ],
     quiet: Quiet = False,
 ) -> None:
-    """Check judging sheets and put their judgements into one table.
+    """Check judging sheets and merge their judgements into one table.
 
     Example: longeval assess import sheet-ann.tsv sheet-bob.tsv --out judgements.parquet
     """
@@ -89,19 +104,21 @@ def import_sheets(
     report = import_assessments(sheets, out)
     if not quiet:
         typer.echo(f"wrote {report.judgements:,} judgements; {report.unjudged:,} pairs unjudged")
-        typer.echo(table(sorted(report.assessors.items()), ("assessor", "judgements")))
+        typer.echo(format_table(sorted(report.assessors.items()), ("assessor", "judgements")))
 
 
 @assess.command("agreement")
 def agreement(
-    judgements: Annotated[Path, typer.Argument(help="Judgements (Parquet).")],
+    judgements: Annotated[Path, typer.Argument(help="Manual judgements (Parquet).")],
     collection: Annotated[
-        Path | None, typer.Option(help="Collection whose click grades to compare with.")
+        Path | None, typer.Option(help="Collection whose click-based grades are compared.")
     ] = None,
-    snapshot: Annotated[str | None, typer.Option(help="Its snapshot.")] = None,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    snapshot: Annotated[
+        str | None, typer.Option(help="Snapshot whose click-based grades are compared.")
+    ] = None,
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """How far assessors agree with each other and with clicks.
+    """Measure agreement between assessors, and between assessors and clicks.
 
     Example: longeval assess agreement judgements.parquet --collection c --snapshot 2022-06
     """
@@ -110,34 +127,38 @@ def agreement(
     from builder.judging import agreement_report, read_assessments
 
     if (collection is None) != (snapshot is None):
-        raise UsageError("--collection and --snapshot: expected both or none")
+        raise UsageError("--collection and --snapshot: expected both or neither")
     qrels = None
     if collection is not None and snapshot is not None:
         qrels = open_collection(collection).snapshot(snapshot).qrels
     rows = read_assessments([Source(judgements, str(judgements))])
-    found = agreement_report(rows.lazy(), qrels)
-    if format is PlainFormat.JSON:
-        typer.echo(json.dumps(asdict(found), indent=1))
+    report = agreement_report(rows.lazy(), qrels)
+    if format is OutputFormat.JSON:
+        typer.echo(json.dumps(asdict(report), indent=1))
     else:
-        _print_agreement(found)
+        _print_agreement(report)
 
 
-def _print_agreement(found: "AgreementReport") -> None:
-    sources = [*found.assessors, *([found.clicks] if found.clicks else [])]
+def _print_agreement(report: "AgreementReport") -> None:
+    comparisons = [*report.assessors, *([report.clicks] if report.clicks else [])]
     rows = [
-        (s.first, s.second, s.pairs, s.same, _number(s.kappa), _number(s.quadratic_kappa))
-        for s in sources
+        (
+            *(c.first, c.second, c.pairs, c.same),
+            *(_format_coefficient(c.kappa), _format_coefficient(c.quadratic_kappa)),
+        )
+        for c in comparisons
     ]
     header = ("first", "second", "pairs", "same", "kappa", "quadratic kappa")
-    typer.echo(table(rows, header) if rows else "no two sources judged the same pair")
+    typer.echo(format_table(rows, header) if rows else "no pair was judged more than once")
     typer.echo(
-        f"Krippendorff's alpha over {found.units:,} pairs: nominal {_number(found.alpha_nominal)}, "
-        f"ordinal {_number(found.alpha_ordinal)}"
+        f"Krippendorff's alpha over {report.units:,} pairs: "
+        f"nominal {_format_coefficient(report.alpha_nominal)}, "
+        f"ordinal {_format_coefficient(report.alpha_ordinal)}"
     )
 
 
-def _number(value: float | None) -> str:
+def _format_coefficient(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.4f}"
 
 
-VERBS: tuple[Callable[..., Any], ...] = (pool,)
+COMMANDS: tuple[Callable[..., Any], ...] = (pool,)

@@ -1,4 +1,4 @@
-"""Options that many verbs have."""
+"""Arguments and options that several commands share."""
 
 import tempfile
 from collections.abc import Iterator
@@ -18,43 +18,67 @@ if TYPE_CHECKING:
     from builder.runtime.progress import Progress
 
 
-Values = TypeVar("Values", bound="BaseModel")
-MOST = 2**31 - 1
-"""Rows to show or to keep: as many as any table has."""
-MOST_THREADS = 1024
-"""More than a machine has; engines break off where they cannot have as many."""
+ModelT = TypeVar("ModelT", bound="BaseModel")
+MAX_ROWS = 2**31 - 1
+"""Largest valid value of options that limit a number of rows."""
+MAX_THREADS = 1024
+"""Largest valid value of --threads; engines abort if they cannot start that many threads."""
 
 
-class PlainFormat(StrEnum):
-    """Text for people, JSON for machines."""
+class OutputFormat(StrEnum):
+    """Output formats of most commands."""
 
     TEXT = "text"
     JSON = "json"
 
 
-Format = Annotated[PlainFormat, typer.Option("--format", help="Output format.")]
-Memory = Annotated[str, typer.Option(help="What may be held in memory.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-Definition = Annotated[
+CollectionFolder = Annotated[
+    Path, typer.Argument(help="Version folder of a collection, or a folder that contains it.")
+]
+RunPaths = Annotated[list[Path], typer.Argument(help="TREC run files, or folders of run files.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(help="Measures such as nDCG@10; repeatable or comma-separated."),
+]
+Splits = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--split", help="Evaluate only queries of this split; repeatable or comma-separated."
+    ),
+]
+EvaluationDepth = Annotated[
+    int, typer.Option(min=1, help="Maximum number of documents evaluated per query.")
+]
+RunDepth = Annotated[
+    int, typer.Option(min=1, help="Maximum number of documents per query in the run.")
+]
+Pivot = Annotated[
+    str | None, typer.Option(help="Name of the system that the other systems are compared with.")
+]
+RboPersistence = Annotated[float, typer.Option(help="Persistence p of rank-biased overlap (RBO).")]
+Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
+Memory = Annotated[str, typer.Option(help="Memory limit, such as 4GiB.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings and errors.")]
+DefinitionFile = Annotated[
     Path | None,
-    typer.Option(help="A TOML file that says how it is read."),
+    typer.Option("--definition", help="TOML file that describes the input format."),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, max=MOST_THREADS, help="Worker threads; default: all cores."),
+    typer.Option(min=1, max=MAX_THREADS, help="Number of worker threads; default: all cores."),
 ]
 
 
-def from_options(kind: type[Values], **given: object) -> Values:
-    """Parameters of the options that a person gave.
+def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
+    """Validate command-line options as an instance of a parameter class.
 
     Raises:
-        UsageError: one is out of its bounds; says which option it is.
+        UsageError: an option has an invalid value; the message names the option.
     """
     from pydantic import ValidationError
 
     try:
-        return kind.model_validate(given)
+        return parameter_class.model_validate(options)
     except ValidationError as error:
         first = error.errors()[0]
         option = "--" + str(first["loc"][0]).replace("_", "-")
@@ -62,16 +86,16 @@ def from_options(kind: type[Values], **given: object) -> Values:
 
 
 @contextmanager
-def working_limits(memory: str) -> "Iterator[Limits]":
-    """Yield limits with a temporary scratch folder that is deleted on exit."""
+def temporary_limits(memory: str) -> "Iterator[Limits]":
+    """Yield resource limits with a temporary scratch folder that is deleted on exit."""
     from builder.runtime.limits import Limits, parse_memory
 
     with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
         yield Limits(Path(scratch), memory=parse_memory(memory))
 
 
-def progress_bar(quiet: bool) -> "Progress":
-    """Progress on the terminal, or none."""
-    from builder.runtime.progress import Silent, Terminal
+def create_progress(quiet: bool) -> "Progress":
+    """Return a terminal progress bar, or a silent progress if `quiet` is set."""
+    from builder.runtime.progress import NoProgress, ProgressBar
 
-    return Silent() if quiet else Terminal()
+    return NoProgress() if quiet else ProgressBar()

@@ -1,99 +1,135 @@
-"""How verbs print: aligned tables, one line a stage, nothing that a pipe would choke on."""
+"""Printing for commands: aligned tables, JSON of frames, one line per unit of a build."""
 
 import io
+import json
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from builder.cli.options import OutputFormat
+from builder.reporting.numbers import format_score
+
 if TYPE_CHECKING:
+    import polars as pl
+
     from builder.runtime.runner import Step
 
+MAX_LIST_CHARS = 80
+"""Maximum length of a list in a text table."""
 
-def table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str:
-    """An aligned text table; numbers to the right, absent values as a dash."""
-    cells = [[_cell(value) for value in row] for row in rows]
+
+def format_table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str:
+    """Format rows as an aligned text table; numbers are right-aligned, None becomes `-`."""
+    cells = [[_format_cell(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(header))]
+    numeric = [all(_is_number_or_none(row[i]) for row in rows) for i in range(len(header))]
 
-    def line(values: Sequence[str]) -> str:
+    def format_line(values: Sequence[str]) -> str:
         padded = (
             value.rjust(width) if right else value.ljust(width)
             for value, width, right in zip(values, widths, numeric, strict=True)
         )
         return "  ".join(padded).rstrip()
 
-    return "\n".join([line(header), *map(line, cells)])
+    return "\n".join([format_line(header), *map(format_line, cells)])
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) else printable(str(value))
+    return f"{value:,}" if isinstance(value, int) else escape_control(str(value))
 
 
-def printable(text: str, also: str = "") -> str:
-    """A text without what a terminal takes for commands: control characters by their numbers.
+def _is_number_or_none(value: object) -> bool:
+    return value is None or isinstance(value, int | float)
+
+
+def escape_control(text: str, keep: str = "") -> str:
+    r"""Escape control characters as `repr` does: ESC becomes `\x1b`.
 
     Args:
         text: Any text, such as a file name or a query.
-        also: Control characters that are left as they are.
+        keep: Control characters that are not escaped.
     """
     return "".join(
-        c if c in also or not unicodedata.category(c).startswith("C") else ascii(c)[1:-1]
+        c if c in keep or not unicodedata.category(c).startswith("C") else ascii(c)[1:-1]
         for c in text
     )
 
 
-def show_all(stream: TextIO) -> None:
-    """Let a stream show characters that its encoding lacks by their numbers, not end at them."""
+def escape_unencodable(stream: TextIO) -> None:
+    """Configure a strict stream to escape unencodable characters instead of raising an error."""
     if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
         stream.reconfigure(errors="backslashreplace")
 
 
-def _is_number(value: object) -> bool:
-    return value is None or isinstance(value, int | float)
+def print_frames(output_format: OutputFormat, **frames: "pl.DataFrame") -> None:
+    """Print named tables as one JSON object, or as consecutive text tables."""
+    if output_format is OutputFormat.JSON:
+        rows = {name: frame.to_dicts() for name, frame in frames.items()}
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=1, default=str))
+        return
+    for name, frame in frames.items():
+        typer.echo(name)
+        print_rows(frame.to_dicts())
+        typer.echo("")
 
 
-def because(step: "Step", most: int = 3) -> str:
-    """The first reasons for which a unit runs, and how many more there are."""
-    more = len(step.reasons) - most
-    return "; ".join(step.reasons[:most]) + (f"; and {more} more" if more > 0 else "")
+def print_rows(rows: list[dict[str, Any]]) -> None:
+    """Print rows with equal keys as a text table, or `(none)` if there are none."""
+    if not rows:
+        typer.echo("(none)")
+        return
+    cells = [[_format_value(value) for value in row.values()] for row in rows]
+    typer.echo(format_table(cells, list(rows[0])))
 
 
-def say_step(step: "Step") -> None:
-    """One line for a unit that ran: its account and why it ran; then its notes, one a line.
+def _format_value(value: object) -> object:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))[:MAX_LIST_CHARS]
+    return format_score(value) if isinstance(value, float) else value
 
-    Skipped units are silent.
+
+def join_reasons(step: "Step", limit: int = 3) -> str:
+    """Join the first `limit` reasons why a unit runs, and count the remaining ones."""
+    remaining = len(step.reasons) - limit
+    return "; ".join(step.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
+
+
+def print_step(step: "Step") -> None:
+    """Print row counts, time and reasons of a unit that ran, then its notes, one per line.
+
+    Skipped units print nothing.
     """
     if not step.ran or step.ledger is None:
         return
     ledger = step.ledger
-    dropped = ", ".join(f"{reason} {n:,}" for reason, n in sorted(ledger.rejected.items()) if n)
-    account = f"{ledger.rows_in:,} {ledger.unit} = {ledger.rows_out:,} kept"
+    reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(ledger.rejected.items()) if n)
+    counts = f"{ledger.rows_in:,} {ledger.unit} = {ledger.rows_out:,} kept"
     rejected = sum(ledger.rejected.values())
     if rejected:
-        account += f" + {rejected:,} rejected ({dropped})"
-    if alarm := _alarm(step):
-        account += f"; {alarm}"
-    reason = "" if step.reasons == ("not built yet",) else f"  [{because(step)}]"
-    typer.echo(f"{step.unit!s:<24} {account}  {step.seconds:.1f} s{reason}")
+        counts += f" + {rejected:,} rejected ({reasons})"
+    if warning := _empty_warning(step):
+        counts += f"; {warning}"
+    cause = "" if step.reasons == ("not built yet",) else f"  [{join_reasons(step)}]"
+    typer.echo(f"{step.unit!s:<24} {counts}  {step.seconds:.1f} s{cause}")
     for note in ledger.notes:
-        typer.echo(f"{'':<24} note: {printable(note)}")
+        typer.echo(f"{'':<24} note: {escape_control(note)}")
 
 
-def warn_step(step: "Step") -> None:
-    """That a unit which ran kept nothing, on the error stream: `--quiet` leaves this."""
-    if step.ran and (alarm := _alarm(step)):
-        typer.echo(f"{step.unit!s:<24} {alarm}", err=True)
+def print_step_warning(step: "Step") -> None:
+    """Print a warning to standard error if a unit ran and kept no rows."""
+    if step.ran and (warning := _empty_warning(step)):
+        typer.echo(f"{step.unit!s:<24} {warning}", err=True)
 
 
-def _alarm(step: "Step") -> str | None:
-    """What must not go unnoticed about a unit."""
+def _empty_warning(step: "Step") -> str | None:
+    """Return a warning if a unit kept no rows, or None."""
     ledger = step.ledger
     if ledger is None or ledger.rows_out:
         return None
     if ledger.rows_in:
-        return "NO ROW WAS KEPT"
-    return "THERE WAS NOTHING TO READ" if step.unit.stage.name in {"log", "crawl"} else None
+        return "NO ROWS WERE KEPT"
+    return "THE INPUT WAS EMPTY" if step.unit.stage.name in {"log", "crawl"} else None

@@ -1,4 +1,4 @@
-"""Verbs about topics and queries: `topics rank`, `topics audit`, `queries audit`."""
+"""Command groups `longeval topics` (rank, audit) and `longeval queries` (audit)."""
 
 import json
 from enum import StrEnum
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.options import MOST, Format, PlainFormat
-from builder.cli.output import table
+from builder.cli.help import CommandGroup
+from builder.cli.options import MAX_ROWS, Format, OutputFormat
+from builder.cli.output import format_table, print_rows
 from builder.io.disk import check_output_differs
-from builder.reporting.numbers import score
 
 if TYPE_CHECKING:
     import polars as pl
 
-QueryFile = Annotated[Path, typer.Argument(help="Queries: .parquet, or lines id<TAB>text.")]
+QUERY_FILE_HELP = "Query file: Parquet, or lines of query id, tab and text."
 
 
-class Stability(StrEnum):
-    """Measures of long-term stability."""
+class StabilityMeasure(StrEnum):
+    """Measures of the long-term stability of a topic's popularity."""
 
     CV = "cv"
     EVENNESS = "evenness"
@@ -28,27 +28,41 @@ class Stability(StrEnum):
     TREND = "trend"
 
 
-topics = typer.Typer(name="topics", help="Choose topics and audit them.", no_args_is_help=True)
-queries = typer.Typer(name="queries", help="Audit query files.", no_args_is_help=True)
+topics = typer.Typer(
+    name="topics",
+    cls=CommandGroup,
+    help="Rank topic candidates and audit topics.",
+    no_args_is_help=True,
+)
+queries = typer.Typer(
+    name="queries",
+    cls=CommandGroup,
+    help="Audit query files for known defects.",
+    no_args_is_help=True,
+)
 
 
 @topics.command("rank")
-def rank(
+def rank_topics(
     counts: Annotated[
         Path,
         typer.Argument(
-            help="Monthly counts: label, month, count (.tsv or .csv, also .gz; .parquet)."
+            help="Monthly counts: label, month, count (.tsv, .csv, .tsv.gz, .csv.gz or .parquet)."
         ),
     ],
-    stability: Annotated[Stability, typer.Option(help="Measure in the score.")] = Stability.CV,
-    top: Annotated[int, typer.Option(min=1, max=MOST, help="Topics to keep.")] = 50,
+    stability: Annotated[
+        StabilityMeasure, typer.Option(help="Stability measure.")
+    ] = StabilityMeasure.CV,
+    top: Annotated[
+        int, typer.Option(min=1, max=MAX_ROWS, help="Maximum number of topics to return.")
+    ] = 50,
     out: Annotated[
-        Path | None, typer.Option(help="Write them as a topic table (TSV) for a definition.")
+        Path | None, typer.Option(help="Also write the topics as a topic table (TSV).")
     ] = None,
     language: Annotated[str, typer.Option(help="Language of the labels.")] = "fr",
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Rank topic candidates by popularity and long-term stability, with the numbers.
+    """Rank topic candidates by popularity and long-term stability.
 
     Example: longeval topics rank views.tsv --stability cv --top 30 --out topics.tsv
     """
@@ -58,87 +72,79 @@ def rank(
     if out is not None:
         check_output_differs(out, counts)
         write_topics(ranked, out, language, stability.value)
-    if format is PlainFormat.JSON:
-        _echo_json({"formula": FORMULA.format(stability=stability.value), "topics": ranked})
+    if format is OutputFormat.JSON:
+        _print_json({"formula": FORMULA.format(stability=stability.value), "topics": ranked})
         return
     typer.echo(FORMULA.format(stability=stability.value))
-    _echo_table(ranked)
+    print_rows(ranked.to_dicts())
     if out is not None:
         typer.echo(f"wrote {out}")
 
 
 @topics.command("audit")
 def audit_topics(
-    table_file: Annotated[Path, typer.Argument(metavar="TOPICS", help="Topic table (TSV).")],
-    query_files: Annotated[
-        list[Path], typer.Argument(metavar="QUERIES...", help="Query files, as in `queries audit`.")
-    ],
-    examples: Annotated[int, typer.Option(min=0, max=MOST, help="Examples for each topic.")] = 10,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    topic_file: Annotated[Path, typer.Argument(metavar="TOPICS", help="Topic table (TSV).")],
+    query_files: Annotated[list[Path], typer.Argument(metavar="QUERIES...", help=QUERY_FILE_HELP)],
+    examples: Annotated[
+        int, typer.Option(min=0, max=MAX_ROWS, help="Maximum number of examples per topic.")
+    ] = 10,
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Show what each matching policy takes for a topic, and where they differ.
+    """Show which queries each matching policy assigns to a topic, and where policies differ.
 
     Example: longeval topics audit topics.tsv queries.tsv --examples 20
     """
     from builder.queries import audit_topic_file
 
-    found = audit_topic_file(table_file, query_files, examples)
+    audit = audit_topic_file(topic_file, query_files, examples)
     frames = {
-        "counts": found.counts,
-        "false_words": found.false_words,
-        "differences": found.differences,
+        "counts": audit.counts,
+        "false_words": audit.false_words,
+        "differences": audit.differences,
     }
-    if format is PlainFormat.JSON:
-        _echo_json({"queries": found.queries, "texts": found.texts, **frames})
+    if format is OutputFormat.JSON:
+        _print_json({"queries": audit.queries, "texts": audit.texts, **frames})
         return
-    typer.echo(f"{found.texts:,} texts, {found.queries:,} distinct queries")
+    typer.echo(f"{audit.texts:,} texts, {audit.queries:,} distinct queries")
     for name, frame in frames.items():
         typer.echo(f"\n{name.replace('_', ' ')}")
-        _echo_table(frame)
+        print_rows(frame.to_dicts())
 
 
 @queries.command("audit")
 def audit_queries(
-    file: QueryFile,
-    examples: Annotated[int, typer.Option(min=0, max=MOST, help="Groups to show.")] = 10,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    file: Annotated[Path, typer.Argument(help=QUERY_FILE_HELP)],
+    examples: Annotated[
+        int, typer.Option(min=0, max=MAX_ROWS, help="Maximum number of duplicate groups to print.")
+    ] = 10,
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Find the known faults of query files; personal data are counted, never shown.
+    """Count known defects of a query file, such as duplicates and personal data.
+
+    Personal data are counted, but never printed.
 
     Example: longeval queries audit queries.tsv
     """
     from builder.queries import audit_text_file
 
-    found = audit_text_file(file)
-    groups = {"same_text": found.same_text, "same_folded": found.same_folded}
-    if format is PlainFormat.JSON:
-        faults = {"lines": found.lines, "longest": found.longest, "faults": found.faults}
-        _echo_json({**faults, **groups})
+    audit = audit_text_file(file)
+    groups = {"same_text": audit.same_text, "same_folded": audit.same_folded}
+    if format is OutputFormat.JSON:
+        counts = {"lines": audit.lines, "longest": audit.longest, "faults": audit.faults}
+        _print_json({**counts, **groups})
         return
-    typer.echo(f"{found.lines:,} lines; the longest text has {found.longest:,} characters\n")
-    typer.echo(table(sorted(found.faults.items()), ("fault", "lines")))
+    typer.echo(f"{audit.lines:,} lines; the longest text has {audit.longest:,} characters\n")
+    typer.echo(format_table(sorted(audit.faults.items()), ("fault", "lines")))
     for name, frame in groups.items():
         typer.echo(f"\n{name.replace('_', ' ')} under several ids: {frame.height:,} groups")
         if frame.height and examples:
-            _echo_table(frame.head(examples))
+            print_rows(frame.head(examples).to_dicts())
 
 
-def _echo_json(value: dict[str, Any]) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=1, default=_rows))
+def _print_json(value: dict[str, Any]) -> None:
+    """Print a dictionary as JSON; frames become lists of rows."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=1, default=_frame_to_rows))
 
 
-def _rows(value: "pl.DataFrame") -> list[dict[str, Any]]:
-    return value.to_dicts()
-
-
-def _echo_table(frame: "pl.DataFrame") -> None:
-    if frame.is_empty():
-        typer.echo("(none)")
-        return
-    typer.echo(table([[_cell(v) for v in row] for row in frame.rows()], frame.columns))
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))[:80]
-    return score(value) if isinstance(value, float) else value
+def _frame_to_rows(frame: "pl.DataFrame") -> list[dict[str, Any]]:
+    return frame.to_dicts()

@@ -1,4 +1,4 @@
-"""Verbs about layouts and versions of collections: `export`, `import`, `diff`."""
+"""Commands that exchange and compare collections: `export`, `import`, `diff`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -7,20 +7,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.options import Format, Memory, PlainFormat, working_limits
-from builder.cli.output import printable, table
-from builder.cli.shapes import import_plan_shape, import_shape, say_json
+from builder.cli.json_output import import_plan_to_json, import_to_json, print_json
+from builder.cli.options import (
+    CollectionFolder,
+    Format,
+    Memory,
+    OutputFormat,
+    temporary_limits,
+)
+from builder.cli.output import escape_control, format_table
 from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from builder.collection.imports.plan import ImportPlan
+    from builder.collection.imports.release import ImportReport
 
-MOST_UNREAD = 10
-"""Files and folders that are named where they were not read."""
+MAX_LISTED_FILES = 10
+"""Maximum number of skipped files and folders that are listed by name."""
 
 
 class ExportLayout(StrEnum):
-    """The layouts of `builder.collection.export`."""
+    """Layouts supported by `longeval export`."""
 
     TREC = "trec"
     LONGEVAL_2023 = "longeval-2023"
@@ -30,38 +37,41 @@ class ExportLayout(StrEnum):
 
 
 def export(
-    collection: Annotated[Path, typer.Argument(help="A version folder, or one above it.")],
-    layout: Annotated[ExportLayout, typer.Option(help="How files are laid out.")],
-    out: Annotated[Path, typer.Option(help="A new or empty folder.")],
+    collection: CollectionFolder,
+    layout: Annotated[ExportLayout, typer.Option(help="Layout of the exported files.")],
+    out: Annotated[Path, typer.Option(help="Output folder; must be new or empty.")],
     language: Annotated[
-        list[str] | None, typer.Option(help="`fr` or `en`, repeatable; default: all there are.")
+        list[str] | None,
+        typer.Option(
+            help="Language to export, such as fr or en; repeatable or comma-separated. Default: "
+            "all languages."
+        ),
     ] = None,
     file_size: Annotated[
-        str, typer.Option(help="A file of documents ends with the one that fills it.")
+        str, typer.Option(help="Start a new document file when a file reaches this size.")
     ] = "256MiB",
 ) -> None:
-    """Write a collection in a layout that other tools load.
+    """Export a collection to a layout that other tools read.
 
     Example: longeval export demo/collection --layout longeval-web --out web
     """
-    from builder.collection.export import export as write
+    from builder.collection.export import export as write_export
     from builder.runtime.limits import parse_size
-    from builder.runtime.progress import Terminal
+    from builder.runtime.progress import ProgressBar
 
-    size = parse_size(file_size, "--file-size")
-    written = write(
+    folder = write_export(
         collection,
         layout.value,
         out,
         languages=tuple(language or ()),
-        max_file_bytes=size,
-        progress=Terminal(),
+        max_file_bytes=parse_size(file_size, "--file-size"),
+        progress=ProgressBar(),
     )
-    typer.echo(f"wrote {written}")
+    typer.echo(f"wrote {folder}")
 
 
 class ImportLayout(StrEnum):
-    """The layouts of `builder.collection.imports`."""
+    """Layouts supported by `longeval import`."""
 
     LONGEVAL_2023 = "longeval-2023"
     LONGEVAL_SCI = "longeval-sci"
@@ -69,26 +79,30 @@ class ImportLayout(StrEnum):
 
 
 def import_(
-    release: Annotated[Path, typer.Argument(help="The folder of a published release.")],
-    layout: Annotated[ImportLayout, typer.Option(help="How its files are laid out.")],
-    out: Annotated[Path, typer.Option(help="The collection; its version is written in it.")],
-    name: Annotated[str | None, typer.Option(help="Of the collection; default: layout.")] = None,
-    version: Annotated[str, typer.Option(help="Of the collection.")] = "1.0.0",
+    release: Annotated[Path, typer.Argument(help="Folder of the published release.")],
+    layout: Annotated[ImportLayout, typer.Option(help="Layout of the release.")],
+    out: Annotated[Path, typer.Option(help="Collection folder; the version is published in it.")],
+    name: Annotated[
+        str | None, typer.Option(help="Name of the collection; default: the layout.")
+    ] = None,
+    version: Annotated[str, typer.Option(help="Version of the collection.")] = "1.0.0",
     qrels: Annotated[
         str | None,
-        typer.Option(help="Of several editions of judgements, such as raw and dctr, this one."),
+        typer.Option(
+            help="Qrels variant to import, such as raw or dctr; default: depends on the layout."
+        ),
     ] = None,
     allow_empty: Annotated[
         bool,
         typer.Option(
-            "--allow-empty", help="Publish a snapshot whose files of a table gave no row, too."
+            "--allow-empty", help="Publish snapshots without documents, queries or judgements."
         ),
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="List the files that would be read; write nothing.")
+        bool, typer.Option("--explain", help="Print the files to read, without importing them.")
     ] = False,
     memory: Memory = DEFAULT_MEMORY,
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
     """Import a published LongEval release as a collection.
 
@@ -96,83 +110,92 @@ def import_(
     """
     from builder.collection.imports import import_release
     from builder.collection.imports.plan import plan_import
-    from builder.runtime.progress import Terminal
+    from builder.runtime.progress import ProgressBar
 
     if explain:
-        _say_plan(plan_import(release, layout.value, out / version, qrels), format)
+        _print_plan(plan_import(release, layout.value, out / version, qrels), format)
         return
-    with working_limits(memory) as limits:
+    with temporary_limits(memory) as limits:
         report = import_release(
             release,
             layout.value,
             out,
             name=name,
             version=version,
-            edition=qrels,
+            qrels_variant=qrels,
             allow_empty=allow_empty,
             limits=limits,
-            progress=Terminal(),
+            progress=ProgressBar(),
         )
-    if format is PlainFormat.JSON:
-        say_json(import_shape(report))
-        return
+    if format is OutputFormat.JSON:
+        print_json(import_to_json(report))
+    else:
+        _print_import(report)
+
+
+def _print_import(report: "ImportReport") -> None:
+    """Print imported rows, rejected records and skipped files of an import."""
     rows = [
         (name, *report.rows[name].values(), ledger.rows_in, ledger.rows_out)
         for name, ledger in report.ledgers.items()
     ]
-    typer.echo(table(rows, ("snapshot", "queries", "judgements", "documents", "records", "kept")))
-    left = [
+    header = ("snapshot", "queries", "judgements", "documents", "records", "kept")
+    typer.echo(format_table(rows, header))
+    rejects = [
         (name, reason, count)
         for name, ledger in report.ledgers.items()
         for reason, count in sorted(ledger.rejected.items())
     ]
-    if left:
-        typer.echo("\n" + table(left, ("snapshot", "left out because", "records")))
-    _print_left_out(report.plan)
-    typer.echo(f"wrote {report.version}; check it: longeval validate {report.version}")
+    if rejects:
+        typer.echo("\n" + format_table(rejects, ("snapshot", "reject reason", "records")))
+    _print_skipped_files(report.plan)
+    typer.echo(f"wrote {report.version}; check it with: longeval validate {report.version}")
 
 
-def _say_plan(plan: "ImportPlan", format: PlainFormat) -> None:  # noqa: A002 - the option's name
-    """Print the files that an import would read and leave out."""
-    if format is PlainFormat.JSON:
-        say_json(import_plan_shape(plan))
+def _print_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
+    """Print the number of files that an import would read, and the files it would skip."""
+    if output_format is OutputFormat.JSON:
+        print_json(import_plan_to_json(plan))
         return
     rows = [(snapshot, *counts.values()) for snapshot, counts in plan.file_counts().items()]
     header = ("snapshot", "query files", "qrels files", "document files")
-    typer.echo(table(rows, header))
-    _print_left_out(plan)
+    typer.echo(format_table(rows, header))
+    _print_skipped_files(plan)
     typer.echo(f"would write {plan.version}")
 
 
-def _print_left_out(plan: "ImportPlan") -> None:
-    """Print the files, links and prior datasets that an import does not read."""
-    if plan.unread:
-        typer.echo(_unread(plan.unread))
-    if plan.outside:
-        typer.echo(f"links that lead out of the release, not followed: {_named(plan.outside)}")
-    if plan.missing:
-        typer.echo(f"prior datasets that are missing: {_named(plan.missing)}")
+def _print_skipped_files(plan: "ImportPlan") -> None:
+    """Print the files, outside links and missing datasets that an import skips."""
+    if plan.unread_files:
+        files = _format_file_counts(plan.unread_files)
+        typer.echo(f"skipped files (no snapshot, or duplicate content): {files}")
+    if plan.external_links:
+        typer.echo(
+            f"skipped links to files outside the release: {_format_names(plan.external_links)}"
+        )
+    if plan.missing_datasets:
+        typer.echo(f"prior datasets not found: {_format_names(plan.missing_datasets)}")
 
 
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - MOST_UNREAD
-    shown = ", ".join(printable(name) for name in names[:MOST_UNREAD])
-    return shown + (f" and {more:,} more" if more > 0 else "")
+def _format_names(names: Sequence[str]) -> str:
+    """Join the first names, and count the remaining ones."""
+    remaining = len(names) - MAX_LISTED_FILES
+    listed = ", ".join(escape_control(name) for name in names[:MAX_LISTED_FILES])
+    return listed + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
-def _unread(files: Mapping[str, int]) -> str:
-    """What of a release was not read, in one line."""
-    shown = [
-        f"{printable(name)} ({count:,} files)" if count > 1 else printable(name)
-        for name, count in list(files.items())[:MOST_UNREAD]
+def _format_file_counts(counts: Mapping[str, int]) -> str:
+    """Join the first files and folders with their numbers of files, and count the remaining."""
+    listed = [
+        f"{escape_control(name)} ({count:,} files)" if count > 1 else escape_control(name)
+        for name, count in list(counts.items())[:MAX_LISTED_FILES]
     ]
-    more = len(files) - len(shown)
-    named = ", ".join(shown) + (f" and {more:,} more" if more else "")
-    return f"not read, as they are of no snapshot or repeat what was read: {named}"
+    remaining = len(counts) - len(listed)
+    return ", ".join(listed) + (f" and {remaining:,} more" if remaining else "")
 
 
 class DiffFormat(StrEnum):
-    """Text for people, Markdown for a change log, JSON for machines."""
+    """Output formats of `longeval diff`."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -180,34 +203,46 @@ class DiffFormat(StrEnum):
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(help="A version folder, or one above it.")],
-    new: Annotated[Path, typer.Argument(help="The later version.")],
-    format: Annotated[  # noqa: A002 - the option's name
+    old: Annotated[
+        Path,
+        typer.Argument(help="Version folder of the earlier version, or a folder that contains it."),
+    ],
+    new: Annotated[
+        Path,
+        typer.Argument(help="Version folder of the later version, or a folder that contains it."),
+    ],
+    format: Annotated[  # noqa: A002 - name of the option
         DiffFormat, typer.Option(help="Output format.")
     ] = DiffFormat.TEXT,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 1 if rows differ.")] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit with code 1 if rows differ.")
+    ] = False,
 ) -> None:
-    """Compare two versions of a collection: rows, labels, definition, tools.
+    """Compare two versions of a collection: rows, labels, definition and tools.
 
     Example: longeval diff web/1.0.0 web/1.1.0 --format markdown > CHANGES.md
     """
     from builder.collection.compare import compare
-    from builder.collection.compare.changelog import changelog, report_lines
+    from builder.collection.compare.changelog import format_changelog, summary_lines
 
-    found = compare(old, new)
+    comparison = compare(old, new)
     if format is DiffFormat.JSON:
-        say_json(found.as_dict())
+        print_json(comparison.to_dict())
     elif format is DiffFormat.MARKDOWN:
-        typer.echo(changelog(found), nl=False)
+        typer.echo(format_changelog(comparison), nl=False)
     else:
-        rows = [(t.table, t.added, t.removed, t.changed, *t.examples[:1]) for t in found.tables]
+        rows = [
+            (t.table, t.added, t.removed, t.changed, *t.examples[:1]) for t in comparison.tables
+        ]
         if rows:
-            typer.echo(table(rows, ("table", "added", "removed", "changed", "first")))
-        for line in (*report_lines(found), *(f"not compared: {line}" for line in found.lost)):
-            typer.echo(printable(line))
+            typer.echo(format_table(rows, ("table", "added", "removed", "changed", "first")))
+        for line in summary_lines(comparison):
+            typer.echo(escape_control(line))
+        for line in comparison.lost:
+            typer.echo(escape_control(f"not compared: {line}"))
         typer.echo("rows differ" if rows else "no row differs")
-    if exit_code and not found.is_empty:
+    if exit_code and not comparison.is_empty:
         raise typer.Exit(1)
 
 
-VERBS: tuple[Callable[..., Any], ...] = (export, import_, diff)
+COMMANDS: tuple[Callable[..., Any], ...] = (export, import_, diff)

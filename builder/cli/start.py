@@ -1,4 +1,4 @@
-"""Verbs to begin with: `new`, `doctor`."""
+"""Commands for the first steps: `new`, `doctor`."""
 
 import sys
 from collections.abc import Callable
@@ -8,58 +8,73 @@ from typing import Annotated, Any
 
 import typer
 
-from builder.cli.options import Format, PlainFormat
-from builder.cli.output import table
-from builder.cli.shapes import say_json
+from builder.cli.json_output import print_json
+from builder.cli.options import Format, OutputFormat
+from builder.cli.output import format_table
 
 
 def new(
-    folder: Annotated[Path, typer.Argument(help="Where to; made if need be.")],
-    name: Annotated[str | None, typer.Option(help="Of the collection; default: asked.")] = None,
+    folder: Annotated[Path, typer.Argument(help="Output folder; created if missing.")],
+    name: Annotated[
+        str | None, typer.Option(help="Name of the collection; prompted for if omitted.")
+    ] = None,
     snapshot: Annotated[
-        list[str] | None, typer.Option(help="A month such as 2022-06; repeat it. Default: asked.")
+        list[str] | None,
+        typer.Option(
+            help="Month of a snapshot, such as 2022-06; repeatable or comma-separated. "
+            "Prompted for if omitted."
+        ),
     ] = None,
     translate: Annotated[
-        bool, typer.Option("--translate/--no-translate", help="With the embedded model.")
+        bool,
+        typer.Option("--translate/--no-translate", help="Translate with the embedded model."),
     ] = True,
 ) -> None:
-    """Write a commented definition to begin with.
+    """Create a commented collection definition to start from.
 
     Example: longeval new mine --name mine --snapshot 2022-06 --snapshot 2022-07
     """
-    from builder.commands.new import name_for
-    from builder.commands.new import new as write
+    from builder.commands.new import default_collection_name
+    from builder.commands.new import new as create_definition
 
-    default = name_for(folder)
+    default = default_collection_name(folder)
     if sys.stdin.isatty():
         name = name or typer.prompt("Name of the collection", default=default)
-        given = snapshot or typer.prompt("Months, such as 2022-06 2022-07").split()
+        months = snapshot or typer.prompt("Months, such as 2022-06 2022-07").split()
     else:
-        given = snapshot or []
-    files = write(folder, name or default, tuple(given), translate=translate)
+        months = snapshot or []
+    files = create_definition(folder, name or default, tuple(months), translate=translate)
     for path in files:
         typer.echo(f"wrote {path}")
-    typer.echo(f"put logs in {folder / 'logs'}, crawls in {folder / 'crawls'}, then build it:")
+    typer.echo(
+        f"put query logs in {folder / 'logs'} and crawls in {folder / 'crawls'}, then build the "
+        "collection:"
+    )
     typer.echo(f"  longeval build {files[0]}")
 
 
 def doctor(
-    folder: Annotated[Path, typer.Argument(help="Where collections are to be built.")] = Path(),
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    folder: Annotated[
+        Path, typer.Argument(help="Folder in which collections will be built.")
+    ] = Path(),
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Check that everything is here: Python, packages, memory, disk, model, extras.
+    """Check the installation: Python, packages, memory, disk, translation model and extras.
+
+    Exits with code 1 if a check fails.
 
     Example: longeval doctor --format json
     """
-    from builder.commands.doctor import doctor as examine
+    from builder.commands.doctor import doctor as diagnose
 
-    found = examine(folder)
-    if format is PlainFormat.JSON:
-        say_json([asdict(d) for d in found])
+    diagnoses = diagnose(folder)
+    if format is OutputFormat.JSON:
+        print_json([asdict(d) for d in diagnoses])
     else:
-        typer.echo(table([(d.status, d.name, d.detail) for d in found], ("", "what", "found")))
-    if any(d.status == "bad" for d in found):
+        rows = [(d.status, d.name, d.detail) for d in diagnoses]
+        typer.echo(format_table(rows, ("", "check", "detail")))
+    if any(d.status == "bad" for d in diagnoses):
         raise typer.Exit(1)
 
 
-VERBS: tuple[Callable[..., Any], ...] = (new, doctor)
+COMMANDS: tuple[Callable[..., Any], ...] = (new, doctor)

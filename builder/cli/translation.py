@@ -1,4 +1,4 @@
-"""Verbs of translation: `translate`, `translate model check` and `translate model add`."""
+"""Command group `longeval translate`: `run`, `model check` and `model add`."""
 
 import sys
 from collections import Counter
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from builder.cli.arguments import DefaultGroup
-from builder.cli.options import Format, PlainFormat, Quiet, from_options, working_limits
-from builder.cli.output import table
-from builder.cli.shapes import say_json
+from builder.cli.help import CommandGroup
+from builder.cli.json_output import print_json
+from builder.cli.options import Format, OutputFormat, Quiet, parse_options, temporary_limits
+from builder.cli.output import format_table
 from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = Path("-")
 Model = Annotated[
-    Path, typer.Option(help="CTranslate2 model folder, or `embedded` for the shipped one.")
+    Path, typer.Option(help="CTranslate2 model folder, or `embedded` for the embedded model.")
 ]
+ComputeType = Annotated[str, typer.Option(help="CTranslate2 compute type.")]
 
 
-class Kind(StrEnum):
-    """What a line is."""
+class InputKind(StrEnum):
+    """Kinds of text to translate."""
 
     TEXT = "text"
     QUERY = "query"
@@ -36,33 +38,42 @@ class Kind(StrEnum):
 translate = typer.Typer(
     name="translate",
     cls=DefaultGroup,
-    help="Translate a file from French to English, or look at a model.\n\n"
+    help="Translate files from French to English, and check translation models.\n\n"
+    "Without a subcommand, runs `longeval translate run`.\n\n"
     "Example: longeval translate notes.txt --out notes.en.txt",
     no_args_is_help=True,
 )
-model_verbs = typer.Typer(name="model", help="Check translation models.", no_args_is_help=True)
-translate.add_typer(model_verbs)
+model_group = typer.Typer(
+    name="model",
+    cls=CommandGroup,
+    help="Check and add translation models.",
+    no_args_is_help=True,
+)
+translate.add_typer(model_group)
 
 
 @translate.command("run")
-def run(
+def run_translation(
     file: Annotated[
         Path,
-        typer.Argument(help="Text (UTF-8), Parquet with --column, or `-` for standard input."),
+        typer.Argument(
+            help="Input file: UTF-8 text, or Parquet with --column; `-` reads standard input."
+        ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Result, of the same kind; default: standard output.")
+        Path | None,
+        typer.Option(help="Output file, in the format of the input; default: standard output."),
     ] = None,
     model: Model = Path("embedded"),
-    column: Annotated[str, typer.Option(help="Column of a Parquet file.")] = "text",
+    column: Annotated[str, typer.Option(help="Text column of a Parquet file.")] = "text",
     kind: Annotated[
-        Kind, typer.Option(help="Text of sentences, or one query on each line.")
-    ] = Kind.TEXT,
-    compute_type: Annotated[str, typer.Option(help="CTranslate2 compute type.")] = "int8",
-    beam_size: Annotated[int, typer.Option(min=1, help="Beam width; 1 is greedy.")] = 1,
+        InputKind, typer.Option(help="Kind of the input: text, or one query per line.")
+    ] = InputKind.TEXT,
+    compute_type: ComputeType = "int8",
+    beam_size: Annotated[int, typer.Option(min=1, help="Beam size; 1: greedy search.")] = 1,
     quiet: Quiet = False,
 ) -> None:
-    """Translate a file; the word `run` may be left out.
+    """Translate a file or standard input from French to English.
 
     Standard input is translated line by line, as the lines arrive.
 
@@ -71,95 +82,101 @@ def run(
     from builder.parameters import TranslateParameters
     from builder.translation import translate_file
 
-    params = from_options(
+    params = parse_options(
         TranslateParameters, model=model, compute_type=compute_type, beam_size=beam_size
     )
-    with working_limits(DEFAULT_MEMORY) as limits:
+    with temporary_limits(DEFAULT_MEMORY) as limits:
         if file == STANDARD_INPUT:
-            found = _filter(out, params, limits, kind)
+            translations = _translate_standard_input(out, params, limits, kind)
         else:
             target = sys.stdout.buffer if out is None else out
-            found = translate_file(file, target, params, limits, column=column, kind=kind.value)
+            translations = translate_file(
+                file, target, params, limits, column=column, kind=kind.value
+            )
             sys.stdout.flush()
     if not quiet:
-        _summary(found, out)
+        _print_summary(translations, out)
 
 
-def _filter(
-    out: Path | None, params: "TranslateParameters", limits: "Limits", kind: Kind
+def _translate_standard_input(
+    out: Path | None, params: "TranslateParameters", limits: "Limits", kind: InputKind
 ) -> "list[Translation]":
-    """Translate standard input into a file or to standard output, flushed after each block."""
+    """Translate standard input to a file or standard output, flushing after each block."""
     from builder.translation import translate_stream
 
-    found = []
+    translations = []
     with nullcontext(sys.stdout.buffer) if out is None else out.open("wb") as target:
         for block in translate_stream(sys.stdin.buffer, params, limits, kind=kind.value):
             target.write(b"".join(f"{t.text}\n".encode() for t in block))
             target.flush()
-            found += block
-    return found
+            translations += block
+    return translations
 
 
-def _summary(found: "list[Translation]", out: Path | None) -> None:
-    """What was translated and what is doubtful about it; beside the result, not in it."""
-    flags = Counter(flag for t in found for sentence in t.sentences for flag in sentence.flags)
-    sentences = sum(len(t.sentences) for t in found)
-    aside = out is None
-    if not aside:
-        typer.echo(f"wrote {out}: {len(found):,} texts, {sentences:,} sentences")
+def _print_summary(translations: "list[Translation]", out: Path | None) -> None:
+    """Print counts of texts and quality flags; to stderr if translations went to stdout."""
+    flags = Counter(
+        flag for t in translations for sentence in t.sentences for flag in sentence.flags
+    )
+    sentences = sum(len(t.sentences) for t in translations)
+    if out is not None:
+        typer.echo(f"wrote {out}: {len(translations):,} texts, {sentences:,} sentences")
     if flags:
-        typer.echo(table(sorted(flags.items()), ("flag", "sentences")), err=aside)
+        typer.echo(format_table(sorted(flags.items()), ("flag", "sentences")), err=out is None)
 
 
-@model_verbs.command("check")
-def check(
+@model_group.command("check")
+def check_model(
     folder: Annotated[Path, typer.Argument(help="CTranslate2 model folder, or `embedded`.")],
-    compute_type: Annotated[str, typer.Option(help="CTranslate2 compute type.")] = "int8",
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    compute_type: ComputeType = "int8",
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Say what a model is, and translate three sentences with it.
+    """Print the properties of a translation model and three sample translations.
 
     Example: longeval translate model check embedded
     """
     from builder.parameters import TranslateParameters
-    from builder.translation import check_model
+    from builder.translation import check_model as load_and_check
 
-    with working_limits(DEFAULT_MEMORY) as limits:
-        found = check_model(TranslateParameters(model=folder, compute_type=compute_type), limits)
-    _report(found, format)
+    params = TranslateParameters(model=folder, compute_type=compute_type)
+    with temporary_limits(DEFAULT_MEMORY) as limits:
+        properties = load_and_check(params, limits)
+    _print_model(properties, format)
 
 
-@model_verbs.command("add")
-def add(
+@model_group.command("add")
+def add_model(
     folder: Annotated[
-        Path, typer.Argument(help="CTranslate2, OPUS-MT (Marian) or NLLB folder, or a model.bin.")
+        Path,
+        typer.Argument(help="Model folder (CTranslate2, OPUS-MT (Marian) or NLLB), or model.bin."),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="New folder for the model if it must be converted.")
+        Path | None,
+        typer.Option(help="Output folder; required if the model must be converted."),
     ] = None,
-    compute_type: Annotated[str, typer.Option(help="CTranslate2 compute type.")] = "int8",
-    format: Format = PlainFormat.TEXT,  # noqa: A002 - the option's name
+    compute_type: ComputeType = "int8",
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Check a model of your own, convert it if necessary, and print how a definition names it.
+    """Check a translation model, converting it if necessary, and print how to use it.
 
     Example: longeval translate model add opus-mt-fr-en --out opus-fr-en
     """
-    from builder.translation import add_model
+    from builder.translation import add_model as convert_and_check
 
-    with working_limits(DEFAULT_MEMORY) as limits:
-        found = add_model(folder, limits, out=out, compute_type=compute_type)
-    _report(found, format)
+    with temporary_limits(DEFAULT_MEMORY) as limits:
+        properties = convert_and_check(folder, limits, out=out, compute_type=compute_type)
+    _print_model(properties, format)
 
 
-def _report(found: dict[str, Any], format_: PlainFormat) -> None:
-    """Print the properties of a model, the definition that uses it, and its examples."""
-    if format_ is PlainFormat.JSON:
-        say_json(found)
+def _print_model(properties: dict[str, Any], output_format: OutputFormat) -> None:
+    """Print the properties of a model, the definition that selects it, and sample translations."""
+    if output_format is OutputFormat.JSON:
+        print_json(properties)
         return
-    examples = found.pop("examples")
-    section = found.pop("definition", None)
-    typer.echo(table(list(found.items()), ("property", "value")))
+    examples = properties.pop("examples")
+    section = properties.pop("definition", None)
+    typer.echo(format_table(list(properties.items()), ("property", "value")))
     if section is not None:
-        typer.echo(f"\nIn the definition of a collection:\n\n{section}")
+        typer.echo(f"\nAdd to the collection definition:\n\n{section}")
     for source, english in examples.items():
         typer.echo(f"\n{source}\n  {english}")

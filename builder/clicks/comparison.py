@@ -20,7 +20,7 @@ from builder.errors import DataError, UsageError
 from builder.io.engine import set_variables
 from builder.parameters import ClickParameters, LogParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 
 BASELINE = "rank-ctr"
 DEFAULT_MODELS = (
@@ -140,7 +140,7 @@ def compare_models(
         raise UsageError(f"held-out fraction: expected a number between 0 and 1, found {held_out}")
     training = TrainingOptions(params or ClickParameters())
     with limits_or_default(limits) as allowed:
-        opener = partial(open_log, progress=progress or Silent(), log_params=log_params)
+        opener = partial(open_log, progress=progress or NoProgress(), log_params=log_params)
         encoded, sizes, logs = _load_and_encode(log, test, held_out, allowed, opener)
     names = [name for name in dict.fromkeys(models) if name != BASELINE]
     scores = tuple(_score_model(name, encoded, training) for name in [*names, BASELINE])

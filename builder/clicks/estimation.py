@@ -21,8 +21,8 @@ from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, UsedImpre
 from builder.io.engine import set_variables
 from builder.io.tables import write_query
 from builder.parameters import ClickParameters
-from builder.plugins import described
-from builder.queries import left_out
+from builder.plugins import plugin_packages
+from builder.queries import excluded_keys
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -69,7 +69,7 @@ MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
     "clicks",
     version="4",
     writes=(ClickEstimates, ClickDiagnostics),
-    plugins=lambda w: described("click_models", (w.clicks.model,)),
+    plugins=lambda w: plugin_packages("click_models", (w.clicks.model,)),
 )
 def estimate(
     out: Path,
@@ -103,7 +103,7 @@ def estimate(
         The ledger, in impressions. Reject reasons: `query_not_selected`, `user_left_out`, and
         `no_click_skipped` if impressions without clicks are skipped.
     """
-    users = left_out(verdicts, filters, "user").values()
+    users = excluded_keys(verdicts, filters, "user").values()
     excluded = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
     selection = Selection(impressions, candidates, variants, excluded)
     share = SDBN_ENGINE_SHARE if params.model == "sdbn" else ENGINE_SHARE

@@ -116,7 +116,7 @@ ORDER BY query
 
 def _first_snapshot(workflow: Workflow, key: str) -> tuple[str, ...]:
     """The first snapshot, if its fitted grade cuts also apply to this one."""
-    first = workflow.names[0]
+    first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and key != first else ()
 
 

@@ -25,9 +25,9 @@ from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, count_pai
 from builder.errors import UsageError
 from builder.io.disk import check_output_differs
 from builder.io.tables import ROWS_PER_GROUP, TableWriter
-from builder.parameters import ClickParameters, LogParameters, check_counting
+from builder.parameters import ClickParameters, LogParameters, validate_counting
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from schemas import PairStatistics
 
 ROWS = """
@@ -91,7 +91,7 @@ def model_log(
     params = _set_model(params or ClickParameters(), model)
     share = SDBN_ENGINE_SHARE if model == "sdbn" else ENGINE_SHARE
     with limits_or_default(limits) as allowed, allowed.connect(share) as connection:
-        reported = progress or Silent()
+        reported = progress or NoProgress()
         summary = open_log(connection, log, allowed, reported, log_params)
         used = count_pairs(connection, params, int(allowed.memory * share))
         count_rejects(connection, summary, used.total)
@@ -130,7 +130,7 @@ def _set_model(params: ClickParameters, model: str) -> ClickParameters:
         UsageError: the model does not support `votes` or `pages` of the parameters.
     """
     try:
-        check_counting(model, params.votes, params.pages)
+        validate_counting(model, params.votes, params.pages)
     except ValueError as error:
         raise UsageError(str(error)) from None
     return params.model_copy(update={"model": model})

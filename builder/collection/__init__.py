@@ -1,1 +1,1 @@
-"""The published thing: its layout, its manifest, how to read it, export it and check it."""
+"""Read, validate, compare, export and import published collections."""

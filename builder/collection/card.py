@@ -1,4 +1,4 @@
-"""The dataset card of a version: what it holds, how it was made, how to load it."""
+"""Write the dataset card of a version (`README.md`), with Hugging Face metadata."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from builder.collection.card_tables import (
     snapshot_row,
 )
 from builder.collection.layout import CARD
-from builder.reporting.numbers import plural
+from builder.reporting.numbers import pluralize
 
 _FRONT = """---
 pretty_name: {name}
@@ -32,22 +32,23 @@ _CARD = """
 | snapshot | interval | documents | queries | judgements |
 |---|---|--:|--:|--:|
 {rows}
-Document ids and query ids are stable: the same page or query has the same id in every snapshot.
+Document ids and query ids are stable: a page or query has the same id in every snapshot.
 
 ## Files
 
 - `snapshots/<snapshot>/documents/`, `queries.parquet`, `qrels.parquet`: the test collection
 - `snapshots/<snapshot>/click_estimates.parquet`: the click counts behind every grade
-- `snapshots/<snapshot>/rejects.parquet`: what was left out, and why
-- `changes/`: what was added, removed, updated between consecutive snapshots
-- `documents_map.parquet`, `queries_map.parquet`: which snapshot holds which id
+- `snapshots/<snapshot>/rejects.parquet`: rejected input rows, with the reason
+- `changes/`: documents, queries and judgements added, removed or updated between consecutive
+  snapshots
+- `documents_map.parquet`, `queries_map.parquet`: the snapshots that contain each id
 - `drift.json`, `report.html`: change statistics
-{trec}- `manifest.json`, `SHA256SUMS`: every file, parameter and input by hash; check with
-  `sha256sum -c SHA256SUMS`
+{trec}- `manifest.json`, `SHA256SUMS`: all parameters, and the hashes of all files and inputs;
+  verify with `sha256sum -c SHA256SUMS`
 
 ## How queries were selected
 
-Distinct queries that each rule left out, in the order of the rules.
+Number of distinct queries removed by each rule, in the order in which the rules are applied.
 
 {funnel}
 ## Evidence
@@ -55,17 +56,20 @@ Distinct queries that each rule left out, in the order of the rules.
 {evidence}
 ## Personal data
 
-A query is published only where {asked} in the snapshot, and where no pattern
-with a valid check digit takes it for an address, a number of a person or of an account; what was
-withheld is counted above. User identifiers are replaced at ingestion and are in no published
-table; times of clicks are reduced to the snapshot. Pages are as their owners published them: they
-may name people, and owners may ask for removal.
+A query is published only if {anonymity} in the snapshot, and if no pattern identifies it as an
+e-mail address, a phone number, or a personal or account number with a valid check digit; the
+queries withheld by these rules are counted above. User identifiers are replaced during ingestion
+and appear in no published table; the time of a click is published only as its snapshot. Pages
+appear as their owners published them: they may contain names of people, and owners may request
+their removal.
 
 ## Known limits
 
-Grades come from clicks: what nobody saw has none, and what is shown high is clicked more, also
-under a click model; `stability` says how sure a grade is. A change between two snapshots may come
-from the world or from the construction: `drift.json` marks what looks like the latter.{translated}
+Grades are estimated from clicks: a document that was never shown has no grade, and documents at
+high ranks receive more clicks, which a click model corrects only in part. The column `stability`
+states how reliable a grade is. A change between two snapshots may have been caused by the real
+world or by the construction of the collection; `drift.json` marks changes that were probably
+caused by the construction.{translated}
 
 ## Citation
 
@@ -81,52 +85,53 @@ from the world or from the construction: `drift.json` marks what looks like the 
 """
 
 
-_TREC = "- `trec/<snapshot>/`: the same in TREC formats\n"
-_TRANSLATED = """ English
-texts are machine translations; `flags` of the sentence tables mark doubtful ones."""
+_TREC = "- `trec/<snapshot>/`: documents, topics and qrels in TREC formats\n"
+_TRANSLATED = """
+English texts are machine translations; the column `flags` of the sentence tables marks those that
+are probably wrong."""
 _SUFFIXES = {"documents": "/part-*.parquet", "queries": ".parquet", "qrels": ".parquet"}
 
 
 def write_card(
-    folder: Path, defined: dict[str, Any], tables: dict[str, Any], selection: dict[str, Any]
+    folder: Path, definition: dict[str, Any], tables: dict[str, Any], funnels: dict[str, Any]
 ) -> None:
-    """Write the card.
+    """Write the dataset card of a version built by this package.
 
     Args:
-        folder: The assembled version.
-        defined: The definition with defaults and input hashes.
-        tables: Rows of every table by path.
-        selection: The funnel of queries of each snapshot.
+        folder: Folder of the assembled version.
+        definition: Definition as recorded in the manifest, with defaults and input hashes.
+        tables: Manifest entries of the tables (with `rows`) by path.
+        funnels: Query selection funnel of each snapshot; see `selection_funnels`.
     """
-    collection = defined["collection"]
-    snapshots = defined["snapshots"]
+    collection = definition["collection"]
+    snapshots = definition["snapshots"]
     patterns = {
         f"{kind} {s['name']}": f"snapshots/{s['name']}/{kind}{suffix}"
         for kind, suffix in _SUFFIXES.items()
         for s in snapshots
     }
-    text = front_matter(defined, configurations(patterns)) + _CARD.format(
+    text = front_matter(definition, dataset_configs(patterns)) + _CARD.format(
         name=collection["name"],
         version=collection["version"],
-        described=described(defined),
-        citation=one_line(collection["citation"]) or "Not stated.",
+        described=describe_collection(definition),
+        citation=single_line(collection["citation"]) or "Not stated.",
         provenance=provenance_table(snapshots),
-        asked=_asked(defined["parameters"]["select"]),
-        trec=_TREC if defined["parameters"]["export"]["trec"] else "",
+        anonymity=_anonymity_rule(definition["parameters"]["select"]),
+        trec=_TREC if definition["parameters"]["export"]["trec"] else "",
         translated=_TRANSLATED if len(collection["languages"]) > 1 else "",
         rows="".join(snapshot_row(s, tables) for s in snapshots),
-        funnel=funnel_table(selection),
+        funnel=funnel_table(funnels),
         evidence=evidence_table(folder, [s["name"] for s in snapshots]),
-        parameters=parameter_table(defined["parameters"]),
+        parameters=parameter_table(definition["parameters"]),
     )
     (folder / CARD).write_text(text, encoding="utf-8")
 
 
-def _asked(select: dict[str, Any]) -> str:
-    """What k-anonymity asks of a query."""
+def _anonymity_rule(select: dict[str, Any]) -> str:
+    """Return the k-anonymity condition of the `[select]` parameters as an English clause."""
     if select["anonymity"] == "users":
-        return f"at least {plural(select['min_users'], 'user')} asked it"
-    return f"it was asked at least {plural(select['min_users'], 'time')}"
+        return f"at least {pluralize(select['min_users'], 'user')} submitted it"
+    return f"it was submitted at least {pluralize(select['min_users'], 'time')}"
 
 
 _RELEASE_CARD = """
@@ -134,19 +139,20 @@ _RELEASE_CARD = """
 
 {described}
 
-Imported from a release in the layout `{layout}`; its licence and terms hold.
+Imported from a release in the layout `{layout}`; its licence and terms of use apply.
 
 | snapshot | interval | documents | queries | judgements |
 |---|---|--:|--:|--:|
 {rows}
-- `snapshots/<snapshot>/release_ids.parquet`: the keys by which ids are aligned over time
-- `snapshots/<snapshot>/rejects.parquet`, `irregularities.parquet`: what was left out, what was odd
-- `drift.json`, `report.html`, `changes/`: what changed from snapshot to snapshot
-- `manifest.json`, `SHA256SUMS`: every file and input by hash
+- `snapshots/<snapshot>/release_ids.parquet`: maps the ids of the release to stable keys
+- `snapshots/<snapshot>/rejects.parquet`: rejected input rows, with the reason
+- `snapshots/<snapshot>/irregularities.parquet`: unexpected values found in the release
+- `drift.json`, `report.html`, `changes/`: changes between consecutive snapshots
+- `manifest.json`, `SHA256SUMS`: hashes of all files and inputs
 
-Ids are those of the release; maps, changes and drift have the keys of texts and addresses, which
-are the same in every snapshot. What the release does not say is empty or 0: topics, impressions,
-users, clicks, times of fetches.
+Documents, queries and qrels keep the ids of the release. Maps, changes and drift use keys derived
+from texts and URLs, which are the same in every snapshot. Values that the release does not contain
+(topics, impressions, users, clicks, fetch times) are empty or 0.
 
 ## Provenance
 
@@ -154,53 +160,60 @@ users, clicks, times of fetches.
 """
 
 
-def write_release_card(folder: Path, defined: dict[str, Any], tables: dict[str, Any]) -> None:
-    """Write the card of an imported release; arguments as of `write_card`."""
-    snapshots = defined["snapshots"]
+def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[str, Any]) -> None:
+    """Write the dataset card of an imported release; see `write_card` for the arguments."""
+    snapshots = definition["snapshots"]
     patterns = {
         f"{kind} {s['name']}": f"snapshots/{s['name']}/{kind}{suffix}"
         for kind, suffix in _SUFFIXES.items()
         for s in snapshots
     }
-    text = front_matter(defined, configurations(patterns)) + _RELEASE_CARD.format(
-        name=defined["collection"]["name"],
-        version=defined["collection"]["version"],
-        described=described(defined),
-        layout=defined["imported"]["layout"],
+    text = front_matter(definition, dataset_configs(patterns)) + _RELEASE_CARD.format(
+        name=definition["collection"]["name"],
+        version=definition["collection"]["version"],
+        described=describe_collection(definition),
+        layout=definition["imported"]["layout"],
         rows="".join(snapshot_row(s, tables) for s in snapshots),
         provenance=provenance_table(snapshots),
     )
     (folder / CARD).write_text(text, encoding="utf-8")
 
 
-def described(defined: dict[str, Any]) -> str:
-    """A collection in two sentences."""
-    licence = one_line(defined["collection"]["licence"])
-    moments = plural(len(defined["snapshots"]), "point")
+def describe_collection(definition: dict[str, Any]) -> str:
+    """Return a description of a collection in two sentences."""
+    licence = single_line(definition["collection"]["licence"])
+    snapshots = pluralize(len(definition["snapshots"]), "snapshot")
     return (
-        "A longitudinal test collection for information retrieval: the same topics, queried and "
-        f"crawled at {moments} in time, with graded relevance judgements derived from clicks. "
+        f"A longitudinal test collection for information retrieval: {snapshots} of documents and "
+        "queries on the same topics, with graded relevance judgements derived from clicks. "
         f"Licence: {licence}."
     )
 
 
-def front_matter(defined: dict[str, Any], configs: str) -> str:
-    """The metadata at the beginning of a card, with its dataset configurations."""
-    collection = defined["collection"]
+def front_matter(definition: dict[str, Any], configs: str) -> str:
+    """Return the YAML front matter of a dataset card.
+
+    Args:
+        definition: Definition as recorded in the manifest.
+        configs: Dataset configurations; see `dataset_configs`.
+    """
+    collection = definition["collection"]
     return _FRONT.format(
         name=f"{collection['name']} {collection['version']}",
         languages=", ".join(collection["languages"]),
-        licence=json.dumps(one_line(collection["licence"]), ensure_ascii=False),
+        licence=json.dumps(single_line(collection["licence"]), ensure_ascii=False),
         configs=configs,
     )
 
 
-def configurations(patterns: dict[str, str]) -> str:
-    """Dataset configurations, one a table; split names take no dash.
+def dataset_configs(patterns: dict[str, str]) -> str:
+    """Return the `configs:` list of a Hugging Face card: a configuration per table.
+
+    Each snapshot is a split, named `snapshot_2022_06` because split names cannot contain dashes.
 
     Args:
-        patterns: Paths of the files of each table of a snapshot, by `<table> <snapshot>`; of the
-            whole collection by `<table>`.
+        patterns: Glob of the Parquet files of each table, by `<table> <snapshot>`, or by `<table>`
+            for tables of the whole collection.
     """
     lines = []
     before = ""
@@ -217,6 +230,6 @@ def configurations(patterns: dict[str, str]) -> str:
     return "".join(lines)
 
 
-def one_line(text: str) -> str:
-    """A text without line breaks."""
+def single_line(text: str) -> str:
+    """Collapse white space, including line breaks, to single spaces."""
     return " ".join(text.split())

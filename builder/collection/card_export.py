@@ -1,9 +1,9 @@
-"""The card of an export for Hugging Face: what is there, how to load it, its licence."""
+"""Write the dataset card (`README.md`) of a Hugging Face export."""
 
 from pathlib import Path
 from typing import Any
 
-from builder.collection.card import described, front_matter, one_line
+from builder.collection.card import describe_collection, front_matter, single_line
 from builder.collection.card_tables import snapshot_row
 from builder.collection.layout import CARD
 
@@ -24,11 +24,11 @@ qrels = load_dataset("<this repository>", "qrels", split="{split}")
 ```
 
 - `documents/`, `queries/`, `qrels/`: the test collection, one folder per snapshot
-- `topics.parquet`, `queries_map.parquet`: topics, and which snapshot holds which query
-- `croissant.json`: every column by name, type and meaning
-- `longeval-export.json`, `SHA256SUMS`: what was exported, and every file by hash
+- `topics.parquet`, `queries_map.parquet`: the topics, and the snapshots that contain each query
+- `croissant.json`: name, type and description of every column
+- `longeval-export.json`, `SHA256SUMS`: parameters of this export, and the hash of every file
 
-How the collection was made is in the card of the version that this is an export of.
+The dataset card of the original version describes how the collection was built.
 
 ## Licence
 
@@ -41,24 +41,24 @@ How the collection was made is in the card of the version that this is an export
 
 
 def write_export_card(
-    folder: Path, defined: dict[str, Any], tables: dict[str, Any], configs: str
+    folder: Path, definition: dict[str, Any], tables: dict[str, Any], configs: str
 ) -> None:
-    """Write the card of an export for Hugging Face.
+    """Write the dataset card of a Hugging Face export.
 
     Args:
-        folder: The export.
-        defined: The definition with defaults and input hashes.
-        tables: Rows of every table by path.
-        configs: See `configurations`.
+        folder: Folder of the export.
+        definition: Definition as recorded in the manifest.
+        tables: Manifest entries of the tables (with `rows`) by path.
+        configs: Dataset configurations; see `dataset_configs`.
     """
-    collection, snapshots = defined["collection"], defined["snapshots"]
-    text = front_matter(defined, configs) + _EXPORT_CARD.format(
+    collection, snapshots = definition["collection"], definition["snapshots"]
+    text = front_matter(definition, configs) + _EXPORT_CARD.format(
         name=collection["name"],
         version=collection["version"],
-        described=described(defined),
+        described=describe_collection(definition),
         rows="".join(snapshot_row(s, tables) for s in snapshots),
         split=f"snapshot_{snapshots[0]['name'].replace('-', '_')}",
-        licence=one_line(collection["licence"]),
-        citation=one_line(collection["citation"]) or "Not stated.",
+        licence=single_line(collection["licence"]),
+        citation=single_line(collection["citation"]) or "Not stated.",
     )
     (folder / CARD).write_text(text, encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Croissant 1.0 metadata (JSON-LD, MLCommons) of the tables of a collection.
+"""Write `croissant.json`: Croissant 1.0 metadata (JSON-LD, MLCommons) of the published tables.
 
-In: a folder with Parquet files, what made them, and which files are which table. Out:
-`croissant.json`: every file by sha256, every column by name, type and meaning, from the contracts.
+Each Parquet file is described by its SHA-256, each column by the name, type and description in its
+schema.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from builder.collection.card import described
+from builder.collection.card import describe_collection
 from builder.runtime.publisher import canonical_json, sha256
 from schemas import TABLES, Contract
 
@@ -55,37 +55,37 @@ CONTEXT = {
 }
 
 
-def write_croissant(folder: Path, made_from: dict[str, Any], files: dict[str, list[str]]) -> None:
-    """Write the metadata of a folder.
+def write_croissant(folder: Path, definition: dict[str, Any], files: dict[str, list[str]]) -> None:
+    """Write `croissant.json` for the Parquet files in a folder.
 
     Args:
-        folder: Where the files lie.
-        made_from: The definition in a manifest: `collection`, `snapshots`.
-        files: Paths of the parts of each table of a snapshot, by `<table> <snapshot>`.
+        folder: Folder with the Parquet files.
+        definition: Definition as recorded in the manifest.
+        files: Relative paths of the files of each table, by `<table> <snapshot>`.
     """
-    collection = made_from["collection"]
+    collection = definition["collection"]
     metadata = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "name": collection["name"],
         "version": collection["version"],
-        "description": described(made_from),
+        "description": describe_collection(definition),
         "conformsTo": SPECIFICATION,
         "license": collection["licence"],
         "citeAs": collection["citation"] or f"{collection['name']} {collection['version']}",
         "url": collection["url"] or f"urn:longeval:{collection['name']}:{collection['version']}",
-        "datePublished": str(made_from["snapshots"][-1]["end"])[:10],
-        "distribution": [_file(folder, path) for paths in files.values() for path in paths],
+        "datePublished": str(definition["snapshots"][-1]["end"])[:10],
+        "distribution": [_file_object(folder, path) for paths in files.values() for path in paths],
         "recordSet": [
-            _records(table, path, place, len(paths))
+            _record_set(table, path, index, len(paths))
             for table, paths in files.items()
-            for place, path in enumerate(paths)
+            for index, path in enumerate(paths)
         ],
     }
     (folder / CROISSANT).write_text(canonical_json(metadata), encoding="utf-8")
 
 
-def _file(folder: Path, path: str) -> dict[str, Any]:
+def _file_object(folder: Path, path: str) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
         "@id": path,
@@ -97,11 +97,18 @@ def _file(folder: Path, path: str) -> dict[str, Any]:
     }
 
 
-def _records(table: str, path: str, place: int, parts: int) -> dict[str, Any]:
-    """The record set of one file; those of a table in several parts are numbered."""
+def _record_set(table: str, path: str, index: int, file_count: int) -> dict[str, Any]:
+    """Return the record set of a file; a numeric suffix is added if the table has several files.
+
+    Args:
+        table: Table and snapshot, as `<table> <snapshot>`.
+        path: Relative path of the file.
+        index: Index of the file in the table.
+        file_count: Number of files of the table.
+    """
     name, _, snapshot = table.partition(" ")
     contract = TABLES[name]
-    suffix = f"_{place:05d}" if parts > 1 else ""
+    suffix = f"_{index:05d}" if file_count > 1 else ""
     identity = f"{name}_{snapshot.replace('-', '_')}{suffix}"
     return {
         "@type": "cr:RecordSet",
@@ -109,27 +116,29 @@ def _records(table: str, path: str, place: int, parts: int) -> dict[str, Any]:
         "name": identity,
         "description": f"{(contract.__doc__ or '').strip()} Snapshot {snapshot}.",
         "key": [{"@id": f"{identity}/{column}"} for column in contract.primary_key()],
-        "field": [_field(identity, path, contract, column) for column in contract.columns()],
+        "field": [_field_object(identity, path, contract, column) for column in contract.columns()],
     }
 
 
-def _field(identity: str, path: str, contract: type[Contract], column: str) -> dict[str, Any]:
+def _field_object(
+    record_set_id: str, path: str, contract: type[Contract], column: str
+) -> dict[str, Any]:
     kind = contract.dtypes()[column]
     inner = kind.inner if isinstance(kind, pl.List) else kind
     return {
         "@type": "cr:Field",
-        "@id": f"{identity}/{column}",
+        "@id": f"{record_set_id}/{column}",
         "name": column,
         "description": contract.columns()[column].description or column,
-        "dataType": _type(inner),
+        "dataType": _data_type(inner),
         "repeated": isinstance(kind, pl.List),
         "source": {"fileObject": {"@id": path}, "extract": {"column": column}},
     }
 
 
-def _type(kind: Any) -> str:
-    if kind.is_integer():
+def _data_type(dtype: Any) -> str:
+    if dtype.is_integer():
         return "sc:Integer"
-    if kind.is_float():
+    if dtype.is_float():
         return "sc:Float"
-    return "sc:Boolean" if kind == pl.Boolean else "sc:Text"
+    return "sc:Boolean" if dtype == pl.Boolean else "sc:Text"

@@ -1,8 +1,7 @@
-"""What a version says of its evidence: clicks, crawl coverage and translation, as shares.
+"""Summarize click evidence, crawl coverage and translation of a version as shares per snapshot.
 
-In: the diagnostic tables of every snapshot. Out: one row a measure, one share a snapshot, for the
-build report and the card; the counts behind them are in `click_diagnostics`, `coverage` and
-`translations`.
+The shares appear in the build report and on the dataset card. They are computed from the tables
+`click_diagnostics`, `coverage` and `translations` of each snapshot.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,24 +18,24 @@ MEASURES = {
 }
 
 Row = tuple[str, tuple[float | None, ...]]
-"""A measure, and its share in each snapshot; None where there is nothing to share."""
+"""Label of a measure, and its share in each snapshot; None if the denominator is 0."""
 
 
-def evidence(snapshots: Sequence[Path]) -> list[Row]:
-    """The measures of all snapshots.
+def evidence_shares(folders: Sequence[Path]) -> list[Row]:
+    """Return the click, coverage and translation shares of each snapshot, one row per measure.
 
     Args:
-        snapshots: Folders of the snapshots of a version, in order of time.
+        folders: Snapshot folders of a version, in chronological order.
     """
-    columns = [dict(_of(folder)) for folder in snapshots]
+    columns = [dict(_snapshot_shares(folder)) for folder in folders]
     names = dict.fromkeys(name for column in columns for name in column)
     return [(name, tuple(column.get(name) for column in columns)) for name in names]
 
 
-def _of(folder: Path) -> Iterator[tuple[str, float | None]]:
+def _snapshot_shares(folder: Path) -> Iterator[tuple[str, float | None]]:
     clicks = parquet.read(folder / "click_diagnostics.parquet")
     rows = clicks.select("measure", "rank", "count", "total").iter_rows()
-    counts = {(m, r): _share(c, t) for m, r, c, t in rows}
+    counts = {(m, r): _ratio(c, t) for m, r, c, t in rows}
     for rank in RANKS:
         if ("click_through", rank) in counts:
             yield f"click-through at rank {rank}", counts["click_through", rank]
@@ -45,18 +44,21 @@ def _of(folder: Path) -> Iterator[tuple[str, float | None]]:
     coverage = folder / "coverage.parquet"
     if coverage.is_file():
         shown = parquet.read(coverage).filter(scope="kept_queries").row(0, named=True)
-        yield "pages shown that the crawl holds", _share(shown["in_crawl"], shown["shown"])
-    went = parquet.read(folder / "translations.parquet")
-    if went.height:
-        total = int(went["sentences"].sum())
+        yield "shown pages found in the crawl", _ratio(shown["in_crawl"], shown["shown"])
+    translations = parquet.read(folder / "translations.parquet")
+    if translations.height:
+        total = int(translations["sentences"].sum())
         for name in ("translated", "copied", "source_kept", "dropped"):
-            yield f"sentences {name.replace('_', ' ')}", _share(int(went[name].sum()), total)
+            yield (
+                f"sentences {name.replace('_', ' ')}",
+                _ratio(int(translations[name].sum()), total),
+            )
 
 
-def _share(count: int, total: int) -> float | None:
+def _ratio(count: int, total: int) -> float | None:
     return count / total if total else None
 
 
-def percent(share: float | None) -> str:
-    """A share as people read it."""
+def format_percent(share: float | None) -> str:
+    """Format a share as a percentage; `-` if it is None."""
     return "-" if share is None else f"{100 * share:.1f} %"

@@ -1,4 +1,4 @@
-"""Files of a version or an export: their sums, and second names for them."""
+"""Compute checksums of files, and create hard links to them."""
 
 import os
 import shutil
@@ -7,14 +7,14 @@ from pathlib import Path
 from builder.runtime.publisher import sha256
 
 
-def sum_lines(folder: Path) -> str:
-    """What `sha256sum` prints of every file below a folder, in order of their paths."""
+def checksum_lines(folder: Path) -> str:
+    """Return the SHA-256 of every file below a folder in `sha256sum` format, sorted by path."""
     paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     return "".join(f"{sha256(folder / path)}  {path}\n" for path in paths)
 
 
-def link(source: Path, target: Path) -> None:
-    """Give a file a second name, or a copy where the file system has no links."""
+def link_or_copy(source: Path, target: Path) -> None:
+    """Create a hard link to a file, or copy it if the file system does not support hard links."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target)

@@ -1,68 +1,72 @@
-"""What a build is refused for: before anything runs, and before anything is published.
+"""Checks that run before the stages of a build, and before its version is published.
 
-In: a definition, the store of its collection, the stages. Out: nothing, or an error that says what
-differs and what to do.
+They protect released versions from changes and prevent publishing empty snapshots. Each check
+raises an error that lists the differences.
 """
 
 import json
 from collections.abc import Iterable
 
-from builder.collection.compare.definitions import differences
+from builder.collection.compare.definitions import diff_values
 from builder.collection.layout import PUBLISHED
-from builder.collection.manifest import define
-from builder.collection.publish import describe_table, table_path
+from builder.collection.manifest import resolve_definition
+from builder.collection.publish import manifest_table_entry, manifest_table_path
 from builder.definition.model import Definition, is_draft
 from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.queries import parse_topics, require_same_topics, topic_differences
-from builder.runtime.publisher import MANIFEST, canonical_json, published_manifest
+from builder.runtime.publisher import MANIFEST, canonical_json, find_manifest
 from builder.runtime.stage import CONTRACTS, Stage
 from builder.runtime.store import Store
 
-NEEDED = {"documents": "documents", "queries": "queries", "qrels": "judgements"}
-"""Tables without which a snapshot is no test collection, in words."""
-SHOWN = 3
-"""Tables that are named in a message."""
+REQUIRED_TABLES = {"documents": "documents", "queries": "queries", "qrels": "judgements"}
+"""Tables that must not be empty in any snapshot, with the name used in error messages."""
+MAX_LISTED = 3
+"""Maximum number of tables listed in an error message."""
 
 
-def check_version(definition: Definition, store: Store) -> None:
-    """Refuse to change a released version, before any work is done.
+def check_definition_unchanged(definition: Definition, store: Store) -> None:
+    """Check that the definition of a released version has not changed since it was published.
+
+    Drafts and unpublished versions always pass.
 
     Raises:
-        DefinitionError: the version is published with another definition or other inputs.
+        DefinitionError: The version was published with a different definition or other inputs.
     """
     collection = definition.workflow.collection
-    manifest = published_manifest(store.root / collection.version)
+    manifest = find_manifest(store.root / collection.version)
     if manifest is None or collection.is_draft:
         return
-    now = json.loads(canonical_json(define(definition, store)))
+    now = json.loads(canonical_json(resolve_definition(definition, store)))
     if manifest["definition"] != now:
-        differing = "; ".join(differences(manifest["definition"], now))
+        differing = "; ".join(diff_values(manifest["definition"], now))
         raise DefinitionError(
-            f"version {collection.version} is published and cannot change ({differing}); "
-            "give the definition a new version",
+            f"version {collection.version} is already published and cannot be changed "
+            f"({differing}); set a new version in the definition",
             definition.file,
             "collection.version",
         )
 
 
-def check_program(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
-    """Refuse to build a released version with a program that would make it otherwise.
+def check_stages_unchanged(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
+    """Check that the stages and table schemas have not changed since a version was released.
+
+    Drafts and unpublished versions always pass.
 
     Raises:
-        DefinitionError: the version was published by stages of other versions, or its tables have
-            other columns.
+        DefinitionError: The version was published by other versions of the stages, or its tables
+            have other columns.
     """
     collection = definition.workflow.collection
-    manifest = published_manifest(store.root / collection.version)
+    manifest = find_manifest(store.root / collection.version)
     if manifest is None or collection.is_draft:
         return
     keyed = [(stage, key) for stage in stages for key in stage.scope.keys(definition.workflow)]
-    made = {unit: str(entry["version"]) for unit, entry in manifest["units"].items()}
+    published = {unit: str(entry["version"]) for unit, entry in manifest["units"].items()}
     now = {f"{stage.name} {key}": stage.version for stage, key in keyed}
-    units = [unit for unit in sorted({*made, *now}) if made.get(unit) != now.get(unit)]
+    units = [unit for unit in sorted({*published, *now}) if published.get(unit) != now.get(unit)]
     contracts = {
-        table_path(stage, key, name): CONTRACTS[name].signature()
+        manifest_table_path(stage, key, name): CONTRACTS[name].signature()
         for stage, key in keyed
         for name in stage.writes
         if name in PUBLISHED
@@ -73,59 +77,62 @@ def check_program(definition: Definition, store: Store, stages: Iterable[Stage])
         if manifest["tables"].get(path, {}).get("contract") != contract
     ]
     stages_changed = dict.fromkeys(f"stage {unit.partition(' ')[0]}" for unit in units)
-    reasons = [*stages_changed, *(f"table {path}" for path in tables[:SHOWN])]
+    reasons = [*stages_changed, *(f"table {path}" for path in tables[:MAX_LISTED])]
     if reasons:
         raise DefinitionError(
-            f"version {collection.version} is published, and this program would make it otherwise "
-            f"({', '.join(reasons)}); give the definition a new version",
+            f"version {collection.version} was published by another version of longeval-builder, "
+            f"whose output differs ({', '.join(reasons)}); set a new version in the definition",
             definition.file,
             "collection.version",
         )
 
 
-def check_topics(definition: Definition, store: Store) -> tuple[str, ...]:
-    """Refuse other topics than those of the released versions beside this one.
+def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, ...]:
+    """Check that the topics are the same as in all released versions of the collection.
 
     Returns:
-        What differs from the topics of the draft that a build would replace, in words.
+        Differences from the topics of the draft that a build would replace, one line per kind of
+        change.
 
     Raises:
-        DataError: a topic was added, removed or changed.
+        DataError: A topic was added, removed or changed since a release.
     """
-    (source,) = definition.sources((definition.workflow.collection.topics,))
+    (source,) = definition.expand_sources((definition.workflow.collection.topics,))
     topics, _ = parse_topics(source)
-    said: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
     for path in sorted(store.root.glob(f"*/{MANIFEST}")):
-        manifest = published_manifest(path.parent)
+        manifest = find_manifest(path.parent)
         if manifest is None or "imported" in manifest.get("definition", {}):
             continue
         published = parquet.read(path.with_name("topics.parquet"))
         if not is_draft(str(manifest["version"])):
             require_same_topics(published, topics)
         elif path.parent.name == definition.workflow.collection.version:
-            said = topic_differences(published, topics)
-    return said
+            differences = topic_differences(published, topics)
+    return differences
 
 
-def check_sizes(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
-    """Refuse to publish a snapshot that lacks documents, queries or judgements.
+def check_tables_not_empty(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
+    """Check that every snapshot has documents, queries and judgements.
 
-    One whose log may be empty by definition (`log.empty = "allow"`) may lack them, too.
+    Snapshots with `log.empty = "allow"` are not checked.
 
     Raises:
-        DataError: a table of it has no row.
+        DataError: A required table of a snapshot is empty.
     """
     sizes = {
-        (key, name): int(describe_table(store, stage, key, name)["rows"])
+        (key, name): int(manifest_table_entry(store, stage, key, name)["rows"])
         for stage in stages
         for name in stage.writes
-        if name in NEEDED
+        if name in REQUIRED_TABLES
         for key in stage.scope.keys(definition.workflow)
         if getattr(definition.section("log", key), "empty", "") != "allow"
     }
-    empty = [f"{key} has no {NEEDED[name]}" for (key, name), rows in sizes.items() if not rows]
+    empty = [
+        f"{key} has no {REQUIRED_TABLES[name]}" for (key, name), rows in sizes.items() if not rows
+    ]
     if empty:
         raise DataError(
-            f"nothing is published: {'; '.join(empty)}. Look at the rejects of the stages, or "
-            "give --allow-empty if that is what the data are"
+            f"nothing was published: {'; '.join(empty)}. Check the rejects of the stages, or pass "
+            "--allow-empty to publish empty tables"
         )

@@ -47,24 +47,25 @@ RELEASE_TABLES: Mapping[str, str] = {
     "release_ids": "release_ids",
     "irregularities": "irregularities",
 }
-"""Tables that a snapshot of an imported release has, and no other."""
+"""Path of each table that exists only in snapshots of imported releases."""
 PUBLISHED = {**COLLECTION_TABLES, **SNAPSHOT_TABLES, **CHANGE_TABLES}
-"""Path of every published table, without suffix; those of a snapshot below its folder."""
+"""Path of every published table without file suffix; relative to the snapshot's folder for
+`SNAPSHOT_TABLES`, otherwise to the version folder."""
 
 
 def snapshot_folder(version: Path, snapshot: str) -> Path:
-    """The folder of a snapshot in a version."""
+    """Return the folder of a snapshot in a version folder."""
     return version / "snapshots" / snapshot
 
 
 def find_version(path: Path) -> Path | None:
-    """The version folder that a path means.
+    """Return the highest version at a path or up to two levels below it.
 
     Args:
-        path: A version folder, or a folder above it; of several versions the highest counts.
+        path: Folder of a version, or a parent folder of it.
 
     Returns:
-        The folder that holds `manifest.json`, or None.
+        Folder of the highest version that was found; None if there is none.
     """
     if (path / MANIFEST).is_file():
         return path
@@ -74,25 +75,25 @@ def find_version(path: Path) -> Path | None:
         for manifest in path.glob(f"{depth}/{MANIFEST}")
         if not any(part.startswith(".") for part in manifest.relative_to(path).parts)
     ]
-    return max(found, key=lambda folder: (version_key(folder.name), folder.name), default=None)
+    return max(found, key=lambda folder: (version_sort_key(folder.name), folder.name), default=None)
 
 
 def find_versions(path: Path) -> list[Path]:
-    """Every version folder at or below a path, sorted; hidden folders are left out.
+    """Find all version folders at or below a path, sorted by path; hidden folders are skipped.
 
-    A folder with a `manifest.json` is a version if it has sums or snapshots beside that.
+    A folder with a `manifest.json` is a version if it also contains `SHA256SUMS` or `snapshots/`.
     """
-    found = []
+    versions = []
     for manifest in sorted(path.rglob(MANIFEST)):
         hidden = any(part.startswith(".") for part in manifest.relative_to(path).parts)
-        beside = (manifest.with_name(SUMS), manifest.with_name("snapshots"))
-        if not hidden and any(other.exists() for other in beside):
-            found.append(manifest.parent)
-    return found
+        siblings = (manifest.with_name(SUMS), manifest.with_name("snapshots"))
+        if not hidden and any(sibling.exists() for sibling in siblings):
+            versions.append(manifest.parent)
+    return versions
 
 
-def version_key(version: str) -> tuple[tuple[int, ...], bool]:
-    """Orders versions by their numbers; a pre-release comes before its release."""
+def version_sort_key(version: str) -> tuple[tuple[int, ...], bool]:
+    """Return a sort key that orders versions numerically and pre-releases before releases."""
     numbers, release = [], True
     for part in version.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

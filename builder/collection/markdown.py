@@ -1,14 +1,14 @@
-"""Texts from elsewhere as code in Markdown, where nothing in them is markup."""
+"""Format untrusted text as Markdown code, so that it cannot contain markup."""
 
 GRAVE = "`"
 APOSTROPHE = "'"
 
 
-def as_code(text: str) -> str:
-    """A text as code within a line: white space is one space, no character ends the code."""
+def code_span(text: str) -> str:
+    """Return a text as an inline code span, with white space collapsed and backticks replaced."""
     return f"`{' '.join(text.split()).replace(GRAVE, APOSTROPHE) or ' '}`"
 
 
-def as_cell(text: str) -> str:
-    """`as_code` in a table, of which no character ends the cell."""
-    return as_code(text).replace("|", "\\|")
+def table_cell(text: str) -> str:
+    """Return a text as a code span for a table cell, with pipe characters escaped."""
+    return code_span(text).replace("|", "\\|")

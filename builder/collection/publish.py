@@ -1,6 +1,6 @@
-"""Assemble the outputs of all stages into a version folder and publish it by one rename.
+"""Assemble the outputs of all stages in a version folder and publish it with an atomic rename.
 
-A released version never changes; a draft (0.x or a pre-release) is replaced as a whole.
+A released version is immutable; a draft (0.x or a pre-release) is replaced as a whole.
 """
 
 import json
@@ -13,8 +13,8 @@ import polars as pl
 from builder.collection import layout
 from builder.collection.card import write_card
 from builder.collection.croissant import write_croissant
-from builder.collection.files import link
-from builder.collection.manifest import define, write_collection_manifest
+from builder.collection.files import link_or_copy
+from builder.collection.manifest import resolve_definition, write_collection_manifest
 from builder.definition.model import Definition
 from builder.errors import DataError
 from builder.io import parquet
@@ -23,9 +23,9 @@ from builder.queries import funnel
 from builder.runtime.publisher import (
     PARTIAL,
     canonical_json,
+    find_manifest,
     private_folder,
     publish,
-    published_manifest,
 )
 from builder.runtime.scope import Scope
 from builder.runtime.stage import CONTRACTS, Stage
@@ -34,59 +34,61 @@ from schemas import Rejects
 
 
 def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
-    """Whether the version folder holds just what the valid units of the stages make.
+    """Whether the version is published and up to date with the outputs of all stages.
 
     Raises:
-        DataError: a released version would change, because stages of another version ran.
+        DataError: The version is released, but was published from different stage outputs.
     """
     collection = definition.workflow.collection
     final = store.root / collection.version
-    manifest = published_manifest(final)
+    manifest = find_manifest(final)
     if manifest is None:
         return False
-    if manifest["units"] == json.loads(canonical_json(_units(definition, store, stages))):
+    if manifest["units"] == json.loads(canonical_json(_unit_records(definition, store, stages))):
         return True
     if collection.is_draft:
         return False
     raise DataError(
-        f"{final} is published and this program would make it otherwise; "
-        "give the definition a new version"
+        f"{final} is already published and its content would change; "
+        "set a new version in the definition"
     )
 
 
 def publish_version(definition: Definition, store: Store, stages: Iterable[Stage]) -> Path:
-    """Publish the collection; every unit of every stage is valid and undamaged.
+    """Assemble and publish a version; all stages must have been run.
 
     Returns:
-        The version folder.
+        Folder of the published version.
     """
     collection = definition.workflow.collection
     final = store.root / collection.version
-    defined = define(definition, store)
+    defined = resolve_definition(definition, store)
     with private_folder(store.work / f"{collection.version}{PARTIAL}") as partial:
-        tables = _assemble(definition, store, list(stages), partial)
-        units = _units(definition, store, stages)
-        selected = selection(definition, units)
+        tables = _assemble_version(definition, store, list(stages), partial)
+        units = _unit_records(definition, store, stages)
+        selected = selection_funnels(definition, units)
         write_card(partial, defined, tables, selected)
         plain = json.loads(canonical_json(defined))
-        write_croissant(partial, plain, _main_tables(partial, definition))
+        write_croissant(partial, plain, _main_table_paths(partial, definition))
         write_collection_manifest(partial, defined, units, tables, selected)
         publish(partial, final)
     return final
 
 
-def _main_tables(folder: Path, definition: Definition) -> dict[str, list[str]]:
-    """Paths of documents, queries and judgements, by `<table> <snapshot>`."""
+def _main_table_paths(version_folder: Path, definition: Definition) -> dict[str, list[str]]:
+    """Return the relative paths of the documents, queries and qrels, by `<table> <snapshot>`."""
     found = {}
-    for name in definition.workflow.names:
-        home = layout.snapshot_folder(folder, name)
+    for name in definition.workflow.snapshot_names:
+        home = layout.snapshot_folder(version_folder, name)
         for kind in ("documents", "queries", "qrels"):
             paths = table_at(home, kind, CONTRACTS[kind]).paths
-            found[f"{kind} {name}"] = [path.relative_to(folder).as_posix() for path in paths]
+            found[f"{kind} {name}"] = [
+                path.relative_to(version_folder).as_posix() for path in paths
+            ]
     return found
 
 
-def _units(definition: Definition, store: Store, stages: Iterable[Stage]) -> dict[str, Any]:
+def _unit_records(definition: Definition, store: Store, stages: Iterable[Stage]) -> dict[str, Any]:
     units: dict[str, Any] = {}
     for stage in stages:
         for key in stage.scope.keys(definition.workflow):
@@ -102,19 +104,25 @@ def _units(definition: Definition, store: Store, stages: Iterable[Stage]) -> dic
     return units
 
 
-def selection(definition: Definition, units: dict[str, Any]) -> dict[str, Any]:
-    """The funnel of each snapshot's queries: rules in order, what each left out, what remains."""
-    ledgers = {name: units[f"select {name}"]["ledger"] for name in definition.workflow.names}
+def selection_funnels(definition: Definition, units: dict[str, Any]) -> dict[str, Any]:
+    """Return the query selection funnel of each snapshot.
+
+    A funnel lists the rules in order, each with the number of queries it removed and the number
+    that remained.
+    """
+    ledgers = {
+        name: units[f"select {name}"]["ledger"] for name in definition.workflow.snapshot_names
+    }
     return {
         name: [vars(step) for step in funnel(ledger["rows_in"], ledger["rejected"])]
         for name, ledger in ledgers.items()
     }
 
 
-def _assemble(
-    definition: Definition, store: Store, stages: list[Stage], folder: Path
+def _assemble_version(
+    definition: Definition, store: Store, stages: list[Stage], version_folder: Path
 ) -> dict[str, Any]:
-    """Lay out all tables and files; returns rows, content hash and contract of each table."""
+    """Write all tables and files to the version folder; return the manifest entry of each table."""
     tables: dict[str, Any] = {}
     for stage in stages:
         keys = stage.scope.keys(definition.workflow)
@@ -123,30 +131,32 @@ def _assemble(
                 continue
             if stage.scope is Scope.PAIR:
                 found = [store.table(stage.name, key, name, CONTRACTS[name]) for key in keys]
-                _concatenate(found, name, folder / f"{layout.PUBLISHED[name]}.parquet")
+                _write_concatenated(
+                    found, name, version_folder / f"{layout.PUBLISHED[name]}.parquet"
+                )
             for key in keys:
-                entry = describe_table(store, stage, key, name)
-                tables[table_path(stage, key, name)] = entry
+                entry = manifest_table_entry(store, stage, key, name)
+                tables[manifest_table_path(stage, key, name)] = entry
                 if stage.scope is not Scope.PAIR:
-                    _link_table(store, stage, key, name, folder)
+                    _link_table(store, stage, key, name, version_folder)
         for key in keys:
-            _link_files(store, stage, key, folder)
-    for snapshot in definition.workflow.names:
-        rejects = layout.snapshot_folder(folder, snapshot) / "rejects.parquet"
-        _gather_rejects(store, stages, snapshot, rejects)
+            _link_other_files(store, stage, key, version_folder)
+    for snapshot in definition.workflow.snapshot_names:
+        rejects = layout.snapshot_folder(version_folder, snapshot) / "rejects.parquet"
+        _write_rejects(store, stages, snapshot, rejects)
     return tables
 
 
-def table_path(stage: Stage, key: str, name: str) -> str:
-    """Under which path a manifest names a published table of a unit."""
+def manifest_table_path(stage: Stage, key: str, name: str) -> str:
+    """Return the path under which a table of a stage run is listed in the manifest."""
     if stage.scope is Scope.SNAPSHOT:
         return f"snapshots/{key}/{layout.PUBLISHED[name]}"
     suffix = f"/{key}" if stage.scope is Scope.PAIR else ""
     return layout.PUBLISHED[name] + suffix
 
 
-def describe_table(store: Store, stage: Stage, key: str, name: str) -> dict[str, Any]:
-    """Rows, content hash and contract of a table of a unit that is built."""
+def manifest_table_entry(store: Store, stage: Stage, key: str, name: str) -> dict[str, Any]:
+    """Return the manifest entry of a table: row count, content hash and schema signature."""
     record = store.record(stage.name, key) or {}
     content = record["content"][name]
     return {
@@ -156,33 +166,41 @@ def describe_table(store: Store, stage: Stage, key: str, name: str) -> dict[str,
     }
 
 
-def _link_table(store: Store, stage: Stage, key: str, name: str, folder: Path) -> None:
-    base = layout.snapshot_folder(folder, key) if stage.scope is Scope.SNAPSHOT else folder
+def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder: Path) -> None:
+    base = (
+        layout.snapshot_folder(version_folder, key)
+        if stage.scope is Scope.SNAPSHOT
+        else version_folder
+    )
     target = base / layout.PUBLISHED[name]
     paths = store.table(stage.name, key, name, CONTRACTS[name]).paths
     for path in paths:
         in_parts = path.parent.name == name
-        link(path, target / path.name if in_parts else target.with_suffix(".parquet"))
+        link_or_copy(path, target / path.name if in_parts else target.with_suffix(".parquet"))
 
 
-def _link_files(store: Store, stage: Stage, key: str, folder: Path) -> None:
-    """Files that are no tables: `drift.json`, `report.html`, exports."""
+def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
+    """Link the files of a stage run that are not Parquet, such as `drift.json` and exports."""
     record = store.record(stage.name, key) or {}
     home = store.folder(stage.name, key, record)
     for name in record["files"]:
         if not name.endswith(".parquet"):
-            base = folder / stage.name / key if stage.scope is Scope.SNAPSHOT else folder
-            link(home / name, base / name)
+            base = (
+                version_folder / stage.name / key
+                if stage.scope is Scope.SNAPSHOT
+                else version_folder
+            )
+            link_or_copy(home / name, base / name)
 
 
-def _concatenate(tables: list[Table], name: str, path: Path) -> None:
+def _write_concatenated(tables: list[Table], name: str, path: Path) -> None:
     with TableWriter(path, CONTRACTS[name]) as writer:
         for table in tables:
             for batch in table.batches():
                 writer.write(batch)
 
 
-def _gather_rejects(store: Store, stages: list[Stage], snapshot: str, path: Path) -> None:
+def _write_rejects(store: Store, stages: list[Stage], snapshot: str, path: Path) -> None:
     frames = [pl.DataFrame(schema=Rejects.dtypes())]
     for stage in stages:
         if stage.scope is Scope.SNAPSHOT:

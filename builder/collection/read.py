@@ -1,4 +1,4 @@
-"""Open a published collection: snapshots by name, tables as lazy frames."""
+"""Read a published collection: its snapshots, and its tables as Polars lazy frames."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,35 +8,36 @@ from typing import Any
 import polars as pl
 
 from builder.collection import layout
-from builder.collection.claims import read_manifest
+from builder.collection.manifest_schema import read_manifest
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.reporting.parts import html_table
 from builder.runtime.publisher import MANIFEST
 from builder.text.names import column_suffixes
-from builder.trec.released import release_ids
+from builder.trec.released import read_release_ids
 from schemas import Documents
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One snapshot of a collection; every table is a lazy frame under its contract's columns.
+    """A snapshot of a published collection; each table is a lazy frame.
 
-    A table that is missing is a `UsageError`, one that is no Parquet file a `FormatError`.
+    Accessing a table raises a `UsageError` if its file is missing and a `FormatError` if it is not
+    a Parquet file.
     """
 
     collection: Path
     name: str
-    counted: int = 0
-    """Documents that the manifest counts."""
+    document_count: int = 0
+    """Number of documents according to the manifest."""
 
     @property
     def folder(self) -> Path:
-        """Where its tables lie."""
+        """Folder that contains the tables of the snapshot."""
         return layout.snapshot_folder(self.collection, self.name)
 
     def _repr_html_(self) -> str:
-        """The snapshot in a notebook: its tables, their rows and columns."""
+        """Return an HTML table of the row counts and columns, for notebooks."""
         tables = {name: getattr(self, name) for name in ("documents", "queries", "qrels")}
         rows = [
             (name, table.select(pl.len()).collect().item(), ", ".join(table.collect_schema()))
@@ -46,57 +47,61 @@ class Snapshot:
 
     @property
     def documents(self) -> pl.LazyFrame:
-        """Documents: `schemas.Documents`, in order of doc_id."""
-        parts = self.documents_parts()
-        return parquet.scan_checked(*parts) if parts else pl.LazyFrame(schema=Documents.dtypes())
+        """Documents, sorted by `doc_id`; schema `schemas.Documents`."""
+        files = self.document_files()
+        return parquet.scan_checked(*files) if files else pl.LazyFrame(schema=Documents.dtypes())
 
-    def documents_parts(self) -> list[Path]:
-        """The files of the documents, in order; none where the snapshot has no document.
+    def document_files(self) -> list[Path]:
+        """Return the Parquet files of the documents, sorted; empty if there are no documents.
 
         Raises:
-            FormatError: there is none, and the manifest counts documents.
+            FormatError: No file exists although the manifest lists documents.
         """
-        parts = sorted((self.folder / "documents").glob("part-*.parquet"))
-        if not parts and self.counted:
+        files = sorted((self.folder / "documents").glob("part-*.parquet"))
+        if not files and self.document_count:
             raise FormatError(
-                f"expected the {self.counted} documents that the manifest counts, found none",
+                f"expected {self.document_count} documents according to the manifest, found none",
                 self.folder / "documents",
             )
-        return parts
+        return files
 
     @property
     def queries(self) -> pl.LazyFrame:
-        """Queries: `schemas.Queries`, in order of query_id."""
+        """Queries, sorted by `query_id`; schema `schemas.Queries`."""
         return parquet.scan_checked(self.folder / "queries.parquet")
 
     @property
     def qrels(self) -> pl.LazyFrame:
-        """Judgements: `schemas.Qrels`, in order of query_id, doc_id."""
+        """Relevance judgements, sorted by `query_id` and `doc_id`; schema `schemas.Qrels`."""
         return parquet.scan_checked(self.folder / "qrels.parquet")
 
     @property
     def click_estimates(self) -> pl.LazyFrame:
-        """Click evidence: `schemas.ClickEstimates`."""
+        """Click counts and relevance estimates per query and document.
+
+        Schema `schemas.ClickEstimates`.
+        """
         return parquet.scan_checked(self.folder / "click_estimates.parquet")
 
     @property
     def rejects(self) -> pl.LazyFrame:
-        """What was left out: `schemas.Rejects`."""
+        """Rejected input rows with the reason; schema `schemas.Rejects`."""
         return parquet.scan_checked(self.folder / "rejects.parquet")
 
 
 @dataclass(frozen=True)
 class Collection:
-    """A published version of a collection."""
+    """A published version of a collection, opened with `open_collection`."""
 
     path: Path
+    """Folder of the version."""
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """The manifest as published.
+        """Content of `manifest.json`.
 
         Raises:
-            FormatError: it is not readable JSON, or not what a manifest is.
+            FormatError: The file is not valid JSON or not a valid manifest.
         """
         return read_manifest(self.path / MANIFEST)
 
@@ -107,99 +112,112 @@ class Collection:
 
     @property
     def version(self) -> str:
-        """Its version."""
+        """Version number, such as `1.0.0`."""
         return str(self.manifest["version"])
 
     @property
     def signature(self) -> str:
-        """One line that identifies the content."""
+        """One-line signature that identifies the content and definition."""
         return str(self.manifest["signature"])
 
     @cached_property
     def languages(self) -> dict[str, str]:
-        """The languages of its texts, its own first, with the suffix of their columns.
+        """Column suffix of each language of the texts, such as `{"fr": "", "en": "_en"}`.
+
+        The source language is first.
 
         Raises:
-            DataError: the manifest names more than two.
+            DataError: The manifest lists more than two languages.
         """
         return column_suffixes(
             self.manifest["definition"].get("collection", {}).get("languages", ())
         )
 
-    def language(self, name: str | None = None) -> tuple[str, str]:
-        """One of `languages` with its suffix; absent: that of the texts as they were found.
+    def resolve_language(self, name: str | None = None) -> tuple[str, str]:
+        """Return a language and its column suffix.
+
+        Args:
+            name: Language code, such as `fr`; default: the source language.
 
         Raises:
-            UsageError: the collection is not in it.
+            UsageError: The collection has no texts in this language.
         """
-        chosen = next(iter(self.languages)) if name is None else name
-        if chosen not in self.languages:
+        language = next(iter(self.languages)) if name is None else name
+        if language not in self.languages:
             known = " and ".join(self.languages)
-            raise UsageError(f"{self.path}: no texts in {chosen!r}; the collection is in {known}")
-        return chosen, self.languages[chosen]
+            raise UsageError(f"{self.path}: no texts in {language!r}; available languages: {known}")
+        return language, self.languages[language]
 
     @property
     def snapshots(self) -> tuple[str, ...]:
-        """Snapshot names in order of time."""
+        """Snapshot names in chronological order."""
         return tuple(s["name"] for s in self.manifest["definition"]["snapshots"])
 
     def snapshot(self, name: str) -> Snapshot:
-        """A snapshot by name such as `2022-06`.
+        """Return a snapshot by name, such as `2022-06`.
 
         Raises:
-            UsageError: the collection has no such snapshot.
+            UsageError: The collection has no such snapshot.
         """
         if name not in self.snapshots:
             known = ", ".join(self.snapshots)
-            raise UsageError(f"{self.path}: no snapshot {name!r}; it has {known}")
-        counted = self.manifest["tables"].get(f"snapshots/{name}/documents", {})
-        return Snapshot(self.path, name, int(counted.get("rows", 0)))
+            raise UsageError(
+                f"{self.path}: unknown snapshot {name!r}; available snapshots: {known}"
+            )
+        documents = self.manifest["tables"].get(f"snapshots/{name}/documents", {})
+        return Snapshot(self.path, name, int(documents.get("rows", 0)))
 
     def table(self, name: str) -> pl.LazyFrame:
-        """A table of the whole collection: topics, maps or changes, by its contract's name.
+        """Scan a table that covers the whole collection, such as `topics` or `documents_map`.
 
         Raises:
-            UsageError: there is no such table.
-            FormatError: it is no Parquet file.
+            UsageError: There is no such table, or its file is missing.
+            FormatError: The file is not a Parquet file.
         """
-        places = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
-        if name not in places:
-            raise UsageError(f"no table {name!r} in a collection; it has {', '.join(places)}")
-        return parquet.scan_checked(self.path / f"{places[name]}.parquet")
+        paths = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
+        if name not in paths:
+            raise UsageError(
+                f"unknown collection table {name!r}; available tables: {', '.join(paths)}"
+            )
+        return parquet.scan_checked(self.path / f"{paths[name]}.parquet")
 
-    def aligned(self, kind: str, *, language: str | None = None) -> pl.LazyFrame:
-        """Documents or queries of all snapshots in one frame, by their stable ids.
+    def aligned_texts(self, kind: str, *, language: str | None = None) -> pl.LazyFrame:
+        """Return the texts of all snapshots in one frame, with ids that are stable over time.
 
         Args:
             kind: `documents` or `queries`.
-            language: One of `languages`; absent: that of the texts as they were found.
+            language: Language code, one of `languages`; default: the source language.
 
         Returns:
-            Columns `doc_id` or `query_id`, `snapshot`, `text`; in order of id, then of time.
+            Columns `doc_id` or `query_id`, `snapshot` and `text`, sorted by id and then
+            chronologically.
 
         Raises:
-            UsageError: another kind or language.
+            UsageError: `kind` or `language` is invalid.
         """
         keys = {"documents": "doc_id", "queries": "query_id"}
         if kind not in keys:
-            raise UsageError(f"expected documents or queries, found {kind!r}")
-        suffix = self.language(language)[1]
+            raise UsageError(f"kind: expected 'documents' or 'queries', found {kind!r}")
+        suffix = self.resolve_language(language)[1]
         frames: list[pl.LazyFrame] = [
-            self._keyed(name, kind, keys[kind]).select(
+            self._scan_with_stable_ids(name, kind, keys[kind]).select(
                 keys[kind],
                 snapshot=pl.lit(name),
-                place=pl.lit(place),
+                index=pl.lit(index),
                 text=pl.col(f"text{suffix}"),
             )
-            for place, name in enumerate(self.snapshots)
+            for index, name in enumerate(self.snapshots)
         ]
-        return pl.concat(frames).sort(keys[kind], "place").drop("place")
+        return pl.concat(frames).sort(keys[kind], "index").drop("index")
 
-    def _keyed(self, snapshot: str, kind: str, column: str) -> pl.LazyFrame:
-        """Documents or queries by ids that hold in every snapshot; see `schemas.ReleaseIds`."""
+    def _scan_with_stable_ids(self, snapshot: str, kind: str, column: str) -> pl.LazyFrame:
+        """Scan documents or queries with ids that are the same in all snapshots.
+
+        Ids of an imported release are replaced with their keys; see `schemas.ReleaseIds`.
+        """
         opened = self.snapshot(snapshot)
         rows: pl.LazyFrame = getattr(opened, kind)
-        ids = release_ids(opened.folder)
+        ids = read_release_ids(opened.folder)
         if ids is None:
             return rows
         keys = ids.filter(kind={"documents": "document", "queries": "query"}[kind])
@@ -207,38 +225,42 @@ class Collection:
         return rows.join(named, on=column).drop(column).rename({"key": column})
 
     def sizes(self) -> list[tuple[str, int, int, int]]:
-        """Name, documents, queries and judgements of each snapshot, as the manifest counts them."""
+        """Return the name and the number of documents, queries and judgements of each snapshot.
+
+        The numbers are read from the manifest.
+        """
         tables = self.manifest["tables"]
 
-        def rows(snapshot: str, kind: str) -> int:
+        def row_count(snapshot: str, kind: str) -> int:
             return int(tables.get(f"snapshots/{snapshot}/{kind}", {"rows": 0})["rows"])
 
         kinds = ("documents", "queries", "qrels")
-        return [(name, *(rows(name, kind) for kind in kinds)) for name in self.snapshots]  # type: ignore[misc]
+        return [(name, *(row_count(name, kind) for kind in kinds)) for name in self.snapshots]  # type: ignore[misc]
 
     def _repr_html_(self) -> str:
-        """The collection in a notebook: a table of its snapshots."""
+        """Return an HTML table of the snapshot sizes, for notebooks."""
         header = ("snapshot", "documents", "queries", "judgements")
         return html_table(f"{self.name} {self.version}", header, self.sizes())
 
     def core_queries(self) -> pl.LazyFrame:
-        """Queries that every snapshot holds, by the ids of `aligned`."""
+        """Return the queries that occur in every snapshot, with the same ids as `aligned_texts`."""
         return self.table("queries_map").filter("core")
 
 
 def open_collection(path: Path | str) -> Collection:
-    """Open a published collection.
+    """Open a published collection for reading.
 
     Args:
-        path: A version folder, or a folder above it; of several versions the highest is opened.
+        path: Folder of a version, or a parent folder of it; if it contains several versions, the
+            highest is opened.
 
     Raises:
-        UsageError: there is no published collection.
+        UsageError: No published collection was found.
     """
     version = layout.find_version(Path(path))
     if version is None:
         raise UsageError(
-            f"{path}: no published collection here; expected a folder with {MANIFEST}, "
-            "as `longeval build` writes it"
+            f"{path}: not a published collection; expected a folder with {MANIFEST}, "
+            "as written by `longeval build`"
         )
     return Collection(version)

@@ -1,4 +1,4 @@
-"""The table that a person wants after a build: one line for each snapshot."""
+"""Summarize the sizes and changes of each snapshot, for the table printed after a build."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,19 @@ from schemas import GRADES
 
 @dataclass(frozen=True)
 class SnapshotSummary:
-    """Counts of one snapshot.
+    """Sizes of a snapshot and changes since the previous one.
+
+    The last four fields are None for the first snapshot.
 
     Args:
-        snapshot: Its name.
-        documents: Documents.
-        queries: Queries.
-        grades: Judgements of each grade, from 0.
-        added: Documents that the snapshot before did not have; None for the first.
-        removed: Documents of the snapshot before that the crawl lacks now.
-        not_kept: Documents of the snapshot before that the crawl still has, and the snapshot not.
+        snapshot: Name of the snapshot.
+        documents: Number of documents.
+        queries: Number of queries.
+        grades: Number of judgements per grade, starting with grade 0.
+        added: Documents that are not in the previous snapshot.
+        removed: Documents of the previous snapshot that are no longer in the crawl.
+        not_kept: Documents of the previous snapshot that are in the crawl, but not in this
+            snapshot.
         updated: Documents whose tokens changed.
     """
 
@@ -32,7 +35,7 @@ class SnapshotSummary:
 
 
 def summarize(collection: Collection) -> list[SnapshotSummary]:
-    """One summary for each snapshot, in order of time."""
+    """Return a summary of each snapshot of a collection, in chronological order."""
     changes = collection.table("document_changes").group_by("to_snapshot", "status").len().collect()
     counts = {(to, status): n for to, status, n in changes.iter_rows()}
     summaries = []

@@ -1,4 +1,4 @@
-"""Check a published collection; see `checks/` for what is checked."""
+"""Validate published collections and format the findings; `checks/` contains the checks."""
 
 import json
 import re
@@ -7,14 +7,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from builder.collection.checks import CHECKS, Check, Finding, Reading, Severity
+from builder.collection.checks import CHECKS, Check, Finding, Severity, ValidationContext
 from builder.collection.layout import find_versions
 from builder.collection.read import open_collection
 from builder.errors import FormatError, UsageError
-from builder.plugins import installed, load
-from builder.runtime.publisher import MANIFEST, published_manifest
+from builder.plugins import find_plugins, load_plugin
+from builder.runtime.publisher import MANIFEST, find_manifest
 
-OTHER_ID = re.compile(r"(?!LB)[A-Z]{2,8}\d{3}")
+PLUGIN_CHECK_ID = re.compile(r"(?!LB)[A-Z]{2,8}\d{3}")
 SEVERITIES: tuple[Severity, ...] = ("error", "warning")
 FINDINGS_SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -23,7 +23,7 @@ FINDINGS_SCHEMA: dict[str, Any] = {
     "required": ["valid", "findings"],
     "additionalProperties": False,
     "properties": {
-        "valid": {"type": "boolean", "description": "Whether no finding is an error"},
+        "valid": {"type": "boolean", "description": "True if no finding is an error"},
         "findings": {
             "type": "array",
             "items": {
@@ -33,7 +33,10 @@ FINDINGS_SCHEMA: dict[str, Any] = {
                 "properties": {
                     "check": {"type": "string", "pattern": "^[A-Z]{2,8}[0-9]{3}$"},
                     "severity": {"enum": list(SEVERITIES)},
-                    "where": {"type": "string", "description": "File or table in the version"},
+                    "where": {
+                        "type": "string",
+                        "description": "Path of the file or table in the version folder",
+                    },
                     "message": {"type": "string"},
                     "count": {"type": "integer", "minimum": 1},
                     "examples": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
@@ -43,7 +46,7 @@ FINDINGS_SCHEMA: dict[str, Any] = {
         },
     },
 }
-"""JSON Schema of `as_json`."""
+"""JSON Schema of the output of `format_json`."""
 
 
 def validate(
@@ -53,37 +56,42 @@ def validate(
     ignore: Sequence[str] = (),
     severities: Mapping[str, Severity] | None = None,
 ) -> list[Finding]:
-    """All defects of a collection, errors and warnings, in order of the checks.
+    """Run the checks on a published collection and return all errors and warnings.
 
     Args:
-        path: A version folder, or a folder above it; of several versions the highest is checked.
-        select: Ids or beginnings of ids (`LB1`) of the checks to run; default: all.
-        ignore: Those of checks to leave out.
-        severities: Other severities of checks, by id.
+        path: Folder of a version, or a parent folder of it; if it contains several versions, the
+            highest is checked.
+        select: Ids or id prefixes (such as `LB1`) of the checks to run; default: all checks.
+        ignore: Ids or id prefixes of checks to skip.
+        severities: Severity by check id, overriding the default.
+
+    Returns:
+        Findings in the order of the checks; empty if the collection is valid.
 
     Raises:
-        UsageError: there is no published collection, or no such check.
-        FormatError: the manifest cannot be read.
+        UsageError: There is no published collection, or a check is unknown.
+        FormatError: The manifest is not valid.
     """
-    changed = severities or {}
-    checks = (*CHECKS, *_others())
-    for given in (*select, *ignore):
-        if not given or not any(check.id.startswith(given) for check in checks):
+    overrides = severities or {}
+    checks = (*CHECKS, *_plugin_checks())
+    for prefix in (*select, *ignore):
+        if not prefix or not any(check.id.startswith(prefix) for check in checks):
             raise UsageError(
-                f"no check {given!r}; ids are such as {CHECKS[0].id}, LB1 is all that begin so"
+                f"no check matches {prefix!r}; expected a check id such as {CHECKS[0].id}, or a "
+                "prefix such as LB1"
             )
-    for given, severity in changed.items():
-        if given not in {check.id for check in checks}:
+    for check_id, severity in overrides.items():
+        if check_id not in {check.id for check in checks}:
             raise UsageError(
-                f"--severity: no check {given!r}; a severity is that of one check, such as "
+                f"--severity: unknown check {check_id!r}; expected a full check id, such as "
                 f"{CHECKS[0].id}={severity}"
             )
-    reading = Reading(open_collection(path))
+    context = ValidationContext(open_collection(path))
     return [
         finding
         for check in checks
-        if _is_chosen(check, select, ignore)
-        for finding in check.run(reading, changed.get(check.id))
+        if _is_selected(check, select, ignore)
+        for finding in check.run(context, overrides.get(check.id))
     ]
 
 
@@ -94,38 +102,41 @@ def validate_all(
     ignore: Sequence[str] = (),
     severities: Mapping[str, Severity] | None = None,
 ) -> list[Finding]:
-    """All defects of every version below a folder; `where` begins with the version's path.
+    """Run the checks on every version at or below a folder.
 
-    Arguments as of `validate`. Versions of classification collections are left out: they have a
-    validation of their own.
+    The field `where` of each finding starts with the relative path of the version. Classification
+    collections are skipped, because they have their own validation. See `validate` for the
+    arguments.
 
     Raises:
-        UsageError: there is no version below it, or no such check.
+        UsageError: There is no published version, or a check is unknown.
     """
     root = Path(path)
-    versions = [version for version in find_versions(root) if not _is_of_posts(version)]
+    versions = [
+        version for version in find_versions(root) if not _is_classification_version(version)
+    ]
     if not versions:
-        raise UsageError(f"{path}: no published version here or below")
-    found = []
+        raise UsageError(f"{path}: no published version found at or below this folder")
+    findings = []
     for version in versions:
         home = version.relative_to(root).as_posix()
-        for finding in _validate_one(version, select, ignore, severities):
+        for finding in _validate_version(version, select, ignore, severities):
             where = finding.where if home == "." else f"{home}/{finding.where}"
-            found.append(replace(finding, where=where))
-    return found
+            findings.append(replace(finding, where=where))
+    return findings
 
 
-def _is_of_posts(version: Path) -> bool:
-    return (published_manifest(version) or {}).get("kind") == "classification"
+def _is_classification_version(version: Path) -> bool:
+    return (find_manifest(version) or {}).get("kind") == "classification"
 
 
-def _validate_one(
+def _validate_version(
     version: Path,
     select: Sequence[str],
     ignore: Sequence[str],
     severities: Mapping[str, Severity] | None,
 ) -> list[Finding]:
-    """`validate`; a manifest that cannot be read is a finding, so that others are checked too."""
+    """Validate a version; return an invalid manifest as a finding instead of raising an error."""
     try:
         return validate(version, select=select, ignore=ignore, severities=severities)
     except FormatError as error:
@@ -133,48 +144,53 @@ def _validate_one(
         return [Finding(check.id, "error", MANIFEST, str(error), 1, (), check.fix)]
 
 
-def _others() -> list[Check]:
-    """Checks of plug-ins, in order of their names.
+def _plugin_checks() -> list[Check]:
+    """Return the checks of installed plug-ins, sorted by name.
 
     Raises:
-        UsageError: a plug-in is no check, or has the id of another one.
+        UsageError: A plug-in is not a `Check`, or its id is invalid or already in use.
     """
-    found = []
+    checks = []
     ids = {check.id for check in CHECKS}
-    for name in installed("checks"):
-        check = load("checks", name)
-        if not isinstance(check, Check) or not OTHER_ID.fullmatch(check.id) or check.id in ids:
+    for name in find_plugins("checks"):
+        check = load_plugin("checks", name)
+        is_check = isinstance(check, Check) and PLUGIN_CHECK_ID.fullmatch(check.id)
+        if not is_check or check.id in ids:
             raise UsageError(
-                f"checks: {name!r} is not a check with an id of its own, such as XY101 (LB is ours)"
+                f"checks: plug-in {name!r} must be a Check with a unique id such as XY101 "
+                "(the prefix LB is reserved)"
             )
         ids.add(check.id)
-        found.append(check)
-    return found
+        checks.append(check)
+    return checks
 
 
-def parse_severities(given: Sequence[str]) -> dict[str, Severity]:
-    """Severities of checks, written as `LB205=warning`.
+def parse_severities(options: Sequence[str]) -> dict[str, Severity]:
+    """Parse `--severity` options such as `LB205=warning` into severities by check id.
 
     Raises:
-        UsageError: something else is written.
+        UsageError: An option is malformed.
     """
     known: dict[str, Severity] = {severity: severity for severity in SEVERITIES}
     parsed = {}
-    for text in given:
+    for text in options:
         check, _, severity = text.partition("=")
         if severity not in known:
-            raise UsageError(f"--severity: expected such as LB205=warning, found {text!r}")
+            raise UsageError(
+                f"--severity: expected CHECK=error or CHECK=warning, such as LB205=warning, "
+                f"found {text!r}"
+            )
         parsed[check] = known[severity]
     return parsed
 
 
-def _is_chosen(check: Check, select: Sequence[str], ignore: Sequence[str]) -> bool:
+def _is_selected(check: Check, select: Sequence[str], ignore: Sequence[str]) -> bool:
     chosen = not select or check.id.startswith(tuple(select))
     return chosen and not check.id.startswith(tuple(ignore))
 
 
-def as_json(findings: Sequence[Finding]) -> str:
-    """Findings as JSON: `{"valid": bool, "findings": [...]}`, see `FINDINGS_SCHEMA`."""
+def format_json(findings: Sequence[Finding]) -> str:
+    """Format findings as JSON: `{"valid": bool, "findings": [...]}`; see `FINDINGS_SCHEMA`."""
     valid = not any(finding.severity == "error" for finding in findings)
     return json.dumps(
         {"valid": valid, "findings": [asdict(finding) for finding in findings]},
@@ -183,8 +199,8 @@ def as_json(findings: Sequence[Finding]) -> str:
     )
 
 
-def as_text(finding: Finding) -> str:
-    """A finding as one paragraph."""
+def format_text(finding: Finding) -> str:
+    """Format a finding as one paragraph of plain text."""
     examples = f" First: {', '.join(finding.examples)}." if finding.examples else ""
     return (
         f"{finding.check} {finding.severity}: {finding.where}: {finding.message} "
@@ -192,10 +208,10 @@ def as_text(finding: Finding) -> str:
     )
 
 
-def as_github(finding: Finding) -> str:
-    """A finding as a workflow command that annotates a pull request."""
+def format_github(finding: Finding) -> str:
+    """Format a finding as a GitHub Actions workflow command, shown as a pull request annotation."""
     level = "error" if finding.severity == "error" else "warning"
-    text = as_text(finding).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    text = format_text(finding).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     where = finding.where
     for character in "%\r\n,:":
         where = where.replace(character, f"%{ord(character):02X}")

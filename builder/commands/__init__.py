@@ -1,1 +1,1 @@
-"""Implementations of the subcommands that span several packages."""
+"""Implementations of the commands that combine several packages, such as `longeval build`."""

@@ -1,4 +1,4 @@
-"""Build a collection from a definition: plan, run, publish."""
+"""Build a collection from a definition, or verify one: `longeval build`."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -6,7 +6,12 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.collection.guards import check_program, check_sizes, check_topics, check_version
+from builder.collection.guards import (
+    check_definition_unchanged,
+    check_stages_unchanged,
+    check_tables_not_empty,
+    check_topics_unchanged,
+)
 from builder.collection.publish import is_published, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
@@ -16,7 +21,7 @@ from builder.pipeline import PIPELINE
 from builder.reporting.parts import html_table
 from builder.runtime.executors import get_executor
 from builder.runtime.limits import DEFAULT_MEMORY, parse_memory, usable_cores
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import SUMS, sha256
 from builder.runtime.runner import Runner, Step
 from builder.runtime.store import Store
@@ -24,29 +29,29 @@ from builder.runtime.store import Store
 
 @dataclass
 class BuildReport:
-    """The outcome of a build.
+    """Result of a build.
 
     Args:
-        root: The collection's folder.
-        steps: Outcome of each unit, in the order of the plan.
-        version: The published version folder; None if nothing was to be published.
-        published: Whether this build wrote that version.
-        notes: How its topics differ from those of the draft that it replaced.
+        root: Output folder of the collection.
+        steps: Result of each unit (a stage run for one snapshot), in execution order.
+        version: Folder of the published version; None if only a part was built.
+        published: Whether this build published the version; False if it was up to date.
+        topic_changes: Differences from the topics of the draft that this build replaced.
     """
 
     root: Path
     steps: list[Step] = field(default_factory=list)
     version: Path | None = None
     published: bool = False
-    notes: tuple[str, ...] = ()
+    topic_changes: tuple[str, ...] = ()
 
     @property
-    def ran(self) -> int:
-        """Number of units that ran or would run."""
+    def units_run(self) -> int:
+        """Number of units that were run, or that would be run with `explain`."""
         return sum(step.ran for step in self.steps)
 
     def _repr_html_(self) -> str:
-        """HTML table of the units for notebooks."""
+        """Return an HTML table of the units, for notebooks."""
         rows = [
             (
                 str(step.unit),
@@ -61,9 +66,9 @@ class BuildReport:
         return html_table(str(self.version or self.root), header, rows)
 
 
-def default_root(definition: Definition) -> Path:
-    """Default output folder: `collections/<name>` next to the definition."""
-    return definition.resolve("collections") / definition.workflow.collection.name
+def default_output_folder(definition: Definition) -> Path:
+    """Return the default output folder: `collections/<name>` next to the definition file."""
+    return definition.resolve_path("collections") / definition.workflow.collection.name
 
 
 def build(
@@ -78,54 +83,56 @@ def build(
     memory: str = DEFAULT_MEMORY,
     executor: str = "local",
     progress: Progress | None = None,
-    say: Callable[[Step], None] = lambda _: None,
+    on_unit: Callable[[Step], None] = lambda _: None,
 ) -> BuildReport:
-    """Build a collection, or part of it.
+    """Build a collection from a definition file and publish it.
 
     Args:
-        workflow: The definition file.
-        out: The collection's folder; its versions are published in it.
-        snapshots: Build only these and their dependencies, without publishing; empty: all.
-        until: Name of the last stage to run, without publishing; None: all.
+        workflow: Path of the definition file.
+        out: Output folder; each version is published in a subfolder. Default:
+            `collections/<name>` next to the definition file.
+        snapshots: Build only these snapshots and their dependencies, without publishing; default:
+            all snapshots.
+        until: Stop after this stage, without publishing; default: run all stages.
         explain: Report which units would run and why, without running them.
-        allow_empty: Also publish snapshots without documents, queries or judgements.
-        threads: Worker threads; None: all cores.
-        memory: Memory limit of a stage, such as `4GiB`.
-        executor: Executor of partitions: `local`, `processes` (one per thread) or `ray`.
-        progress: Receives the progress.
-        say: Callback after each unit.
+        allow_empty: Publish even if a snapshot has no documents, queries or judgements.
+        threads: Number of worker threads; default: number of cores.
+        memory: Memory limit per stage, such as `4GiB`.
+        executor: How partitions are processed: `local`, `processes` (one per thread) or `ray`.
+        progress: Progress display; default: none.
+        on_unit: Callback after each unit.
 
     Raises:
-        UsageError: a wrong definition, an unknown stage or snapshot, or a released version that
-            would change.
-        DataError: a stage failed, another build of the collection is running, or a snapshot has
+        UsageError: The definition is invalid, a stage or snapshot is unknown, or a released
+            version would change.
+        DataError: A stage failed, another build is writing to the output folder, or a snapshot has
             no documents, queries or judgements.
     """
     definition = Definition.load(workflow)
-    definition.check_names(snapshots, "--snapshot")
+    definition.check_snapshot_names(snapshots, "--snapshot")
     units = PIPELINE.plan(definition.workflow, snapshots, until)
-    root = Path(out) if out is not None else default_root(definition)
+    root = Path(out) if out is not None else default_output_folder(definition)
     store = Store(root)
     cores = threads or usable_cores()
     workers = get_executor(executor)
     allowed = parse_memory(memory)
-    runner = Runner(PIPELINE, definition, store, cores, allowed, progress or Silent(), workers)
+    runner = Runner(PIPELINE, definition, store, cores, allowed, progress or NoProgress(), workers)
     if explain:
         return BuildReport(root, runner.explain(units))
     whole = not snapshots and until is None
-    with closing(workers), explain_errors("the build", root), store.locked():
+    with closing(workers), explain_errors("the build", root), store.lock():
         if whole:
-            check_version(definition, store)
-            check_program(definition, store, PIPELINE.stages)
-        notes = check_topics(definition, store) if whole else ()
-        report = BuildReport(root, runner.run(units, say), notes=notes)
+            check_definition_unchanged(definition, store)
+            check_stages_unchanged(definition, store, PIPELINE.stages)
+        topic_changes = check_topics_unchanged(definition, store) if whole else ()
+        report = BuildReport(root, runner.run(units, on_unit), topic_changes=topic_changes)
         if whole:
             report.version = store.root / definition.workflow.collection.version
             report.published = not is_published(definition, store, PIPELINE.stages)
         if report.published:
             if not allow_empty:
-                check_sizes(definition, store, PIPELINE.stages)
-            runner.repair(units, say)
+                check_tables_not_empty(definition, store, PIPELINE.stages)
+            runner.repair(units, on_unit)
             publish_version(definition, store, PIPELINE.stages)
     return report
 
@@ -138,33 +145,34 @@ def verify(
     memory: str = DEFAULT_MEMORY,
     executor: str = "local",
     progress: Progress | None = None,
-    say: Callable[[Step], None] = lambda _: None,
+    on_unit: Callable[[Step], None] = lambda _: None,
 ) -> tuple[str, ...]:
-    """Rebuild a published version from the raw files and compare every file.
+    """Rebuild a published version from the raw files and compare all files byte by byte.
 
     Args:
-        workflow: The definition that the version was built from.
-        version: The published version folder.
-        threads: Worker threads; None: all cores.
-        memory: Memory limit of a stage.
-        executor: Executor of partitions.
-        progress: Receives the progress.
-        say: Callback after each unit.
+        workflow: Path of the definition file from which the version was built.
+        version: Folder of the published version.
+        threads: Number of worker threads; default: number of cores.
+        memory: Memory limit per stage, such as `4GiB`.
+        executor: How partitions are processed: `local`, `processes` or `ray`.
+        progress: Progress display; default: none.
+        on_unit: Callback after each unit.
 
     Returns:
-        Sorted paths of files that differ or exist on one side only; empty if all are equal.
+        Sorted paths of the files that differ or exist in only one of the two versions; empty if
+        the versions are identical.
 
     Raises:
-        UsageError: no such version exists, or the definition builds a different one.
-        DataError: a stage failed.
+        UsageError: There is no published version, or the definition is of another version.
+        DataError: A stage failed.
     """
     published = open_collection(version)
     definition = Definition.load(workflow)
     wanted = definition.workflow.collection.version
     if wanted != published.version:
         raise UsageError(
-            f"{definition.file} makes version {wanted}, but {published.path} is version "
-            f"{published.version}; give the definition that it was built from"
+            f"{definition.file} defines version {wanted}, but {published.path} is version "
+            f"{published.version}; pass the definition from which that version was built"
         )
     with tempfile.TemporaryDirectory(prefix="longeval-verify-") as folder:
         report = build(
@@ -175,14 +183,14 @@ def verify(
             memory=memory,
             executor=executor,
             progress=progress,
-            say=say,
+            on_unit=on_unit,
         )
-        made = dict(_sums(report.version or Path(folder)))
-    held = dict(_sums(published.path))
-    return tuple(sorted(n for n in {*made, *held} if made.get(n) != held.get(n)))
+        rebuilt = dict(_file_hashes(report.version or Path(folder)))
+    original = dict(_file_hashes(published.path))
+    return tuple(sorted(n for n in {*rebuilt, *original} if rebuilt.get(n) != original.get(n)))
 
 
-def _sums(folder: Path) -> Iterator[tuple[str, str]]:
-    """SHA-256 of every file of a version by path, as recorded in its SHA256SUMS."""
+def _file_hashes(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the relative path and SHA-256 of every file of a version except `SHA256SUMS`."""
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != SUMS):
         yield path.relative_to(folder).as_posix(), sha256(path)

@@ -1,4 +1,4 @@
-"""The demo: simulate a small search engine, build its collection, validate it."""
+"""Simulate a small search engine, build a collection from it and validate it: `longeval demo`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,13 +26,14 @@ WORLD = Simulation(
 
 @dataclass(frozen=True)
 class DemoReport:
-    """Result of the demo.
+    """Result of `demo`.
 
     Args:
-        world: Folder of the simulated raw data and its ground truth.
+        world: Folder with the simulated raw data and their ground truth.
         build: Report of the build.
-        findings: Findings of `validate`; empty if the collection is valid.
-        sanity: BM25 scores in both languages; None if the extras for it are not installed.
+        findings: Defects found by `validate`; empty if the collection is valid.
+        sanity: BM25 scores per snapshot and language; None if an optional dependency that they
+            need is not installed.
     """
 
     world: Path
@@ -46,27 +47,27 @@ def demo(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
-    say: Callable[[Step], None] = lambda _: None,
+    on_unit: Callable[[Step], None] = lambda _: None,
 ) -> DemoReport:
     """Simulate three snapshots of a small search engine and build a collection from them.
 
     Args:
-        folder: Output folder, which receives `world/` and `collection/`.
-        threads: Worker threads; None: all cores.
-        progress: Receives the progress.
-        say: Callback after each unit of the build.
+        folder: Output folder: raw data go to `world/`, the collection to `collection/`.
+        threads: Number of worker threads; default: number of cores.
+        progress: Progress display; default: none.
+        on_unit: Callback after each unit of the build.
     """
     world = Path(folder) / "world"
     definition = world / "workflow.toml"
     if not definition.exists():
         simulate(world, WORLD)
     report = build(
-        definition, Path(folder) / "collection", threads=threads, progress=progress, say=say
+        definition, Path(folder) / "collection", threads=threads, progress=progress, on_unit=on_unit
     )
-    return DemoReport(world, report, validate(report.root), _sanity(report.root))
+    return DemoReport(world, report, validate(report.root), _sanity_rows(report.root))
 
 
-def _sanity(root: Path) -> list[SanityRow] | None:
+def _sanity_rows(root: Path) -> list[SanityRow] | None:
     collection = open_collection(root)
     try:
         return sanity_table(

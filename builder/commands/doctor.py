@@ -1,4 +1,4 @@
-"""Check the installation and the machine: `longeval doctor`."""
+"""Diagnose the installation and the machine: `longeval doctor`."""
 
 import os
 import platform
@@ -14,24 +14,24 @@ from typing import Literal
 
 from builder.errors import LongEvalError
 from builder.models import embedded_model
-from builder.plugins import GROUPS, installed, load, package
+from builder.plugins import GROUPS, describe_package, find_plugins, load_plugin
 from builder.runtime.limits import Limits, usable_cores, usable_memory
 
 Status = Literal["good", "note", "bad"]
 PACKAGE = "longeval-builder"
-LEAST_PYTHON = (3, 11)
-LEAST_MEMORY = 4 * 2**30
-LEAST_DISK = 10 * 2**30
+MIN_PYTHON = (3, 11)
+MIN_MEMORY = 4 * 2**30
+MIN_DISK = 10 * 2**30
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Result of one check.
+    """Result of one check of `doctor`.
 
     Args:
-        name: What was checked.
+        name: Name of the checked component, such as `python` or `disk`.
         status: `good`, `note` (works with limitations) or `bad` (does not work).
-        detail: What was found, and how to fix it.
+        detail: Measured value or error message, and how to fix a problem.
     """
 
     name: str
@@ -40,33 +40,40 @@ class Diagnosis:
 
 
 def doctor(folder: Path | str = ".") -> list[Diagnosis]:
-    """Check Python, packages, machine, translation model and extras.
+    """Check Python, memory, disks, packages, the embedded translation model, extras and plug-ins.
 
     Args:
-        folder: Folder in which collections will be built.
+        folder: Folder in which collections will be built; its disk is checked.
     """
-    found = [_python(), _machine(), *_disks(Path(folder)), *_packages(), _model()]
-    return [*found, *_extras(), *_plugins()]
+    return [
+        _check_python(),
+        _check_machine(),
+        *_check_disks(Path(folder)),
+        *_check_packages(),
+        _check_embedded_model(),
+        *_check_extras(),
+        *_check_plugins(),
+    ]
 
 
-def _python() -> Diagnosis:
-    good = sys.version_info[:2] >= LEAST_PYTHON
+def _check_python() -> Diagnosis:
+    good = sys.version_info[:2] >= MIN_PYTHON
     detail = f"{platform.python_version()} ({platform.machine()}, {platform.system()})"
     return Diagnosis("python", "good" if good else "bad", detail)
 
 
-def _machine() -> Diagnosis:
+def _check_machine() -> Diagnosis:
     cores = usable_cores()
     memory = usable_memory()
     if memory is None:
-        return Diagnosis("machine", "note", f"{cores} cores; the memory is not known")
+        return Diagnosis("machine", "note", f"{cores} cores; memory size could not be determined")
     detail = f"{cores} cores, {memory / 2**30:.1f} GiB of memory"
-    if memory < LEAST_MEMORY:
+    if memory < MIN_MEMORY:
         return Diagnosis("machine", "note", f"{detail}; build with --memory {memory // 2**21}MiB")
     return Diagnosis("machine", "good", detail)
 
 
-def _disks(folder: Path) -> Iterator[Diagnosis]:
+def _check_disks(folder: Path) -> Iterator[Diagnosis]:
     for name, path in (("disk", folder), ("temporary files", Path(tempfile.gettempdir()))):
         if path.exists() and not path.is_dir():
             yield Diagnosis(name, "bad", f"{path}: expected a folder, found a file")
@@ -77,15 +84,15 @@ def _disks(folder: Path) -> Iterator[Diagnosis]:
             yield Diagnosis(name, "bad", f"{path}: {error.strerror}")
             continue
         if not os.access(path, os.W_OK):
-            yield Diagnosis(name, "bad", f"{path}: may not be written to")
+            yield Diagnosis(name, "bad", f"{path}: no write permission")
         else:
             detail = f"{path.resolve()}: {free / 2**30:.0f} GiB free"
-            few = "; a month of LongEval needs 30 GiB" if free < LEAST_DISK else ""
-            yield Diagnosis(name, "note" if few else "good", detail + few)
+            warning = "; one monthly LongEval snapshot needs 30 GiB" if free < MIN_DISK else ""
+            yield Diagnosis(name, "note" if warning else "good", detail + warning)
 
 
-def _requirements(extra: str | None) -> list[str]:
-    """Names of the packages that the core or an extra requires."""
+def _required_packages(extra: str | None) -> list[str]:
+    """Return the names of the packages required by an extra, or by the core if `extra` is None."""
     names = []
     for line in requires(PACKAGE) or ():
         requirement, _, condition = line.partition(";")
@@ -96,24 +103,24 @@ def _requirements(extra: str | None) -> list[str]:
     return names
 
 
-def _packages() -> Iterator[Diagnosis]:
-    missing = [name for name in _requirements(None) if not _version(name)]
+def _check_packages() -> Iterator[Diagnosis]:
+    missing = [name for name in _required_packages(None) if not _installed_version(name)]
     if missing:
         advice = "python -m pip install longeval-builder"
         yield Diagnosis("packages", "bad", f"{', '.join(missing)} missing: {advice}")
         return
     engines = ("polars", "duckdb", "pyarrow", "ctranslate2")
-    yield Diagnosis("packages", "good", ", ".join(f"{n} {_version(n)}" for n in engines))
+    yield Diagnosis("packages", "good", ", ".join(f"{n} {_installed_version(n)}" for n in engines))
 
 
-def _version(name: str) -> str | None:
+def _installed_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
         return None
 
 
-def _model() -> Diagnosis:
+def _check_embedded_model() -> Diagnosis:
     from builder.parameters import TranslateParameters
     from builder.translation import check_model
 
@@ -127,9 +134,9 @@ def _model() -> Diagnosis:
     return Diagnosis("embedded model", "good", f"{source} -> {english}")
 
 
-def _extras() -> Iterator[Diagnosis]:
+def _check_extras() -> Iterator[Diagnosis]:
     for extra in sorted(distribution(PACKAGE).metadata.get_all("Provides-Extra") or ()):
-        missing = [name for name in _requirements(extra) if not _version(name)]
+        missing = [name for name in _required_packages(extra) if not _installed_version(name)]
         if missing:
             advice = f'python -m pip install "longeval-builder[{extra}]"'
             detail = f"{', '.join(missing)} not installed: {advice}"
@@ -138,18 +145,20 @@ def _extras() -> Iterator[Diagnosis]:
             yield Diagnosis(f"extra {extra}", "good", "installed")
 
 
-def _plugins() -> Iterator[Diagnosis]:
-    """Load every installed plug-in and report the result."""
+def _check_plugins() -> Iterator[Diagnosis]:
+    """Try to load every installed plug-in and yield one diagnosis per plug-in."""
     for group in GROUPS:
         try:
-            points = installed(group)
+            points = find_plugins(group)
         except LongEvalError as error:
             yield Diagnosis(f"plug-ins {group}", "bad", str(error))
             continue
         for name, point in points.items():
             try:
-                load(group, name)
+                load_plugin(group, name)
             except LongEvalError as error:
                 yield Diagnosis(f"plug-in {name}", "bad", str(error))
             else:
-                yield Diagnosis(f"plug-in {name}", "good", f"{group}, of {package(point)}")
+                yield Diagnosis(
+                    f"plug-in {name}", "good", f"{group}, from {describe_package(point)}"
+                )

@@ -1,7 +1,7 @@
-"""How a published collection changes: between all neighbours, or between any two snapshots.
+"""Change statistics of a published collection: `longeval drift`.
 
-In: a version folder. Out: the content of `drift.json`, as published, or measured anew for two
-snapshots that are no neighbours, from the tables of the version.
+Statistics of consecutive snapshots are read from the published `drift.json`; those of any other
+pair are computed from the tables of the version, in the same format.
 """
 
 from pathlib import Path
@@ -12,9 +12,9 @@ import polars as pl
 
 from builder.collection import layout
 from builder.collection.read import Collection, open_collection
-from builder.drift import FORMAT, Evidence, compare_snapshots, measure_snapshots, of_pair
-from builder.drift.between import OPTIONAL
-from builder.errors import FormatError, UsageError, meant
+from builder.drift import FORMAT, OptionalInputs, compare_snapshots, measure_series, select_pair
+from builder.drift.pair_drift import OPTIONAL_TABLES
+from builder.errors import FormatError, UsageError, suggest
 from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
@@ -25,105 +25,124 @@ from schemas import TABLES, Pages
 MAIN = ("documents", "queries", "qrels")
 
 
-def drift_of(
+def compute_drift(
     path: Path, start: str | None, end: str | None, limits: Limits, progress: Progress
 ) -> dict[str, Any]:
-    """How a collection changes.
+    """Return the change statistics of a collection, or of one pair of its snapshots.
+
+    Without `start` and `end`, the statistics of all consecutive snapshots are returned.
 
     Args:
-        path: A version folder, or one above it.
-        start: Earlier snapshot; None: the first, where a later one is named.
-        end: Later snapshot; None: the last, where an earlier one is named.
-        limits: Memory, threads, scratch space.
-        progress: Reports the documents that are compared.
+        path: Folder of a version, or a parent folder of it.
+        start: Earlier snapshot; defaults to the first snapshot if only `end` is given.
+        end: Later snapshot; defaults to the last snapshot if only `start` is given.
+        limits: Memory limit, thread count and scratch folder.
+        progress: Reports the number of compared documents.
+
+    Returns:
+        Content in the format of `drift.json`.
 
     Raises:
-        UsageError: the version has no `drift.json` or no such snapshot, or `end` is not later.
-        FormatError: `drift.json` cannot be read.
+        UsageError: The version has no `drift.json`, a snapshot is unknown, or `end` is not after
+            `start`.
+        FormatError: `drift.json` is not valid.
     """
     collection = open_collection(path)
-    measured = _published(collection.path / "drift.json")
+    measured = _read_drift_file(collection.path / "drift.json")
     if start is None and end is None:
         return measured
     names = collection.snapshots
-    pair = (_known(start or names[0], names), _known(end or names[-1], names))
+    pair = (
+        _check_snapshot_name(start or names[0], names),
+        _check_snapshot_name(end or names[-1], names),
+    )
     first, second = (names.index(name) for name in pair)
     if first >= second:
-        raise UsageError(f"expected a snapshot before and a later one, found {' and '.join(pair)}")
+        raise UsageError(f"expected an earlier and a later snapshot, found {pair[0]} and {pair[1]}")
     if second == first + 1:
-        return of_pair(measured, pair)
-    return _measure(collection, pair, limits, progress)
+        return select_pair(measured, pair)
+    return _measure_pair(collection, pair, limits, progress)
 
 
-def _published(path: Path) -> dict[str, Any]:
+def _read_drift_file(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise UsageError(f"{path}: no such file; build the collection again")
+        raise UsageError(f"{path}: file not found; rebuild the collection")
     try:
-        found = orjson.loads(path.read_text("utf-8"))
+        content = orjson.loads(path.read_text("utf-8"))
     except ValueError as error:
-        raise FormatError(f"expected JSON ({error}); build the collection again", path) from None
-    written = found.get("format") if isinstance(found, dict) else None
-    if written != FORMAT:
-        raise FormatError(f"expected {FORMAT}, found {written}; build the collection again", path)
-    return dict(found)
+        raise FormatError(f"invalid JSON ({error}); rebuild the collection", path) from None
+    version = content.get("format") if isinstance(content, dict) else None
+    if version != FORMAT:
+        raise FormatError(
+            f"expected format {FORMAT}, found {version}; rebuild the collection", path
+        )
+    return dict(content)
 
 
-def _known(name: str, names: tuple[str, ...]) -> str:
-    if name not in names:
-        raise UsageError(f"no snapshot {name!r}; {meant(name, names)}")
+def _check_snapshot_name(name: str, snapshots: tuple[str, ...]) -> str:
+    if name not in snapshots:
+        raise UsageError(f"unknown snapshot {name!r}; {suggest(name, snapshots)}")
     return name
 
 
-def _measure(
+def _measure_pair(
     collection: Collection, pair: tuple[str, str], limits: Limits, progress: Progress
 ) -> dict[str, Any]:
-    """Compare two snapshots as if they were neighbours."""
+    """Compute the change statistics of two snapshots as if they were consecutive."""
     out = limits.scratch / "maps"
     out.mkdir()
-    main = {kind: {name: _table(collection, name, kind) for name in pair} for kind in MAIN}
+    main = {kind: {name: _open_table(collection, name, kind) for name in pair} for kind in MAIN}
     parameters = collection.manifest["definition"].get("parameters", {})
     params = ChangeParameters(**parameters.get("changes", {}))
     series, _ = compare_snapshots(
-        out, main, params, limits.within("pair"), progress, _evidence(collection, pair, limits)
+        out,
+        main,
+        params,
+        limits.with_scratch_folder("pair"),
+        progress,
+        _open_evidence(collection, pair, limits),
     )
-    diagnostics = {name: _table(collection, name, "click_diagnostics") for name in pair}
-    known = {name: table for name, table in diagnostics.items() if table.paths}
-    return measure_snapshots(series, params, limits.within("drift"), progress, known)
+    diagnostics = {name: _open_table(collection, name, "click_diagnostics") for name in pair}
+    existing = {name: table for name, table in diagnostics.items() if table.paths}
+    return measure_series(series, params, limits.with_scratch_folder("drift"), progress, existing)
 
 
-def _table(collection: Collection, snapshot: str, name: str) -> Table:
+def _open_table(collection: Collection, snapshot: str, name: str) -> Table:
     return table_at(layout.snapshot_folder(collection.path, snapshot), name, TABLES[name])
 
 
-def _evidence(collection: Collection, pair: tuple[str, str], limits: Limits) -> Evidence:
+def _open_evidence(collection: Collection, pair: tuple[str, str], limits: Limits) -> OptionalInputs:
     parameters = collection.manifest["definition"].get("parameters", {})
     if not parameters:
-        return Evidence()
+        return OptionalInputs()
     recorded = {
         f"{section}.{key}": value
         for section, values in parameters.items()
         for key, value in values.items()
     }
-    return Evidence(
-        _crawled(collection, pair, limits.scratch),
-        {kind: {name: _table(collection, name, kind) for name in pair} for kind in OPTIONAL},
+    return OptionalInputs(
+        _documents_by_crawl(collection, pair, limits.scratch),
+        {
+            kind: {name: _open_table(collection, name, kind) for name in pair}
+            for kind in OPTIONAL_TABLES
+        },
         DocumentParameters(**parameters.get("documents", {})),
         dict.fromkeys(pair, recorded),
     )
 
 
-def _crawled(
-    collection: Collection, pair: tuple[str, str], folder: Path
+def _documents_by_crawl(
+    collection: Collection, pair: tuple[str, str], scratch: Path
 ) -> dict[str, Table[Pages]]:
-    """Documents of the collection found in each crawl; empty if that was not recorded."""
-    held = collection.table("documents_map").select("doc_id", "crawled").collect()
-    if held["crawled"].null_count():
+    """Return the documents contained in each snapshot's crawl; empty if they were not recorded."""
+    documents = collection.table("documents_map").select("doc_id", "crawled").collect()
+    if documents["crawled"].null_count():
         return {}
-    found = {}
+    tables = {}
     for name in pair:
-        path = folder / f"crawled-{name}.parquet"
-        held.filter(pl.col("crawled").list.contains(name)).select(
+        path = scratch / f"crawled-{name}.parquet"
+        documents.filter(pl.col("crawled").list.contains(name)).select(
             doc=id_to_key("doc_id")
         ).write_parquet(path)
-        found[name] = Table((path,), Pages)
-    return found
+        tables[name] = Table((path,), Pages)
+    return tables

@@ -1,1 +1,1 @@
-"""A collection definition: a TOML file in, a frozen typed model out."""
+"""Collection definitions: read a TOML file into a frozen, validated pydantic model."""

@@ -1,6 +1,6 @@
-"""A collection definition: a TOML file in, a frozen typed model out.
+"""Load and validate a workflow definition: a TOML file in, a frozen pydantic model out.
 
-All errors in a definition are found here, before any stage runs, and named by file and key.
+All errors in a definition are raised here, before any stage runs, with the file and the key.
 """
 
 import re
@@ -19,140 +19,159 @@ from builder.parameters import CrawlParameters, LogParameters, Parameters, Secti
 from builder.text.names import ENGLISH, FRENCH, LANGUAGE_PATTERN, NAME_PATTERN, VERSION_PATTERN
 from schemas import SNAPSHOT_PATTERN
 
-ABSENT = "no such definition file; `longeval new DIR` writes one to begin with"
+FILE_NOT_FOUND = "definition file not found; create one with `longeval new DIR`"
 
 
 class CollectionDefinition(Section):
-    """`[collection]`: name, version and metadata of the collection."""
+    """Section `[collection]`: name, version and metadata of the collection."""
 
-    name: str = Field(pattern=NAME_PATTERN, description="Short name, also a folder name")
+    name: str = Field(
+        pattern=NAME_PATTERN, description="Short name, also used as the name of the output folder"
+    )
     version: str = Field(
         pattern=VERSION_PATTERN,
-        description="Semantic version. 0.x and pre-releases are drafts that a build may replace; "
-        "any other version is immutable once published",
+        description="Semantic version. Versions 0.x and pre-releases are drafts that a build may "
+        "replace; any other version is immutable once published",
     )
     languages: tuple[Annotated[str, Field(pattern=LANGUAGE_PATTERN)], ...] = Field(
         default=(),
         max_length=2,
-        description="Source language, then `en` for a translation; absent: French, and English "
-        "where `translate.model` is given",
+        description="Language of the source texts, followed by `en` if they are translated; "
+        "default: `fr`, plus `en` if `translate.model` is set",
     )
     topics: str = Field(
-        description="Topic table, relative to this file: TSV with `label`, and any of `topic_id`, "
-        "`aliases` (between bars), `language`, `source`"
+        description="Path of the topic table, relative to this file: a TSV file with the column "
+        "`label` and optionally `topic_id`, `aliases` (separated by `|`), `language`, `source`"
     )
     train: tuple[str, ...] = Field(
-        default=(), description="Training snapshots; absent: the first snapshot"
+        default=(), description="Names of the training snapshots; default: the first snapshot"
     )
-    licence: str = Field(default="not stated", description="Licence of the data, for the card")
-    citation: str = Field(default="", description="How to cite the data, for the card")
-    url: str = Field(default="", description="Where the data is published, for the card")
+    licence: str = Field(
+        default="not stated", description="Licence of the data, shown on the dataset card"
+    )
+    citation: str = Field(
+        default="", description="How to cite the collection, shown on the dataset card"
+    )
+    url: str = Field(
+        default="", description="URL where the collection is published, used in `croissant.json`"
+    )
 
     @property
     def is_draft(self) -> bool:
-        """Whether a build may replace a published folder of this version."""
+        """Whether this version is a draft, which a build may replace."""
         return is_draft(self.version)
 
 
 def is_draft(version: str) -> bool:
-    """Whether a version is a draft, which a build may replace: 0.x or a pre-release."""
+    """Whether a version is a draft (0.x or a pre-release), which a build may replace."""
     return version.startswith("0.") or not re.fullmatch(r"\d+\.\d+\.\d+", version)
 
 
 class SnapshotOverrides(Section):
-    """`[snapshots.overrides]`: how the raw files of one snapshot differ from the others."""
+    """Section `[snapshots.overrides]`: input format settings that apply to one snapshot only."""
 
     log: LogParameters = LogParameters()
     crawl: CrawlParameters = CrawlParameters()
 
     @field_validator("log", "crawl")
     @classmethod
-    def _rules_are_the_same(cls, value: Section, info: ValidationInfo) -> Section:
-        """Refuse overrides of rules: which records are kept must not depend on the snapshot."""
+    def _reject_rule_overrides(cls, value: Section, info: ValidationInfo) -> Section:
+        """Reject overrides of keys that decide which records are kept."""
         rules = sorted(value.model_fields_set - value.overridable)
         if rules:
             raise ValueError(
-                f"{', '.join(rules)} decides which records are kept and must be the same for all "
-                f"snapshots; set it in [{info.field_name}]. A snapshot may override "
+                f"cannot override {', '.join(rules)} for one snapshot, because the rules that "
+                f"decide which records are kept must be the same for all snapshots; set it in "
+                f"[{info.field_name}]. Keys that can be overridden: "
                 f"{', '.join(sorted(value.overridable))}"
             )
         return value
 
 
 class SnapshotDefinition(Section):
-    """`[[snapshots]]`: one point in time."""
+    """Section `[[snapshots]]`: name, time interval and input files of one snapshot."""
 
-    name: str = Field(pattern=SNAPSHOT_PATTERN, description="Name such as 2022-06")
-    start: datetime | date = Field(description="First day (UTC), or a timestamp")
-    end: datetime | date = Field(description="Day after the last one (UTC), or a timestamp")
-    log: tuple[str, ...] = Field(min_length=1, description="Query logs: files, folders, globs")
-    crawl: tuple[str, ...] = Field(min_length=1, description="Crawls: files, folders, globs")
+    name: str = Field(pattern=SNAPSHOT_PATTERN, description="Snapshot name, such as 2022-06")
+    start: datetime | date = Field(
+        description="Start of the interval (inclusive): a date in UTC or a timestamp"
+    )
+    end: datetime | date = Field(
+        description="End of the interval (exclusive): a date in UTC or a timestamp"
+    )
+    log: tuple[str, ...] = Field(
+        min_length=1, description="Query log files: paths, folders or globs"
+    )
+    crawl: tuple[str, ...] = Field(min_length=1, description="Crawl files: paths, folders or globs")
     judgements: tuple[str, ...] = Field(
         default=(),
-        description="Judgements by people on this snapshot: sheets (TSV) or Parquet of "
-        "`longeval assess import`",
+        description="Files with manual relevance judgements for this snapshot: assessment sheets "
+        "(TSV) or Parquet files written by `longeval assess import`",
     )
 
     overrides: SnapshotOverrides | None = Field(
         default=None,
-        description="Keys of `[log]` and `[crawl]` that differ in this snapshot: "
-        "`[snapshots.overrides.log]`, `[snapshots.overrides.crawl]`",
+        description="Keys of `[log]` and `[crawl]` to override for this snapshot, given in "
+        "`[snapshots.overrides.log]` and `[snapshots.overrides.crawl]`",
     )
 
     @field_validator("start", "end", mode="before")
     @classmethod
-    def _keep_timestamps(cls, value: object) -> object:
+    def _require_toml_date(cls, value: object) -> object:
         if not isinstance(value, date):
             raise ValueError("expected a TOML date such as 2022-06-01, without quotes")
         return value
 
     @property
     def interval(self) -> Interval:
-        """The half-open interval in unix seconds."""
-        return Interval(_unix(self.start), _unix(self.end))
+        """Time interval of the snapshot: half-open, in Unix seconds."""
+        return Interval(_unix_seconds(self.start), _unix_seconds(self.end))
 
 
-def _unix(day: date) -> int:
-    moment = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+def _unix_seconds(day: date) -> int:
+    """Convert a date (midnight UTC) or a timestamp (UTC if it has no zone) to Unix seconds."""
+    time = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
+    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
 
 
 class Workflow(Parameters):
-    """A whole definition: the collection, its snapshots, and the parameters of the stages."""
+    """Content of a definition file: the collection, its snapshots and all stage parameters."""
 
     collection: CollectionDefinition
     snapshots: tuple[SnapshotDefinition, ...] = Field(min_length=1)
 
     def snapshot(self, name: str) -> SnapshotDefinition:
-        """The snapshot with this name, which must exist."""
+        """Return the snapshot with the given name, which must exist."""
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """A section of parameters with the overrides of a snapshot applied."""
+        """Return a parameter section, with the overrides of a snapshot applied if one is given."""
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]
-        return section.overridden(overrides[0]) if overrides and overrides[0] else section
+        return section.override(overrides[0]) if overrides and overrides[0] else section
 
     @property
     def log_formats(self) -> tuple[str, ...]:
-        """The distinct log formats of all snapshots."""
-        formats = (self.section("log", name).format for name in self.names)  # type: ignore[attr-defined]
+        """Distinct log formats of all snapshots."""
+        formats = (self.section("log", name).format for name in self.snapshot_names)  # type: ignore[attr-defined]
         return tuple(dict.fromkeys(formats))
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def snapshot_names(self) -> tuple[str, ...]:
         """Snapshot names in chronological order."""
         return tuple(s.name for s in self.snapshots)
 
     @property
-    def training(self) -> tuple[str, ...]:
+    def training_snapshots(self) -> tuple[str, ...]:
         """Names of the training snapshots in chronological order."""
-        return tuple(n for n in self.names if n in self.collection.train) or self.names[:1]
+        return (
+            tuple(n for n in self.snapshot_names if n in self.collection.train)
+            or self.snapshot_names[:1]
+        )
 
 
 class Definition(BaseModel):
-    """A validated definition and the file that it was read from."""
+    """A validated definition and the path of its file."""
 
     model_config = {"frozen": True}
 
@@ -161,48 +180,49 @@ class Definition(BaseModel):
 
     @classmethod
     def load(cls, file: Path | str) -> Self:
-        """Read and validate a definition.
+        """Read a definition file and validate it.
 
         Raises:
-            DefinitionError: the file is missing, is not TOML, has an unknown or wrong key, names
-                a missing input, or its snapshots overlap.
+            DefinitionError: The file is missing or not TOML, has an unknown or invalid key,
+                refers to an input file that does not exist, or has overlapping snapshots.
         """
         path = Path(file)
         definition = cls(
-            file=path, workflow=_settled(read_definition(path, Workflow, ABSENT), path)
+            file=path,
+            workflow=_resolve_defaults(read_definition(path, Workflow, FILE_NOT_FOUND), path),
         )
         definition._check_snapshots()
         definition._check_files()
         return definition
 
-    def sources(self, patterns: Sequence[str]) -> tuple[Source, ...]:
-        """Expand paths, folders and globs of the definition to files, in order.
+    def expand_sources(self, patterns: Sequence[str]) -> tuple[Source, ...]:
+        """Expand paths, folders and globs to a sequence of files.
 
-        Files of a folder are sorted by name; names that start with `_` or `.` are skipped. The word
-        `embedded` stands for the embedded translation model.
+        Files in a folder are sorted by path; files whose name starts with `_` or `.` are skipped.
+        The pattern `embedded` expands to the files of the bundled translation model.
         """
-        return tuple(source for pattern in patterns for source in self._expand(pattern))
+        return tuple(source for pattern in patterns for source in self._expand_pattern(pattern))
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """A section of parameters with its paths resolved against the definition's folder.
+        """Return a parameter section with its paths resolved against the definition's folder.
 
         Args:
             name: Name of the section.
-            snapshot: The snapshot whose overrides apply; None: none.
+            snapshot: Snapshot whose overrides are applied; None applies no overrides.
         """
         section = self.workflow.section(name, snapshot)
         paths = {
-            field: embedded_model() if is_embedded(value) else self.resolve(value)
+            field: embedded_model() if is_embedded(value) else self.resolve_path(value)
             for field, value in section
             if isinstance(value, Path)
         }
         return section.model_copy(update=paths)
 
-    def resolve(self, path: str | Path) -> Path:
-        """Resolve a path against the definition's folder."""
+    def resolve_path(self, path: str | Path) -> Path:
+        """Resolve a path relative to the folder of the definition file."""
         return self.file.parent / path
 
-    def _expand(self, pattern: str) -> list[Source]:
+    def _expand_pattern(self, pattern: str) -> list[Source]:
         if pattern == EMBEDDED:
             model = sorted(path for path in embedded_model().iterdir() if path.is_file())
             return [Source(path, f"{EMBEDDED}/{path.name}") for path in model]
@@ -213,36 +233,38 @@ class Definition(BaseModel):
             if path.is_dir():
                 found = (p for p in path.rglob("*") if p.is_file() and p.name[0] not in "_.")
             elif not path.is_file():
-                found = _glob(folder, pattern)
-            return [Source(p, _name(p, folder)) for p in sorted(found)]
-        except (OSError, ValueError):  # a name that no file can have
+                found = _glob_files(folder, pattern)
+            return [Source(p, _source_name(p, folder)) for p in sorted(found)]
+        except (OSError, ValueError):  # not a valid file name on this system
             return []
 
     def _check_snapshots(self) -> None:
         snapshots = self.workflow.snapshots
         for index, snapshot in enumerate(snapshots):
             if snapshot.interval.start >= snapshot.interval.stop:
-                self._fail("the interval is empty: end must be after start", index, "end")
+                self._raise_snapshot_error("empty interval: end must be after start", index, "end")
             if index and snapshot.interval.start < snapshots[index - 1].interval.stop:
                 before = snapshots[index - 1]
-                self._fail(
-                    f"{snapshot.name} ({snapshot.start} to {snapshot.end}) overlaps or precedes "
-                    f"{before.name} ({before.start} to {before.end}); intervals must be disjoint "
-                    "and snapshots listed in order of time",
+                self._raise_snapshot_error(
+                    f"snapshot {snapshot.name} ({snapshot.start} to {snapshot.end}) overlaps or "
+                    f"precedes {before.name} ({before.start} to {before.end}); snapshots must be "
+                    "disjoint and listed in chronological order",
                     index,
                     "start",
                 )
-            if snapshot.name in self.workflow.names[:index]:
-                self._fail(f"snapshot {snapshot.name} is listed twice", index, "name")
-        self.check_names(self.workflow.collection.train, "collection.train")
+            if snapshot.name in self.workflow.snapshot_names[:index]:
+                self._raise_snapshot_error(
+                    f"duplicate snapshot name {snapshot.name}", index, "name"
+                )
+        self.check_snapshot_names(self.workflow.collection.train, "collection.train")
 
-    def check_names(self, names: Iterable[str], key: str) -> None:
-        """Raise a DefinitionError if a name is not a snapshot of the definition."""
+    def check_snapshot_names(self, names: Iterable[str], key: str) -> None:
+        """Raise a DefinitionError if any name is not a snapshot of the definition."""
         for name in names:
-            if name not in self.workflow.names:
-                known = ", ".join(self.workflow.names)
+            if name not in self.workflow.snapshot_names:
+                known = ", ".join(self.workflow.snapshot_names)
                 raise DefinitionError(
-                    f"unknown snapshot {name!r}; the definition has {known}", self.file, key
+                    f"unknown snapshot {name!r}; expected one of {known}", self.file, key
                 )
 
     def _check_files(self) -> None:
@@ -262,23 +284,23 @@ class Definition(BaseModel):
             patterns = getattr(self.section(section), field)
             wanted += [(f"{key}[{number}]", pattern) for number, pattern in enumerate(patterns)]
         for key, pattern in wanted:
-            if not self._expand(pattern):
-                raise DefinitionError(f"no such file: {self.resolve(pattern)}", self.file, key)
+            if not self._expand_pattern(pattern):
+                raise DefinitionError(f"no such file: {self.resolve_path(pattern)}", self.file, key)
         model = self.workflow.translate.model
-        if model is not None and not is_embedded(model) and not self.resolve(model).is_dir():
+        if model is not None and not is_embedded(model) and not self.resolve_path(model).is_dir():
             raise DefinitionError(
-                f"no such folder: {self.resolve(model)}", self.file, "translate.model"
+                f"no such folder: {self.resolve_path(model)}", self.file, "translate.model"
             )
 
-    def _fail(self, message: str, index: int, key: str) -> None:
+    def _raise_snapshot_error(self, message: str, index: int, key: str) -> None:
         raise DefinitionError(message, self.file, f"snapshots[{index}].{key}")
 
 
-def _name(path: Path, folder: Path) -> str:
+def _source_name(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()
 
 
-def _glob(folder: Path, pattern: str) -> Iterable[Path]:
+def _glob_files(folder: Path, pattern: str) -> Iterable[Path]:
     if not any(character in pattern for character in "*?["):
         return ()
     path = Path(pattern)
@@ -288,29 +310,32 @@ def _glob(folder: Path, pattern: str) -> Iterable[Path]:
     return (p for p in base.glob(str(relative)) if p.is_file())
 
 
-def _settled(workflow: Workflow, file: Path) -> Workflow:
-    """Fill in the defaults of languages and translation model, which depend on each other.
+def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:
+    """Fill in the defaults of `collection.languages` and `translate.model` from one another.
 
     Raises:
-        DefinitionError: they contradict each other.
+        DefinitionError: The two keys contradict each other.
     """
     languages, model = workflow.collection.languages, workflow.translate.model
     if not languages:
         languages = (FRENCH,) if model is None else (FRENCH, ENGLISH)
     if languages == (ENGLISH, ENGLISH):
-        message = "expected another language than that of the translation, found 'en' twice"
+        message = "expected two distinct languages, found 'en' twice"
         raise DefinitionError(message, file, "collection.languages")
     if languages[1:] not in ((), (ENGLISH,)):
-        message = f"expected {ENGLISH!r} as the language to translate to, found {languages[1]!r}"
+        message = f"expected the target language {ENGLISH!r}, found {languages[1]!r}"
         raise DefinitionError(message, file, "collection.languages")
     if model is not None and ENGLISH not in languages[1:]:
         message = (
-            "expected two languages, since translate.model is given; add 'en', or leave it out"
+            "expected two languages because translate.model is set; "
+            "add 'en' or remove translate.model"
         )
         raise DefinitionError(message, file, "collection.languages")
     if model is None and languages[1:]:
         if languages[0] != FRENCH:
-            message = f"expected a model: the one that is shipped does not know {languages[0]!r}"
+            message = (
+                f"a model is required, because the embedded one does not support {languages[0]!r}"
+            )
             raise DefinitionError(message, file, "translate.model")
         model = Path(EMBEDDED)
     collection = workflow.collection.model_copy(update={"languages": languages})

@@ -1,4 +1,4 @@
-"""Rephrase validation errors of pydantic in the words of this program."""
+"""Rephrase pydantic validation errors for users of TOML definitions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ EXPECTED = {
     "float_type": "expected a number",
     "bool_parsing": "expected true or false",
     "bool_type": "expected true or false",
-    "string_type": "expected a text in quotes",
+    "string_type": "expected a string in quotes",
     "tuple_type": "expected a list in brackets",
     "dict_type": "expected a section",
     "model_type": "expected a section",
@@ -25,21 +25,21 @@ EXPECTED = {
     "enum": "expected {expected}",
     "string_pattern_mismatch": "expected {pattern}",
     "string_too_short": "expected at least {min_length} characters",
-    "too_short": "expected at least {min_length}",
+    "too_short": "expected a list of length {min_length} or more",
     "finite_number": "expected a finite number",
 }
-"""By pydantic's type of error; the braces are filled from its context."""
+"""Message template by pydantic error type; placeholders are filled from the error context."""
 
 
-def explained(error: Mapping[str, Any]) -> str:
-    """Rephrase one error of `ValidationError.errors()`: expected value and found value."""
-    wording = EXPECTED.get(error["type"])
-    if wording is None:
-        said = str(error["msg"]).removeprefix("Value error, ")
+def rephrase_error(error: Mapping[str, Any]) -> str:
+    """Return the message for one item of `ValidationError.errors()`: expected and found value."""
+    template = EXPECTED.get(error["type"])
+    if template is None:
+        expected = str(error["msg"]).removeprefix("Value error, ")
     else:
         context = dict(error.get("ctx", {}))
         if "pattern" in context:
             pattern = context["pattern"]
-            context["pattern"] = PATTERN_DESCRIPTIONS.get(pattern, f"a text that matches {pattern}")
-        said = wording.format(**context)
-    return f"{said}; found {error['input']!r:.80}"
+            context["pattern"] = PATTERN_DESCRIPTIONS.get(pattern, f"a string matching {pattern}")
+        expected = template.format(**context)
+    return f"{expected}; found {error['input']!r:.80}"

@@ -28,7 +28,7 @@ from builder.ingest.buckets import BUCKETS, TOP_SHIFT, LoadRange, RangePartition
 from builder.io.sources import Source
 from builder.io.tables import TableWriter
 from builder.parameters import DocumentParameters
-from builder.queries.verdicts import left_out
+from builder.queries.verdicts import excluded_keys
 from builder.runtime.executors import map_partitions, ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -85,7 +85,7 @@ def build_documents(
         params,
         read_url_list(deny),
         read_url_list(allow),
-        left_out(verdicts, filters, "document"),
+        excluded_keys(verdicts, filters, "document"),
     )
     store = build_fingerprint_store(
         list(row_groups(fetches, pages)), rules, params, limits, progress

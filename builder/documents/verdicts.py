@@ -14,8 +14,8 @@ import polars as pl
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import VerdictParameters
-from builder.plugins import described
-from builder.queries.plugins import ask, load_plugins
+from builder.plugins import plugin_packages
+from builder.queries.plugins import load_plugins, run_plugin
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -37,7 +37,7 @@ SUBJECTS_PER_CALL = 100_000
     "page_verdicts",
     version="2",
     writes=(PageVerdicts,),
-    plugins=lambda w: described("verdicts", w.verdicts.plugins),
+    plugins=lambda w: plugin_packages("verdicts", w.verdicts.plugins),
 )
 def collect_page_verdicts(
     out: Path,
@@ -74,7 +74,7 @@ def collect_page_verdicts(
         on_pages = connection.sql(ON_PAGES).pl().cast(pl.Schema(Verdicts.dtypes()))
     frames = [on_pages]
     for plugin in plugins:
-        frames += [ask(plugin, subjects) for subjects in _subjects(pages, limits)]
+        frames += [run_plugin(plugin, subjects) for subjects in _subjects(pages, limits)]
     verdicts = pl.concat(frames)
     write_frame(verdicts, out / "page_verdicts.parquet", Verdicts)
     absent = listed.height - on_pages.height

@@ -1,37 +1,38 @@
-"""How a collection changes over time: statistics, findings, a report.
+"""Measure how a collection changes over time, and report it.
 
-In: the tables of a collection, two crawls, or the runs of one system on two snapshots. Out:
-`drift.json`, `report.html`, the same numbers as values, and where a change of score comes from.
+Reads the tables of a collection, two crawls, or the runs of one system on two snapshots. Writes
+`drift.json` and `report.html`; the same numbers are available as Python values. `attribute_change`
+splits the change of a mean score into contributions of documents, queries and qrels.
 """
 
-from builder.drift.attribution import Attribution, Evaluated, attribute
-from builder.drift.between import measure_pair
+from builder.drift.attribution import Attribution, RunWithQrels, attribute_change
 from builder.drift.crawls import compare_crawls
-from builder.drift.measure import FORMAT, measure, measure_snapshots
-from builder.drift.pairs import of_pair
+from builder.drift.measure import FORMAT, measure_drift, measure_series
+from builder.drift.pair_drift import measure_pair
+from builder.drift.pairs import select_pair
 from builder.drift.report import render_report
-from builder.drift.report.findings import findings, unseen
-from builder.drift.series import Evidence, compare_snapshots
-from builder.drift.summary import HEADER, pair_rows
-from builder.drift.words import count_lost, count_snapshot
+from builder.drift.report.findings import list_findings, list_undecided_checks
+from builder.drift.series import OptionalInputs, compare_snapshots
+from builder.drift.summary import SUMMARY_COLUMNS, summarize_pairs
+from builder.drift.words import count_lost_words, count_snapshot_words
 
 __all__ = [
     "FORMAT",
-    "HEADER",
+    "SUMMARY_COLUMNS",
     "Attribution",
-    "Evaluated",
-    "Evidence",
-    "attribute",
+    "OptionalInputs",
+    "RunWithQrels",
+    "attribute_change",
     "compare_crawls",
     "compare_snapshots",
-    "count_lost",
-    "count_snapshot",
-    "findings",
-    "measure",
+    "count_lost_words",
+    "count_snapshot_words",
+    "list_findings",
+    "list_undecided_checks",
+    "measure_drift",
     "measure_pair",
-    "measure_snapshots",
-    "of_pair",
-    "pair_rows",
+    "measure_series",
     "render_report",
-    "unseen",
+    "select_pair",
+    "summarize_pairs",
 ]

@@ -1,8 +1,8 @@
-"""How well the click model of each snapshot predicts clicks that it has not seen.
+"""Report how well the click model of each snapshot predicts held-out impressions.
 
-In: `click_diagnostics` of every snapshot that was built. Out: the part `clicks` of `drift.json`,
-that is the model, its log-likelihood and perplexity beside those of clicks by rank alone, and the
-observed and the predicted click rate of each rank.
+Reads `click_diagnostics` of every built snapshot. Returns the key `clicks` of `drift.json`: the
+model, its log-likelihood and perplexity next to those of a baseline that knows only the click rate
+per rank, and the observed and predicted click rate at each rank.
 """
 
 from typing import Any
@@ -12,27 +12,27 @@ import polars as pl
 from builder.drift.series import Tables
 
 SCORES = ("log_likelihood", "perplexity")
-MOST_RANKS = 20
-"""Ranks that are listed; all of them are in `click_diagnostics`."""
+MAX_RANKS = 20
+"""Maximum number of ranks to list; `click_diagnostics` has all of them."""
 
 
-def of_each(diagnostics: Tables) -> list[dict[str, Any]]:
-    """One object for each snapshot where something could be held out.
+def snapshot_statistics(diagnostics: Tables) -> list[dict[str, Any]]:
+    """Return one object for each snapshot that has held-out impressions.
 
     Args:
-        diagnostics: `click_diagnostics` of each snapshot, by name, in order of time.
+        diagnostics: `click_diagnostics` by snapshot name, in order of time.
     """
     found = ((name, table.scan().collect()) for name, table in diagnostics.items())
     return [
-        {"snapshot": name} | _predictions(rows)
+        {"snapshot": name} | _prediction_quality(rows)
         for name, rows in found
         if (rows["measure"] == "held_out_clicks").any()
     ]
 
 
-def _predictions(rows: pl.DataFrame) -> dict[str, Any]:
-    clicks = rows.filter(measure="held_out_clicks").sort("rank")
-    whole = rows.filter(rank=0)
+def _prediction_quality(diagnostics: pl.DataFrame) -> dict[str, Any]:
+    clicks = diagnostics.filter(measure="held_out_clicks").sort("rank")
+    whole = diagnostics.filter(rank=0)
     values = dict(zip(whole["measure"], whole["value"], strict=True))
     sizes = whole.row(by_predicate=pl.col("measure") == "held_out_log_likelihood", named=True)
     return {
@@ -48,6 +48,6 @@ def _predictions(rows: pl.DataFrame) -> dict[str, Any]:
                 "observed": row["count"] / row["total"],
                 "predicted": row["value"],
             }
-            for row in clicks.head(MOST_RANKS).iter_rows(named=True)
+            for row in clicks.head(MAX_RANKS).iter_rows(named=True)
         ],
     }

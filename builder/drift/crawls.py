@@ -1,7 +1,7 @@
-"""What changed between two crawls: the document part of drift, without a collection.
+"""Compare two crawls: the document statistics of drift, without a collection.
 
-In: two crawl files (JSON lines, Parquet or WARC, plain or compressed). Out: the counts and
-statistics behind `longeval changes OLD NEW`, in the shape that DESIGN.md fixes.
+Reads two crawl files (JSON lines, Parquet or WARC, plain or compressed). Returns the counts and
+statistics behind `longeval changes OLD NEW`.
 """
 
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ from builder.documents.fingerprints import fingerprint_texts
 from builder.documents.row_groups import RowGroup, row_groups
 from builder.drift import documents as document_drift
 from builder.drift.statistics import jaccard
-from builder.drift.vocabulary import IN_ALL, compare_words, put_beside
-from builder.drift.words import count_words
-from builder.drift.words import row_groups as document_groups
+from builder.drift.vocabulary import IN_ALL, compare_words, join_word_counts
+from builder.drift.words import read_row_groups as document_groups
+from builder.drift.words import write_word_counts
 from builder.errors import FormatError, UsageError
 from builder.ingest import ingest_crawl
 from builder.ingest.buckets import RangePartitions
@@ -30,7 +30,7 @@ from builder.parameters import ChangeParameters, CrawlParameters
 from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from schemas import Documents, Fetches, Pages, WordCounts
 
 ALWAYS = Interval(-(2**62), 2**62)
@@ -43,40 +43,40 @@ def compare_crawls(
     params: ChangeParameters,
     limits: Limits,
     progress: Progress | None = None,
-    reading: CrawlParameters | None = None,
+    crawl_params: CrawlParameters | None = None,
 ) -> dict[str, Any]:
-    """Compare the pages of two crawls.
+    """Compare the pages and the vocabulary of two crawls.
 
     Args:
         old: The earlier crawl file.
         new: The later crawl file.
-        params: Shingle size, bands, what counts as moved.
+        params: Shingle size, bands, and the similarity from which a page counts as moved.
         limits: Memory, threads, an existing scratch folder.
-        progress: Told of every page; silent by default.
-        reading: How the crawls are read, whatever the interval; absent: as they stand.
+        progress: Receives the number of pages read; silent by default.
+        crawl_params: How to read the crawls, apart from the interval; None: defaults.
 
     Returns:
         `crawls` (pages and rejected records of each), `documents` and `vocabulary` (see
         `builder.drift.documents` and `builder.drift.vocabulary`), `parameters`.
 
     Raises:
-        UsageError: a crawl does not exist or is a folder.
-        FormatError: a crawl cannot be read, or has records but no page.
+        UsageError: A crawl does not exist or is a folder.
+        FormatError: A crawl cannot be read, or has records but no page.
     """
-    progress = progress or Silent()
+    progress = progress or NoProgress()
     tables, ledgers = {}, {}
-    anytime = (reading or CrawlParameters()).model_copy(update={"interval": "ignore"})
+    anytime = (crawl_params or CrawlParameters()).model_copy(update={"interval": "ignore"})
     for label, path in ((OLD, old), (NEW, new)):
-        tables[label], ledgers[label] = _read(path, label, limits, progress, anytime)
+        tables[label], ledgers[label] = _read_crawl(path, label, limits, progress, anytime)
     with limits.connect(share=0.5) as connection:
-        result = _compare(connection, tables, params, limits, progress)
+        result = _compare_tables(connection, tables, params, limits, progress)
     return result | {
-        "crawls": {label: _account(ledger) for label, ledger in ledgers.items()},
+        "crawls": {label: _crawl_counts(ledger) for label, ledger in ledgers.items()},
         "parameters": params.model_dump(mode="json"),
     }
 
 
-def _compare(
+def _compare_tables(
     connection: duckdb.DuckDBPyConnection,
     tables: dict[str, Table],
     params: ChangeParameters,
@@ -90,27 +90,27 @@ def _compare(
     align_documents(connection, changes, *of_both, (), pair, params, limits, progress, crawls)
     parquet.relation(connection, changes).create_view("document_changes")
     connection.execute(document_drift.ADDRESSES)
-    counts = document_drift.between(connection)
+    counts = document_drift.pair_statistics(connection)
     common = counts["updated"] + counts["unchanged"]
     before, after = common + counts["removed"], common + counts["added"]
     nothing = pl.LazyFrame(schema={"doc_id": pl.String})
     words = {}
     for label, table in tables.items():
         path = scratch / f"words-{label}.parquet"
-        count_words(connection, document_groups(table), nothing, path, limits.threads)
+        write_word_counts(connection, document_groups(table), nothing, path, limits.threads)
         words[label] = Table((path,), WordCounts)
-    beside = scratch / "words.parquet"
-    put_beside(connection, words, (), beside)
+    joined_counts = scratch / "words.parquet"
+    join_word_counts(connection, words, (), joined_counts)
     return {
         "documents": counts
         | {"from": before, "to": after}
         | {"common": common, "jaccard": jaccard(common, before, after)},
-        "vocabulary": compare_words(beside, 0, 1, IN_ALL, words=True),
+        "vocabulary": compare_words(joined_counts, 0, 1, IN_ALL, list_words=True),
     }
 
 
-def _read(
-    path: Path, label: str, limits: Limits, progress: Progress, reading: CrawlParameters
+def _read_crawl(
+    path: Path, label: str, limits: Limits, progress: Progress, params: CrawlParameters
 ) -> tuple[Table, Ledger]:
     if not path.is_file():
         raise UsageError(f"expected a crawl file, found none at {path}; name a file that exists")
@@ -122,7 +122,7 @@ def _read(
         folder,
         files=[Source(path, path.name)],
         interval=ALWAYS,
-        params=reading,
+        params=params,
         limits=private,
         progress=progress,
     )
@@ -131,14 +131,14 @@ def _read(
         reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(ledger.rejected.items()))
         raise FormatError(f"expected a crawl, but none of its records is a page: {reasons}", path)
     groups = row_groups(table_at(folder, "fetches", Fetches), table_at(folder, "pages", Pages))
-    return _fingerprint(groups, folder / "documents", private), ledger
+    return _write_documents(groups, folder / "documents", private), ledger
 
 
-def _fingerprint(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Table:
-    """The pages of a crawl in order of id, with what makes two versions the same, or not."""
+def _write_documents(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Table:
+    """Write the pages of a crawl, sorted by id, with the fingerprints that detect changes."""
     folder.mkdir()
     buckets = RangePartitions(limits.scratch, limits.memory // 8)
-    for rows in ordered_map(_fingerprints, groups, limits.threads):
+    for rows in ordered_map(_fingerprint_row_group, groups, limits.threads):
         buckets.add(rows)
     buckets.freeze()
     paths: list[Path] = []
@@ -152,12 +152,12 @@ def _fingerprint(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Ta
     return Table(tuple(paths), Documents)
 
 
-def _fingerprints(group: RowGroup) -> pl.DataFrame:
-    pages = group.add_texts(group.read_pages())
+def _fingerprint_row_group(row_group: RowGroup) -> pl.DataFrame:
+    pages = row_group.add_texts(row_group.read_pages())
     return fingerprint_texts(pages).pages.rename({"doc": "key"})
 
 
-def _account(ledger: Ledger) -> dict[str, Any]:
+def _crawl_counts(ledger: Ledger) -> dict[str, Any]:
     return {
         "records": ledger.rows_in,
         "pages": ledger.rows_out,

@@ -1,7 +1,7 @@
-"""How documents changed: between consecutive snapshots, and over all of them.
+"""Compute document statistics: for a pair of snapshots, and over all snapshots.
 
-In: `document_changes` of each pair, `documents_map`, and views of a DuckDB connection. Out: plain
-dictionaries for `drift.json` (see `docs`), keyed as DESIGN.md and the report name them.
+Reads `document_changes` of each pair and `documents_map`, as views of a DuckDB connection. Returns
+plain dictionaries for `drift.json`, whose keys are described in `docs/drift.md`.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ SELECT doc_id, url_key FROM documents_from
 UNION ALL
 SELECT doc_id, url_key FROM documents_to ANTI JOIN documents_from USING (doc_id)
 """
-"""The addresses of the documents of two snapshots, for where there is no map of all."""
+"""URLs of the documents of two snapshots; replaces `documents_map` where it does not exist."""
 
 PATTERNS = """
 SELECT snapshots, count(*) AS ids FROM documents_map GROUP BY snapshots ORDER BY snapshots
@@ -80,48 +80,52 @@ FROM by_host ORDER BY added + removed + not_kept DESC, updated DESC, host
 """
 
 
-def presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
-    """Documents by the exact set of snapshots that hold them; needs the view `documents_map`."""
+def read_presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
+    """Count documents by the exact set of snapshots that contain them; needs `documents_map`."""
     return {tuple(names): n for names, n in connection.execute(PATTERNS).fetchall()}
 
 
-def over_all(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
-    """Overlap, survival, core and returning documents of all snapshots."""
+def series_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+    """Return overlap, survival, core size and returning documents over all snapshots."""
     return {
         "ids": sum(patterns.values()),
-        "core": presence.core(patterns, names),
-        "returning": presence.returning(patterns, names),
-        "overlap": presence.overlap(patterns, names),
-        "survival": presence.survival(patterns, names),
-        "intersections": presence.intersections(patterns),
+        "core": presence.count_core(patterns, names),
+        "returning": presence.count_returning(patterns, names),
+        "overlap": presence.overlap_matrices(patterns, names),
+        "survival": presence.survival_of_first(patterns, names),
+        "intersections": presence.exclusive_intersections(patterns),
     }
 
 
-def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """One pair of snapshots; needs `document_changes`, `documents_to`, `documents_map`."""
+def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """Return the document statistics of one pair of snapshots.
+
+    Needs the views `document_changes`, `documents_to` and `documents_map`.
+    """
     relation = connection.sql(STATUSES)
     counts: dict[str, Any] = dict(zip(relation.columns, relation.fetchall()[0], strict=True))
     examples: pl.DataFrame = connection.sql(MOST_REWRITTEN).pl()
     return {
         **counts,
-        **degrees(connection.sql(UPDATED).pl()),
-        "hosts": hosts(connection),
+        **change_statistics(connection.sql(UPDATED).pl()),
+        "hosts": host_statistics(connection),
         "most_rewritten": examples.to_dicts(),
     }
 
 
-def degrees(updated: pl.DataFrame) -> dict[str, Any]:
-    """How much the updated documents changed.
+def change_statistics(updated: pl.DataFrame) -> dict[str, Any]:
+    """Summarize how much the updated documents of a pair changed.
 
     Args:
-        updated: `dice`, `shingle_jaccard`, `band`, `tokens_from`, `tokens_to`, one row each.
+        updated: `dice`, `shingle_jaccard`, `band`, `tokens_from`, `tokens_to`; one row per
+            document.
     """
     bands = dict(updated["band"].value_counts().iter_rows())
     delta = (updated["tokens_to"] - updated["tokens_from"]).sort().to_list()
     return {
         "bands": {band: bands.get(band, 0) for band in ("cosmetic", "edited", "rewritten")},
-        "dice": summary(updated["dice"]),
-        "shingle_jaccard": summary(updated["shingle_jaccard"]),
+        "dice": summarize_shares(updated["dice"]),
+        "shingle_jaccard": summarize_shares(updated["shingle_jaccard"]),
         "length_delta": {
             "longer": sum(d > 0 for d in delta),
             "shorter": sum(d < 0 for d in delta),
@@ -133,8 +137,8 @@ def degrees(updated: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def summary(values: pl.Series) -> dict[str, Any]:
-    """Quantiles and a histogram of numbers in [0, 1]; the last bin holds 1 itself."""
+def summarize_shares(values: pl.Series) -> dict[str, Any]:
+    """Return quantiles and a histogram of values in [0, 1]; the last bin includes 1."""
     bins = (values * HISTOGRAM_BINS).floor().cast(pl.Int64).clip(0, HISTOGRAM_BINS - 1)
     counts = dict(bins.value_counts().iter_rows())
     ordered = values.sort().to_list()
@@ -147,8 +151,8 @@ def summary(values: pl.Series) -> dict[str, Any]:
     }
 
 
-def hosts(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Hosts that came and went, and those with the most documents added or removed."""
+def host_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """Count added and removed hosts, and list those with the most changed documents."""
     rows = connection.sql(HOSTS).pl()
     before = pl.col("removed") + pl.col("not_kept") + pl.col("updated") + pl.col("unchanged")
     after = pl.col("added") + pl.col("updated") + pl.col("unchanged")

@@ -1,8 +1,8 @@
-"""How judgements changed: grades, evidence, stability of labels, fate of relevant documents.
+"""Compute qrel statistics: grades, evidence, label stability, fate of relevant documents.
 
-In: qrels of every snapshot and the change tables as DuckDB views. Out: plain dictionaries for
-`drift.json`. A *flip* is a common pair whose grade goes from 0 to 2 or back. The evidence of a
-common pair is the smaller of its two numbers of examinations.
+Reads the qrels of every snapshot and the change tables, as DuckDB views. Returns plain dictionaries
+for `drift.json`. A *flip* is a pair judged in both snapshots whose grade changes between 0 and 2.
+The evidence of such a pair is the smaller of its two numbers of examinations.
 """
 
 from bisect import bisect_right
@@ -15,25 +15,25 @@ from builder.drift.statistics import counted_quantile, jaccard, share
 from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
-EVIDENCE_BORDERS = (0, 1, 3, 6, 11, 21, 51, 101)
-"""Least evidence of each class in which label stability is given."""
+EVIDENCE_BOUNDS = (0, 1, 3, 6, 11, 21, 51, 101)
+"""Minimum evidence of each class for which label stability is reported."""
 
-GRADE_COUNTS = "SELECT place, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
+GRADE_COUNTS = "SELECT index, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
 
 PER_QUERY = """
 WITH queries AS (
-    SELECT place, count(*) AS judged, count(*) FILTER (grade > 0) AS relevant
-    FROM all_qrels GROUP BY place, query_id
+    SELECT index, count(*) AS judged, count(*) FILTER (grade > 0) AS relevant
+    FROM all_qrels GROUP BY index, query_id
 )
-SELECT place, judged, relevant, count(*) FROM queries GROUP BY ALL ORDER BY ALL
+SELECT index, judged, relevant, count(*) FROM queries GROUP BY ALL ORDER BY ALL
 """
 
-EXAMINATIONS = "SELECT place, examinations, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
+EXAMINATIONS = "SELECT index, examinations, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
 
 TRANSITIONS = """
-SELECT f.place, t.place, f.grade, t.grade, count(*)
+SELECT f.index, t.index, f.grade, t.grade, count(*)
 FROM all_qrels AS f JOIN all_qrels AS t
-    ON f.query_id = t.query_id AND f.doc_id = t.doc_id AND f.place < t.place
+    ON f.query_id = t.query_id AND f.doc_id = t.doc_id AND f.index < t.index
 GROUP BY ALL ORDER BY ALL
 """
 
@@ -68,35 +68,37 @@ GROUP BY document ORDER BY document
 
 SIDES = "SELECT count(grade_from), count(grade_to) FROM qrel_changes"
 
-Table = list[list[int]]
+TransitionCounts = list[list[int]]
 
 
-def of_each(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Grades, judged documents per query and evidence of each snapshot; needs `all_qrels`."""
+def snapshot_statistics(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return grades, judged documents per query and evidence of each snapshot, from `all_qrels`."""
     grades = connection.execute(GRADE_COUNTS).fetchall()
     queries = connection.execute(PER_QUERY).fetchall()
     shown = connection.execute(EXAMINATIONS).fetchall()
     rows = []
-    for place, name in enumerate(names):
-        counts = [sum(n for p, g, n in grades if p == place and g == grade) for grade in GRADES]
-        judged = [(j, n) for p, j, _, n in queries if p == place]
-        relevant = [(r, n) for p, _, r, n in queries if p == place]
+    for index, name in enumerate(names):
+        counts = [sum(n for p, g, n in grades if p == index and g == grade) for grade in GRADES]
+        judged = [(j, n) for p, j, _, n in queries if p == index]
+        relevant = [(r, n) for p, _, r, n in queries if p == index]
         rows.append(
             {
                 "snapshot": name,
                 "grades": counts,
                 "grade_shares": [share(count, sum(counts)) for count in counts],
-                "judged_per_query": weighted(judged),
-                "relevant_per_query": weighted(relevant),
-                "examinations": weighted([(e, n) for p, e, n in shown if p == place]),
+                "judged_per_query": summarize_counts(judged),
+                "relevant_per_query": summarize_counts(relevant),
+                "examinations": summarize_counts([(e, n) for p, e, n in shown if p == index]),
             }
         )
     return rows
 
 
-def weighted(counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
-    """Mean and quantiles of integers given as (value, how often)."""
-    ordered = sorted(counts)
+def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
+    """Return mean and quantiles of integers given as (value, frequency)."""
+    ordered = sorted(value_counts)
     total = sum(often for _, often in ordered)
     return {
         "n": total,
@@ -109,22 +111,24 @@ def weighted(counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
     }
 
 
-def over_all(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Label agreement for every two snapshots; needs `all_qrels`."""
-    tables = {(a, b): _empty() for b in range(len(names)) for a in range(b)}
+def series_statistics(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the label agreement of every pair of snapshots, from the view `all_qrels`."""
+    tables = {(a, b): _empty_transitions() for b in range(len(names)) for a in range(b)}
     for first, second, before, after, pairs in connection.execute(TRANSITIONS).fetchall():
         tables[first, second][before][after] = pairs
     return [
-        {"from": names[a], "to": names[b]} | agreement(table)
+        {"from": names[a], "to": names[b]} | label_agreement(table)
         for (a, b), table in sorted(tables.items())
     ]
 
 
-def agreement(transitions: Table) -> dict[str, Any]:
-    """How far two gradings of the same pairs agree.
+def label_agreement(transitions: TransitionCounts) -> dict[str, Any]:
+    """Measure the agreement of two gradings of the same query-document pairs.
 
     Args:
-        transitions: Common pairs by earlier (row) and later grade (column).
+        transitions: Number of pairs by earlier grade (row) and later grade (column).
     """
     total = sum(map(sum, transitions))
     kept = sum(transitions[grade][grade] for grade in GRADES)
@@ -141,11 +145,14 @@ def agreement(transitions: Table) -> dict[str, Any]:
     }
 
 
-def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """One pair of snapshots; needs `qrel_changes` and `document_changes`."""
+def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """Return the qrel statistics of one pair of snapshots.
+
+    Needs the views `qrel_changes` and `document_changes`.
+    """
     pairs_from, pairs_to = connection.execute(SIDES).fetchall()[0]
     by_evidence = connection.execute(COMMON_BY_EVIDENCE).fetchall()
-    transitions = _empty()
+    transitions = _empty_transitions()
     for _, before, after, pairs in by_evidence:
         transitions[before][after] += pairs
     common = sum(map(sum, transitions))
@@ -153,36 +160,36 @@ def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
         "pairs_from": pairs_from,
         "pairs_to": pairs_to,
         "jaccard": jaccard(common, pairs_from, pairs_to),
-        **agreement(transitions),
-        "by_evidence": _by_evidence(by_evidence),
-        "by_document": _rows(connection, STABILITY_BY_DOCUMENT),
-        "relevant_before": _rows(connection, FATE_OF_RELEVANT),
+        **label_agreement(transitions),
+        "by_evidence": _agreement_by_evidence(by_evidence),
+        "by_document": _fetch_dicts(connection, STABILITY_BY_DOCUMENT),
+        "relevant_before": _fetch_dicts(connection, FATE_OF_RELEVANT),
     }
 
 
-def _by_evidence(rows: Sequence[tuple[int, int, int, int]]) -> list[dict[str, Any]]:
-    tables = [_empty() for _ in EVIDENCE_BORDERS]
+def _agreement_by_evidence(rows: Sequence[tuple[int, int, int, int]]) -> list[dict[str, Any]]:
+    tables = [_empty_transitions() for _ in EVIDENCE_BOUNDS]
     for evidence, before, after, pairs in rows:
-        tables[bisect_right(EVIDENCE_BORDERS, evidence) - 1][before][after] += pairs
-    borders = (*EVIDENCE_BORDERS, None)
+        tables[bisect_right(EVIDENCE_BOUNDS, evidence) - 1][before][after] += pairs
+    borders = (*EVIDENCE_BOUNDS, None)
     return [
         {
             "examinations_from": border,
             "examinations_below": borders[number + 1],
             **{
                 name: value
-                for name, value in agreement(tables[number]).items()
+                for name, value in label_agreement(tables[number]).items()
                 if name in ("pairs_common", "kept", "kept_share", "flipped", "flip_rate")
             },
         }
-        for number, border in enumerate(EVIDENCE_BORDERS)
+        for number, border in enumerate(EVIDENCE_BOUNDS)
     ]
 
 
-def _empty() -> Table:
+def _empty_transitions() -> TransitionCounts:
     return [[0 for _ in GRADES] for _ in GRADES]
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
+def _fetch_dicts(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
     relation = connection.sql(sql)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]

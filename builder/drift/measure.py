@@ -1,8 +1,8 @@
-"""Everything that changed over a collection's snapshots: the stage that writes `drift.json`.
+"""Measure the drift over all snapshots of a collection: the stage that writes `drift.json`.
 
-In: documents, queries and qrels of every snapshot, the change tables of consecutive snapshots and
-the maps. Out: `drift.json` (keys sorted, exact integers, ratios divided once, logarithms and roots
-rounded to 12 decimals) and `report.html`, made from `drift.json` alone.
+Reads documents, queries and qrels of every snapshot, the change tables of consecutive snapshots and
+the maps. Writes `drift.json` (sorted keys, exact integers, ratios divided once, logarithms and
+roots rounded to 12 decimals) and `report.html`, which is rendered from `drift.json` alone.
 """
 
 import json
@@ -17,11 +17,11 @@ from builder.drift import clicks as click_drift
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
-from builder.drift.between import CHECKS, read_pair
-from builder.drift.checks import check_neighbours, check_snapshot
+from builder.drift.checks import check_inner_snapshots, check_snapshot
+from builder.drift.pair_drift import CHECKS, read_pair_drift
 from builder.drift.report import render_report
-from builder.drift.series import Series, Tables
-from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, put_beside
+from builder.drift.series import SnapshotSeries, Tables
+from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, join_word_counts
 from builder.io.tables import create_union_view
 from builder.parameters import ChangeParameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -49,8 +49,8 @@ SELECT count(*), coalesce(sum(tokens), 0)::BIGINT, count(*) FILTER (truncated) F
 """
 
 
-@stage("drift", version="6", scope=Scope.COLLECTION)
-def measure(
+@stage("drift", version="7", scope=Scope.COLLECTION)
+def measure_drift(
     out: Path,
     *,
     documents: All[Documents],
@@ -66,28 +66,27 @@ def measure(
     progress: Progress,
     click_diagnostics: All[ClickDiagnostics] | None = None,
 ) -> Ledger:
-    """Write `drift.json` and `report.html`.
+    """Write `drift.json` and `report.html` of a collection.
 
     Args:
         out: Existing empty folder.
-        documents: Documents of each snapshot, by name, in order of time.
-        queries: Queries of each snapshot.
-        qrels: Judgements of each snapshot.
-        word_counts: Word counts of each snapshot.
-        lost_words: Words of the documents that each step takes from the core.
-        pair_drift: Measures of each pair of consecutive snapshots.
-        documents_map: Snapshots that hold each document.
-        queries_map: Snapshots that hold each query.
-        params: What the change tables were made with; recorded.
+        documents: Documents by snapshot name, in order of time.
+        queries: Queries by snapshot name.
+        qrels: Qrels by snapshot name.
+        word_counts: Word counts by snapshot name.
+        lost_words: Word counts of the documents that leave the core, by pair of snapshots.
+        pair_drift: Statistics and checks by pair of consecutive snapshots.
+        documents_map: The snapshots that contain each document.
+        queries_map: The snapshots that contain each query.
+        params: Parameters of the change tables; copied to `drift.json`.
         limits: Memory, threads, scratch space.
-        progress: Told of every pair of snapshots whose words are compared.
-        click_diagnostics: Diagnostics of clicks of each snapshot; None where there are none, as in
-            an imported release.
+        progress: Receives the number of vocabulary comparisons done.
+        click_diagnostics: Click diagnostics by snapshot name; None for an imported release.
 
     Returns:
-        Tables read; none is rejected.
+        The number of tables read; none is rejected.
     """
-    series = Series(
+    series = SnapshotSeries(
         documents,
         queries,
         qrels,
@@ -97,108 +96,118 @@ def measure(
         documents_map,
         queries_map,
     )
-    drift = measure_snapshots(series, params, limits, progress, click_diagnostics or {})
+    drift = measure_series(series, params, limits, progress, click_diagnostics or {})
     (out / "drift.json").write_text(to_json(drift), encoding="utf-8")
     (out / "report.html").write_text(render_report(drift), encoding="utf-8")
-    tables = series.tables + len(click_diagnostics or ())
+    tables = series.table_count + len(click_diagnostics or ())
     ledger = Ledger("tables", rows_in=tables, rows_out=tables)
     with RejectWriter(out, "drift", ledger):
         return ledger
 
 
-def measure_snapshots(
-    series: Series,
+def measure_series(
+    series: SnapshotSeries,
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
     click_diagnostics: Tables,
 ) -> dict[str, Any]:
-    """The content of `drift.json`, with the clicks of snapshots that have diagnostics."""
-    drift = measure_series(series, params, limits, progress)
-    return drift | {"clicks": click_drift.of_each(click_diagnostics)}
+    """Return the content of `drift.json`; the key `clicks` lists snapshots with diagnostics."""
+    drift = measure_without_clicks(series, params, limits, progress)
+    return drift | {"clicks": click_drift.snapshot_statistics(click_diagnostics)}
 
 
-def measure_series(
-    series: Series,
+def measure_without_clicks(
+    series: SnapshotSeries,
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
 ) -> dict[str, Any]:
-    """The content of `drift.json` but for clicks, described in the manual."""
+    """Return the content of `drift.json` without the key `clicks`; see `docs/drift.md`."""
     names = series.names
     with limits.connect(share=0.5) as connection:
         series.documents_map.view(connection, "documents_map")
         series.queries_map.view(connection, "queries_map")
-        stack(connection, "all_queries", series.queries, "query_id, text, topics, impressions")
-        stack(connection, "all_qrels", series.qrels, "query_id, doc_id, grade, examinations")
-        patterns = document_drift.presence_patterns(connection)
-        snapshots, checks = _snapshots(connection, series)
-        checks += check_neighbours(connection, names)
+        create_stacked_view(
+            connection, "all_queries", series.queries, "query_id, text, topics, impressions"
+        )
+        create_stacked_view(
+            connection, "all_qrels", series.qrels, "query_id, doc_id, grade, examinations"
+        )
+        patterns = document_drift.read_presence_patterns(connection)
+        snapshots, checks = _measure_snapshots(connection, series)
+        checks += check_inner_snapshots(connection, names)
         pairs = []
         for pair, table in series.pair_drift.items():
-            parts = read_pair(table)
+            parts = read_pair_drift(table)
             checks += parts.pop(CHECKS)
             pairs.append({"from": pair[0], "to": pair[1]} | parts)
         return {
             "format": FORMAT,
             "parameters": params.model_dump(mode="json"),
             "snapshots": snapshots,
-            "documents": document_drift.over_all(patterns, names),
-            "queries": query_drift.over_all(connection, names),
-            "judgements": judgements.over_all(connection, names),
+            "documents": document_drift.series_statistics(patterns, names),
+            "queries": query_drift.series_statistics(connection, names),
+            "judgements": judgements.series_statistics(connection, names),
             "pairs": pairs,
             "checks": checks,
-            "vocabulary": _vocabulary(connection, series, limits.scratch, progress),
+            "vocabulary": _compare_vocabulary(connection, series, limits.scratch, progress),
         }
 
 
 def to_json(drift: Mapping[str, Any]) -> str:
-    """Canonical JSON: keys sorted, one space of indentation, LF, no NaN."""
+    """Format `drift.json` canonically: sorted keys, indentation of one space, LF, no NaN."""
     return json.dumps(drift, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def stack(connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str) -> None:
-    """Make one view of the tables of all snapshots, with the snapshot's `place` in time."""
+def create_stacked_view(
+    connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str
+) -> None:
+    """Create a view of one table over all snapshots; column `index` numbers the snapshots."""
     relations = [
-        table.relation(connection).select(f"{place} AS place, {columns}")
-        for place, table in enumerate(tables.values())
+        table.relation(connection).select(f"{index} AS index, {columns}")
+        for index, table in enumerate(tables.values())
     ]
     create_union_view(relations, name)
 
 
-def _snapshots(
-    connection: duckdb.DuckDBPyConnection, series: Series
+def _measure_snapshots(
+    connection: duckdb.DuckDBPyConnection, series: SnapshotSeries
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    rows, checks = judgements.of_each(connection, series.names), []
-    listed = query_drift.listed_and_judged(connection)
+    rows, checks = judgements.snapshot_statistics(connection, series.names), []
+    listed = query_drift.count_listed_and_judged(connection)
     nothing = {"listed": 0, "judged": 0, "listed_only": 0, "judged_only": 0}
-    for place, name in enumerate(series.names):
-        series.view_snapshot(connection, name)
-        sizes = dict(zip(("documents", "tokens", "truncated"), _sizes(connection), strict=True))
-        rows[place] |= sizes | {"queries": listed.get(place, nothing)}
+    for index, name in enumerate(series.names):
+        series.create_snapshot_views(connection, name)
+        sizes = dict(
+            zip(
+                ("documents", "tokens", "truncated"), _fetch_document_sizes(connection), strict=True
+            )
+        )
+        rows[index] |= sizes | {"queries": listed.get(index, nothing)}
         checks += check_snapshot(connection, name)
     return rows, checks
 
 
-def _sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
-    """Documents of a snapshot, their words, and how many of them were cut."""
+def _fetch_document_sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
+    """Return the documents, words and truncated documents of the current snapshot."""
     return tuple(connection.execute(SIZES).fetchall()[0])
 
 
-def _vocabulary(
-    connection: duckdb.DuckDBPyConnection, series: Series, scratch: Path, progress: Progress
+def _compare_vocabulary(
+    connection: duckdb.DuckDBPyConnection, series: SnapshotSeries, scratch: Path, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
-    """Compare the words of every two snapshots, on all documents and on the aligned core."""
+    """Compare the words of every pair of snapshots, over all documents and over the core."""
     names = series.names
     lost = list(series.lost_words.values())
-    beside = scratch / "words.parquet"
-    put_beside(connection, series.word_counts, lost, beside)
+    joined_counts = scratch / "words.parquet"
+    join_word_counts(connection, series.word_counts, lost, joined_counts)
     result: dict[str, list[dict[str, Any]]] = {IN_ALL: [], IN_CORE: []}
     progress.start("words", len(names) * (len(names) - 1), "comparisons")
-    for about, found in result.items():
+    for scope, found in result.items():
         for before, after in combinations(range(len(names)), 2):
             listed = after == before + 1
-            words = compare_words(beside, before, after, about, words=listed)
+            words = compare_words(joined_counts, before, after, scope, list_words=listed)
             found.append({"from": names[before], "to": names[after]} | words)
             progress.advance(1)
     progress.finish()

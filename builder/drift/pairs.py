@@ -1,27 +1,27 @@
-"""One pair of consecutive snapshots out of `drift.json`."""
+"""Select one pair of consecutive snapshots from `drift.json`."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
-def of_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
-    """What `drift.json` says of two consecutive snapshots; what is about all snapshots stays.
+def select_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
+    """Return `drift.json` with pairs, vocabulary and checks reduced to two consecutive snapshots.
 
     Args:
-        drift: The content of `drift.json`.
+        drift: Content of `drift.json`.
         pair: Names of the snapshots, the earlier one first.
     """
 
-    def stays(entry: Mapping[str, Any]) -> bool:
+    def is_in_pair(entry: Mapping[str, Any]) -> bool:
         return (entry["from"], entry["to"]) == pair
 
     vocabulary = {
-        label: [entry for entry in entries if stays(entry)]
+        label: [entry for entry in entries if is_in_pair(entry)]
         for label, entries in drift["vocabulary"].items()
     }
     return {
         **drift,
-        "pairs": [entry for entry in drift["pairs"] if stays(entry)],
+        "pairs": [entry for entry in drift["pairs"] if is_in_pair(entry)],
         "vocabulary": vocabulary,
         "checks": [check for check in drift["checks"] if {*check["snapshots"]} <= {*pair}],
     }

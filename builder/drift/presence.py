@@ -1,8 +1,8 @@
-"""Sets over snapshots: overlap, survival and intersections from presence patterns.
+"""Compute overlap, survival and intersections of snapshots from presence patterns.
 
-In: how many ids are in exactly these snapshots, for each pattern that occurs. Out: everything that
-depends on nothing else: sizes, overlap matrices, survival, returning ids, the aligned core, and
-the exclusive intersections of an UpSet plot (Lex et al. 2014).
+Reads the number of ids for each set of snapshots that contains exactly these ids. Returns sizes,
+overlap matrices, survival, returning ids, the size of the core, and the exclusive intersections of
+an UpSet plot (Lex et al. 2014).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,25 +11,25 @@ from typing import Any
 from builder.drift.statistics import jaccard, share
 
 Patterns = Mapping[tuple[str, ...], int]
-"""Number of ids that are in exactly these snapshots, which are in order of time."""
+"""Number of ids by the exact set of snapshots that contain them, in order of time."""
 
 
-def sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
-    """Ids in each snapshot."""
+def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
+    """Return the number of ids in each snapshot."""
     return [sum(n for pattern, n in patterns.items() if name in pattern) for name in names]
 
 
-def common(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
-    """Ids in both snapshots, for each pair; sizes on the diagonal."""
+def common_counts(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
+    """Return the matrix of ids that two snapshots have in common; sizes on the diagonal."""
     return [
         [sum(n for pattern, n in patterns.items() if a in pattern and b in pattern) for b in names]
         for a in names
     ]
 
 
-def overlap(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
-    """Matrices of common ids and of their Jaccard coefficient."""
-    counts = common(patterns, names)
+def overlap_matrices(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+    """Return matrices of common ids and Jaccard coefficients for every pair of snapshots."""
+    counts = common_counts(patterns, names)
     of = [counts[i][i] for i in range(len(names))]
     return {
         "snapshots": list(names),
@@ -41,17 +41,17 @@ def overlap(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def survival(patterns: Patterns, names: Sequence[str]) -> list[dict[str, Any]]:
-    """What became of the first snapshot's ids.
+def survival_of_first(patterns: Patterns, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Count the ids of the first snapshot that later snapshots still contain.
 
-    `present`: in the later snapshot; `uninterrupted`: in every snapshot up to it.
+    `present` counts ids in the later snapshot, `uninterrupted` ids in every snapshot up to it.
     """
     begun = {pattern: n for pattern, n in patterns.items() if names[0] in pattern}
     first = sum(begun.values())
     rows = []
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         present = sum(n for pattern, n in begun.items() if name in pattern)
-        whole = sum(n for pattern, n in begun.items() if {*names[: place + 1]} <= {*pattern})
+        whole = sum(n for pattern, n in begun.items() if {*names[: index + 1]} <= {*pattern})
         rows.append(
             {
                 "snapshot": name,
@@ -64,24 +64,24 @@ def survival(patterns: Patterns, names: Sequence[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def core(patterns: Patterns, names: Sequence[str]) -> int:
-    """Ids in every snapshot."""
+def count_core(patterns: Patterns, names: Sequence[str]) -> int:
+    """Return the number of ids that are in every snapshot."""
     return patterns.get(tuple(names), 0)
 
 
-def returning(patterns: Patterns, names: Sequence[str]) -> int:
-    """Ids that were away for a snapshot between two that hold them."""
-    place = {name: number for number, name in enumerate(names)}
+def count_returning(patterns: Patterns, names: Sequence[str]) -> int:
+    """Return the number of ids that are missing from a snapshot between two that contain them."""
+    index = {name: number for number, name in enumerate(names)}
     return sum(
         n
         for pattern, n in patterns.items()
-        if place[pattern[-1]] - place[pattern[0]] + 1 > len(pattern)
+        if index[pattern[-1]] - index[pattern[0]] + 1 > len(pattern)
     )
 
 
-def intersections(patterns: Patterns, most: int = 20) -> list[dict[str, Any]]:
-    """The largest exclusive intersections, largest first; the rest is summed in the last row."""
+def exclusive_intersections(patterns: Patterns, limit: int = 20) -> list[dict[str, Any]]:
+    """Return the largest exclusive intersections by size; the last row sums the rest."""
     ordered = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))
-    rows = [{"snapshots": list(pattern), "ids": n} for pattern, n in ordered[:most]]
-    rest = sum(n for _, n in ordered[most:])
+    rows = [{"snapshots": list(pattern), "ids": n} for pattern, n in ordered[:limit]]
+    rest = sum(n for _, n in ordered[limit:])
     return [*rows, {"snapshots": None, "ids": rest}] if rest else rows

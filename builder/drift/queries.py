@@ -1,8 +1,8 @@
-"""How queries changed: listed queries, judged queries, and what people ask about.
+"""Compute query statistics: overlap of listed and judged queries, lengths, topics, frequencies.
 
-In: queries and qrels of every snapshot as DuckDB views. Out: plain dictionaries for `drift.json`.
-A *listed* query is in the query file, a *judged* one in the qrels; published collections have
-shown the two to tell different stories, so both are always given.
+Reads queries and qrels of every snapshot as DuckDB views. Returns plain dictionaries for
+`drift.json`. A *listed* query is in the query file, a *judged* query in the qrels. Both are
+reported, because in published collections they have changed differently.
 """
 
 from collections import Counter
@@ -15,16 +15,16 @@ from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.drift import presence
 from builder.drift.presence import Patterns
 from builder.drift.statistics import jensen_shannon, share
-from builder.statistics.rankings import spearman
+from builder.statistics.rankings import spearman_correlation
 
 JUDGED_PATTERNS = """
 WITH judged AS (
-    SELECT DISTINCT query_id, place FROM all_qrels
+    SELECT DISTINCT query_id, index FROM all_qrels
 ),
-held AS (
-    SELECT query_id, list(place ORDER BY place) AS places FROM judged GROUP BY query_id
+presence AS (
+    SELECT query_id, list(index ORDER BY index) AS indexes FROM judged GROUP BY query_id
 )
-SELECT places, count(*) AS ids FROM held GROUP BY places ORDER BY places
+SELECT indexes, count(*) AS ids FROM presence GROUP BY indexes ORDER BY indexes
 """
 
 LISTED_PATTERNS = """
@@ -32,20 +32,20 @@ SELECT snapshots, count(*) AS ids FROM queries_map GROUP BY snapshots ORDER BY s
 """
 
 LISTED_AND_JUDGED = """
-WITH judged AS (SELECT DISTINCT place, query_id FROM all_qrels)
+WITH judged AS (SELECT DISTINCT index, query_id FROM all_qrels)
 SELECT
-    place,
+    index,
     count(q.query_id) AS listed,
     count(j.query_id) AS judged,
     count(*) FILTER (q.query_id IS NOT NULL AND j.query_id IS NULL) AS listed_only,
     count(*) FILTER (q.query_id IS NULL) AS judged_only
-FROM all_queries AS q FULL JOIN judged AS j USING (place, query_id)
-GROUP BY place ORDER BY place
+FROM all_queries AS q FULL JOIN judged AS j USING (index, query_id)
+GROUP BY index ORDER BY index
 """
 
 LENGTHS = """
 SELECT
-    place,
+    index,
     len(regexp_extract_all(regexp_replace(text, $joiners, '', 'g'), $word)) AS words,
     count(*) AS queries,
     sum(impressions)::BIGINT AS impressions
@@ -53,9 +53,9 @@ FROM all_queries GROUP BY ALL ORDER BY ALL
 """
 
 TOPICS = """
-WITH named AS (SELECT place, unnest(topics) AS topic, impressions FROM all_queries)
-SELECT topic, place, count(*) AS queries, sum(impressions)::BIGINT AS impressions
-FROM named GROUP BY topic, place ORDER BY topic, place
+WITH named AS (SELECT index, unnest(topics) AS topic, impressions FROM all_queries)
+SELECT topic, index, count(*) AS queries, sum(impressions)::BIGINT AS impressions
+FROM named GROUP BY topic, index ORDER BY topic, index
 """
 
 FREQUENCIES = """
@@ -101,40 +101,50 @@ FROM query_changes
 """
 
 
-def over_all(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Any]:
-    """Queries over all snapshots; needs the views `all_queries`, `all_qrels`, `queries_map`."""
-    listed = {tuple(held): ids for held, ids in connection.execute(LISTED_PATTERNS).fetchall()}
+def series_statistics(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+) -> dict[str, Any]:
+    """Return query statistics over all snapshots.
+
+    Needs the views `all_queries`, `all_qrels` and `queries_map`.
+    """
+    listed = {
+        tuple(snapshots): ids for snapshots, ids in connection.execute(LISTED_PATTERNS).fetchall()
+    }
     judged = {
-        tuple(names[place] for place in places): ids
-        for places, ids in connection.execute(JUDGED_PATTERNS).fetchall()
+        tuple(names[index] for index in indexes): ids
+        for indexes, ids in connection.execute(JUDGED_PATTERNS).fetchall()
     }
     return {
-        "listed": _sets(listed, names),
-        "judged": _sets(judged, names),
-        "lengths": _lengths(connection, names),
-        "topics": topics(connection, names),
+        "listed": _set_statistics(listed, names),
+        "judged": _set_statistics(judged, names),
+        "lengths": _length_statistics(connection, names),
+        "topics": topic_statistics(connection, names),
     }
 
 
-def _sets(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+def _set_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
     return {
         "ids": sum(patterns.values()),
-        "core": presence.core(patterns, names),
-        "overlap": presence.overlap(patterns, names),
-        "intersections": presence.intersections(patterns),
+        "core": presence.count_core(patterns, names),
+        "overlap": presence.overlap_matrices(patterns, names),
+        "intersections": presence.exclusive_intersections(patterns),
     }
 
 
-def listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, dict[str, int]]:
-    """For each snapshot's place: listed, judged, listed_only, judged_only."""
+def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, dict[str, int]]:
+    """Count listed, judged, listed-only and judged-only queries by snapshot number."""
     relation = connection.sql(LISTED_AND_JUDGED)
     return {
         row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()
     }
 
 
-def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """One pair of snapshots; needs `query_changes`, `queries_from` and `queries_to`."""
+def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """Return the query statistics of one pair of snapshots.
+
+    Needs the views `query_changes`, `queries_from` and `queries_to`.
+    """
     relation = connection.sql(STATUSES)
     counts: dict[str, Any] = dict(zip(relation.columns, relation.fetchall()[0], strict=True))
     frequencies = connection.execute(FREQUENCIES).fetchall()
@@ -143,14 +153,16 @@ def between(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     }
     for row in connection.sql(MOVERS).pl().to_dicts():
         movers[row.pop("movement")].append(row)
-    return counts | {"frequency_spearman": spearman(frequencies), "movers": movers}
+    return counts | {"frequency_spearman": spearman_correlation(frequencies), "movers": movers}
 
 
-def _lengths(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[dict[str, Any]]:
+def _length_statistics(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+) -> list[dict[str, Any]]:
     rows = connection.execute(LENGTHS, {"word": WORD_DUCKDB, "joiners": JOINERS}).fetchall()
     result = []
-    for place, name in enumerate(names):
-        counts = [(words, queries, shown) for p, words, queries, shown in rows if p == place]
+    for index, name in enumerate(names):
+        counts = [(words, queries, shown) for p, words, queries, shown in rows if p == index]
         queries = sum(n for _, n, _ in counts)
         shown = sum(n for _, _, n in counts)
         result.append(
@@ -164,34 +176,34 @@ def _lengths(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> lis
     return result
 
 
-def topics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Any]:
-    """Queries and impressions of each topic in each snapshot, and divergence of the mix.
+def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Any]:
+    """Return queries and impressions by topic and snapshot, and the divergence of the topic mix.
 
-    A query of several topics counts for each. `js_bits` compares the numbers of queries of
-    consecutive snapshots, `js_bits_impressions` how often these queries were shown.
+    A query with several topics counts for each of them. `js_bits` compares the queries per topic of
+    consecutive snapshots, `js_bits_impressions` the impressions per topic.
     """
     table: dict[str, dict[str, list[int]]] = {}
-    for topic, place, queries, impressions in connection.execute(TOPICS).fetchall():
+    for topic, index, queries, impressions in connection.execute(TOPICS).fetchall():
         row = table.setdefault(
             topic, {"queries": [0] * len(names), "impressions": [0] * len(names)}
         )
-        row["queries"][place], row["impressions"][place] = queries, impressions
+        row["queries"][index], row["impressions"][index] = queries, impressions
     ordered = sorted(table.items(), key=lambda item: (-sum(item[1]["queries"]), item[0]))
     return {
         "snapshots": list(names),
         "mix": [{"topic": topic} | row for topic, row in ordered],
-        "js_bits": _divergences(table, "queries", len(names)),
-        "js_bits_impressions": _divergences(table, "impressions", len(names)),
+        "js_bits": _topic_divergences(table, "queries", len(names)),
+        "js_bits_impressions": _topic_divergences(table, "impressions", len(names)),
     }
 
 
-def _divergences(
-    table: dict[str, dict[str, list[int]]], counted: str, snapshots: int
+def _topic_divergences(
+    topic_counts: dict[str, dict[str, list[int]]], measure: str, n_snapshots: int
 ) -> list[float | None]:
-    """Divergence of the topic mix of consecutive snapshots, by queries or by impressions."""
+    """Return the topic divergence of consecutive snapshots, by `queries` or `impressions`."""
     return [
         jensen_shannon(
-            Counter((row[counted][place], row[counted][place + 1]) for row in table.values())
+            Counter((row[measure][index], row[measure][index + 1]) for row in topic_counts.values())
         )
-        for place in range(snapshots - 1)
+        for index in range(n_snapshots - 1)
     ]

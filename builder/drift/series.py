@@ -1,4 +1,4 @@
-"""The tables of a collection that drift reads, and how they are made outside the pipeline."""
+"""The tables that drift is computed from, and a way to create them outside the pipeline."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ from typing import Any, cast
 import duckdb
 
 from builder.alignment import align_snapshots, build_maps
-from builder.drift.between import OPTIONAL, measure_pair
 from builder.drift.checks import Recorded
-from builder.drift.words import count_lost, count_snapshot
+from builder.drift.pair_drift import OPTIONAL_TABLES, measure_pair
+from builder.drift.words import count_lost_words, count_snapshot_words
 from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
@@ -26,8 +26,8 @@ PairTables = Mapping[Pair, Table]
 
 
 @dataclass(frozen=True)
-class Series:
-    """The tables of a collection, by snapshot in order of time or by pair of neighbours."""
+class SnapshotSeries:
+    """The tables of a collection by snapshot, or by pair of consecutive snapshots."""
 
     documents: Tables
     queries: Tables
@@ -44,25 +44,25 @@ class Series:
         return tuple(self.documents)
 
     @property
-    def tables(self) -> int:
-        """How many tables there are."""
+    def table_count(self) -> int:
+        """Number of tables of the series."""
         return 4 * len(self.documents) + 2 * len(self.pair_drift) + 2
 
-    def view_snapshot(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        """Make `documents`, `queries` and `qrels` of a snapshot views."""
+    def create_snapshot_views(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+        """Create the views `documents`, `queries` and `qrels` of one snapshot."""
         self.documents[name].view(connection, "documents")
         self.queries[name].view(connection, "queries")
         self.qrels[name].view(connection, "qrels")
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What is known of snapshots beside their main tables; nothing, where a release was imported.
+class OptionalInputs:
+    """Tables and parameters of snapshots that an imported release lacks; empty by default.
 
     Args:
-        pages: `doc` of the pages that each crawl has, by snapshot.
-        tables: Tables of `builder.drift.between.OPTIONAL`, by kind and snapshot.
-        sampling: How crawls are sampled; None where it is not known.
+        pages: `doc` of the pages in each crawl, by snapshot.
+        tables: Tables of `builder.drift.pair_drift.OPTIONAL_TABLES`, by kind and snapshot.
+        sampling: Parameters of crawl sampling; None if unknown.
         recorded: Parameters that each snapshot was built with, by dotted key.
     """
 
@@ -71,133 +71,133 @@ class Evidence:
     sampling: DocumentParameters | None = None
     recorded: Mapping[str, Recorded] = field(default_factory=dict)
 
-    def of_changes(self, pair: Pair) -> dict[str, Any]:
-        """Arguments of `changes` for a pair."""
-        pages = {f"pages_{side}": self.pages.get(name) for side, name in _sides(pair)}
+    def alignment_arguments(self, pair: Pair) -> dict[str, Any]:
+        """Return the keyword arguments of `align_snapshots` for a pair."""
+        pages = {f"pages_{side}": self.pages.get(name) for side, name in _label_sides(pair)}
         return {**pages, "sampling": self.sampling}
 
-    def of_measures(self, pair: Pair) -> dict[str, Any]:
-        """Arguments of `measure_pair` for a pair."""
+    def drift_arguments(self, pair: Pair) -> dict[str, Any]:
+        """Return the keyword arguments of `measure_pair` for a pair."""
         tables = {
             f"{kind}_{side}": self.tables.get(kind, {}).get(name)
-            for kind in OPTIONAL
-            for side, name in _sides(pair)
+            for kind in OPTIONAL_TABLES
+            for side, name in _label_sides(pair)
         }
         return {**tables, "recorded": self.recorded}
 
 
-def _sides(pair: Pair) -> Iterator[tuple[str, str]]:
+def _label_sides(pair: Pair) -> Iterator[tuple[str, str]]:
     return zip(("from", "to"), pair, strict=True)
 
 
 def compare_snapshots(
     out: Path,
-    main: Mapping[str, Tables],
+    main_tables: Mapping[str, Tables],
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
-    evidence: Evidence | None = None,
-) -> tuple[Series, dict[str, dict[Pair, Table]]]:
-    """Make what drift reads from the main tables of snapshots.
+    optional: OptionalInputs | None = None,
+) -> tuple[SnapshotSeries, dict[str, dict[Pair, Table]]]:
+    """Create the tables that drift is computed from, given the main tables of snapshots.
 
     Args:
-        out: Existing folder, to which the maps are written.
-        main: `documents`, `queries` and `qrels`, each by snapshot in order of time.
-        params: How documents are compared.
-        limits: Memory, threads, and the scratch space that receives all other tables.
-        progress: Told of documents.
-        evidence: What else is known of the snapshots.
+        out: Existing folder; receives the maps.
+        main_tables: `documents`, `queries` and `qrels`, each by snapshot in order of time.
+        params: Parameters of document comparison.
+        limits: Memory, threads, and the scratch folder that receives all other tables.
+        progress: Receives the number of documents read.
+        optional: Further inputs of the snapshots; None: none are available.
 
     Returns:
         The series, and the change tables by name and pair.
     """
-    evidence = evidence or Evidence()
-    steps = _Steps(main, params, limits, progress, evidence)
-    names = list(main["documents"])
-    counts = {name: steps.count(place) for place, name in enumerate(names)}
-    pairs = {pair: steps.compare(place, pair) for place, pair in enumerate(pairwise(names))}
+    optional = optional or OptionalInputs()
+    steps = _StageRunner(main_tables, params, limits, progress, optional)
+    names = list(main_tables["documents"])
+    counts = {name: steps.count_words(index) for index, name in enumerate(names)}
+    pairs = {pair: steps.compare_pair(index, pair) for index, pair in enumerate(pairwise(names))}
     build_maps(
         out,
-        documents=cast("Mapping[str, Table[Documents]]", main["documents"]),
-        queries=cast("Mapping[str, Table[Queries]]", main["queries"]),
-        limits=limits.within("maps"),
+        documents=cast("Mapping[str, Table[Documents]]", main_tables["documents"]),
+        queries=cast("Mapping[str, Table[Queries]]", main_tables["queries"]),
+        limits=limits.with_scratch_folder("maps"),
         progress=progress,
-        pages=evidence.pages or None,
+        pages=optional.pages or None,
     )
 
-    def of_pairs(name: str) -> dict[Pair, Table]:
+    def pair_tables(name: str) -> dict[Pair, Table]:
         return {pair: table_at(home, name, TABLES[name]) for pair, home in pairs.items()}
 
-    series = Series(
-        main["documents"],
-        main["queries"],
-        main["qrels"],
+    series = SnapshotSeries(
+        main_tables["documents"],
+        main_tables["queries"],
+        main_tables["qrels"],
         counts,
-        of_pairs("lost_words"),
-        of_pairs("pair_drift"),
+        pair_tables("lost_words"),
+        pair_tables("pair_drift"),
         documents_map=table_at(out, "documents_map", TABLES["documents_map"]),
         queries_map=table_at(out, "queries_map", TABLES["queries_map"]),
     )
-    return series, {name: of_pairs(name) for name in CHANGES}
+    return series, {name: pair_tables(name) for name in CHANGES}
 
 
 @dataclass(frozen=True)
-class _Steps:
-    """The stages on single snapshots and pairs, each in a folder of its own."""
+class _StageRunner:
+    """Runs the stages of single snapshots and pairs, each in its own folder."""
 
-    main: Mapping[str, Tables]
+    main_tables: Mapping[str, Tables]
     params: ChangeParameters
     limits: Limits
     progress: Progress
-    evidence: Evidence
+    optional: OptionalInputs
 
     @property
     def _documents(self) -> Mapping[str, Table[Documents]]:
-        return cast("Mapping[str, Table[Documents]]", self.main["documents"])
+        return cast("Mapping[str, Table[Documents]]", self.main_tables["documents"])
 
-    def count(self, place: int) -> Table:
-        """Word counts of a snapshot."""
-        limits = self.limits.within(f"words-{place}")
+    def count_words(self, index: int) -> Table:
+        """Write the word counts of a snapshot and return the table."""
+        limits = self.limits.with_scratch_folder(f"words-{index}")
         home = limits.scratch / "out"
         home.mkdir()
         documents = list(self._documents.values())
-        count_snapshot(
+        count_snapshot_words(
             home,
-            documents=documents[place],
-            earlier=tuple(documents[:place]),
+            documents=documents[index],
+            earlier=tuple(documents[:index]),
             limits=limits,
             progress=self.progress,
         )
         return table_at(home, "word_counts", TABLES["word_counts"])
 
-    def compare(self, place: int, pair: Pair) -> Path:
-        """All tables of a pair, in one folder."""
-        home = self.limits.scratch / f"pair-{place}"
+    def compare_pair(self, index: int, pair: Pair) -> Path:
+        """Write all tables of a pair and return their folder."""
+        home = self.limits.scratch / f"pair-{index}"
         home.mkdir()
         shared: dict[str, Any] = {
             f"{kind}_{side}": tables[name]
-            for kind, tables in self.main.items()
-            for side, name in _sides(pair)
+            for kind, tables in self.main_tables.items()
+            for side, name in _label_sides(pair)
         }
         shared |= {"from_snapshot": pair[0], "to_snapshot": pair[1], "progress": self.progress}
         documents = list(self._documents.items())
         align_snapshots(
             home,
             **shared,
-            earlier=tuple(table for _, table in documents[:place]),
+            earlier=tuple(table for _, table in documents[:index]),
             params=self.params,
-            limits=self.limits.within(f"changes-{place}"),
-            **self.evidence.of_changes(pair),
+            limits=self.limits.with_scratch_folder(f"changes-{index}"),
+            **self.optional.alignment_arguments(pair),
         )
-        count_lost(
+        count_lost_words(
             home,
-            earlier=dict(documents[: place + 1]),
-            documents_to=documents[place + 1][1],
-            limits=self.limits.within(f"lost-{place}"),
+            earlier=dict(documents[: index + 1]),
+            documents_to=documents[index + 1][1],
+            limits=self.limits.with_scratch_folder(f"lost-{index}"),
             progress=self.progress,
         )
         found: dict[str, Any] = {name: table_at(home, name, TABLES[name]) for name in CHANGES}
-        more = self.evidence.of_measures(pair)
-        limits = self.limits.within(f"drift-{place}")
+        more = self.optional.drift_arguments(pair)
+        limits = self.limits.with_scratch_folder(f"drift-{index}")
         measure_pair(home, **shared, **found, **more, limits=limits)
         return home

@@ -1,7 +1,7 @@
-"""The formulas of change, on counts: integers in, one division (or one logarithm) at the end.
+"""Formulas of drift on integer counts, with one division or logarithm at the end.
 
-Everything here is pure and exact where numbers are rational. What needs a logarithm or a root is
-rounded to `DECIMALS`, because the last bits of those differ between C libraries.
+All functions are pure, and exact if their result is rational. Results that need a logarithm or root
+are rounded to `DECIMALS`, because their last bits differ between C libraries.
 """
 
 import math
@@ -11,72 +11,76 @@ DECIMALS = 12
 
 
 def share(part: int, whole: int) -> float | None:
-    """Part / whole; None where there is nothing to divide by."""
+    """Return part / whole; None if the whole is 0."""
     return part / whole if whole else None
 
 
-def jaccard(common: int, first: int, second: int) -> float | None:
-    """|A and B| / |A or B| from the sizes of the sets; None where both are empty."""
-    return share(common, first + second - common)
+def jaccard(common: int, size_a: int, size_b: int) -> float | None:
+    """Return the Jaccard coefficient of two sets from their sizes; None if both are empty."""
+    return share(common, size_a + size_b - common)
 
 
-def quantile(ordered: Sequence[float], q: float) -> float | None:
-    """The least value that at least a share `q` of the values do not exceed; None if empty.
+def quantile(sorted_values: Sequence[float], q: float) -> float | None:
+    """Return the smallest value that is not below a share `q` of all values; None if empty.
 
-    The inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996): always one
-    of the values, never a mean of two.
+    The inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996): always one of
+    the values, never interpolated.
 
     Args:
-        ordered: Values in ascending order.
+        sorted_values: Values in ascending order.
         q: In (0, 1].
     """
-    return ordered[math.ceil(q * len(ordered)) - 1] if ordered else None
+    return sorted_values[math.ceil(q * len(sorted_values)) - 1] if sorted_values else None
 
 
-def counted_quantile(counts: Sequence[tuple[int, int]], q: float) -> int | None:
-    """`quantile` of values given as (value, how often), in ascending order of value."""
-    rank = math.ceil(q * sum(often for _, often in counts))
-    for value, often in counts:
+def counted_quantile(value_counts: Sequence[tuple[int, int]], q: float) -> int | None:
+    """Return the `q` quantile of values given as (value, frequency) in ascending order of value."""
+    rank = math.ceil(q * sum(often for _, often in value_counts))
+    for value, often in value_counts:
         rank -= often
         if rank <= 0:
             return value
     return None
 
 
-def entropy_term(count: int, total: int, mixture: float) -> float:
-    """P log2(p / m) with p = count / total; 0 for a count of 0."""
+def divergence_term(count: int, total: int, mixture: float) -> float:
+    """Return p log2(p / mixture) for p = count / total; 0 if the count is 0."""
     return count / total * math.log2(count / total / mixture) if count else 0.0
 
 
-def divergence_terms(pairs: Iterable[tuple[int, int]], totals: tuple[int, int]) -> list[float]:
-    """What each type adds to the Jensen-Shannon divergence, in bits.
+def jensen_shannon_terms(pairs: Iterable[tuple[int, int]], totals: tuple[int, int]) -> list[float]:
+    """Return the contribution of each type to the Jensen-Shannon divergence, in bits.
 
     Args:
         pairs: Counts of a type in both texts.
-        totals: Tokens of both texts, not 0.
+        totals: Tokens of both texts; neither is 0.
     """
     terms = []
     for first, second in pairs:
         mixture = (first / totals[0] + second / totals[1]) / 2
         terms.append(
-            (entropy_term(first, totals[0], mixture) + entropy_term(second, totals[1], mixture)) / 2
+            (
+                divergence_term(first, totals[0], mixture)
+                + divergence_term(second, totals[1], mixture)
+            )
+            / 2
         )
     return terms
 
 
-def jensen_shannon(classes: Mapping[tuple[int, int], int]) -> float | None:
-    """Jensen-Shannon divergence of two distributions of counts, base 2, in bits (Lin 1991).
+def jensen_shannon(type_counts: Mapping[tuple[int, int], int]) -> float | None:
+    """Return the Jensen-Shannon divergence of two count distributions in bits (Lin 1991).
 
     Args:
-        classes: How many types have these counts in both texts.
+        type_counts: Number of types for each pair of counts in the two texts.
 
     Returns:
-        A number in [0, 1]; None where one text is empty.
+        A number in [0, 1]; None if a text is empty.
     """
-    totals = tuple(sum(pair[side] * n for pair, n in classes.items()) for side in (0, 1))
+    totals = tuple(sum(pair[side] * n for pair, n in type_counts.items()) for side in (0, 1))
     if not all(totals):
         return None
-    keys = sorted(classes)
-    terms = divergence_terms(keys, (totals[0], totals[1]))
-    total = math.fsum(classes[key] * term for key, term in zip(keys, terms, strict=True))
+    keys = sorted(type_counts)
+    terms = jensen_shannon_terms(keys, (totals[0], totals[1]))
+    total = math.fsum(type_counts[key] * term for key, term in zip(keys, terms, strict=True))
     return round(min(max(total, 0.0), 1.0), DECIMALS)

@@ -1,15 +1,15 @@
-"""What changed, one row per pair of snapshots: the table that `longeval drift` prints."""
+"""Summarize `drift.json` as a table with one row per pair of snapshots, for `longeval drift`."""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from builder.reporting.numbers import decimal, percent
+from builder.reporting.numbers import format_decimal, format_percent
 
-NOT_KEPT = ("not_sampled", "not_shown", "left_out")
-"""Statuses of documents that the later crawl has, and the later snapshot not."""
+NOT_KEPT_STATUSES = ("not_sampled", "not_shown", "left_out")
+"""Statuses of documents that are in the later crawl but not in the later snapshot."""
 
-HEADER = (
+SUMMARY_COLUMNS = (
     "snapshots",
     "pages kept",
     "updated",
@@ -27,18 +27,21 @@ HEADER = (
 )
 
 
-def pair_rows(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
-    """One row per pair of `drift.json`, with the columns of `HEADER`.
+def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
+    """Return one row per pair of `drift.json`, with the columns `SUMMARY_COLUMNS`.
 
-    Pages kept include the updated ones; pages not kept are in the later crawl and not in the
-    later snapshot. Words: Jensen-Shannon divergence of all pages. Construction and cannot tell:
-    checks of the pair with this verdict.
+    Pages kept include updated pages; pages not kept are in the later crawl but not in the later
+    snapshot. The words column is the Jensen-Shannon divergence over all pages. The columns
+    construction and cannot tell count the checks of the pair with this verdict.
     """
     bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
-    return [_row(drift, pair, bits.get((pair["from"], pair["to"]))) for pair in drift["pairs"]]
+    return [
+        _summarize_pair(drift, pair, bits.get((pair["from"], pair["to"])))
+        for pair in drift["pairs"]
+    ]
 
 
-def _row(
+def _summarize_pair(
     drift: Mapping[str, Any], pair: Mapping[str, Any], js_bits: float | None
 ) -> tuple[str | int, ...]:
     names = [pair["from"], pair["to"]]
@@ -48,16 +51,16 @@ def _row(
         " to ".join(names),
         documents["updated"] + documents["unchanged"],
         *(documents[name] for name in ("updated", "added", "removed")),
-        not_kept(documents),
+        count_not_kept(documents),
         *(queries[name] for name in ("kept", "new", "gone")),
         qrels["pairs_common"],
-        percent(qrels["kept_share"]),
-        decimal(js_bits, 4),
+        format_percent(qrels["kept_share"]),
+        format_decimal(js_bits, 4),
         verdicts["construction"],
         verdicts["cannot tell"],
     )
 
 
-def not_kept(documents: Mapping[str, Any]) -> int:
-    """Documents of the earlier snapshot that the later crawl has, and the later snapshot not."""
-    return int(sum(documents[name] for name in NOT_KEPT))
+def count_not_kept(documents: Mapping[str, Any]) -> int:
+    """Count the earlier documents that are in the later crawl but not in the later snapshot."""
+    return int(sum(documents[name] for name in NOT_KEPT_STATUSES))

@@ -1,13 +1,13 @@
-"""How the vocabulary changed between two snapshots.
+"""Compare the vocabularies of two snapshots.
 
-In: word counts of snapshots (see `builder.drift.words`). Out: type overlap, Jensen-Shannon
-divergence of the unigram distributions in bits, the share of tokens that the other snapshot does
-not know, and the words that contributed most.
+Reads the word counts of snapshots (see `builder.drift.words`). Returns type overlap, the
+Jensen-Shannon divergence of the unigram distributions in bits, the shares of out-of-vocabulary
+tokens, and the words that contribute most to the divergence.
 
-The counts of all snapshots are put beside each other once, a row for each token, so that two of
-them are compared without a look at the tokens. All numbers follow from how many words have n_from
-and n_to occurrences, which is counted in columns; the few divisions and logarithms are done on
-those classes, in a fixed order.
+The counts of all snapshots are joined once, with one row per token, so that any two snapshots can
+be compared without reading the tokens again. All results depend only on the number of words with
+each pair of counts (n_from, n_to); these classes are counted by the engine, and the few divisions
+and logarithms are computed over them in a fixed order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,97 +17,97 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder.drift.statistics import divergence_terms, jaccard, jensen_shannon, share
+from builder.drift.statistics import jaccard, jensen_shannon, jensen_shannon_terms, share
 from builder.io import parquet
 from builder.io.tables import Table, create_union_view
 
 WORDS_LISTED = 20
 
 IN_ALL, IN_CORE = "all", "core"
-"""What a comparison is about: all documents, or those that every snapshot holds."""
+"""Scope of a comparison: all documents, or the core, which every snapshot contains."""
 
-BESIDE = """
+JOINED_COUNTS = """
 SELECT token, regexp_full_match(token, '(\\p{{L}}\\p{{M}}*){{2,}}') AS is_word, {columns}
 FROM counted GROUP BY token
 """
 
 COLUMNS = """
-coalesce(sum(n) FILTER (place = {place:d}), 0)::BIGINT AS all_{place:d},
-coalesce(sum(core) FILTER (place = {place:d}), 0)::BIGINT AS core_{place:d}
+coalesce(sum(n) FILTER (index = {index:d}), 0)::BIGINT AS all_{index:d},
+coalesce(sum(core) FILTER (index = {index:d}), 0)::BIGINT AS core_{index:d}
 """
 
 
-def put_beside(
+def join_word_counts(
     connection: duckdb.DuckDBPyConnection,
-    counts: Mapping[str, Table],
-    lost: Sequence[Table],
+    word_counts: Mapping[str, Table],
+    lost_words: Sequence[Table],
     target: Path,
 ) -> None:
-    """Write the counts of all snapshots beside each other, a row for each token.
+    """Write the word counts of all snapshots to one Parquet file, one row per token.
 
     Args:
-        connection: Groups them, spilling where they do not fit.
-        counts: `word_counts` of each snapshot, by name, in order of time.
-        lost: `lost_words` of every step.
+        connection: Connection that joins the counts, spilling to disk if memory is short.
+        word_counts: `word_counts` by snapshot name, in order of time.
+        lost_words: `lost_words` of every pair of consecutive snapshots.
         target: The file to write.
     """
-    connection.execute("SET VARIABLE names = $names", {"names": list(counts)})
+    connection.execute("SET VARIABLE names = $names", {"names": list(word_counts)})
     relations = [
-        table.relation(connection).select(f"token, {place:d} AS place, n, core")
-        for place, table in enumerate(counts.values())
+        table.relation(connection).select(f"token, {index:d} AS index, n, core")
+        for index, table in enumerate(word_counts.values())
     ]
     relations += [
         table.relation(connection).select(
-            "token, list_position(getvariable('names'), snapshot) - 1 AS place, 0 AS n, -n AS core"
+            "token, list_position(getvariable('names'), snapshot) - 1 AS index, 0 AS n, -n AS core"
         )
-        for table in lost
+        for table in lost_words
     ]
     create_union_view(relations, "counted")
-    columns = ",".join(COLUMNS.format(place=place) for place in range(len(counts)))
-    connection.sql(BESIDE.format(columns=columns)).write_parquet(str(target))
+    columns = ",".join(COLUMNS.format(index=index) for index in range(len(word_counts)))
+    connection.sql(JOINED_COUNTS.format(columns=columns)).write_parquet(str(target))
 
 
 def compare_words(
-    beside: Path, before: int, after: int, about: str, *, words: bool
+    joined_counts: Path, before: int, after: int, scope: str, *, list_words: bool
 ) -> dict[str, Any]:
     """Compare the words of two snapshots.
 
     Args:
-        beside: What `put_beside` wrote.
-        before: Place of the earlier snapshot.
-        after: Place of the later snapshot.
-        about: `IN_ALL` or `IN_CORE`.
-        words: Whether to list the words that rose and fell.
+        joined_counts: File written by `join_word_counts`.
+        before: Index of the earlier snapshot.
+        after: Index of the later snapshot.
+        scope: `IN_ALL` or `IN_CORE`.
+        list_words: Whether to list the words with the largest rise and fall.
     """
     counts = (
-        parquet.scan(beside)
-        .rename({f"{about}_{before}": "n_from", f"{about}_{after}": "n_to"})
+        parquet.scan(joined_counts)
+        .rename({f"{scope}_{before}": "n_from", f"{scope}_{after}": "n_to"})
         .filter((pl.col("n_from") > 0) | (pl.col("n_to") > 0))
     )
     pair = ("n_from", "n_to")
     number = (pl.len().alias("types"), pl.col("is_word").sum().alias("words"))
     classes = counts.group_by(pair).agg(number).sort(pair).collect()
-    result = measures({(a, b): types for a, b, types, _ in classes.iter_rows()})
-    if words and result["js_bits"] is not None:
-        rising, falling = _ranked(classes)
-        result["rising"] = _members(counts, rising)
-        result["falling"] = _members(counts, falling)
+    result = vocabulary_statistics({(a, b): types for a, b, types, _ in classes.iter_rows()})
+    if list_words and result["js_bits"] is not None:
+        rising, falling = _rising_and_falling_classes(classes)
+        result["rising"] = _list_words(counts, rising)
+        result["falling"] = _list_words(counts, falling)
     return result
 
 
-def measures(classes: dict[tuple[int, int], int]) -> dict[str, Any]:
-    """All measures from the number of types with each pair of counts.
+def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, Any]:
+    """Return overlap, divergence and out-of-vocabulary shares from types per pair of counts.
 
-    `oov_share` is the share of later tokens unknown before, `oov_share_back` that of earlier
-    tokens unknown later.
+    `oov_share` is the share of later tokens that are absent from the earlier snapshot,
+    `oov_share_back` the share of earlier tokens that are absent from the later one.
     """
-    types_from = sum(types for (a, _), types in classes.items() if a)
-    types_to = sum(types for (_, b), types in classes.items() if b)
-    types_common = sum(types for (a, b), types in classes.items() if a and b)
-    tokens_from = sum(a * types for (a, _), types in classes.items())
-    tokens_to = sum(b * types for (_, b), types in classes.items())
-    unknown_before = sum(b * types for (a, b), types in classes.items() if not a)
-    unknown_after = sum(a * types for (a, b), types in classes.items() if not b)
+    types_from = sum(types for (a, _), types in type_counts.items() if a)
+    types_to = sum(types for (_, b), types in type_counts.items() if b)
+    types_common = sum(types for (a, b), types in type_counts.items() if a and b)
+    tokens_from = sum(a * types for (a, _), types in type_counts.items())
+    tokens_to = sum(b * types for (_, b), types in type_counts.items())
+    unknown_before = sum(b * types for (a, b), types in type_counts.items() if not a)
+    unknown_after = sum(a * types for (a, b), types in type_counts.items() if not b)
     return {
         "types_from": types_from,
         "types_to": types_to,
@@ -115,37 +115,37 @@ def measures(classes: dict[tuple[int, int], int]) -> dict[str, Any]:
         "tokens_from": tokens_from,
         "tokens_to": tokens_to,
         "jaccard": jaccard(types_common, types_from, types_to),
-        "js_bits": jensen_shannon(classes),
+        "js_bits": jensen_shannon(type_counts),
         "oov_share": share(unknown_before, tokens_to),
         "oov_share_back": share(unknown_after, tokens_from),
     }
 
 
-def _ranked(classes: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Classes that hold the words which rose, and fell, most: by what they add to divergence."""
+def _rising_and_falling_classes(classes: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the classes with the most rising and falling words, ordered by divergence."""
     pairs = list(classes.select("n_from", "n_to").iter_rows())
     types = classes["types"].to_list()
     totals = tuple(
         sum(pair[side] * n for pair, n in zip(pairs, types, strict=True)) for side in (0, 1)
     )
-    terms = pl.Series("term", divergence_terms(pairs, (totals[0], totals[1])))
+    terms = pl.Series("term", jensen_shannon_terms(pairs, (totals[0], totals[1])))
     rows = classes.with_columns(terms).filter(pl.col("words") > 0)
     rises = pl.col("n_to") * totals[0] > pl.col("n_from") * totals[1]
     falls = pl.col("n_to") * totals[0] < pl.col("n_from") * totals[1]
-    return _first(rows.filter(rises)), _first(rows.filter(falls))
+    return _top_classes(rows.filter(rises)), _top_classes(rows.filter(falls))
 
 
-def _first(rows: pl.DataFrame) -> pl.DataFrame:
+def _top_classes(rows: pl.DataFrame) -> pl.DataFrame:
     ordered = rows.sort(["term", "n_from", "n_to"], descending=[True, False, False])
     enough = ordered.filter(pl.col("words").cum_sum() - pl.col("words") < WORDS_LISTED)
-    return enough.select("n_from", "n_to").with_row_index("place")
+    return enough.select("n_from", "n_to").with_row_index("index")
 
 
-def _members(counts: pl.LazyFrame, wanted: pl.DataFrame) -> list[dict[str, Any]]:
+def _list_words(counts: pl.LazyFrame, classes: pl.DataFrame) -> list[dict[str, Any]]:
     return (
         counts.filter("is_word")
-        .join(wanted.lazy(), on=["n_from", "n_to"])
-        .sort("place", "token")
+        .join(classes.lazy(), on=["n_from", "n_to"])
+        .sort("index", "token")
         .head(WORDS_LISTED)
         .select(pl.col("token").alias("word"), "n_from", "n_to")
         .collect()

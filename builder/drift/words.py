@@ -1,10 +1,11 @@
-r"""Count the words of snapshots, in bounded memory: the stages `words` and `lost_words`.
+r"""Count the words of snapshots in bounded memory: the stages `words` and `lost_words`.
 
-In: documents of a snapshot and of those before it. Out: `word_counts`, occurrences of each token in
-all documents and in those of the core so far (held by all earlier snapshots too), and `lost_words`,
-occurrences in documents that leave the core with the next snapshot. What is in the core of all
-snapshots follows by subtraction, so that one more snapshot has only the texts counted that it
-brings, and those of the documents that it lacks. Tokens are `\w+`, lower-cased, of title and text.
+Reads the documents of a snapshot and of all earlier ones. Writes `word_counts`, the occurrences of
+each token in all documents and in the core so far (documents that all earlier snapshots contain
+too), and `lost_words`, the occurrences in documents that leave the core with the next snapshot. The
+counts of the final core follow by subtraction, so that adding a snapshot requires counting only its
+own texts and those of the documents that leave the core. Tokens are `\w+` in lowercase, from title
+and text.
 """
 
 import shutil
@@ -35,13 +36,13 @@ FROM partial GROUP BY token ORDER BY token
 """
 
 MERGE_LOST = """
-SELECT list_extract(getvariable('names'), place + 1) AS snapshot, token, sum(n)::BIGINT AS n
+SELECT list_extract(getvariable('names'), index + 1) AS snapshot, token, sum(n)::BIGINT AS n
 FROM partial GROUP BY ALL ORDER BY ALL
 """
 
 
 @stage("words", version="2", writes=(WordCounts,))
-def count_snapshot(
+def count_snapshot_words(
     out: Path,
     *,
     documents: Same[Documents],
@@ -54,26 +55,26 @@ def count_snapshot(
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
         documents: Documents of the snapshot.
-        earlier: Documents of the snapshots before it.
+        earlier: Documents of all earlier snapshots.
         limits: Memory, threads, scratch space.
-        progress: Told of every document.
+        progress: Receives the number of documents read.
 
     Returns:
-        Documents; none is rejected.
+        The number of documents; none is rejected.
     """
     ledger = Ledger("documents")
     core = limits.scratch / "core.parquet"
     with limits.connect(share=0.5) as connection:
-        _write_ids(connection, (documents, *earlier), None, core)
-        rows = _told(row_groups(documents), ledger, progress)
+        _write_common_ids(connection, (documents, *earlier), None, core)
+        rows = _report_batches(read_row_groups(documents), ledger, progress)
         target = out / "word_counts.parquet"
-        count_words(connection, rows, parquet.scan(core), target, limits.threads)
+        write_word_counts(connection, rows, parquet.scan(core), target, limits.threads)
     with RejectWriter(out, "words", ledger):
         return ledger
 
 
 @stage("lost_words", version="2", scope=Scope.PAIR, writes=(LostWords,))
-def count_lost(
+def count_lost_words(
     out: Path,
     *,
     earlier: Until[Documents],
@@ -81,29 +82,29 @@ def count_lost(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Write `lost_words` of the step to a snapshot.
+    """Write `lost_words`: the words of documents that leave the core with a snapshot.
 
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
-        earlier: Documents of all snapshots before it, by name, in order of time.
+        earlier: Documents of all earlier snapshots by name, in order of time.
         documents_to: Documents of the snapshot.
         limits: Memory, threads, scratch space.
-        progress: Told of every document that leaves the core.
+        progress: Receives the number of documents that leave the core.
 
     Returns:
-        Versions of documents that leave the core; none is rejected.
+        The number of document versions that leave the core; none is rejected.
     """
     ledger = Ledger("documents")
     lost = limits.scratch / "lost.parquet"
     with limits.connect(share=0.5) as connection:
-        _write_ids(connection, tuple(earlier.values()), documents_to, lost)
+        _write_common_ids(connection, tuple(earlier.values()), documents_to, lost)
         parts: list[duckdb.DuckDBPyRelation] = []
-        for place, documents in enumerate(earlier.values()):
-            folder = limits.scratch / f"lost-{place}"
-            rows = _told(row_groups(documents, parquet.scan(lost)), ledger, progress)
-            _write_partial(rows, parquet.scan(lost), folder, limits.threads)
+        for index, documents in enumerate(earlier.values()):
+            folder = limits.scratch / f"lost-{index}"
+            rows = _report_batches(read_row_groups(documents, parquet.scan(lost)), ledger, progress)
+            _write_partial_counts(rows, parquet.scan(lost), folder, limits.threads)
             counts = parquet.relation(connection, *parquet.list_files(folder))
-            parts.append(counts.select(f"{place} AS place, token, n"))
+            parts.append(counts.select(f"{index} AS index, token, n"))
         create_union_view(parts, "partial")
         connection.execute("SET VARIABLE names = $names", {"names": list(earlier)})
         write_query(connection, MERGE_LOST, out / "lost_words.parquet", LostWords)
@@ -111,35 +112,35 @@ def count_lost(
         return ledger
 
 
-def count_words(
+def write_word_counts(
     connection: duckdb.DuckDBPyConnection,
-    rows: Iterable[pl.DataFrame],
+    batches: Iterable[pl.DataFrame],
     core: pl.LazyFrame,
     target: Path,
     threads: int,
 ) -> None:
-    """Write word counts as `schemas.WordCounts` has them.
+    """Count the words of documents and write a `schemas.WordCounts` table.
 
     Args:
-        connection: Merges partial counts, spilling where they do not fit.
-        rows: `doc_id`, `title`, `text`, some documents at a time.
-        core: `doc_id` of the documents of the core, sorted.
-        target: The file to write; partial counts are kept in a folder beside it for the while.
-        threads: Groups of documents that are counted at the same time.
+        connection: Connection that merges partial counts, spilling to disk if memory is short.
+        batches: `doc_id`, `title`, `text`; one frame per batch of documents.
+        core: Sorted `doc_id` of the documents in the core.
+        target: The file to write; partial counts are kept in a temporary folder next to it.
+        threads: Number of batches counted in parallel.
     """
     partial = target.with_suffix("")
-    _write_partial(rows, core, partial, threads)
+    _write_partial_counts(batches, core, partial, threads)
     parquet.relation(connection, *parquet.list_files(partial)).create_view("partial")
     write_query(connection, MERGE, target, WordCounts)
     connection.execute("DROP VIEW partial")
     shutil.rmtree(partial)
 
 
-def word_counts(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
-    """Occurrences of each token: `token`, `n`, and `core`, those within documents of the core."""
+def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
+    """Count the tokens of a batch: `token`, `n` (all documents), `core` (documents of the core)."""
     if documents.is_empty():
-        return _nothing()
-    near = _near(core, documents["doc_id"])
+        return _empty_counts()
+    near = _filter_id_range(core, documents["doc_id"])
     chunks = (
         documents.select("doc_id", document_chunks(documents).alias("chunk"))
         .lazy()
@@ -161,18 +162,22 @@ def word_counts(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-def row_groups(documents: Table, only: pl.LazyFrame | None = None) -> Iterator[pl.DataFrame]:
-    """Id, title and text of documents, one row group (16 MiB of text) at a time.
+def read_row_groups(
+    documents: Table, doc_ids: pl.LazyFrame | None = None
+) -> Iterator[pl.DataFrame]:
+    """Read id, title and text of documents, one row group (16 MiB of text) at a time.
 
     Args:
-        documents: The documents.
-        only: `doc_id` of those that are wanted, sorted; None: all.
+        documents: The table of documents.
+        doc_ids: Sorted `doc_id` of the documents to read; None: all.
     """
     for path in documents.paths:
         with pq.ParquetFile(path) as file:
             for number in range(file.num_row_groups):
                 ids = pl.DataFrame(file.read_row_group(number, columns=["doc_id"]))["doc_id"]
-                wanted = None if only is None else ids.is_in(_near(only, ids).implode())
+                wanted = (
+                    None if doc_ids is None else ids.is_in(_filter_id_range(doc_ids, ids).implode())
+                )
                 if wanted is not None and not wanted.any():
                     continue
                 rows = pl.DataFrame(file.read_row_group(number, columns=["title", "text"]))
@@ -180,58 +185,58 @@ def row_groups(documents: Table, only: pl.LazyFrame | None = None) -> Iterator[p
                 yield rows if wanted is None else rows.filter(wanted)
 
 
-def _told(
-    groups: Iterable[pl.DataFrame], ledger: Ledger, progress: Progress
+def _report_batches(
+    batches: Iterable[pl.DataFrame], ledger: Ledger, progress: Progress
 ) -> Iterator[pl.DataFrame]:
-    """The groups, counted as they go by."""
-    for rows in groups:
+    """Yield the batches unchanged, adding their rows to the ledger and the progress."""
+    for rows in batches:
         ledger.rows_in += rows.height
         ledger.rows_out += rows.height
         progress.advance(rows.height)
         yield rows
 
 
-def _write_ids(
+def _write_common_ids(
     connection: duckdb.DuckDBPyConnection,
-    held: tuple[Table, ...],
-    lacking: Table | None,
+    tables: tuple[Table, ...],
+    excluded: Table | None,
     target: Path,
 ) -> None:
-    """Write the ids that are in all of some tables, and not in another, sorted."""
-    ids, *others = [table.relation(connection).select("doc_id") for table in held]
+    """Write the sorted ids of documents that are in every table but not in the excluded one."""
+    ids, *others = [table.relation(connection).select("doc_id") for table in tables]
     for other in others:
         ids = ids.join(other, "doc_id", how="semi")
-    if lacking is not None:
-        ids = ids.join(lacking.relation(connection).select("doc_id"), "doc_id", how="anti")
+    if excluded is not None:
+        ids = ids.join(excluded.relation(connection).select("doc_id"), "doc_id", how="anti")
     ids.order("doc_id").write_parquet(str(target))
 
 
-def _near(ids: pl.LazyFrame, documents: pl.Series) -> pl.Series:
-    """Those of some sorted ids that may be among a few documents."""
+def _filter_id_range(ids: pl.LazyFrame, documents: pl.Series) -> pl.Series:
+    """Return the sorted ids between the smallest and largest id of the documents."""
     low, high = documents.min(), documents.max()
     return ids.filter(pl.col("doc_id").is_between(pl.lit(low), pl.lit(high))).collect()["doc_id"]
 
 
-def _write_partial(
-    rows: Iterable[pl.DataFrame], core: pl.LazyFrame, folder: Path, threads: int
+def _write_partial_counts(
+    batches: Iterable[pl.DataFrame], core: pl.LazyFrame, folder: Path, threads: int
 ) -> None:
-    """Write word counts of some documents after others: a token may be in several files."""
+    """Write word counts of batches to numbered files; a token may occur in several files."""
     folder.mkdir()
     pending: list[pl.DataFrame] = []
     part = 0
-    for counts in ordered_map(lambda group: word_counts(group, core), rows, threads):
+    for counts in ordered_map(lambda group: count_batch_words(group, core), batches, threads):
         pending.append(counts)
         if sum(frame.height for frame in pending) >= ROWS_BEFORE_FLUSH:
-            _flush(pending, folder / f"{part:05d}.parquet")
+            _write_merged_counts(pending, folder / f"{part:05d}.parquet")
             part += 1
-    _flush(pending, folder / f"{part:05d}.parquet")
+    _write_merged_counts(pending, folder / f"{part:05d}.parquet")
 
 
-def _flush(pending: list[pl.DataFrame], path: Path) -> None:
-    rows = pl.concat([_nothing(), *pending]).group_by("token").agg(pl.col("n", "core").sum())
+def _write_merged_counts(pending: list[pl.DataFrame], path: Path) -> None:
+    rows = pl.concat([_empty_counts(), *pending]).group_by("token").agg(pl.col("n", "core").sum())
     rows.write_parquet(path)
     pending.clear()
 
 
-def _nothing() -> pl.DataFrame:
+def _empty_counts() -> pl.DataFrame:
     return pl.DataFrame(schema={"token": pl.String, "n": pl.Int64, "core": pl.Int64})

@@ -1,7 +1,7 @@
-"""Evaluation over time: effectiveness, persistence, trends.
+"""Evaluation of retrieval systems over time: effectiveness, persistence, trends and baselines.
 
-In: judgements of the snapshots and what systems returned. Out: tables of measures with their
-intervals and tests, pages that show them, and baseline runs to read them against.
+Takes the relevance judgements of each snapshot and the runs of each system. Returns tables of
+measures with confidence intervals and significance tests, and HTML and JSON reports.
 """
 
 from builder.evaluation.attribution import AttributedChange, attribute_paths
@@ -15,7 +15,7 @@ from builder.evaluation.measures.registry import DEFAULT_MEASURES, Measure, pars
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.reports.page import html_report
 from builder.evaluation.reports.summary import summary_rows, to_json, write_query_scores
-from builder.evaluation.runs.archives import unpacked
+from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.checker import check_submissions
 from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.tables.reproducibility import reproducibility
@@ -47,6 +47,7 @@ __all__ = [
     "evaluate",
     "evaluate_paths",
     "evaluation_trend",
+    "extract_archives",
     "fit_trend",
     "html_report",
     "parse_measure",
@@ -62,7 +63,6 @@ __all__ = [
     "snapshot_trend_path",
     "summary_rows",
     "to_json",
-    "unpacked",
     "write_query_scores",
     "write_run",
 ]

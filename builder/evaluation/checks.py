@@ -1,24 +1,24 @@
-"""Checks of parameters: what holds, or an error that says what was expected."""
+"""Validation of parameter values."""
 
 from collections.abc import Collection
 
 from builder.errors import UsageError
 
 
-def require(holds: bool, expected: str, found: object) -> None:
-    """Refuse a parameter.
+def require(condition: bool, expected: str, value: object) -> None:
+    """Raise an error with the expected and the actual value unless a condition is true.
 
     Raises:
-        UsageError: `holds` is false.
+        UsageError: The condition is false.
     """
-    if not holds:
-        raise UsageError(f"expected {expected}, found {found!r}")
+    if not condition:
+        raise UsageError(f"expected {expected}, value {value!r}")
 
 
-def require_one_of(name: str, found: object, choices: Collection[object]) -> None:
-    """Refuse a parameter that is none of its choices.
+def require_one_of(name: str, value: object, choices: Collection[object]) -> None:
+    """Raise an error unless a parameter has one of the allowed values.
 
     Raises:
-        UsageError: `found` is not among `choices`.
+        UsageError: The value is not among the choices.
     """
-    require(found in choices, f"{name} to be one of {', '.join(map(str, choices))}", found)
+    require(value in choices, f"{name} to be one of {', '.join(map(str, choices))}", value)

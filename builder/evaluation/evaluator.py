@@ -1,8 +1,6 @@
-"""Evaluate runs over time: the one function behind `longeval evaluate`.
+"""Evaluates the runs of several systems over the snapshots of a collection (`longeval evaluate`).
 
-In: judgements of every snapshot and runs of every system. Out: `Evaluation`, all tables at once.
-Runs are read one after the other and only their scores are kept, so memory is that of the largest
-run.
+Runs are read one at a time and only their scores are kept, so memory is bounded by the largest run.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,36 +12,41 @@ import polars as pl
 
 from builder import __version__
 from builder.errors import UsageError
-from builder.evaluation.measures.effectiveness import Judge, RunScores, SnapshotScores, gather
+from builder.evaluation.measures.effectiveness import (
+    RunScorer,
+    RunScores,
+    SnapshotScores,
+    stack_scores,
+)
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.runs.assignment import assign_runs, find_pivot
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.runs.score_tables import is_score_table, table_scores
+from builder.evaluation.runs.score_tables import is_score_table, scores_from_table
 from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
-from builder.runtime.progress import Progress, Silent
-from builder.trec.released import query_keys, read_run_of
+from builder.runtime.progress import NoProgress, Progress
+from builder.trec.released import read_query_keys, read_snapshot_run
 from builder.trec.runs import Run
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Everything known about some systems over some snapshots.
+    """Result tables of an evaluation of systems over snapshots.
 
     Args:
-        parameters: How it was computed.
-        snapshots: Snapshots in the order of time.
-        systems: Systems, sorted.
-        effectiveness: Means; columns as in `results.EFFECTIVENESS`.
-        significance: Systems against the pivot; columns as in `results.SIGNIFICANCE`.
-        persistence: Snapshots against each other; columns as in `results.PERSISTENCE`.
-        agreement: Rankings of systems; columns as in `results.AGREEMENT`.
-        query_scores: Score of each judged query, and its difference to the pivot (Keller et al.
+        parameters: Parameters of the evaluation.
+        snapshots: Names of the snapshots in chronological order.
+        systems: Names of the systems, sorted.
+        effectiveness: Mean scores; columns as in `results.EFFECTIVENESS`.
+        significance: Comparison of systems with the pivot; columns as in `results.SIGNIFICANCE`.
+        persistence: Comparison of snapshots; columns as in `results.PERSISTENCE`.
+        agreement: Agreement of system rankings; columns as in `results.AGREEMENT`.
+        query_scores: Score of each judged query and its difference from the pivot (Keller et al.
             2024, equation 4); columns as in `perquery.QUERY_SCORES`.
-        query_drops: For queries judged in both snapshots of a pair, the score in the first minus
-            that in the second; columns as in `perquery.QUERY_DROPS`.
+        query_drops: Score in the first snapshot minus score in the second, for queries judged in
+            both; columns as in `perquery.QUERY_DROPS`.
     """
 
     parameters: EvaluationParameters
@@ -57,7 +60,7 @@ class Evaluation:
     query_drops: pl.DataFrame
 
     def signature(self) -> str:
-        """One line that lets anyone compute the same numbers again."""
+        """Return a one-line summary of parameters and versions, for reproducing the numbers."""
         p = self.parameters
         parts = {
             "measures": "+".join(p.measures),
@@ -75,12 +78,12 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class _Source:
-    """A run, or a table of its scores, that has not been read yet."""
+class _RunLoader:
+    """Run, or table of its scores, that is only loaded when it is scored."""
 
     system: str
     snapshot: str
-    score: Callable[[Judge], RunScores]
+    score: Callable[[RunScorer], RunScores]
 
 
 def evaluate(
@@ -93,30 +96,33 @@ def evaluate(
     """Evaluate runs that are in memory.
 
     Args:
-        qrels: Judgements by snapshot: columns `query_id`, `doc_id`, `grade`.
-        runs: Runs by system and snapshot; a system may lack some snapshots.
-        parameters: How to evaluate; the defaults where absent.
-        progress: Told about every run.
+        qrels: Relevance judgements by snapshot: columns `query_id`, `doc_id`, `grade`.
+        runs: Runs by system and snapshot; runs for some snapshots may be missing.
+        parameters: Parameters of the evaluation; None for the defaults.
+        progress: Reports each scored run.
 
     Raises:
-        UsageError: no run, a run of an unknown snapshot, an unknown pivot, a run that was cut above
-            the depth asked for, a measure that looks deeper than the depth, or splits.
-        DataError: judgements with nulls or duplicates.
-        MissingExtraError: the extra [evaluation] is not installed.
+        UsageError: There are no runs, the snapshot of a run or the pivot is unknown, a run is
+            truncated above the requested depth, a measure has a cutoff beyond the depth, or the
+            parameters contain splits.
+        DataError: The judgements contain nulls or duplicates.
+        MissingExtraError: The extra [evaluation] is not installed.
     """
     parameters = parameters or EvaluationParameters()
     if parameters.splits is not None:
-        raise UsageError("splits are read from a collection's files; filter the frames instead")
+        raise UsageError(
+            "splits are only supported for files of a collection; filter the frames instead"
+        )
 
-    def loader(run: Run) -> Callable[[Judge], RunScores]:
-        return lambda judge: judge.score(run.cut(parameters.depth))
+    def score_function(run: Run) -> Callable[[RunScorer], RunScores]:
+        return lambda scorer: scorer.score(run.truncate(parameters.depth))
 
-    sources = [
-        _Source(system, snapshot, loader(run))
+    loaders = [
+        _RunLoader(system, snapshot, score_function(run))
         for system, by_snapshot in runs.items()
         for snapshot, run in by_snapshot.items()
     ]
-    return _evaluate(qrels, sources, parameters, progress or Silent(), {})
+    return _evaluate(qrels, loaders, parameters, progress or NoProgress(), {})
 
 
 def evaluate_paths(
@@ -126,18 +132,18 @@ def evaluate_paths(
     *,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Evaluate run files against the judgements of a collection.
+    """Evaluate run files against the relevance judgements of a collection.
 
     Args:
-        qrels: By snapshot, its `qrels.parquet` or a TREC qrels file.
-        runs: Run files, folders of them, or tables of per-query scores (see `score_tables`); see
-            `assignment` for how a path names its system and snapshot.
-        parameters: How to evaluate; its pivot may be a system, one of the run files or a folder.
-        progress: Told about every run.
+        qrels: Path of `qrels.parquet` or of a TREC qrels file per snapshot.
+        runs: Run files, folders of run files, or tables of per-query scores (see `score_tables`).
+            Their names must contain system and snapshot (see `assignment`).
+        parameters: Parameters of the evaluation; the pivot may be a system, a run file or a folder.
+        progress: Reports each scored run.
 
     Raises:
-        UsageError: as for `evaluate`; or a path that cannot be assigned or read.
-        FormatError: a malformed run or qrels file; names file and line.
+        UsageError: As for `evaluate`, or a path is unreadable or cannot be assigned to a snapshot.
+        FormatError: A run or qrels file is malformed.
     """
     parameters = parameters or EvaluationParameters()
     files = assign_runs(runs, sorted(qrels))
@@ -145,38 +151,38 @@ def evaluate_paths(
         parameters = replace(parameters, pivot=find_pivot(parameters.pivot, files))
     depth = parameters.depth
 
-    def loader(path: Path, snapshot: str) -> Callable[[Judge], RunScores]:
-        def score(judge: Judge) -> RunScores:
+    def score_function(path: Path, snapshot: str) -> Callable[[RunScorer], RunScores]:
+        def score(scorer: RunScorer) -> RunScores:
             if is_score_table(path):
-                return table_scores(path, judge)
-            return judge.score(read_run_of(path, depth, qrels[snapshot].parent))
+                return scores_from_table(path, scorer)
+            return scorer.score(read_snapshot_run(path, depth, qrels[snapshot].parent))
 
         return score
 
-    sources = [_Source(f.system, f.snapshot, loader(f.path, f.snapshot)) for f in files]
+    loaders = [_RunLoader(f.system, f.snapshot, score_function(f.path, f.snapshot)) for f in files]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
-    keys = {snapshot: query_keys(path.parent) for snapshot, path in qrels.items()}
-    return _evaluate(frames, sources, parameters, progress or Silent(), keys)
+    keys = {snapshot: read_query_keys(path.parent) for snapshot, path in qrels.items()}
+    return _evaluate(frames, loaders, parameters, progress or NoProgress(), keys)
 
 
 def _evaluate(
     qrels: Mapping[str, pl.DataFrame],
-    sources: Sequence[_Source],
+    loaders: Sequence[_RunLoader],
     parameters: EvaluationParameters,
     progress: Progress,
     keys: Mapping[str, Mapping[str, str]],
 ) -> Evaluation:
-    systems = sorted({source.system for source in sources})
-    _check(qrels, sources, systems, parameters)
-    snapshots = _score(qrels, sources, systems, parameters, progress, keys)
+    systems = sorted({loader.system for loader in loaders})
+    _check_runs(qrels, loaders, systems, parameters)
+    snapshots = _score_runs(qrels, loaders, systems, parameters, progress, keys)
     sets = topic_sets(snapshots, parameters)
 
     def table(
         rows: Callable[[TopicSet, Sequence[str], EvaluationParameters], Iterable[results.Row]],
         schema: dict[str, pl.DataType],
     ) -> pl.DataFrame:
-        found = [row for topics in sets for row in rows(topics, systems, parameters)]
-        return pl.DataFrame(found, schema=schema, orient="row")
+        values = [row for topics in sets for row in rows(topics, systems, parameters)]
+        return pl.DataFrame(values, schema=schema, orient="row")
 
     return Evaluation(
         parameters,
@@ -191,19 +197,19 @@ def _evaluate(
     )
 
 
-def _check(
+def _check_runs(
     qrels: Mapping[str, pl.DataFrame],
-    sources: Sequence[_Source],
+    loaders: Sequence[_RunLoader],
     systems: Sequence[str],
     parameters: EvaluationParameters,
 ) -> None:
-    if not sources:
+    if not loaders:
         raise UsageError("expected at least one run, found none")
-    for source in sources:
-        if source.snapshot not in qrels:
+    for loader in loaders:
+        if loader.snapshot not in qrels:
             raise UsageError(
-                f"run of {source.system!r}: expected one of the snapshots "
-                f"{', '.join(sorted(qrels))}, found {source.snapshot!r}"
+                f"run of {loader.system!r}: unknown snapshot {loader.snapshot!r}; expected one of "
+                f"{', '.join(sorted(qrels))}"
             )
     if parameters.pivot is not None and parameters.pivot not in systems:
         raise UsageError(
@@ -211,24 +217,24 @@ def _check(
         )
 
 
-def _score(
+def _score_runs(
     qrels: Mapping[str, pl.DataFrame],
-    sources: Sequence[_Source],
+    loaders: Sequence[_RunLoader],
     systems: Sequence[str],
     parameters: EvaluationParameters,
     progress: Progress,
     keys: Mapping[str, Mapping[str, str]],
 ) -> list[SnapshotScores]:
     measures = parse_measures(parameters.measures)
-    progress.start("evaluate", len(sources), "runs")
+    progress.start("evaluate", len(loaders), "runs")
     snapshots = []
     for snapshot in sorted(qrels):
-        judge = Judge(qrels[snapshot], measures, f"qrels of {snapshot}")
+        scorer = RunScorer(qrels[snapshot], measures, f"qrels of {snapshot}")
         scores: dict[str, RunScores] = {}
-        for source in sources:
-            if source.snapshot == snapshot:
-                scores[source.system] = source.score(judge)
+        for loader in loaders:
+            if loader.snapshot == snapshot:
+                scores[loader.system] = loader.score(scorer)
                 progress.advance(1)
-        snapshots.append(gather(snapshot, judge, systems, scores, keys.get(snapshot)))
+        snapshots.append(stack_scores(snapshot, scorer, systems, scores, keys.get(snapshot)))
     progress.finish()
     return snapshots

@@ -1,35 +1,33 @@
-"""What the residuals of a trend say about the assumptions of its tests.
+"""Tests of the regression assumptions on the residuals of a trend; Kenter et al. (2015), sec. 5.4.
 
-In: a fitted line with its weights. Out: Anderson-Darling (normality) and Durbin-Watson
-(independence), each as statistic and p-value, never as a flag; Kenter et al. (2015), section 5.4.
-
-The p-value of Anderson-Darling treats residuals as an independent sample: with few batches it is a
-rough guide.
+Returns statistic and p-value of the Anderson-Darling test (normality) and of the Durbin-Watson test
+(independence). The Anderson-Darling p-value assumes independent residuals, and is only approximate
+for few batches.
 """
 
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from builder.statistics.durbin_watson import Independence, durbin_watson
+from builder.statistics.durbin_watson import DurbinWatsonTest, durbin_watson
 from builder.statistics.regression import Line
-from builder.statistics.significance import Floats, Normality, anderson_darling
+from builder.statistics.significance import AndersonDarlingTest, Floats, anderson_darling
 
 ResidualKind: TypeAlias = Literal["raw", "weighted"]
-"""raw: score minus line, as in the paper; weighted: that times the root of the weight, which the
-model of weighted least squares takes to have one variance."""
+"""raw: score minus fitted value, as in the paper; weighted: raw residual times the square root of
+its weight, which has constant variance under the model of weighted least squares."""
 
 
-def examine(
+def residual_tests(
     line: Line, times: Floats, weights: Floats, kind: ResidualKind
-) -> tuple[Normality, Independence]:
-    """Both tests on the residuals of a line that is not an exact fit.
+) -> tuple[AndersonDarlingTest, DurbinWatsonTest]:
+    """Test the residuals of a fitted line for normality and independence.
 
     Args:
-        line: The fitted line.
+        line: Fitted line that is not an exact fit.
         times: n times, ascending.
         weights: n positive weights.
-        kind: Which residuals are examined.
+        kind: Kind of residuals to test.
     """
     offsets = times - line.centre
     design = np.column_stack((np.ones_like(offsets), offsets / np.abs(offsets).max()))

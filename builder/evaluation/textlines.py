@@ -1,8 +1,8 @@
-"""Text files as numbered lines, plain, gzip or zstd.
+"""Reading of UTF-8 text files as numbered lines, plain or compressed with gzip or zstd.
 
-In: a path. Out: lines without their line end, each with its 1-based number, so that every error of
-a reader can say where. The compression is told by the first bytes, never by the name; the file is
-streamed, and neither it nor a line of it unpacks beyond a bound.
+Lines have 1-based numbers, which readers use in error messages. The compression is detected from
+the first bytes, not from the file name. Files are streamed, and the decompressed size of a file and
+of each line is limited.
 """
 
 import io
@@ -13,50 +13,54 @@ import polars as pl
 import pyarrow as pa
 
 from builder.errors import FormatError
-from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, compression_of, too_large
+from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, detect_compression, size_limit_error
 
 LINES_PER_BLOCK = 250_000
-LONGEST = 64 * 2**20
-"""Bytes of a line; no post and no judgement has as many."""
+MAX_LINE_BYTES = 64 * 2**20
+"""Maximum size of a line, far above that of any real post or judgement."""
 
 
 def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int, str]]:
-    """Lines of a UTF-8 file with their numbers; LF and CRLF ends are cut off.
+    """Yield the lines of a UTF-8 file without line endings, with their 1-based numbers.
 
     Args:
-        path: A plain, gzip or zstd file.
-        max_bytes: Largest decompressed size accepted.
+        path: Plain, gzip or zstd file.
+        max_bytes: Maximum decompressed size of the file.
 
     Raises:
-        UsageError: the path is not a readable file.
-        FormatError: the file is not UTF-8, its compression is broken, or it or a line is too large.
+        UsageError: The path is not a readable file.
+        FormatError: The file is not valid UTF-8, is corrupt, or the file or a line is too large.
     """
-    compression = compression_of(path)
-    number, room = 0, max_bytes
+    compression = detect_compression(path)
+    number, remaining = 0, max_bytes
     try:
         with pa.input_stream(str(path), compression=compression) as stream:
             reader = io.BufferedReader(stream, 2**20)
-            lines = iter(lambda: reader.readline(LONGEST + 1), b"")
+            lines = iter(lambda: reader.readline(MAX_LINE_BYTES + 1), b"")
             for number, raw in enumerate(lines, start=1):
-                room -= len(raw)
-                if room < 0:
-                    raise too_large(path, max_bytes)
-                if len(raw) > LONGEST:
-                    raise FormatError(f"expected a line of at most {LONGEST} bytes", path, number)
+                remaining -= len(raw)
+                if remaining < 0:
+                    raise size_limit_error(path, max_bytes)
+                if len(raw) > MAX_LINE_BYTES:
+                    raise FormatError(
+                        f"line exceeds the maximum of {MAX_LINE_BYTES} bytes", path, number
+                    )
                 line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
                 yield number, line.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise FormatError(f"expected UTF-8, found {error.reason}", path, number) from error
     except OSError as error:
-        message = f"expected an intact {compression or 'file'} stream ({error})"
+        message = f"cannot read the {compression or 'file'} stream: {error}"
         raise FormatError(message, path, number + 1) from error
 
 
 def line_blocks(path: Path, lines_per_block: int = LINES_PER_BLOCK) -> Iterator[pl.DataFrame]:
-    """The file as frames with columns line (UInt32) and text, without blank and `#` lines.
+    """Yield the lines of a file as frames with columns `line` (UInt32) and `text`.
+
+    Blank lines and lines that start with `#` are skipped.
 
     Raises:
-        UsageError, FormatError: as `numbered_lines`.
+        UsageError, FormatError: As for `numbered_lines`.
     """
     numbers: list[int] = []
     texts: list[str] = []
@@ -77,19 +81,19 @@ def _block(numbers: list[int], texts: list[str]) -> pl.DataFrame:
     )
 
 
-def refuse_first(rows: pl.DataFrame, valid: pl.Expr, expected: str, path: Path) -> None:
-    """Refuse a block of lines at its first line for which `valid` does not hold.
+def check_lines(rows: pl.DataFrame, is_valid: pl.Expr, expected: str, path: Path) -> None:
+    """Raise an error for the first line of a block that is invalid.
 
     Args:
-        rows: A frame with the columns of `line_blocks` beside whatever was parsed from them.
-        valid: A Boolean expression; null counts as false.
-        expected: What a line should have been.
-        path: The file, for the message.
+        rows: Columns of `line_blocks`, and columns parsed from them.
+        is_valid: Boolean expression; null counts as false.
+        expected: Description of a valid line, for the message.
+        path: Path of the file, for the message.
 
     Raises:
-        FormatError: at the first offending line, with what was found there.
+        FormatError: A line is invalid; the message contains its number and text.
     """
-    wrong = rows.filter(~valid.fill_null(value=False)).head(1)
-    if wrong.height:
-        line, text = wrong.item(0, "line"), wrong.item(0, "text")
+    invalid = rows.filter(~is_valid.fill_null(value=False)).head(1)
+    if invalid.height:
+        line, text = invalid.item(0, "line"), invalid.item(0, "text")
         raise FormatError(f"expected {expected}, found {text[:120]!r}", path, line)

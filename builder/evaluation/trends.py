@@ -1,12 +1,11 @@
-"""The trend of a score over time.
+"""Trend of a score over time, by weighted least squares (Kenter, Balog & de Rijke 2015, sec. 3, 5).
 
-In: the score of each time batch and the amount of data behind it. Out: the weighted least squares
-line with HC3 standard errors, the t-test of its slope, its value at the last instant ("estimated
-end-point performance", the measure by which systems are ranked) and what the residuals say about
-the assumptions. Kenter, Balog, de Rijke (2015), sections 3 and 5.
+Fits a line to the scores of time batches, weighted by the amount of data in each. Returns HC3
+standard errors, the t-test of the slope, the value of the line at the end ("estimated end-point
+performance", which systems are ranked by), and tests of the residuals.
 
-A batch without weight, or whose score is undefined, does not count in n. Whatever is not defined
-is null, and `reason` says why.
+Batches with zero weight or an undefined score are ignored. Undefined results are null and have a
+`reason`.
 """
 
 import math
@@ -16,34 +15,34 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from builder.errors import UsageError
-from builder.evaluation.residuals import ResidualKind, examine
-from builder.statistics.regression import FEWEST_POINTS, Line, fit_line, slope_test
+from builder.evaluation.residuals import ResidualKind, residual_tests
+from builder.statistics.regression import MIN_POINTS, Line, fit_line, slope_test
 from builder.statistics.significance import Floats
 
-CONSTANT = "constant scores: the slope is 0 and there is nothing to test"
-THREE_BATCHES = "with 3 batches Durbin-Watson cannot vary: no p-value"
+CONSTANT = "the scores are constant, so the slope is 0 and tests are undefined"
+THREE_BATCHES = "the p-value of Durbin-Watson is undefined for 3 batches"
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A fitted trend; times are in the unit of the caller.
+    """Fitted trend, in the time unit of the caller.
 
     Args:
-        batches: n, batches with a defined score and a positive weight.
-        intercept: Height of the line at time 0.
-        slope: Change of the score in one unit of time.
+        batches: Number of batches with a defined score and a positive weight, n.
+        intercept: Value of the line at time 0.
+        slope: Change of the score per unit of time.
         slope_se: HC3 standard error of the slope.
         t: slope / slope_se (equation 3).
         df: n - 2.
         p: Two-sided p-value of t.
-        end_point: Height of the line at the last batch of the period, weighted or not.
-        end_point_observed: Height of the line at the last batch that counts.
-        anderson_darling: A^2 of the residuals, for normality.
-        anderson_darling_p: Its p-value.
-        durbin_watson: d of the residuals, for independence.
-        durbin_watson_p: Its two-sided p-value; null below 4 batches.
-        durbin_watson_p_positive: Its one-sided p-value against positive correlation.
-        reason: Why something above is null; null when nothing is.
+        end_point: Value of the line at the last batch, even if that batch is ignored.
+        end_point_observed: Value of the line at the last batch that is not ignored.
+        anderson_darling: Anderson-Darling statistic A^2 of the residuals (normality).
+        anderson_darling_p: p-value of the Anderson-Darling test.
+        durbin_watson: Durbin-Watson statistic d of the residuals (independence).
+        durbin_watson_p: Two-sided p-value of the Durbin-Watson test; null below 4 batches.
+        durbin_watson_p_positive: One-sided p-value of the test against positive correlation.
+        reason: Why any of these values is null; null if none is.
     """
 
     batches: int
@@ -69,69 +68,70 @@ def fit_trend(
     weights: Sequence[float],
     residuals: ResidualKind = "raw",
 ) -> Trend:
-    """Fit the trend of the scores of one system.
+    """Fit a line to the scores of a system over time.
 
     Args:
-        times: Times of all batches of the period, ascending.
-        scores: A score for each; null where the measure is undefined.
-        weights: The amount of data behind each, at least 0; only ratios matter.
-        residuals: Which residuals the tests of the assumptions take.
+        times: Time of each batch, ascending.
+        scores: Score of each batch; None if undefined.
+        weights: Amount of data in each batch, not negative; only ratios matter.
+        residuals: Kind of residuals to test.
 
     Raises:
-        UsageError: lengths differ, times do not ascend, or a number is negative or not finite.
+        UsageError: The lengths differ, the times are not ascending, or a number is negative or not
+            finite.
     """
-    t, y, w = _arrays(times, scores, weights)
+    t, y, w = _to_arrays(times, scores, weights)
     counted = ~np.isnan(y) & (w > 0.0)
     n = int(counted.sum())
-    if n < FEWEST_POINTS:
-        return Trend(n, reason=f"batches with weight: {n}, needed: {FEWEST_POINTS} or more")
+    if n < MIN_POINTS:
+        return Trend(n, reason=f"a trend needs {MIN_POINTS} batches with weight, found {n}")
     last = float(t[-1])
     t, y, w = t[counted], y[counted], w[counted]
     if y.min() == y.max():
         level = float(y[0])
         return Trend(n, level, 0.0, end_point=level, end_point_observed=level, reason=CONSTANT)
     with np.errstate(all="ignore"):
-        return _without_overflow(_described(fit_line(t, y, w), t, w, last, residuals))
+        return _reject_overflow(_trend_of_line(fit_line(t, y, w), t, w, last, residuals))
 
 
-def _arrays(
+def _to_arrays(
     times: Sequence[float], scores: Sequence[float | None], weights: Sequence[float]
 ) -> tuple[Floats, Floats, Floats]:
     if not len(times) == len(scores) == len(weights):
         raise UsageError(
-            "expected as many times as scores and weights, "
+            "expected the same number of times, scores and weights, "
             f"found {len(times)}, {len(scores)} and {len(weights)}"
         )
     t = np.asarray(times, dtype=np.float64)
     y = np.asarray([math.nan if s is None else s for s in scores], dtype=np.float64)
     w = np.asarray(weights, dtype=np.float64)
     if not (np.isfinite(t).all() and (np.diff(t) > 0.0).all()):
-        raise UsageError("expected the times of the batches in ascending order, each once")
+        raise UsageError("expected finite batch times in strictly ascending order")
     if not (np.isfinite(w).all() and (w >= 0.0).all()):
-        raise UsageError("expected weights that are finite and at least 0")
+        raise UsageError("expected finite weights >= 0")
     if np.isinf(y).any():
         raise UsageError("expected finite scores, or null where the measure is undefined")
     return t, y, w
 
 
-def _described(
+def _trend_of_line(
     line: Line, times: Floats, weights: Floats, last: float, kind: ResidualKind
 ) -> Trend:
     test = slope_test(line)
     trend = Trend(
         batches=len(times),
-        intercept=line.at(0.0),
+        intercept=line.predict(0.0),
         slope=line.slope,
         slope_se=None if test.statistic is None else line.slope_se,
         t=test.statistic,
         df=len(times) - 2,
         p=test.p,
-        end_point=line.at(last),
-        end_point_observed=line.at(float(times[-1])),
+        end_point=line.predict(last),
+        end_point_observed=line.predict(float(times[-1])),
         reason=test.reason,
     )
-    if not line.exact:
-        normality, independence = examine(line, times, weights, kind)
+    if not line.is_exact:
+        normality, independence = residual_tests(line, times, weights, kind)
         trend = replace(
             trend,
             anderson_darling=normality.statistic,
@@ -144,7 +144,7 @@ def _described(
     return trend
 
 
-def _without_overflow(trend: Trend) -> Trend:
+def _reject_overflow(trend: Trend) -> Trend:
     numbers = [value for value in asdict(trend).values() if isinstance(value, float)]
     if all(math.isfinite(value) for value in numbers):
         return trend

@@ -1,7 +1,7 @@
-"""A local, read-only web application over a published collection: `longeval explore`.
+"""Local, read-only web application for browsing a published collection: `longeval explore`.
 
-In: a version folder and, if given, run files. Out: pages on 127.0.0.1. DuckDB reads the published
-Parquet files for each request; nothing is written, and nothing is fetched from elsewhere.
+Takes a version folder and optional run files, and serves HTML on 127.0.0.1. DuckDB queries the
+published Parquet files for each request; nothing is written or fetched from the network.
 """
 
 from builder.explore.source import Source, open_source

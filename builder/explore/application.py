@@ -1,7 +1,7 @@
-"""The web application: routes, and what guards them.
+"""ASGI application of the explorer: routes, error pages and security checks.
 
-In: a source. Out: an ASGI application that answers GET and HEAD of known addresses, for the host
-names of this machine alone. Every error is a page, and every answer forbids what is not its own.
+Answers GET and HEAD requests whose Host header names this machine. Errors are shown as HTML pages,
+and every response sets a strict content security policy.
 """
 
 import re
@@ -16,27 +16,25 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from builder.errors import DataError, LongEvalError, UsageError
-from builder.explore import (
-    changes,
-    documents,
-    overview,
-    page,
-    queries,
-    query,
-    rejects,
-    systems,
-    terms,
-)
-from builder.explore.asked import ID, Asked
-from builder.explore.render import Page, assets, document
+from builder.explore.changes import changes_page
+from builder.explore.document import document_page
+from builder.explore.documents import documents_page
+from builder.explore.overview import overview_page
+from builder.explore.page_request import ID, PageRequest
+from builder.explore.queries import queries_page
+from builder.explore.query import query_page
+from builder.explore.rejects import rejects_page
+from builder.explore.render import Page, render_page, static_files
 from builder.explore.source import Source
+from builder.explore.systems import systems_page
+from builder.explore.terms import terms_page
 from builder.reporting.parts import paragraph
 
 POLICY = (
     "default-src 'none'; style-src 'self'; style-src-attr 'unsafe-inline'; script-src 'self'; "
     "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""No script but the file of this package; attributes of style contain numbers of charts."""
+"""Allows only the package's own script; style attributes contain the bar widths of charts."""
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -47,89 +45,97 @@ HEADERS = {
     "cache-control": "no-store",
 }
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
-MOST_ADDRESS = 2048
-"""Bytes of a path with its parameters."""
+MAX_URL_LENGTH = 2048
+"""Maximum length of path and query string in bytes."""
 
-View = Callable[[Source, Asked], Page]
-Item = Callable[[Source, Asked, str], Page]
+PageFunction = Callable[[Source, PageRequest], Page]
+ItemPageFunction = Callable[[Source, PageRequest, str], Page]
 
 
-def application(source: Source, port: int) -> ASGIApp:
-    """The application of a collection.
+def create_application(source: Source, port: int) -> ASGIApp:
+    """Create the ASGI application for a collection.
 
     Args:
-        source: The collection.
-        port: The port that browsers name.
+        source: Collection to show.
+        port: Port that requests must name in their Host header.
     """
-    lists: Mapping[str, View] = {
-        "/": overview.overview,
-        "/queries": queries.queries,
-        "/pages": documents.pages,
-        "/changes": changes.changes,
-        "/systems": systems.systems,
-        "/rejects": rejects.rejects,
-        "/terms": terms.terms,
+    pages: Mapping[str, PageFunction] = {
+        "/": overview_page,
+        "/queries": queries_page,
+        "/pages": documents_page,
+        "/changes": changes_page,
+        "/systems": systems_page,
+        "/rejects": rejects_page,
+        "/terms": terms_page,
     }
-    single: Mapping[str, Item] = {"/query/{id}": query.query, "/page/{id}": page.page}
+    item_pages: Mapping[str, ItemPageFunction] = {
+        "/query/{id}": query_page,
+        "/page/{id}": document_page,
+    }
     name = f"{source.collection.name} {source.collection.version}"
-    routes = [Route(path, _listed(source, view, name)) for path, view in lists.items()]
-    routes += [Route(path, _single(source, item, name)) for path, item in single.items()]
-    routes.append(Route("/static/{name}", _asset))
+    routes = [Route(path, _page_handler(source, page, name)) for path, page in pages.items()]
+    routes += [Route(path, _item_handler(source, page, name)) for path, page in item_pages.items()]
+    routes.append(Route("/static/{name}", _static_file))
 
-    def failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - of Starlette
-        return _error(error, name)
+    def handle_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - Starlette
+        return _error_page(error, name)
 
-    handlers: Any = dict.fromkeys((HTTPException, LongEvalError, Exception), failed)
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), port, name)
-
-
-def _listed(source: Source, view: View, name: str) -> Callable[[Request], Response]:
-    def answer(request: Request) -> Response:
-        asked = Asked(request.url.path, request.query_params)
-        return HTMLResponse(document(view(source, asked), name))
-
-    return answer
+    handlers: Any = dict.fromkeys((HTTPException, LongEvalError, Exception), handle_error)
+    application = Starlette(routes=routes, exception_handlers=handlers)
+    return RequestGuard(application, port, name)
 
 
-def _single(source: Source, item: Item, name: str) -> Callable[[Request], Response]:
-    def answer(request: Request) -> Response:
+def _page_handler(
+    source: Source, page: PageFunction, collection: str
+) -> Callable[[Request], Response]:
+    def handle(request: Request) -> Response:
+        page_request = PageRequest(request.url.path, request.query_params)
+        return HTMLResponse(render_page(page(source, page_request), collection))
+
+    return handle
+
+
+def _item_handler(
+    source: Source, page: ItemPageFunction, collection: str
+) -> Callable[[Request], Response]:
+    def handle(request: Request) -> Response:
         key = request.path_params["id"]
         if not ID.fullmatch(key):
             raise HTTPException(404)
-        asked = Asked(request.url.path, request.query_params)
-        return HTMLResponse(document(item(source, asked, key), name))
+        page_request = PageRequest(request.url.path, request.query_params)
+        return HTMLResponse(render_page(page(source, page_request, key), collection))
 
-    return answer
+    return handle
 
 
-def _asset(request: Request) -> Response:
-    found = assets().get(request.path_params["name"])
-    if found is None:
+def _static_file(request: Request) -> Response:
+    file = static_files().get(request.path_params["name"])
+    if file is None:
         raise HTTPException(404)
-    kind, content = found
-    return Response(content, media_type=kind, headers={"cache-control": "no-cache"})
+    media_type, content = file
+    return Response(content, media_type=media_type, headers={"cache-control": "no-cache"})
 
 
 TITLES = {
-    400: "This address asks for something that is not there",
-    403: "This host name is not served",
-    404: "There is no such page",
-    405: "This server only reads",
-    414: "This address is too long",
-    500: "This cannot be shown",
-    503: "This cannot be shown now",
+    400: "Bad request",
+    403: "Unknown host name",
+    404: "Page not found",
+    405: "Method not allowed",
+    414: "URL too long",
+    500: "Internal error",
+    503: "Service unavailable",
 }
 ADVICE = {
-    403: "Open the address that `longeval explore` printed.",
-    404: "The collection has nothing under this address.",
-    405: "Pages are asked for with GET or HEAD alone.",
-    414: f"Addresses have at most {MOST_ADDRESS:,} bytes.",
-    500: "An error that was not expected; the terminal has more about it.",
+    403: "Open the URL that `longeval explore` printed.",
+    404: "The explorer has no page at this URL.",
+    405: "Only GET and HEAD requests are allowed.",
+    414: f"The maximum length is {MAX_URL_LENGTH:,} bytes.",
+    500: "An unexpected error occurred; see the terminal for details.",
 }
 
 
-def _error(error: Exception, name: str) -> Response:
-    """An error as a page."""
+def _error_page(error: Exception, collection: str) -> Response:
+    """Return the error page and HTTP status for an exception."""
     if isinstance(error, HTTPException):
         status, text = error.status_code, ADVICE.get(error.status_code, "")
         if error.status_code == 404 and error.detail not in ("", "Not Found"):
@@ -140,35 +146,35 @@ def _error(error: Exception, name: str) -> Response:
         status, text = 500, str(error)
     else:
         status, text = 500, ADVICE[500]
-    return _page(status, text, name)
+    return _status_page(status, text, collection)
 
 
-def _page(status: int, text: str, name: str) -> Response:
-    title = TITLES.get(status, "This cannot be shown")
-    shown = Page(title, f"Error {status}", paragraph(text, "calm"), "")
-    return HTMLResponse(document(shown, name), status_code=status)
+def _status_page(status: int, text: str, collection: str) -> Response:
+    title = TITLES.get(status, "Error")
+    page = Page(title, f"Error {status}", paragraph(text, "calm"), "")
+    return HTMLResponse(render_page(page, collection), status_code=status)
 
 
-class Guard:
-    """Lets requests of this machine's browser through, and sets the headers of every answer.
+class RequestGuard:
+    """ASGI middleware that rejects requests for other hosts and sets the security headers.
 
     Args:
-        app: The application.
-        port: The port that browsers name.
-        name: The collection, for pages of errors.
+        app: Application to protect.
+        port: Port that requests must name in their Host header.
+        collection: Name of the collection, for error pages.
     """
 
-    def __init__(self, app: ASGIApp, port: int, name: str) -> None:
+    def __init__(self, app: ASGIApp, port: int, collection: str) -> None:
         self._app = app
-        self._name = name
+        self._collection = collection
         self._hosts = {f"{host}:{port}" for host in HOSTS} | ({*HOSTS} if port == 80 else set())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle an ASGI request."""
         if scope["type"] != "http":
             return
 
-        async def guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = {key for key, _ in message["headers"]}
                 message["headers"] = [
@@ -183,17 +189,19 @@ class Guard:
                 message = {**message, "body": b""}
             await send(message)
 
-        status = self._refused(scope)
-        answer = self._app if status is None else _page(status, ADVICE[status], self._name)
-        await answer(scope, receive, guarded)
+        status = self._rejection_status(scope)
+        response = self._app
+        if status is not None:
+            response = _status_page(status, ADVICE[status], self._collection)
+        await response(scope, receive, send_with_headers)
 
-    def _refused(self, scope: Scope) -> int | None:
-        """The status of a request that is not let through."""
+    def _rejection_status(self, scope: Scope) -> int | None:
+        """Return the HTTP status for a request that must be rejected; None to accept it."""
         hosts = [value for key, value in scope["headers"] if key == b"host"]
         if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self._hosts:
             return 403
         if scope["method"] not in ("GET", "HEAD"):
             return 405
-        if len(scope["raw_path"]) + len(scope["query_string"]) > MOST_ADDRESS:
+        if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL_LENGTH:
             return 414
         return None if re.fullmatch(rb"[\x21-\x7e]*", scope["raw_path"]) else 404

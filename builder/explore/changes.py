@@ -1,17 +1,17 @@
-"""What changed between two neighbouring snapshots: pages, queries, judgements."""
+"""The page that lists changes of documents, queries or judgements between two snapshots."""
 
 from collections.abc import Mapping
 
-from builder.explore.asked import Asked, address
-from builder.explore.forms import ALL, Field, form, search, select
-from builder.explore.grades import grade_text, page_link
+from builder.explore.forms import ALL, Field, form, search_field, select_field
+from builder.explore.grades import document_link, grade_text
+from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import TOPICS, query_link
 from builder.explore.render import Page, link
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, listing
+from builder.explore.tables import Column, paged_table
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, decimal, nothing
+from builder.reporting.parts import Cell, decimal_cell, empty_note
 from schemas.alignment import CHANGE_BANDS, DOCUMENT_STATUSES, QUERY_STATUSES
 
 KINDS = {"documents": "pages", "queries": "queries", "qrels": "judgements"}
@@ -25,7 +25,7 @@ WHERE from_snapshot = $from AND to_snapshot = $to AND ($status = '' OR status = 
   AND CASE $direction WHEN '' THEN true WHEN 'longer' THEN tokens_to > tokens_from
     WHEN 'shorter' THEN tokens_to < tokens_from ELSE matched_by IS NOT NULL END
 """
-HOSTED = """
+HOST_DOCUMENTS = """
 SELECT doc_id, status, band, dice, shingle_jaccard, tokens_from, tokens_to, matched_by, matched_id,
   coalesce(tokens_to, 0)::BIGINT - coalesce(tokens_from, 0)::BIGINT AS words, crawled
 FROM document_changes
@@ -65,9 +65,9 @@ DIRECTIONS: Mapping[str, Mapping[str, str]] = {
     "documents": {
         "longer": "became longer",
         "shorter": "became shorter",
-        "matched": "known at another address",
+        "matched": "matched to another URL",
     },
-    "queries": {"up": "asked more", "down": "asked less"},
+    "queries": {"up": "more impressions", "down": "fewer impressions"},
     "qrels": {
         "changed": "grade changed",
         "up": "grade went up",
@@ -102,122 +102,128 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def signed(value: int) -> Cell:
-    """A difference of counts."""
-    return Cell(numbers.signed(value) if value else "0", value)
+def signed_count(value: int) -> Cell:
+    """Format a difference of counts with its sign."""
+    return Cell(numbers.format_signed(value) if value else "0", value)
 
 
-def changes(source: Source, asked: Asked) -> Page:
-    """The page `/changes`."""
+def changes_page(source: Source, request: PageRequest) -> Page:
+    """Build the page `/changes`, which lists changes between two snapshots."""
     heading = "Changes"
-    lead = "What differs between two neighbouring snapshots."
+    lead = "Changes between two consecutive snapshots."
     pairs = list(zip(source.snapshots, source.snapshots[1:], strict=False))
     if not pairs:
-        text = "The collection has one snapshot; there is nothing to compare it with."
-        return Page(heading, lead, nothing(text), "/changes")
-    kind = asked.choice("kind", list(KINDS), "documents")
-    end = asked.choice("to", source.snapshots[1:], source.snapshots[-1])
+        text = "The collection has only one snapshot; changes need at least two."
+        return Page(heading, lead, empty_note(text), "/changes")
+    kind = request.choice("kind", list(KINDS), "documents")
+    end = request.choice("to", source.snapshots[1:], source.snapshots[-1])
     start = next(a for a, b in pairs if b == end)
-    values = _values(source, asked, kind) | {"from": start, "to": end}
-    fields = _fields(source, kind, pairs, values)
-    sql = {"documents": HOSTED if values["host"] else DOCUMENTS, "queries": QUERIES, "qrels": QRELS}
+    values = _statement_values(source, request, kind) | {"from": start, "to": end}
+    fields = _filter_fields(source, kind, pairs, values)
+    sql = {
+        "documents": HOST_DOCUMENTS if values["host"] else DOCUMENTS,
+        "queries": QUERIES,
+        "qrels": QRELS,
+    }
     statement = Statement(sql[kind], dict(values))
     columns = {
-        "documents": _documents(source, values),
+        "documents": _document_columns(source, values),
         "queries": QUERY_COLUMNS,
         "qrels": QREL_COLUMNS,
     }
     caption = f"Changes of {KINDS[kind]} from {start} to {end}"
-    found = listing(
+    found = paged_table(
         source,
-        asked,
+        request,
         caption,
         columns[kind],
         statement,
         ORDERS[kind],
-        empty="Nothing of that kind is recorded between these snapshots.",
+        empty="No changes match these filters.",
     )
-    return Page(heading, lead, (form(asked, *fields), found), "/changes")
+    return Page(heading, lead, (form(request, *fields), found), "/changes")
 
 
-def _values(source: Source, asked: Asked, kind: str) -> dict[str, str]:
+def _statement_values(source: Source, request: PageRequest, kind: str) -> dict[str, str]:
     topics = [row["topic_id"] for row in source.rows(Statement(TOPICS))]
     return {
-        "status": asked.choice("status", STATUSES[kind]),
-        "degree": asked.choice("degree", CHANGE_BANDS),
-        "direction": asked.choice("direction", list(DIRECTIONS[kind])),
-        "host": asked.text("host"),
-        "topic": asked.choice("topic", topics),
+        "status": request.choice("status", STATUSES[kind]),
+        "degree": request.choice("degree", CHANGE_BANDS),
+        "direction": request.choice("direction", list(DIRECTIONS[kind])),
+        "host": request.text("host"),
+        "topic": request.choice("topic", topics),
     }
 
 
-def _fields(
+def _filter_fields(
     source: Source, kind: str, pairs: list[tuple[str, str]], values: Mapping[str, str]
 ) -> list[Field]:
     named = [(name, name.replace("_", " ")) for name in STATUSES[kind]]
     fields = [
-        select("kind", "Of", kind, KINDS.items()),
-        select("to", "Snapshots", values["to"], [(b, f"{a} to {b}") for a, b in pairs]),
-        select("direction", "Direction", values["direction"], [ALL, *DIRECTIONS[kind].items()]),
+        select_field("kind", "Of", kind, KINDS.items()),
+        select_field("to", "Snapshots", values["to"], [(b, f"{a} to {b}") for a, b in pairs]),
+        select_field(
+            "direction", "Direction", values["direction"], [ALL, *DIRECTIONS[kind].items()]
+        ),
     ]
     if named:
-        fields.append(select("status", "What happened", values["status"], [ALL, *named]))
+        fields.append(select_field("status", "What happened", values["status"], [ALL, *named]))
     if kind == "documents":
-        fields.append(select("degree", "Degree", values["degree"], [ALL, *CHANGE_BANDS]))
-        fields.append(search("host", "Part of the host", values["host"]))
+        fields.append(select_field("degree", "Degree", values["degree"], [ALL, *CHANGE_BANDS]))
+        fields.append(search_field("host", "Part of the host", values["host"]))
     elif topics := source.rows(Statement(TOPICS)):
         options = [ALL, *((t["topic_id"], t["label"]) for t in topics)]
-        fields.append(select("topic", "Topic", values["topic"], options))
+        fields.append(select_field("topic", "Topic", values["topic"], options))
     return fields
 
 
-def _documents(source: Source, values: Mapping[str, str]) -> tuple[Column, ...]:
-    """Columns of changed pages; addresses are looked up for the rows that are shown."""
+def _document_columns(source: Source, values: Mapping[str, str]) -> tuple[Column, ...]:
+    """Return the columns of the table of document changes; URLs are only queried for its rows."""
     urls: dict[str, str] = {}
 
-    def address_of(row: Row) -> Cell:
+    def document_cell(row: Row) -> Cell:
         key = row["doc_id"]
         if key not in urls:
             found = source.rows(Statement(URLS, {"ids": [key]}))
             urls[key] = found[0]["url"] if found else key
-        return Cell(page_link(key, urls[key]))
+        return Cell(document_link(key, urls[key]))
 
-    def compare(row: Row) -> Cell:
+    def compare_cell(row: Row) -> Cell:
         if row["status"] != "updated":
             return Cell(numbers.DASH)
         pair = {"from": values["from"], "to": values["to"]}
-        return Cell(link(address(f"/page/{row['doc_id']}", **pair) + "#difference", "compare"))
+        return Cell(link(page_url(f"/page/{row['doc_id']}", **pair) + "#difference", "compare"))
 
-    def other(row: Row) -> Cell:
+    def match_cell(row: Row) -> Cell:
         if row["matched_id"] is None:
             return Cell(numbers.DASH)
         return Cell(link(f"/page/{row['matched_id']}", row["matched_by"]))
 
     return (
-        Column("Page", address_of, "Its address in the last snapshot that has it", "id"),
+        Column("Page", document_cell, "URL in the last snapshot that contains it", "id"),
         Column(
             "What happened",
             lambda r: Cell(r["status"].replace("_", " ")),
-            "updated: words differ; not sampled, not shown, left out: the crawl has the page, "
-            "the snapshot does not",
+            "updated: words differ; not sampled, not shown, left out: crawled, but not part of "
+            "the snapshot",
             "status",
         ),
-        Column("Degree", "band", "cosmetic, edited or rewritten, of updated pages"),
         Column(
-            "Dice", lambda r: decimal(r["dice"]), "Overlap of the words of both versions", "dice"
+            "Degree", "band", "Degree of change of updated pages: cosmetic, edited or rewritten"
         ),
+        Column("Dice", lambda r: decimal_cell(r["dice"]), "Word overlap of both versions", "dice"),
         Column(
             "Words",
-            lambda r: signed(r["words"]),
-            "Words in the later version minus words in the earlier one",
+            lambda r: signed_count(r["words"]),
+            "Change in the number of words",
             "words",
         ),
         Column(
-            "Other address",
-            other,
-            "loose: differs by scheme, www or slash only; moved: the text is at another address",
+            "Other URL",
+            match_cell,
+            "loose: differs only by scheme, www or slash; moved: same text at another URL",
         ),
-        Column("Difference", compare),
+        Column("Difference", compare_cell),
     )
 
 
@@ -226,7 +232,7 @@ QUERY_COLUMNS = (
     Column("What happened", "status", "new, gone or kept", "status"),
     Column("Before", "impressions_from", "Impressions in the earlier snapshot"),
     Column("After", "impressions_to", "Impressions in the later snapshot"),
-    Column("Moved", lambda r: signed(r["moved"]), "Later impressions minus earlier ones", "moved"),
+    Column("Moved", lambda r: signed_count(r["moved"]), "Change in impressions", "moved"),
 )
 QREL_COLUMNS = (
     Column("Query", lambda r: query_link(r["query_id"], r["text"]), sort="text"),
@@ -235,5 +241,5 @@ QREL_COLUMNS = (
     Column("Grade after", lambda r: Cell(grade_text(r["grade_to"])), sort="after"),
     Column("Examined before", "examinations_from", "Examinations behind the earlier grade"),
     Column("Examined after", "examinations_to", "Examinations behind the later grade"),
-    Column("Evidence", "evidence", "Examinations of both snapshots together", "evidence"),
+    Column("Evidence", "evidence", "Total examinations in both snapshots", "evidence"),
 )

@@ -1,26 +1,26 @@
-"""Forms of filters: their values are in the address, so that every view can be shared."""
+"""HTML forms of the filters, whose values are URL parameters, so that users can share any view."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from builder.explore.asked import Asked
-from builder.explore.render import macro
+from builder.explore.page_request import PageRequest
+from builder.explore.render import render_macro
 
 ALL = ("", "all")
-"""The option that filters nothing."""
+"""Option that disables a filter."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a form.
+    """Input field of a form.
 
     Args:
-        name: The parameter of the address.
-        label: Its label.
-        value: What it is set to.
-        options: Values with their texts, of which one is chosen; None for a text that is typed.
+        name: Name of the URL parameter.
+        label: Label of the field.
+        value: Current value.
+        options: Values and labels of a drop-down list; None for a text field.
     """
 
     name: str
@@ -29,26 +29,28 @@ class Field:
     options: tuple[tuple[str, str], ...] | None = None
 
 
-def search(name: str, label: str, value: str) -> Field:
-    """A text that is typed."""
+def search_field(name: str, label: str, value: str) -> Field:
+    """Return a text field for searching."""
     return Field(name, label, value)
 
 
-def select(name: str, label: str, value: str, options: Iterable[tuple[str, str] | str]) -> Field:
-    """A choice of options; a text is its own label."""
+def select_field(
+    name: str, label: str, value: str, options: Iterable[tuple[str, str] | str]
+) -> Field:
+    """Return a drop-down list; an option without a label is labelled with its value."""
     pairs = ((one, one) if isinstance(one, str) else one for one in options)
     return Field(name, label, value, tuple(pairs))
 
 
-def form(asked: Asked, *fields: Field, at: str = "") -> Markup:
-    """A form that asks for the same page.
+def form(request: PageRequest, *fields: Field, anchor: str = "") -> Markup:
+    """Render a form that reloads the current page with the parameters of its fields.
 
     Args:
-        asked: The address as it is now.
-        fields: Its fields.
-        at: Identifier of the section to return to; other parameters are kept then.
+        request: Request for the current page.
+        fields: Fields of the form.
+        anchor: Section to jump to; if set, the other URL parameters are kept.
     """
     names = {field.name for field in fields}
-    kept = {n: v for n, v in asked.given.items() if at and n not in names}
-    target = f"{asked.path}#{at}" if at else asked.path
-    return macro("filters", target, fields, kept, bool(asked.given) and not at)
+    kept = {n: v for n, v in request.parameters.items() if anchor and n not in names}
+    target = f"{request.path}#{anchor}" if anchor else request.path
+    return render_macro("filters", target, fields, kept, bool(request.parameters) and not anchor)

@@ -1,22 +1,22 @@
-"""The grades of a query as a matrix of pages and snapshots, each with the evidence behind it."""
+"""HTML matrix of a query's grades by document and snapshot, with the evidence of each grade."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from builder.explore.render import link, macro
+from builder.explore.render import link, render_macro
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import copied
+from builder.explore.tables import copy_block
 from builder.reporting import numbers
-from builder.reporting.parts import key, nothing, paragraph, section
+from builder.reporting.parts import empty_note, legend, paragraph, section
 from schemas import GRADES as GRADE_NAMES
 
-MOST_PAGES = 100
-"""Judged pages of a matrix; more are on the list of judgements."""
-FIRM = 0.8
-"""Stability from which a grade counts as firm."""
+MAX_DOCUMENTS = 100
+"""Maximum number of rows in a matrix; the copyable rows contain all judged documents."""
+MIN_STABILITY = 0.8
+"""Grades of lower stability are marked as uncertain."""
 
 GRADES = """
 SELECT qrels.snapshot, doc_key, doc_id, url, grade, score, score_low, score_high, stability,
@@ -30,56 +30,65 @@ WHERE query_key = $query ORDER BY doc_key, qrels.snapshot
 """
 
 
-def matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
-    """The grades of all judged pages, best first; `values` are those of `GRADES`."""
-    by_page: dict[str, dict[str, Row]] = {}
+def grade_matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
+    """Render the rows of `GRADES` as a matrix of documents by snapshots, highest grades first.
+
+    `values` are the parameters that the rows were queried with.
+    """
+    by_document: dict[str, dict[str, Row]] = {}
     for row in grades:
-        by_page.setdefault(row["doc_key"], {})[row["snapshot"]] = row
+        by_document.setdefault(row["doc_key"], {})[row["snapshot"]] = row
     ordered = sorted(
-        by_page,
-        key=lambda doc: (-max(r["grade"] for r in by_page[doc].values()), -len(by_page[doc]), doc),
+        by_document,
+        key=lambda doc: (
+            -max(r["grade"] for r in by_document[doc].values()),
+            -len(by_document[doc]),
+            doc,
+        ),
     )
     rows = [
         (
-            page_link(doc, next((r["url"] for r in by_page[doc].values() if r["url"]), None)),
+            document_link(
+                doc, next((r["url"] for r in by_document[doc].values() if r["url"]), None)
+            ),
             [
-                _grade(by_page[doc].get(name), f"e{number}-{column}")
+                _matrix_cell(by_document[doc].get(name), f"e{number}-{column}")
                 for column, name in enumerate(source.snapshots)
             ],
         )
-        for number, doc in enumerate(ordered[:MOST_PAGES])
+        for number, doc in enumerate(ordered[:MAX_DOCUMENTS])
     ]
     lead = (
-        "Press a grade for the evidence behind it: how often the page was shown, looked at and "
-        "clicked. A dotted border marks a grade that the clicks leave uncertain."
+        "Press a grade to see its evidence: how often the page was shown, examined and clicked. "
+        "A dotted border marks uncertain grades."
     )
     if not rows:
-        return section("grades", "Grades", lead, nothing("Nobody judged pages for this query."))
-    more = len(ordered) - MOST_PAGES
-    note = f"{more:,} more pages are in the copied rows." if more > 0 else None
+        return section("grades", "Grades", lead, empty_note("No pages were judged for this query."))
+    more = len(ordered) - MAX_DOCUMENTS
+    note = f"The rows to copy contain {more:,} more pages." if more > 0 else None
     return section(
         "grades",
         "Grades",
         lead,
-        key([(f"{grade} {name}", f"grade-{grade}") for grade, name in GRADE_NAMES.items()]),
-        macro("matrix", "Grades of judged pages by snapshot", source.snapshots, rows),
+        legend([(f"{grade} {name}", f"grade-{grade}") for grade, name in GRADE_NAMES.items()]),
+        render_macro("matrix", "Grades of judged pages by snapshot", source.snapshots, rows),
         paragraph(note, "note") if note else None,
-        copied(source, "Grades of judged pages", grades, Statement(GRADES, values)),
+        copy_block(source, "Grades of judged pages", grades, Statement(GRADES, values)),
     )
 
 
-def page_link(doc: str, url: str | None) -> Markup:
-    """A link to a page by its address without scheme."""
-    text = (url or doc).removeprefix("https://").removeprefix("http://")
-    return link(f"/page/{doc}", text)
+def document_link(doc_id: str, url: str | None) -> Markup:
+    """Return a link to a document's page, labelled with its URL without scheme, or its id."""
+    text = (url or doc_id).removeprefix("https://").removeprefix("http://")
+    return link(f"/page/{doc_id}", text)
 
 
-def _grade(row: Row | None, identifier: str) -> dict[str, Any] | None:
-    """A cell of the matrix."""
+def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
+    """Return the template values of a matrix cell; None if the document was not judged."""
     if row is None:
         return None
-    is_unsure = row["stability"] is not None and row["stability"] < FIRM
-    facts = evidence(row)
+    is_unsure = row["stability"] is not None and row["stability"] < MIN_STABILITY
+    facts = grade_evidence(row)
     return {
         "grade": row["grade"],
         "unsure": is_unsure,
@@ -90,24 +99,27 @@ def _grade(row: Row | None, identifier: str) -> dict[str, Any] | None:
     }
 
 
-def evidence(row: Row) -> list[tuple[str, str]]:
-    """The evidence of a grade: label and text of each figure."""
+def grade_evidence(row: Row) -> list[tuple[str, str]]:
+    """Return the evidence of a grade as label and formatted value of each statistic."""
     facts = [("Source", row["source"])]
     if row["score"] is not None or row["impressions"]:
         facts += [
-            ("Impressions", numbers.count(row["impressions"])),
-            ("Examinations", numbers.count(row["examinations"])),
-            ("Clicks", numbers.count(row["clicks"])),
-            ("Last clicks", numbers.count(row["last_clicks"])),
-            ("Score", numbers.decimal(row["score"])),
+            ("Impressions", numbers.format_count(row["impressions"])),
+            ("Examinations", numbers.format_count(row["examinations"])),
+            ("Clicks", numbers.format_count(row["clicks"])),
+            ("Last clicks", numbers.format_count(row["last_clicks"])),
+            ("Score", numbers.format_decimal(row["score"])),
         ]
         if row["score_low"] is not None:
-            low, high = numbers.decimal(row["score_low"]), numbers.decimal(row["score_high"])
+            low, high = (
+                numbers.format_decimal(row["score_low"]),
+                numbers.format_decimal(row["score_high"]),
+            )
             facts.append(("95 % interval", f"{low} to {high}"))
         if row["stability"] is not None:
-            facts.append(("Stability", numbers.percent(row["stability"])))
+            facts.append(("Stability", numbers.format_percent(row["stability"])))
     else:
-        facts.append(("Evidence", "the collection records none"))
+        facts.append(("Evidence", "none recorded"))
     if row["manual_grade"] is not None:
         facts.append(("Grade by assessors", str(row["manual_grade"])))
         facts.append(
@@ -120,5 +132,5 @@ def evidence(row: Row) -> list[tuple[str, str]]:
 
 
 def grade_text(grade: int | None) -> str:
-    """A grade, or that there is none."""
+    """Return the grade as text, or `not judged` for None."""
     return "not judged" if grade is None else str(grade)

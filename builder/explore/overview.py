@@ -1,4 +1,4 @@
-"""The first page: what the collection contains, what changed, and the rows behind each check."""
+"""The start page: sizes of the collection, drift report, and construction checks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,14 +7,14 @@ from markupsafe import Markup
 
 from builder.drift.report import clicks, documents, judgements, queries, sections, topics, words
 from builder.errors import FormatError
-from builder.explore.asked import Asked, address
-from builder.explore.render import Page, link, macro
+from builder.explore.page_request import PageRequest, page_url
+from builder.explore.render import Page, link, render_macro
 from builder.explore.source import Source
 from builder.explore.statements import Row
 from builder.explore.tables import Column, table
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, folded, items, nothing, section, span
-from builder.reporting.render import join
+from builder.reporting.parts import Cell, bullet_list, collapsible, empty_note, section, span
+from builder.reporting.render import join_markup
 
 PARTS = (
     ("findings", "Findings"),
@@ -29,23 +29,23 @@ PARTS = (
     ("checks", "Checks"),
 )
 CHARTS = (
-    documents.pages,
-    words.words,
-    queries.queries,
-    topics.topics,
-    judgements.judgements,
-    clicks.clicks,
+    documents.pages_section,
+    words.words_section,
+    queries.queries_section,
+    topics.topics_section,
+    judgements.judgements_section,
+    clicks.clicks_section,
 )
 
-ABSENT = {
-    "documents": "texts of pages: pages have no versions, no translation and no differences here",
-    "click_estimates": "click evidence: grades have no impressions, examinations and intervals",
-    "sentences": "translations: pages are shown in one language",
-    "rejects": "rejects of its stages",
+OPTIONAL_TABLES = {
+    "documents": "texts of pages, so versions, translations and differences are not available",
+    "click_estimates": "click evidence, so grades have no impressions, examinations or intervals",
+    "sentences": "translations, so pages are shown in one language",
+    "rejects": "rejects",
 }
-"""Tables that a collection may lack, and what is not to be seen then."""
+"""Tables that a collection may lack, with what the explorer cannot show without them."""
 
-ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "judged_are_listed": ("/queries", {"group": "judged only"}),
     "listed_are_judged": ("/queries", {"group": "not judged"}),
     "longest_query_stands": ("/queries", {"sort": "longest"}),
@@ -64,145 +64,151 @@ ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "cuts_stand": ("/changes", {"kind": "qrels", "direction": "changed"}),
     "pairs_recur": ("/changes", {"kind": "qrels", "direction": "lost"}),
 }
-"""Where to find the rows that a check counts; the others count over whole texts or parameters."""
+"""URL path and parameters that list the rows counted by a check; other checks count no rows."""
 
 
-def overview(source: Source, asked: Asked) -> Page:  # noqa: ARG001 - every page takes both
-    """The page `/`."""
+def overview_page(source: Source, request: PageRequest) -> Page:  # noqa: ARG001 - every page takes both
+    """Build the start page `/`."""
     collection = source.collection
     facts = [
         ("Version", collection.version),
         ("Languages", ", ".join(collection.languages) or "not stated"),
-        ("Made", "imported release" if source.is_imported else "built from logs and crawls"),
+        ("Origin", "imported release" if source.is_imported else "built from logs and crawls"),
         ("Signature", span(collection.signature, "signature")),
     ]
     drift = source.drift
-    own = (macro("facts", facts), _absent(source), _snapshots(source))
-    lead = "What the collection contains, what changed between its snapshots, and what was checked."
+    own = (render_macro("facts", facts), _missing_block(source), _snapshots_section(source))
+    lead = "Contents of the collection, changes between its snapshots, and construction checks."
     if drift is not None:
         try:
-            return Page(collection.name, lead, (*own[:2], _report(source, drift)), "/", PARTS)
-        except BROKEN as error:
+            return Page(
+                collection.name, lead, (*own[:2], _report_sections(source, drift)), "/", PARTS
+            )
+        except MALFORMED_REPORT as error:
             path = collection.path / "drift.json"
-            raise FormatError(f"not what `longeval drift` writes: {error!r}", path) from None
-    text = "This collection has no drift.json: charts and checks are not there to be shown."
-    return Page(collection.name, lead, (*own, nothing(text)), "/")
+            raise FormatError(f"not a report of `longeval drift`: {error!r}", path) from None
+    text = "This collection has no drift.json, so there are no charts or checks to show."
+    return Page(collection.name, lead, (*own, empty_note(text)), "/")
 
 
-BROKEN = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
-"""What a drift.json raises that says something else than expected."""
+MALFORMED_REPORT = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+"""Errors raised while rendering a drift.json with missing or unexpected values."""
 
 
-def _report(source: Source, drift: Mapping[str, Any]) -> Markup:
-    """The sections of the report, with checks that lead to their rows."""
-    first, rest = sections.first_things(drift), [chart(drift) for chart in CHARTS]
-    return join(first, _snapshots(source), sections.sizes(drift), *rest, checks(source, drift))
+def _report_sections(source: Source, drift: Mapping[str, Any]) -> Markup:
+    """Render the sections of the drift report, with links from checks to the rows they count."""
+    first, rest = sections.findings_section(drift), [chart(drift) for chart in CHARTS]
+    charts = (sections.sizes_section(drift), *rest)
+    return join_markup(first, _snapshots_section(source), *charts, checks_section(source, drift))
 
 
-def missing(source: Source) -> list[str]:
-    """What is not in a collection, in sentences."""
+def missing_tables(source: Source) -> list[str]:
+    """Return a sentence for each table that the collection lacks."""
     return [
         f"This collection has no {text}."
-        for name, text in ABSENT.items()
-        if not source.has(name) and name != "rejects"
+        for name, text in OPTIONAL_TABLES.items()
+        if not source.has_rows(name) and name != "rejects"
     ]
 
 
-def _absent(source: Source) -> Any:
-    texts = missing(source)
+def _missing_block(source: Source) -> Any:
+    texts = missing_tables(source)
     return (
-        folded("What this collection does not have", items(texts, "facts"), is_open=True)
+        collapsible("Missing from this collection", bullet_list(texts, "facts"), is_open=True)
         if texts
         else None
     )
 
 
-def _snapshots(source: Source) -> Any:
+def _snapshots_section(source: Source) -> Any:
     sizes = source.collection.sizes()
     rows: list[Row] = [
         {"snapshot": name, "documents": pages, "queries": listed, "qrels": judged}
         for name, pages, listed, judged in sizes
     ]
     columns = (
-        Column("Snapshot", "snapshot", "The period that the snapshot covers"),
-        _linked("Pages", "documents", "/pages", "Documents of the snapshot"),
-        _linked("Queries", "queries", "/queries", "Queries that the snapshot lists"),
-        Column("Judgements", "qrels", "Graded pairs of a query and a page"),
+        Column("Snapshot", "snapshot", "Period that the snapshot covers"),
+        _linked_count_column("Pages", "documents", "/pages", "Number of pages"),
+        _linked_count_column("Queries", "queries", "/queries", "Number of listed queries"),
+        Column("Judgements", "qrels", "Number of judged query-page pairs"),
     )
     return section(
         "snapshots",
         "Snapshots",
-        "Follow a number to the rows that it counts.",
+        "Follow a number to see the rows behind it.",
         table(
             source,
-            "Snapshots as the manifest counts them",
+            "Sizes of the snapshots",
             columns,
             rows,
             None,
-            empty="There is no snapshot.",
+            empty="The collection has no snapshots.",
         ),
     )
 
 
-def _linked(label: str, name: str, path: str, hint: str) -> Column:
-    def show(row: Row) -> Cell:
-        target = address(path, snapshot=row["snapshot"])
-        return Cell(link(target, numbers.count(row[name])), row[name])
+def _linked_count_column(label: str, name: str, path: str, hint: str) -> Column:
+    def linked_count(row: Row) -> Cell:
+        target = page_url(path, snapshot=row["snapshot"])
+        return Cell(link(target, numbers.format_count(row[name])), row[name])
 
-    return Column(label, show, hint)
+    return Column(label, linked_count, hint)
 
 
-def checks(source: Source, drift: Mapping[str, Any]) -> Any:
-    """The construction checks, each with its numbers and the rows that it counts."""
+def checks_section(source: Source, drift: Mapping[str, Any]) -> Any:
+    """Render the construction checks by outcome, with evidence and links to the counted rows."""
     groups = {
-        "construction": ("Differences of construction", True),
-        "cannot tell": ("Checks that cannot tell from this collection", False),
-        "clear": ("Checks that found no difference", False),
+        "construction": ("Differences in construction", True),
+        "cannot tell": ("Inconclusive checks", False),
+        "clear": ("Passed checks", False),
     }
     body = []
-    for verdict, (caption, is_open) in groups.items():
-        rows = [_check(c) for c in drift["checks"] if c["verdict"] == verdict]
+    for outcome, (caption, is_open) in groups.items():
+        rows = [_check_row(c) for c in drift["checks"] if c["verdict"] == outcome]
         if rows:
-            made = table(source, caption, CHECK_COLUMNS, rows, None, empty="")
-            body.append(folded(f"{caption} ({len(rows)})", made, is_open=is_open))
-    lead = "Whether two snapshots were made in the same way; otherwise no change can be believed."
-    return section("checks", "Construction checks", lead, join(body))
+            check_table = table(source, caption, CHECK_COLUMNS, rows, None, empty="")
+            body.append(collapsible(f"{caption} ({len(rows)})", check_table, is_open=is_open))
+    lead = (
+        "Whether two snapshots were constructed in the same way; if not, differences between them "
+        "may be artefacts."
+    )
+    return section("checks", "Construction checks", lead, join_markup(body))
 
 
-def _check(check: Mapping[str, Any]) -> Row:
+def _check_row(check: Mapping[str, Any]) -> Row:
     return {
         "snapshots": " \N{RIGHTWARDS ARROW} ".join(check["snapshots"]),
         "question": check["asks"],
         "answer": check["verdict"],
         "evidence": check["evidence"],
-        "rows": _rows(check),
+        "rows": _rows_url(check),
     }
 
 
-def _rows(check: Mapping[str, Any]) -> str | None:
-    """The address of the rows that a check counts."""
-    path, values = ROWS.get(check["check"], ("", {}))
+def _rows_url(check: Mapping[str, Any]) -> str | None:
+    """Return the URL that lists the rows counted by a check; None if it counts no rows."""
+    path, values = CHECK_ROWS.get(check["check"], ("", {}))
     if not path:
         return None
     names = check["snapshots"]
     if path == "/queries":
-        return address(path, snapshot=names[-1], **values)
-    return address(path, **{"from": names[0], "to": names[-1]}, **values)
+        return page_url(path, snapshot=names[-1], **values)
+    return page_url(path, **{"from": names[0], "to": names[-1]}, **values)
 
 
 CHECK_COLUMNS = (
     Column("Snapshots", "snapshots"),
-    Column("Question", "question", "What the check asks"),
+    Column("Question", "question", "Question that the check answers"),
     Column(
         "Answer",
-        lambda r: Cell(span(r["answer"], f"verdict {sections.VERDICTS[r['answer']]}")),
-        "construction: made differently; clear: no such difference; cannot tell: too little "
-        "is recorded, or too little differs",
+        lambda r: Cell(span(r["answer"], f"outcome {sections.VERDICTS[r['answer']]}")),
+        "construction: constructed differently; clear: no such difference; cannot tell: too "
+        "little data to decide",
     ),
-    Column("Evidence", "evidence", "The counts that the answer rests on"),
+    Column("Evidence", "evidence", "Counts that the answer is based on"),
     Column(
         "Rows",
         lambda r: link(r["rows"], "show") if r["rows"] else Cell(numbers.DASH),
-        "The rows that the check counts, where they are rows of a table",
+        "Rows counted by the check, if any",
     ),
 )

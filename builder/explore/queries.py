@@ -1,11 +1,11 @@
-"""The list of queries: search, filters, and what moved most."""
+"""The page that lists queries, with text search, filters and sort orders."""
 
-from builder.explore.asked import Asked
-from builder.explore.forms import ALL, form, search, select
+from builder.explore.forms import ALL, form, search_field, select_field
+from builder.explore.page_request import PageRequest
 from builder.explore.render import Page, link
 from builder.explore.source import Source
 from builder.explore.statements import Statement
-from builder.explore.tables import Column, listing
+from builder.explore.tables import Column, paged_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell
 
@@ -88,12 +88,12 @@ SORTS = {
 TOPICS = "SELECT topic_id, label FROM topics ORDER BY topic_id"
 
 
-def query_link(query: str, text: str | None) -> Cell:
-    """A link to a query by its text, or by its id where the text is not known."""
-    return Cell(link(f"/query/{query}", text or query))
+def query_link(query_id: str, text: str | None) -> Cell:
+    """Return a link to a query's page, labelled with its text or, if unknown, its id."""
+    return Cell(link(f"/query/{query_id}", text or query_id))
 
 
-def _joined(values: list[str] | None) -> str:
+def _comma_separated(values: list[str] | None) -> str:
     return ", ".join(values) if values else numbers.DASH
 
 
@@ -101,66 +101,73 @@ COLUMNS = (
     Column(
         "Query",
         lambda r: query_link(r["query_id"], r["text"]),
-        "The text in its last snapshot",
+        "Text in the last snapshot that lists it",
         "text",
     ),
-    Column("English", "text_en", "Its translation; a dash where there is none"),
-    Column("Topics", lambda r: _joined(r["topics"]), "Topics whose names it mentions"),
+    Column("English", "text_en", "English translation, or a dash"),
+    Column(
+        "Topics", lambda r: _comma_separated(r["topics"]), "Topics whose names the query mentions"
+    ),
     Column(
         "Split",
-        lambda r: _joined(list(dict.fromkeys(r["splits"] or ()))),
-        "train, heldout, test, or seen in training; in order of time",
+        lambda r: _comma_separated(list(dict.fromkeys(r["splits"] or ()))),
+        "train, heldout, test, or seen (in training); in chronological order",
     ),
-    Column("Snapshots", "listed", "Snapshots that list it", "listed"),
-    Column("Judged", "judged", "Judged pages, over these snapshots", "judged"),
-    Column("Relevant", "relevant", "Those with a grade above 0", "relevant"),
-    Column(
-        "Flips", "flips", "Judged pages whose grade differs between neighbouring snapshots", "flips"
-    ),
+    Column("Snapshots", "listed", "Number of snapshots that list the query", "listed"),
+    Column("Judged", "judged", "Number of judged pages in the selected snapshots", "judged"),
+    Column("Relevant", "relevant", "Number of judged pages with a grade above 0", "relevant"),
+    Column("Flips", "flips", "Grades that differ between consecutive snapshots", "flips"),
 )
-ASKED = (
-    Column("Impressions", "impressions", "Times it was asked, over these snapshots", "impressions"),
+IMPRESSION_COLUMNS = (
+    Column(
+        "Impressions",
+        "impressions",
+        "Number of impressions in the selected snapshots",
+        "impressions",
+    ),
     Column(
         "Moved",
         "moved",
-        "Largest change of its impressions between neighbouring snapshots",
+        "Largest change in impressions between consecutive snapshots",
         "moved",
     ),
 )
-"""Columns that an imported release does not state."""
-UNSTATED = ("impressions", "moved", "least")
+"""Columns that are omitted for imported releases, which have no impression counts."""
+IMPRESSION_ORDERS = ("impressions", "moved", "least")
 
 
-def queries(source: Source, asked: Asked) -> Page:
-    """The page `/queries`."""
+def queries_page(source: Source, request: PageRequest) -> Page:
+    """Build the page `/queries`, which lists queries."""
     topics = [(row["topic_id"], row["label"]) for row in source.rows(Statement(TOPICS))]
     values: dict[str, str] = {
-        "text": asked.text("text"),
-        "topic": asked.choice("topic", [name for name, _ in topics]),
-        "snapshot": asked.choice("snapshot", source.snapshots),
-        "group": asked.choice("group", list(GROUPS)),
+        "text": request.text("text"),
+        "topic": request.choice("topic", [name for name, _ in topics]),
+        "snapshot": request.choice("snapshot", source.snapshots),
+        "group": request.choice("group", list(GROUPS)),
     }
     orders = ORDERS
     if source.is_imported:
-        orders = {name: order for name, order in ORDERS.items() if name not in UNSTATED}
-    sort = asked.choice("sort", list(orders), next(iter(orders)))
+        orders = {name: order for name, order in ORDERS.items() if name not in IMPRESSION_ORDERS}
+    sort = request.choice("sort", list(orders), next(iter(orders)))
     fields = [
-        search("text", "Text or id", values["text"]),
-        select("topic", "Topic", values["topic"], [ALL, *topics]),
-        select("snapshot", "Snapshot", values["snapshot"], [ALL, *source.snapshots]),
-        select("group", "Which", values["group"], [ALL, *GROUPS.items()]),
-        select("sort", "Order", sort, [(name, SORTS[name]) for name in orders]),
+        search_field("text", "Text or id", values["text"]),
+        select_field("topic", "Topic", values["topic"], [ALL, *topics]),
+        select_field("snapshot", "Snapshot", values["snapshot"], [ALL, *source.snapshots]),
+        select_field("group", "Which", values["group"], [ALL, *GROUPS.items()]),
+        select_field("sort", "Order", sort, [(name, SORTS[name]) for name in orders]),
     ]
-    shown = [field for field in fields if topics or field.name != "topic"]
-    found = listing(
+    visible = [field for field in fields if topics or field.name != "topic"]
+    listed = paged_table(
         source,
-        asked,
+        request,
         "Queries",
-        COLUMNS if source.is_imported else (*COLUMNS, *ASKED),
+        COLUMNS if source.is_imported else (*COLUMNS, *IMPRESSION_COLUMNS),
         Statement(QUERIES, dict(values)),
         orders,
-        empty="No query is like that.",
+        empty="No queries match these filters.",
         is_small=True,
     )
-    lead = "Search ignores case, accents and punctuation, and looks at variants and translations."
-    return Page("Queries", lead, (form(asked, *shown), found), "/queries")
+    lead = (
+        "The search ignores case, accents and punctuation, and includes variants and translations."
+    )
+    return Page("Queries", lead, (form(request, *visible), listed), "/queries")

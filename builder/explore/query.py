@@ -1,4 +1,4 @@
-"""A query over the snapshots: its life, the grades of its pages, and why they moved."""
+"""The page about one query: statistics per snapshot, grades, grade changes and translation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,17 +6,17 @@ from typing import Any
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from builder.explore.asked import Asked, address
-from builder.explore.grades import GRADES, grade_text, matrix, page_link
-from builder.explore.query_systems import of_query
-from builder.explore.render import Page, link, macro
+from builder.explore.grades import GRADES, document_link, grade_matrix, grade_text
+from builder.explore.page_request import PageRequest, page_url
+from builder.explore.query_systems import systems_sections
+from builder.explore.render import Page, link, render_macro
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, shown, table
+from builder.explore.tables import Column, statement_table, table
 from builder.reporting import charts
-from builder.reporting.parts import Cell, decimal, nothing, section
+from builder.reporting.parts import Cell, decimal_cell, empty_note, section
 
-LIFE = """
+SNAPSHOT_ROWS = """
 WITH listed AS (SELECT * FROM queries WHERE query_key = $query
 ), graded AS (
   SELECT snapshot, count(*) AS judged, count(*) FILTER (grade = 0) AS grade_0,
@@ -30,9 +30,9 @@ SELECT snapshot, listed.query_id IS NOT NULL AS listed, listed.query_id AS own_i
 FROM snapshots LEFT JOIN listed USING (snapshot) LEFT JOIN graded USING (snapshot)
 ORDER BY snapshot
 """
-KNOWN = "SELECT text, core, aliases FROM queries_map WHERE query_id = $query"
-LABELS = "SELECT topic_id, label FROM topics WHERE list_contains($topics, topic_id)"
-MOVES = """
+MAP_ROW = "SELECT text, core, aliases FROM queries_map WHERE query_id = $query"
+TOPIC_LABELS = "SELECT topic_id, label FROM topics WHERE list_contains($topics, topic_id)"
+GRADE_CHANGES = """
 WITH flips AS (
   SELECT * FROM qrel_changes WHERE query_id = $query AND grade_from IS DISTINCT FROM grade_to
 )
@@ -44,149 +44,159 @@ FROM flips LEFT JOIN (
     AND pages.to_snapshot = flips.to_snapshot
 ORDER BY flips.from_snapshot, flips.doc_id
 """
-SENTENCE = """
+TRANSLATIONS = """
 SELECT snapshot, fr, en, flags FROM sentences WHERE id = $query ORDER BY snapshot, sentence
 """
 
 
-def query(source: Source, asked: Asked, name: str) -> Page:
-    """The page `/query/<id>`."""
-    values = {"query": name}
-    life = source.rows(Statement(LIFE, values))
-    if not any(row["listed"] or row["judged"] for row in life):
-        raise HTTPException(404, "The collection has no query with this id.")
-    known = source.rows(Statement(KNOWN, values))
-    listed = [row for row in life if row["listed"]]
-    text = listed[-1]["text"] if listed else known[0]["text"] if known else name
+def query_page(source: Source, request: PageRequest, query_id: str) -> Page:
+    """Build the page `/query/<id>` about one query.
+
+    Raises:
+        HTTPException: 404 if the collection does not contain the query.
+    """
+    values = {"query": query_id}
+    snapshot_rows = source.rows(Statement(SNAPSHOT_ROWS, values))
+    if not any(row["listed"] or row["judged"] for row in snapshot_rows):
+        raise HTTPException(404, "The collection does not contain a query with this id.")
+    known = source.rows(Statement(MAP_ROW, values))
+    listed = [row for row in snapshot_rows if row["listed"]]
+    text = listed[-1]["text"] if listed else known[0]["text"] if known else query_id
     english = next((row["text_en"] for row in reversed(listed) if row["text_en"]), None)
     lead = [english] if english else []
     grades = source.rows(Statement(GRADES, values))
-    scores = of_query(source, asked, name)
+    scores = systems_sections(source, request, query_id)
     body = (
-        _facts(source, name, known, listed),
-        _life(source, life, values),
-        matrix(source, grades, values),
-        _moves(source, grades, values),
+        _facts(source, query_id, known, listed),
+        _over_time_section(source, snapshot_rows, values),
+        grade_matrix(source, grades, values),
+        _grade_changes_section(source, grades, values),
         *scores,
-        _translation(source, values),
+        _translation_section(source, values),
     )
-    parts = [("life", "Over time"), ("grades", "Grades"), ("moves", "Why grades moved")]
+    parts = [("life", "Over time"), ("grades", "Grades"), ("moves", "Why grades changed")]
     parts += [("runs", "Systems")] if scores else []
     return Page(text, lead, body, "/queries", [*parts, ("translation", "Translation")])
 
 
-def _facts(source: Source, name: str, known: Sequence[Row], listed: Sequence[Row]) -> Markup:
+def _facts(source: Source, query_id: str, known: Sequence[Row], listed: Sequence[Row]) -> Markup:
+    """Render the id, the topics, the core flag and the variants of a query."""
     topics = sorted({topic for row in listed for topic in row["topics"] or ()})
-    rows = source.rows(Statement(LABELS, {"topics": topics})) if topics else []
+    rows = source.rows(Statement(TOPIC_LABELS, {"topics": topics})) if topics else []
     labels = {row["topic_id"]: row["label"] for row in rows}
-    shown_topics = [
-        link(address("/queries", topic=t), labels[t]) if t in labels else t for t in topics
+    topic_links = [
+        link(page_url("/queries", topic=t), labels[t]) if t in labels else t for t in topics
     ]
-    facts: list[tuple[str, Any]] = [("Id", name)]
-    facts.append(("Topics", Markup(", ").join(shown_topics) if topics else "none recorded"))
+    facts: list[tuple[str, Any]] = [("Id", query_id)]
+    facts.append(("Topics", Markup(", ").join(topic_links) if topics else "none recorded"))
     if known:
         facts.append(("Core", "in every snapshot" if known[0]["core"] else "not in every snapshot"))
         aliases = known[0]["aliases"]
-        facts.append(("Variants counted with it", ", ".join(aliases) if aliases else "none"))
-    return macro("facts", facts)
+        facts.append(("Merged variants", ", ".join(aliases) if aliases else "none"))
+    return render_macro("facts", facts)
 
 
-LIFE_COLUMNS = (
+SNAPSHOT_COLUMNS = (
     Column("Snapshot", "snapshot"),
     Column(
         "Listed",
         lambda r: Cell("listed" if r["listed"] else "not listed"),
-        "Whether the query file of the snapshot has it",
+        "Whether the query file of the snapshot contains it",
     ),
-    Column("Split", "split", "train, heldout, test, or seen in training"),
-    Column("Typed as", "text", "Its most frequent form in the snapshot"),
-    Column("Impressions", "impressions", "Times it was asked"),
-    Column("Users", "users", "Distinct users who asked it"),
-    Column("Clicks", "clicks", "Results clicked, once per impression and rank"),
-    Column("Judged", "judged", "Pages with a grade"),
+    Column("Split", "split", "train, heldout, test, or seen (in training)"),
+    Column("Typed as", "text", "Most frequent spelling in the snapshot"),
+    Column("Impressions", "impressions", "How often users issued the query"),
+    Column("Users", "users", "Distinct users who issued the query"),
+    Column("Clicks", "clicks", "Clicked results, counted once per impression and rank"),
+    Column("Judged", "judged", "Number of judged pages"),
     Column("Not relevant", "grade_0", "Pages of grade 0"),
     Column("Relevant", "grade_1", "Pages of grade 1"),
     Column("Highly relevant", "grade_2", "Pages of grade 2"),
 )
 
 
-UNSTATED = ("impressions", "users", "clicks")
-"""Columns that imported releases have as 0, because they do not state them."""
+LOG_COLUMNS = ("impressions", "users", "clicks")
+"""Columns omitted for imported releases, which store 0 because they have no log statistics."""
 
 
-def _life(source: Source, life: Sequence[Row], values: dict[str, Any]) -> Markup:
-    columns = [c for c in LIFE_COLUMNS if not (source.is_imported and c.show in UNSTATED)]
-    found = table(
-        source, "The query in each snapshot", columns, life, Statement(LIFE, values), empty=""
-    )
-    names = [row["snapshot"] for row in life]
-    asked = charts.Series("impressions", "series-0", [row["impressions"] for row in life])
-    if source.is_imported and not any(asked.values):
-        chart: Markup = nothing("The release does not say how often queries were asked.")
+def _over_time_section(
+    source: Source, snapshot_rows: Sequence[Row], values: dict[str, Any]
+) -> Markup:
+    """Render a table of statistics per snapshot and a line chart of the impressions."""
+    columns = [c for c in SNAPSHOT_COLUMNS if not (source.is_imported and c.show in LOG_COLUMNS)]
+    statement = Statement(SNAPSHOT_ROWS, values)
+    found = table(source, "The query in each snapshot", columns, snapshot_rows, statement, empty="")
+    names = [row["snapshot"] for row in snapshot_rows]
+    counts = [row["impressions"] for row in snapshot_rows]
+    if source.is_imported and not any(counts):
+        chart: Markup = empty_note("The release does not contain impression counts.")
     else:
-        chart = charts.lines("Impressions of the query", names, [asked])
-    return section("life", "Over time", "What each snapshot says of the query.", found, chart)
+        series = charts.LineSeries("impressions", "series-0", counts)
+        chart = charts.line_chart("Impressions of the query", names, [series])
+    return section("life", "Over time", "Statistics of the query per snapshot.", found, chart)
 
 
-def _moves(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
+def _grade_changes_section(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
+    """Render a table of the grades that changed, with click evidence and document changes."""
     urls = {row["doc_key"]: row["url"] for row in grades}
     columns = (
-        Column("Page", lambda r: Cell(page_link(r["doc_id"], urls.get(r["doc_id"])))),
+        Column("Page", lambda r: Cell(document_link(r["doc_id"], urls.get(r["doc_id"])))),
         Column("From", "from_snapshot"),
         Column("To", "to_snapshot"),
         Column("Grade before", lambda r: Cell(grade_text(r["grade_from"]))),
         Column("Grade after", lambda r: Cell(grade_text(r["grade_to"]))),
         Column("Examined before", "examinations_from", "Examinations behind the earlier grade"),
         Column("Examined after", "examinations_to", "Examinations behind the later grade"),
-        Column("The page", _happened, "What happened to the text of the page meanwhile"),
+        Column("The page", _document_change, "How the text of the page changed"),
         Column(
             "Dice",
-            lambda r: decimal(r["dice"]),
-            "Overlap of the words of both versions, where the page was updated",
+            lambda r: decimal_cell(r["dice"]),
+            "Word overlap of both versions, for updated pages",
         ),
     )
-    _, found = shown(
+    found = statement_table(
         source,
-        "Grades that differ between neighbouring snapshots",
+        "Grades that differ between consecutive snapshots",
         columns,
-        Statement(MOVES, values),
-        empty="No grade differs between snapshots.",
+        Statement(GRADE_CHANGES, values),
+        empty="No grades differ between snapshots.",
     )
     lead = (
-        "Each grade that changed, with its evidence on both sides and what happened to the "
-        "page: a flip of an unchanged page comes from clicks, not from its text."
+        "Every changed grade, with the click evidence of both snapshots and the change of the "
+        "page: if the page is unchanged, the flip is due to clicks, not to its text."
     )
-    return section("moves", "Why grades moved", lead, found)
+    return section("moves", "Why grades changed", lead, found)
 
 
-def _happened(row: Row) -> Cell:
-    """What happened to a page, linked to its difference."""
+def _document_change(row: Row) -> Cell:
+    """Return the status of a document's change, linked to the word diff if it was updated."""
     status, band = row["status"], row["band"]
     if status is None:
-        return Cell("not in this snapshot pair")
+        return Cell("not recorded")
     text = f"{status.replace('_', ' ')}, {band}" if band else status.replace("_", " ")
     if status != "updated":
         return Cell(text)
     values = {"from": row["from_snapshot"], "to": row["to_snapshot"]}
-    return Cell(link(address(f"/page/{row['doc_id']}", **values) + "#difference", text))
+    return Cell(link(page_url(f"/page/{row['doc_id']}", **values) + "#difference", text))
 
 
-def _translation(source: Source, values: dict[str, Any]) -> Markup:
+def _translation_section(source: Source, values: dict[str, Any]) -> Markup:
+    """Render a table of the query's translation per snapshot."""
     columns = (
         Column("Snapshot", "snapshot"),
-        Column("Source", "fr", "The query as it was translated"),
-        Column("English", "en", "Its translation"),
+        Column("Source", "fr", "Query text that was translated"),
+        Column("English", "en", "English translation"),
         Column(
             "Flags",
             lambda r: Cell(", ".join(r["flags"]) or "none"),
-            "What is doubtful about the translation",
+            "Possible errors in the translation",
         ),
     )
-    _, found = shown(
+    found = statement_table(
         source,
         "Translation of the query",
         columns,
-        Statement(SENTENCE, values),
-        empty="The collection has no translation of this query.",
+        Statement(TRANSLATIONS, values),
+        empty="The collection does not contain a translation of this query.",
     )
     return section("translation", "Translation", None, found)

@@ -1,15 +1,15 @@
-"""What stages left out: by stage and reason, with file and line."""
+"""The page that lists rejected rows by stage and reason, with file and line."""
 
 from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from builder.explore.asked import Asked, address
-from builder.explore.forms import ALL, form, search, select
+from builder.explore.forms import ALL, form, search_field, select_field
+from builder.explore.page_request import PageRequest, page_url
 from builder.explore.render import Page, link
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, listing, table
+from builder.explore.tables import Column, paged_table, table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, section
 
@@ -28,24 +28,24 @@ ORDERS = {
     "file": "snapshot, stage, reason, file NULLS FIRST, line NULLS FIRST, key NULLS FIRST, rows",
     "rows": "rows DESC, snapshot, stage, reason, file NULLS FIRST, line NULLS FIRST, key",
 }
-KNOWN = "SELECT DISTINCT stage, reason FROM rejects ORDER BY stage, reason"
+STAGE_REASONS = "SELECT DISTINCT stage, reason FROM rejects ORDER BY stage, reason"
 
 
-def rejects(source: Source, asked: Asked) -> Page:
-    """The page `/rejects`."""
-    known = source.rows(Statement(KNOWN))
+def rejects_page(source: Source, request: PageRequest) -> Page:
+    """Build the page `/rejects`, which counts and lists rejected rows."""
+    known = source.rows(Statement(STAGE_REASONS))
     stages = sorted({row["stage"] for row in known})
     reasons = sorted({row["reason"] for row in known})
     values = {
-        "snapshot": asked.choice("snapshot", source.snapshots),
-        "stage": asked.choice("stage", stages),
-        "reason": asked.choice("reason", reasons),
-        "file": asked.text("file"),
+        "snapshot": request.choice("snapshot", source.snapshots),
+        "stage": request.choice("stage", stages),
+        "reason": request.choice("reason", reasons),
+        "file": request.text("file"),
     }
     summary = _summary(source, values)
     listed = {"snapshot": source.snapshots, "stage": stages, "reason": reasons}
     fields = [
-        select(
+        select_field(
             name,
             name.capitalize(),
             values[name],
@@ -53,26 +53,26 @@ def rejects(source: Source, asked: Asked) -> Page:
         )
         for name, options in listed.items()
     ]
-    chosen = form(asked, *fields, search("file", "Part of the file name", values["file"]))
-    found = listing(
+    chosen = form(request, *fields, search_field("file", "Part of the file name", values["file"]))
+    found = paged_table(
         source,
-        asked,
-        "Rows left out",
+        request,
+        "Rejected rows",
         COLUMNS,
         Statement(REJECTS, dict(values)),
         ORDERS,
-        empty="Nothing like that was left out.",
+        empty="No rejects match these filters.",
     )
-    lead = "Rows in are rows out plus rejects: each stage names what it left out, and why."
+    lead = "Every row that a stage rejected, with the reason: rows in = rows out + rejects."
     body = (
         section("reasons", "By reason", None, summary),
-        section("list", "One by one", None, chosen, found),
+        section("list", "All rejects", None, chosen, found),
     )
     return Page("Rejects", lead, body, "/rejects")
 
 
 def _summary(source: Source, values: Mapping[str, str]) -> Markup:
-    """A row per stage and reason, a column per snapshot."""
+    """Render a table of rejected rows with a row per stage and reason and a column per snapshot."""
     statement = Statement(REASONS, dict(values))
     raw = source.rows(statement)
     counts = {(r["stage"], r["reason"], r["snapshot"]): r["rows"] for r in raw}
@@ -80,32 +80,32 @@ def _summary(source: Source, values: Mapping[str, str]) -> Markup:
     rows = [{"stage": stage, "reason": reason} for stage, reason in named]
     names = [n for n in source.snapshots if values["snapshot"] in ("", n)]
 
-    def count(name: str) -> Column:
-        def show(row: Row) -> Cell:
+    def count_column(name: str) -> Column:
+        def count_cell(row: Row) -> Cell:
             number = counts.get((row["stage"], row["reason"], name))
             if number is None:
                 return Cell(numbers.DASH)
-            target = address("/rejects", snapshot=name, **row) + "#list"
-            return Cell(link(target, numbers.count(number)), number)
+            target = page_url("/rejects", snapshot=name, **row) + "#list"
+            return Cell(link(target, numbers.format_count(number)), number)
 
-        return Column(name, show)
+        return Column(name, count_cell)
 
     columns = (
         Column(
             "Reason",
             lambda r: Cell(r["reason"].replace("_", " ")),
-            "The rule that left the rows out",
+            "Rule that rejected the rows",
         ),
-        Column("Stage", "stage", "The stage that left them out"),
-        *map(count, names),
+        Column("Stage", "stage", "Stage that rejected the rows"),
+        *map(count_column, names),
     )
     return table(
         source,
-        "Rows left out, by reason, stage and snapshot",
+        "Rejected rows by reason, stage and snapshot",
         columns,
         rows,
         statement,
-        empty="Nothing was left out.",
+        empty="No rows were rejected.",
         raw=raw,
     )
 
@@ -117,10 +117,10 @@ COLUMNS = (
     Column(
         "File",
         lambda r: Cell(r["file"] or numbers.DASH),
-        "Source file, relative to the definition",
+        "Source file, relative to the workflow file",
         "file",
     ),
-    Column("Line", "line", "Line or record number, from 1"),
-    Column("Key", "key", "Key of the row, where it may be shown"),
-    Column("Rows", "rows", "Rows that the entry counts", "rows"),
+    Column("Line", "line", "Line or record number, starting at 1"),
+    Column("Key", "key", "Key of the row, if it may be published"),
+    Column("Rows", "rows", "Number of rejected rows", "rows"),
 )

@@ -1,6 +1,6 @@
-"""Pages of the explorer: the report kit's style and parts, in a frame with navigation.
+"""HTML rendering of the explorer, based on the templates and styles of `builder.reporting`.
 
-In: markup and texts. Out: a whole HTML document; every text is escaped unless it is markup.
+Builds complete HTML documents with a navigation bar. Text is escaped unless it is `Markup`.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
-from builder.reporting.render import Content, join, template_file
-from builder.reporting.render import environment as report_environment
+from builder.reporting.render import Content, join_markup, read_template_file
+from builder.reporting.render import template_environment as report_environment
 
 SECTIONS = (
     ("/", "Overview"),
@@ -24,19 +24,19 @@ SECTIONS = (
     ("/rejects", "Rejects"),
     ("/terms", "Terms"),
 )
-"""Address and label of each section, in the navigation."""
+"""URL path and label of each entry of the navigation bar."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a route shows.
+    """Content of an HTML page of the explorer.
 
     Args:
-        heading: The heading, and the title of the window.
-        lead: A sentence below it.
-        body: Sections.
-        section: The address of `SECTIONS` that it belongs to.
-        parts: Identifier and label of its sections, for links within the page.
+        heading: Heading, also used as the window title.
+        lead: Sentence below the heading.
+        body: Markup of the sections.
+        section: URL path of its entry in `SECTIONS`, which the navigation bar highlights.
+        parts: Anchor and label of each section, for the links at the top of the page.
     """
 
     heading: str
@@ -48,32 +48,32 @@ class Page:
 
 @cache
 def environment() -> Environment:
-    """The templates of this package and those of the report kit."""
+    """Return the Jinja2 environment with the templates of the explorer and of the reports."""
     return report_environment().overlay(
         loader=ChoiceLoader([PackageLoader("builder.explore"), PackageLoader("builder.reporting")])
     )
 
 
-def macro(name: str, *values: Any) -> Markup:
-    """What a macro of `explore.html` makes of values."""
-    found = getattr(environment().get_template("explore.html").module, name)
-    return Markup(found(*values))  # noqa: S704 - macros escape their values
+def render_macro(name: str, *arguments: Any) -> Markup:
+    """Render a macro of the template `explore.html` with positional arguments."""
+    template_macro = getattr(environment().get_template("explore.html").module, name)
+    return Markup(template_macro(*arguments))  # noqa: S704 - macros escape their arguments
 
 
-def link(address: str, text: Content) -> Markup:
-    """A link within the explorer."""
-    return macro("link", address, join(text))
+def link(url: str, text: Content) -> Markup:
+    """Render a hyperlink to another page of the explorer."""
+    return render_macro("link", url, join_markup(text))
 
 
-def document(page: Page, collection: str) -> str:
-    """The whole HTML document of a page."""
+def render_page(page: Page, collection: str) -> str:
+    """Render a page as a complete HTML document with the collection's name in the header."""
     return (
         environment()
         .get_template("layout.html")
         .render(
             page=page,
-            lead=join(page.lead),
-            body=join(page.body),
+            lead=join_markup(page.lead),
+            body=join_markup(page.body),
             sections=SECTIONS,
             collection=collection,
         )
@@ -81,11 +81,11 @@ def document(page: Page, collection: str) -> str:
 
 
 @cache
-def assets() -> dict[str, tuple[str, bytes]]:
-    """Style and scripts by name, each with its media type."""
-    own = files(__package__).joinpath("templates")
-    style, script = ((own / f"explore.{kind}").read_text("utf-8") for kind in ("css", "js"))
+def static_files() -> dict[str, tuple[str, bytes]]:
+    """Return the style sheet and the script as `{file name: (media type, content)}`."""
+    folder = files(__package__).joinpath("templates")
+    style, script = ((folder / f"explore.{kind}").read_text("utf-8") for kind in ("css", "js"))
     return {
-        "explore.css": ("text/css", (template_file("report.css") + style).encode()),
-        "explore.js": ("text/javascript", (template_file("report.js") + script).encode()),
+        "explore.css": ("text/css", (read_template_file("report.css") + style).encode()),
+        "explore.js": ("text/javascript", (read_template_file("report.js") + script).encode()),
     }

@@ -1,7 +1,7 @@
-"""Runs of systems, for the pages about them.
+"""Loads run files into the in-memory tables that the pages about systems query.
 
-In: run files, named as for `longeval evaluate`. Out: two tables in the memory of a source:
-`scores`, a score per query, system and measure; `ranked`, the best documents of each run.
+Run files are named as for `longeval evaluate`. Table `scores` has a score per snapshot, query,
+system and measure; table `ranked` has the top-ranked documents of each run.
 """
 
 from pathlib import Path
@@ -12,23 +12,25 @@ import polars as pl
 from builder.evaluation import EvaluationParameters, evaluate_paths
 from builder.evaluation.runs.assignment import RunFile, assign_runs
 from builder.explore.source import Source
-from builder.trec.released import by_keys, read_run_of
+from builder.trec.released import read_snapshot_run, replace_ids_with_keys
 
 MEASURES = ("nDCG@10", "nDCG", "P@10", "AP", "RR")
-MOST_RANKED = 2_000_000
-"""Documents of runs that are kept in memory for attributions, over all runs."""
-DEEPEST = 100
-"""Documents per query and run that are kept, unless `MOST_RANKED` allows fewer."""
-LEAST_DEPTH = 10
+MAX_RANKED_DOCUMENTS = 2_000_000
+"""Maximum number of rows in the table `ranked`, over all runs."""
+MAX_DEPTH = 100
+"""Documents loaded per query and run, unless `MAX_RANKED_DOCUMENTS` requires fewer."""
+MIN_DEPTH = 10
 
 
 def load_runs(source: Source, folder: Path) -> None:
-    """Score runs and keep what pages need of them, before the source is sealed.
+    """Score the runs of a folder and add the tables `scores` and `ranked` to a source.
+
+    Call this before `Source.restrict_access`.
 
     Raises:
-        UsageError: a path cannot be assigned, or no run is there.
-        FormatError: a malformed run or qrels file; names file and line.
-        MissingExtraError: the extra [evaluation] is not installed.
+        UsageError: A file cannot be assigned to a snapshot, or the folder has no runs.
+        FormatError: A run or qrels file is malformed.
+        MissingExtraError: The extra [evaluation] is not installed.
     """
     collection = source.collection
     folders = {name: collection.snapshot(name).folder for name in source.snapshots}
@@ -36,22 +38,24 @@ def load_runs(source: Source, folder: Path) -> None:
     parameters = EvaluationParameters(measures=MEASURES, resamples=0)
     scores = evaluate_paths(qrels, [folder], parameters).query_scores
     parts = [
-        by_keys(rows.with_columns(doc_id=pl.lit("")), folders[str(name[0])]).drop("doc_id")
+        replace_ids_with_keys(rows.with_columns(doc_id=pl.lit("")), folders[str(name[0])]).drop(
+            "doc_id"
+        )
         for name, rows in scores.group_by("snapshot", maintain_order=True)
     ]
-    kept = pl.concat(parts).select("snapshot", "system", "measure", "query_id", "score")
-    source.add("scores", _arrow(kept.rename({"query_id": "query_key"})))
+    columns = pl.concat(parts).select("snapshot", "system", "measure", "query_id", "score")
+    source.add_table("scores", _to_arrow(columns.rename({"query_id": "query_key"})))
     files = assign_runs([folder], source.snapshots)
     queries = max((rows["query_id"].n_unique() for rows in parts), default=1)
-    depth = min(DEEPEST, max(LEAST_DEPTH, MOST_RANKED // max(1, queries * len(files))))
-    ranked = pl.concat([_ranked(file, folders[file.snapshot], depth) for file in files])
-    source.add("ranked", _arrow(ranked))
+    depth = min(MAX_DEPTH, max(MIN_DEPTH, MAX_RANKED_DOCUMENTS // max(1, queries * len(files))))
+    ranked = pl.concat([_top_documents(file, folders[file.snapshot], depth) for file in files])
+    source.add_table("ranked", _to_arrow(ranked))
     source.systems = tuple(sorted({file.system for file in files}))
     source.depth = depth
 
 
-def _ranked(file: RunFile, snapshot: Path, depth: int) -> pl.DataFrame:
-    ranking = by_keys(read_run_of(file.path, depth, snapshot).ranking, snapshot)
+def _top_documents(file: RunFile, snapshot: Path, depth: int) -> pl.DataFrame:
+    ranking = replace_ids_with_keys(read_snapshot_run(file.path, depth, snapshot).ranking, snapshot)
     return ranking.select(
         snapshot=pl.lit(file.snapshot),
         system=pl.lit(file.system),
@@ -61,5 +65,5 @@ def _ranked(file: RunFile, snapshot: Path, depth: int) -> pl.DataFrame:
     )
 
 
-def _arrow(rows: pl.DataFrame) -> Any:
+def _to_arrow(rows: pl.DataFrame) -> Any:
     return rows.to_arrow(compat_level=pl.CompatLevel.oldest())

@@ -1,7 +1,4 @@
-"""Serve the explorer on this machine until it is interrupted.
-
-In: a collection, a port. Out: nothing; the address is handed to a function once it answers.
-"""
+"""Web server of the explorer, which listens on 127.0.0.1 until it is interrupted."""
 
 import errno
 import logging
@@ -16,11 +13,11 @@ from typing import Any
 
 from builder.errors import UsageError
 from builder.explore.source import open_source
-from builder.extras import load
+from builder.extras import import_optional
 
 HOST = "127.0.0.1"
-NEAR = 100
-"""Ports after a busy one that are tried for the advice."""
+PORTS_TO_TRY = 100
+"""Ports above an occupied one that are tried to suggest a free port."""
 
 
 def serve(
@@ -28,23 +25,23 @@ def serve(
     *,
     runs: Path | None = None,
     port: int = 8717,
-    ready: Callable[[str], None],
+    on_ready: Callable[[str], None],
 ) -> None:
     """Serve a collection until Ctrl-C or SIGTERM.
 
     Args:
-        collection: A version folder, or a folder above it.
-        runs: Run files, named as for `longeval evaluate`; absent: no page about systems.
-        port: A port of 127.0.0.1; 0 takes a free one.
-        ready: Called with the address as soon as it is bound.
+        collection: Version folder, or a parent folder, whose highest version is served.
+        runs: Folder of run files, named as for `longeval evaluate`; None for no systems.
+        port: Port of 127.0.0.1; 0 for any free port.
+        on_ready: Called with the URL once the port is bound.
 
     Raises:
-        UsageError: no collection is there, or the port is in use; names a free one.
-        MissingExtraError: the extra [explore] is not installed.
+        UsageError: The folder has no published collection, or the port is in use.
+        MissingExtraError: The extra [explore] is not installed.
     """
-    uvicorn = load("uvicorn", "longeval explore", "explore")
-    load("starlette", "longeval explore", "explore")
-    from builder.explore.application import application
+    uvicorn = import_optional("uvicorn", "longeval explore", "explore")
+    import_optional("starlette", "longeval explore", "explore")
+    from builder.explore.application import create_application
 
     source = open_source(collection)
     try:
@@ -52,11 +49,11 @@ def serve(
             from builder.explore.runs import load_runs
 
             load_runs(source, runs)
-        source.seal()
-        with listen(port) as bound:
+        source.restrict_access()
+        with bind_socket(port) as bound:
             number = bound.getsockname()[1]
             config = uvicorn.Config(
-                application(source, number),
+                create_application(source, number),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -69,19 +66,19 @@ def serve(
                 loop="asyncio",
             )
             server = uvicorn.Server(config)
-            ready(f"http://{HOST}:{number}/")
-            server.capture_signals = lambda: _stopping(server, source.stop)
+            on_ready(f"http://{HOST}:{number}/")
+            server.capture_signals = lambda: _stop_on_signal(server, source.stop)
             logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
             server.run(sockets=[bound])
     finally:
         source.close()
 
 
-def listen(port: int) -> socket.socket:
-    """A socket bound to a port of this machine alone.
+def bind_socket(port: int) -> socket.socket:
+    """Return a socket that listens on a port of 127.0.0.1.
 
     Raises:
-        UsageError: the port is in use, or not allowed; names a free one.
+        UsageError: The port is in use or not permitted; the message suggests a free one.
     """
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -92,15 +89,14 @@ def listen(port: int) -> socket.socket:
         bound.close()
         why = "in use" if error.errno == errno.EADDRINUSE else f"refused ({error.strerror})"
         raise UsageError(
-            f"--port: {port} is {why}; {_free(port)} is free: --port {_free(port)}, or --port 0 "
-            "for any"
+            f"--port: {port} is {why}; use --port {_free_port(port)}, or --port 0 for any free port"
         ) from None
     return bound
 
 
-def _free(port: int) -> int:
-    """A port that nobody listens on: one of the next, or any."""
-    for number in (*range(max(port, 1023) + 1, min(port + NEAR, 65_536)), 0):
+def _free_port(port: int) -> int:
+    """Return a free port: one of the next `PORTS_TO_TRY` if possible, otherwise any."""
+    for number in (*range(max(port, 1023) + 1, min(port + PORTS_TO_TRY, 65_536)), 0):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -113,20 +109,20 @@ def _free(port: int) -> int:
 
 
 @contextmanager
-def _stopping(server: Any, then: Callable[[], None]) -> Iterator[None]:
-    """Stop the server at Ctrl-C and SIGTERM, without waiting for requests that it works on."""
+def _stop_on_signal(server: Any, interrupt: Callable[[], None]) -> Iterator[None]:
+    """Stop the server on Ctrl-C and SIGTERM without waiting for running requests."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - of signal
+    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal handler
         server.should_exit = True
         server.force_exit = True
-        then()
+        interrupt()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)

@@ -1,8 +1,8 @@
-"""A published collection that answers statements.
+"""DuckDB connection to a published collection, with restricted file access and memory.
 
-In: a version folder. Out: `Source`. The engine reads inside the folder alone, spills nothing, and
-keeps within a limit of memory. A table that the collection lacks is an empty view; a file that is
-damaged is an error of the statements that need it, and of no other.
+DuckDB only reads files below the version folder, never spills to disk, and respects a memory limit.
+Tables that the collection lacks are empty views; a damaged file only fails the statements that
+read it.
 """
 
 import json
@@ -17,200 +17,199 @@ import duckdb
 from builder.collection.read import Collection, open_collection
 from builder.errors import DataError, FormatError
 from builder.explore import views
-from builder.explore.statements import FOLD, FOLD_SQL, Row, Statement, literal
+from builder.explore.statements import FOLD_MACRO, FOLD_MACRO_SQL, Row, Statement, literal
 from builder.io import parquet
 
-MEMORY = "448MiB"
-"""What the engine may use; the process is to stay below 1 GiB."""
+MEMORY_LIMIT = "448MiB"
+"""Memory limit of DuckDB, which keeps the whole process below 1 GiB."""
 
-
-AT_ONCE = 2
-"""Statements that run at the same time; more wait, so that they do not share too little memory."""
+MAX_CONCURRENT = 2
+"""Statements that run concurrently; more would each get too little memory."""
 
 
 class Source:
-    """A collection that answers statements.
+    """DuckDB connection that runs statements on a published collection.
 
     Args:
-        collection: The collection.
-        memory: What the engine may use, as DuckDB writes sizes.
+        collection: Collection to query.
+        memory_limit: Memory limit of DuckDB, such as `448MiB`.
 
     Attributes:
-        systems: Systems whose runs were loaded, sorted; see `builder.explore.runs`.
-        depth: Documents of each run that are kept.
+        systems: Sorted names of the systems whose runs were loaded; see `builder.explore.runs`.
+        depth: Documents per query and run that were loaded.
     """
 
-    def __init__(self, collection: Collection, memory: str = MEMORY) -> None:
+    def __init__(self, collection: Collection, memory_limit: str = MEMORY_LIMIT) -> None:
         self.collection = collection
         self.snapshots = collection.snapshots
         self.systems: tuple[str, ...] = ()
         self.depth = 0
-        self._memory = memory
-        self._ready: set[str] = set()
+        self._memory = memory_limit
+        self._views: set[str] = set()
         self._lock = Lock()
-        self._turn = BoundedSemaphore(AT_ONCE)
+        self._slots = BoundedSemaphore(MAX_CONCURRENT)
         self._running: set[duckdb.DuckDBPyConnection] = set()
         self._is_open = True
-        self._base = duckdb.connect(config={"autoinstall_known_extensions": "false"})
+        self._connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
         settings: dict[str, Any] = {
             "autoload_known_extensions": False,
-            "memory_limit": memory,
+            "memory_limit": memory_limit,
             "temp_directory": "",
             "parquet_metadata_cache": True,
             "enable_progress_bar": False,
         }
         for name, value in settings.items():
-            self._base.execute(f"SET {name} = $value", {"value": value})
+            self._connection.execute(f"SET {name} = $value", {"value": value})
         names = {"names": list(self.snapshots)}
-        self._base.execute(
+        self._connection.execute(
             "CREATE TABLE snapshots AS SELECT unnest($names::VARCHAR[]) AS snapshot", names
         )
-        self._base.execute(FOLD_SQL.replace("TEMP ", ""))
+        self._connection.execute(FOLD_MACRO_SQL.replace("TEMP ", ""))
 
-    def add(self, name: str, rows: Any) -> None:
-        """Keep an Arrow table in memory under a name; before `seal`."""
-        self._base.from_arrow(rows).create(name)
+    def add_table(self, name: str, rows: Any) -> None:
+        """Copy an Arrow table into memory as a table; call before `restrict_access`."""
+        self._connection.from_arrow(rows).create(name)
 
-    def seal(self) -> None:
-        """Let the engine read below the collection alone, for good."""
+    def restrict_access(self) -> None:
+        """Restrict file access to the collection's folder and lock the DuckDB configuration."""
         folder = str(self.collection.path)
-        folders = sorted({folder, folder.translate(parquet.GLOB_ESCAPES)})  # as views name it, too
-        self._base.execute("SET allowed_directories = $value", {"value": folders})
-        self._base.execute("SET enable_external_access = false")
-        self._base.execute("SET lock_configuration = true")
+        folders = sorted(
+            {folder, folder.translate(parquet.GLOB_ESCAPES)}
+        )  # views use the escaped path
+        self._connection.execute("SET allowed_directories = $value", {"value": folders})
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
 
     def stop(self) -> None:
-        """Interrupt statements that run, and answer no more."""
+        """Interrupt running statements and reject new ones."""
         self._is_open = False
         for cursor in tuple(self._running):
             cursor.interrupt()
 
     def close(self) -> None:
-        """Stop, and close the engine once nothing runs; the caller waits for neither."""
+        """Stop, and close the connection unless statements are still being interrupted."""
         self.stop()
         if not self._running:
-            self._base.close()
+            self._connection.close()
 
     @cached_property
     def drift(self) -> dict[str, Any] | None:
-        """The content of `drift.json`; None where there is none.
+        """Parsed content of `drift.json`; None if the file does not exist.
 
         Raises:
-            FormatError: it is not readable.
+            FormatError: The file is unreadable or not a drift report.
         """
         path = self.collection.path / "drift.json"
         if not path.is_file():
             return None
         try:
-            found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-            if not {"snapshots", "pairs", "checks"} <= found.keys():
-                raise ValueError("expected snapshots, pairs and checks")
+            report: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            if not {"snapshots", "pairs", "checks"} <= report.keys():
+                raise ValueError("expected the keys snapshots, pairs and checks")
         except (OSError, ValueError, AttributeError, RecursionError) as error:
-            raise FormatError(f"not a readable drift.json: {error}", path) from None
-        return found
+            raise FormatError(f"cannot read drift.json: {error}", path) from None
+        return report
 
     @property
     def is_imported(self) -> bool:
-        """Whether it was made of a published release."""
+        """Whether the collection was imported from a published release."""
         return "imported" in self.collection.manifest["definition"]
 
-    def has(self, table: str) -> bool:
-        """Whether the collection, or any of its snapshots, has a row of a table.
+    def has_rows(self, table: str) -> bool:
+        """Whether a table of the collection, a key of `FIRST_ROW_SQL`, contains at least one row.
 
         Raises:
-            FormatError: the table is damaged.
+            FormatError: A file of the table is damaged.
         """
-        return bool(self.rows(Statement(HAS[table])))
+        return bool(self.rows(Statement(FIRST_ROW_SQL[table])))
 
     def rows(self, statement: Statement) -> list[Row]:
-        """The rows of a statement.
+        """Run a statement and return its rows as dictionaries.
 
         Raises:
-            FormatError: a table that it reads is damaged.
-            DataError: it needs more memory than the engine may use.
+            FormatError: A table that the statement reads is damaged.
+            DataError: The statement exceeds the memory limit, or the explorer is shutting down.
         """
         for name in self._tables(statement):
-            self._prepare(name)
-        cursor = self._base.cursor()
+            self._create_view(name)
+        cursor = self._connection.cursor()
         try:
-            with self._turn:
+            with self._slots:
                 self._running.add(cursor)
                 if not self._is_open:
-                    raise DataError("the explorer ends")
-                cursor.execute(statement.sql, statement.bound)
-                found = cursor.fetchall()
+                    raise DataError("the explorer is shutting down")
+                cursor.execute(statement.sql, statement.parameters)
+                rows = cursor.fetchall()
             names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in found]
+            return [dict(zip(names, row, strict=True)) for row in rows]
         except duckdb.OutOfMemoryException:
-            raise DataError(f"this question needs more than {self._memory} of memory") from None
+            raise DataError(f"the query exceeds the memory limit of {self._memory}") from None
         except duckdb.Error as error:
-            raise self._damaged(self._tables(statement), error) from None
+            raise self._read_error(self._tables(statement), error) from None
         finally:
             self._running.discard(cursor)
             cursor.close()
 
-    def value(self, statement: Statement) -> Any:
-        """Return the single value of a statement."""
+    def scalar(self, statement: Statement) -> Any:
+        """Run a statement that returns a single row and return the row's first value."""
         (row,) = self.rows(statement)
         return next(iter(row.values()))
 
     @staticmethod
     def _tables(statement: Statement) -> AbstractSet[str]:
-        return statement.words() & views.NAMES
+        return statement.identifiers() & views.VIEW_NAMES
 
-    def _prepare(self, name: str) -> None:
-        """Create the view of a table when it is first asked for."""
+    def _create_view(self, name: str) -> None:
+        """Create the view of a table on first use."""
         with self._lock:
-            if name in self._ready:
+            if name in self._views:
                 return
             try:
-                views.create_view(self._base, self.collection, name)
+                views.create_view(self._connection, self.collection, name)
             except duckdb.Error as error:
-                raise self._damaged({name}, error) from None
-            self._ready.add(name)
+                raise self._read_error({name}, error) from None
+            self._views.add(name)
 
-    def _damaged(self, tables: AbstractSet[str], error: duckdb.Error) -> FormatError:
+    def _read_error(self, tables: AbstractSet[str], error: duckdb.Error) -> FormatError:
         first = str(error).partition("\n")[0]
         return FormatError(
             f"cannot read {', '.join(sorted(tables))}: {first}", self.collection.path
         )
 
-    def script(self, statement: Statement) -> str:
-        """SQL that anyone can run in DuckDB for the same rows: the views, then the statement."""
+    def sql_script(self, statement: Statement) -> str:
+        """Return standalone DuckDB SQL that creates the views and runs the statement."""
         lines = []
-        if "snapshots" in statement.words():
+        if "snapshots" in statement.identifiers():
             names = literal(list(self.snapshots))
-            made = f"SELECT unnest({names}) AS snapshot"
-            lines.append(f"CREATE OR REPLACE TEMP TABLE snapshots AS\n{made};")
-        if FOLD in statement.words():
-            lines.append(FOLD_SQL.strip() + ";")
-        lines += [
-            views.view_text(self.collection, name) for name in sorted(self._tables(statement))
-        ]
-        return "\n".join([*lines, statement.written() + ";"])
+            select = f"SELECT unnest({names}) AS snapshot"
+            lines.append(f"CREATE OR REPLACE TEMP TABLE snapshots AS\n{select};")
+        if FOLD_MACRO in statement.identifiers():
+            lines.append(FOLD_MACRO_SQL.strip() + ";")
+        lines += [views.view_sql(self.collection, name) for name in sorted(self._tables(statement))]
+        return "\n".join([*lines, statement.to_sql() + ";"])
 
 
-HAS = {
+FIRST_ROW_SQL = {
     "documents": "SELECT 1 FROM documents LIMIT 1",
     "documents_map": "SELECT 1 FROM documents_map LIMIT 1",
     "click_estimates": "SELECT 1 FROM qrels WHERE examinations > 0 LIMIT 1",
     "sentences": "SELECT 1 FROM translations LIMIT 1",
     "rejects": "SELECT 1 FROM rejects LIMIT 1",
 }
-"""What asks for a row of a table."""
+"""SQL per table that returns a row if the table has any."""
 
 
-def open_source(path: Path | str, memory: str = MEMORY) -> Source:
-    """Open a published collection for questions.
+def open_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -> Source:
+    """Open a published collection for queries.
 
     Args:
-        path: A version folder, or a folder above it; of several versions the highest is opened.
-        memory: What the engine may use.
+        path: Version folder, or a parent folder, whose highest version is opened.
+        memory_limit: Memory limit of DuckDB.
 
     Raises:
-        UsageError: there is no published collection.
-        FormatError: its manifest is not readable.
+        UsageError: The path does not contain a published collection.
+        FormatError: The manifest is unreadable.
     """
     collection = open_collection(path)
-    _ = collection.manifest
-    return Source(collection, memory)
+    _ = collection.manifest  # raises if it is unreadable
+    return Source(collection, memory_limit)

@@ -1,7 +1,7 @@
-"""Questions about a collection: constant SQL with bound values, and the same as text to copy.
+"""SQL statements over a collection, with bound parameters or with literals for users to copy.
 
-Values reach the engine as parameters only. The text is for people, who run it elsewhere: its values
-are quoted literals.
+DuckDB only receives values as bound parameters. In the SQL text that users copy, they are quoted
+literals.
 """
 
 import re
@@ -14,9 +14,9 @@ Row = dict[str, Any]
 
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 _NAME = re.compile(r"[a-z_]+")
-FOLD = "folded"
-"""Macro that folds a text as `builder.text.keys.fold` does letters with case and accents."""
-FOLD_SQL = r"""
+FOLD_MACRO = "folded"
+"""Name of the SQL macro that removes case, accents and punctuation like `builder.text.keys`."""
+FOLD_MACRO_SQL = r"""
 CREATE OR REPLACE TEMP MACRO folded(written) AS trim(regexp_replace(
     replace(replace(replace(replace(replace(replace(
         strip_accents(lower(nfc_normalize(written))),
@@ -27,50 +27,50 @@ CREATE OR REPLACE TEMP MACRO folded(written) AS trim(regexp_replace(
 
 @dataclass(frozen=True)
 class Statement:
-    """A question.
+    """SQL statement with named parameters.
 
     Args:
-        sql: A constant of this package, with parameters such as `$query`.
-        values: A value for each parameter; more are ignored.
+        sql: Constant SQL with parameters such as `$query`.
+        values: Value of each parameter; values of unknown parameters are ignored.
     """
 
     sql: str
     values: Mapping[str, Value] = field(default_factory=dict)
 
     @property
-    def bound(self) -> dict[str, Value]:
-        """The values of its parameters."""
+    def parameters(self) -> dict[str, Value]:
+        """Parameters that the SQL uses, with their values."""
         return {name: self.values[name] for name in _PARAMETER.findall(self.sql)}
 
-    def words(self) -> frozenset[str]:
-        """Every name that it may read."""
+    def identifiers(self) -> frozenset[str]:
+        """Return every word of the SQL, a superset of the tables and macros that it uses."""
         return frozenset(_NAME.findall(self.sql))
 
-    def written(self) -> str:
-        """The statement with its values as literals, to be copied."""
-        return _PARAMETER.sub(lambda found: literal(self.values[found[1]]), self.sql).strip()
+    def to_sql(self) -> str:
+        """Return the SQL with its parameters replaced by literals."""
+        return _PARAMETER.sub(lambda match: literal(self.values[match[1]]), self.sql).strip()
 
-    def counted(self) -> "Statement":
-        """How many rows it has."""
+    def count_rows(self) -> "Statement":
+        """Return a statement that counts the rows of this statement."""
         return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 
-    def counting(self, order: str, size: int, skip: int) -> "Statement":
-        """Like `ordered`, with the number of all rows in each as `all_rows`, in one pass.
+    def slice_with_total(self, order: str, limit: int, offset: int) -> "Statement":
+        """Return a statement for a slice of the ordered rows, with the total as `all_rows`.
 
-        All rows are kept in memory, which suits results of up to about 100,000 rows.
+        DuckDB materializes all rows, which is fast enough up to about 100,000 rows.
         """
         inner = f"WITH found AS MATERIALIZED ({self.sql})\n"
         rows = "SELECT *, (SELECT count(*) FROM found) AS all_rows FROM found"
-        return Statement(inner + rows, self.values).ordered(order, size, skip)
+        return Statement(inner + rows, self.values).slice_rows(order, limit, offset)
 
-    def ordered(self, order: str, size: int, skip: int) -> "Statement":
-        """A slice of its rows in an order, which is a constant of this package."""
-        sql = f"{self.sql.rstrip()}\nORDER BY {order}\nLIMIT $size OFFSET $skip"
-        return Statement(sql, {**self.values, "size": size, "skip": skip})
+    def slice_rows(self, order: str, limit: int, offset: int) -> "Statement":
+        """Return a statement for a slice of the rows; `order` is constant SQL for ORDER BY."""
+        sql = f"{self.sql.rstrip()}\nORDER BY {order}\nLIMIT $limit OFFSET $offset"
+        return Statement(sql, {**self.values, "limit": limit, "offset": offset})
 
 
 def literal(value: Value | None) -> str:
-    """A value as SQL; text has its quotes doubled, as the standard has it."""
+    """Return a value as an SQL literal; single quotes in text are doubled."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
@@ -82,8 +82,8 @@ def literal(value: Value | None) -> str:
     return str(value)
 
 
-def literal_rows(rows: Sequence[Row]) -> str:
-    """Rows as an SQL statement without a table."""
+def values_sql(rows: Sequence[Row]) -> str:
+    """Return a `SELECT * FROM (VALUES ...)` statement that contains the rows as literals."""
     if not rows:
         return "SELECT NULL WHERE false"
     names = ", ".join(rows[0])

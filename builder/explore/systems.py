@@ -1,26 +1,26 @@
-"""Two systems against each other: differences per query, over the snapshots."""
+"""The page that compares two systems query by query and over the snapshots."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from builder.explore.asked import Asked, address
-from builder.explore.forms import form, select
+from builder.explore.forms import form, select_field
+from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import query_link
 from builder.explore.query_systems import signed_score
-from builder.explore.render import Page, macro
+from builder.explore.render import Page, render_macro
 from builder.explore.runs import MEASURES
 from builder.explore.source import Source
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import charts
-from builder.reporting.charts import Drawing, Scale, plain, series_colour
-from builder.reporting.parts import decimal, grid, nothing, paragraph, section
+from builder.reporting.charts import Chart, LinearScale, format_tick, series_colour
+from builder.reporting.parts import decimal_cell, empty_note, grid, paragraph, section
 
-LARGEST = 25
-"""Gains and losses in the table."""
-MOST_POINTS = 2000
+MAX_ROWS = 25
+"""Maximum number of queries in the table of largest differences."""
+MAX_POINTS = 2000
 
 PAIRS = """
 SELECT a.query_key AS query_id, a.snapshot, a.score AS first, b.score AS second,
@@ -37,41 +37,41 @@ WHERE query_key IN (SELECT unnest($ids)) GROUP BY query_key
 """
 
 
-def systems(source: Source, asked: Asked) -> Page:
-    """The page `/systems`."""
+def systems_page(source: Source, request: PageRequest) -> Page:
+    """Build the page `/systems`, which compares two systems."""
     heading = "Two systems"
-    lead = "How two systems differ query by query, and whether that lasts."
+    lead = "Differences between two systems per query and per snapshot."
     if len(source.systems) < 2:
-        found = f"found {', '.join(source.systems)}" if source.systems else "none was given"
+        found = f"found {', '.join(source.systems)}" if source.systems else "no runs were loaded"
         text = f"This page compares the runs of two systems: start with --runs FOLDER ({found})."
-        return Page(heading, lead, nothing(text), "/systems")
-    first = asked.choice("first", source.systems, source.systems[0])
-    second = asked.choice("second", source.systems, source.systems[1])
-    measure = asked.choice("measure", MEASURES, MEASURES[0])
+        return Page(heading, lead, empty_note(text), "/systems")
+    first = request.choice("first", source.systems, source.systems[0])
+    second = request.choice("second", source.systems, source.systems[1])
+    measure = request.choice("measure", MEASURES, MEASURES[0])
     values: dict[str, Any] = {"first": first, "second": second, "measure": measure}
     rows = source.rows(Statement(PAIRS, values))
     names = [name for name in source.snapshots if any(r["snapshot"] == name for r in rows)]
-    snapshot = asked.choice("snapshot", names, names[-1] if names else "")
+    snapshot = request.choice("snapshot", names, names[-1] if names else "")
     chosen = form(
-        asked,
-        select("first", "First", first, source.systems),
-        select("second", "Second", second, source.systems),
-        select("measure", "Measure", measure, MEASURES),
-        select("snapshot", "Snapshot", snapshot, names),
+        request,
+        select_field("first", "First", first, source.systems),
+        select_field("second", "Second", second, source.systems),
+        select_field("measure", "Measure", measure, MEASURES),
+        select_field("snapshot", "Snapshot", snapshot, names),
     )
     if not rows:
         text = "No snapshot has runs of both systems."
-        return Page(heading, lead, (chosen, nothing(text)), "/systems")
+        return Page(heading, lead, (chosen, empty_note(text)), "/systems")
     here = [row for row in rows if row["snapshot"] == snapshot]
     body = (
         chosen,
-        _over_time(source, names, rows, values),
-        _one(source, here, snapshot, first, second, measure),
+        _over_time_section(source, names, rows, values),
+        _snapshot_section(source, here, snapshot, first, second, measure),
     )
     return Page(heading, lead, body, "/systems", [("time", "Over time"), ("queries", "Queries")])
 
 
-def _over_time(
+def _over_time_section(
     source: Source, names: Sequence[str], rows: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
     over: list[Row] = []
@@ -89,34 +89,34 @@ def _over_time(
         )
     columns = (
         Column("Snapshot", "snapshot"),
-        Column("Queries", "queries", "Judged queries, scored for both systems"),
+        Column("Queries", "queries", "Number of judged queries scored for both systems"),
         Column(
             "Mean difference",
             lambda r: signed_score(r["mean"]),
-            "Mean score of the first system minus that of the second",
+            "Mean score of the first system minus mean score of the second",
         ),
         Column("First better", "first"),
         Column("Second better", "second"),
         Column("Equal", "equal"),
     )
-    line = charts.Series("mean difference", "series-0", [row["mean"] for row in over])
+    line = charts.LineSeries("mean difference", "series-0", [row["mean"] for row in over])
     title = f"{values['measure']}, {values['first']} minus {values['second']}"
     return section(
         "time",
         "Over time",
-        "Above 0 the first system is better.",
+        "The first system is better where the difference is positive.",
         grid(
-            macro("block", charts.lines(title, names, [line])),
+            render_macro("block", charts.line_chart(title, names, [line])),
             table(source, "Differences by snapshot", columns, over, None, empty=""),
         ),
     )
 
 
-def _one(
+def _snapshot_section(
     source: Source, rows: Sequence[Row], snapshot: str, first: str, second: str, measure: str
 ) -> Markup:
     ordered = sorted(rows, key=lambda row: (-abs(row["difference"]), row["query_id"]))
-    chosen = ordered[:LARGEST]
+    chosen = ordered[:MAX_ROWS]
     ids = [row["query_id"] for row in chosen]
     texts = {
         r["query_id"]: r["text"]
@@ -126,35 +126,37 @@ def _one(
     made = [{**row, "text": texts.get(row["query_id"])} for row in chosen]
     columns = (
         Column("Query", lambda r: query_link(r["query_id"], r["text"])),
-        Column(first, lambda r: decimal(r["first"], 4)),
-        Column(second, lambda r: decimal(r["second"], 4)),
+        Column(first, lambda r: decimal_cell(r["first"], 4)),
+        Column(second, lambda r: decimal_cell(r["second"], 4)),
         Column("Difference", lambda r: signed_score(r["difference"]), "First minus second"),
     )
     note = (
-        f"The {MOST_POINTS:,} queries that differ most are drawn."
-        if len(rows) > MOST_POINTS
+        f"The chart shows the {MAX_POINTS:,} queries with the largest differences."
+        if len(rows) > MAX_POINTS
         else None
     )
     return section(
         "queries",
         f"Queries of {snapshot}",
-        "Each point is a query; on the line both score alike. Press a point to open its query.",
+        "Each point is a query; on the line, both scores are equal. Press a point to open it.",
         grid(
-            _points(ordered[:MOST_POINTS], first, second, measure),
-            table(source, "Largest differences", columns, made, None, empty="No query was scored."),
+            _scatter_plot(ordered[:MAX_POINTS], first, second, measure),
+            table(
+                source, "Largest differences", columns, made, None, empty="No queries were scored."
+            ),
         ),
         paragraph(note, "note") if note else None,
     )
 
 
-def _points(rows: Sequence[Row], first: str, second: str, measure: str) -> Markup:
-    """A scatter plot whose points lead to their queries."""
-    drawing = Drawing(f"{measure}: {second} (up) against {first} (right)", height=400)
-    left, right, top, bottom = drawing.inside
+def _scatter_plot(rows: Sequence[Row], first: str, second: str, measure: str) -> Markup:
+    """Render a scatter plot of both systems' scores, with a link from each point to its query."""
+    drawing = Chart(f"{measure}: {second} (up) against {first} (right)", height=400)
+    left, right, top, bottom = drawing.plot_area
     values = [0.0, 1.0, *(row[side] for row in rows for side in ("first", "second"))]
-    x, y = Scale(values, left, right), Scale(values, bottom, top)
-    drawing.axis(y, plain, is_vertical=True)
-    drawing.axis(x, plain, is_vertical=False)
+    x, y = LinearScale(values, left, right), LinearScale(values, bottom, top)
+    drawing.add_axis(y, format_tick, is_vertical=True)
+    drawing.add_axis(x, format_tick, is_vertical=False)
     drawing.rules.append((x(min(values)), y(min(values)), x(max(values)), y(max(values)), "ideal"))
     dots = [
         (
@@ -162,8 +164,8 @@ def _points(rows: Sequence[Row], first: str, second: str, measure: str) -> Marku
             y(row["second"]),
             series_colour(row["difference"] < 0),
             f"{row['query_id']}: {row['first']:.4f}, {row['second']:.4f}",
-            address(f"/query/{row['query_id']}"),
+            page_url(f"/query/{row['query_id']}"),
         )
         for row in rows
     ]
-    return macro("points", drawing, dots)
+    return render_macro("points", drawing, dots)

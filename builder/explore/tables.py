@@ -1,7 +1,7 @@
-"""Tables of the explorer: sortable, paged, explained, and ready to be copied.
+"""HTML tables of the explorer, with sorting, paging, column descriptions and copyable code.
 
-In: rows of a statement and columns that say how each is shown. Out: markup. Below every table are
-the meaning of its columns and the same rows as Polars, DuckDB and CSV.
+Below each table, users can expand the column descriptions, and copy the rows as Polars code,
+DuckDB SQL or CSV.
 """
 
 import csv
@@ -12,54 +12,54 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.explore.asked import SIZE, Asked
-from builder.explore.render import macro
+from builder.explore.page_request import PAGE_SIZE, PageRequest
+from builder.explore.render import render_macro
 from builder.explore.source import Source
-from builder.explore.statements import Row, Statement, literal_rows
+from builder.explore.statements import Row, Statement, values_sql
 from builder.reporting import numbers
-from builder.reporting.parts import Cell, integer, nothing
-from builder.reporting.render import Content, join
+from builder.reporting.parts import Cell, empty_note, integer_cell
+from builder.reporting.render import Content, join_markup
 
-Show = Callable[[Row], "Cell | Content"]
+CellFunction = Callable[[Row], "Cell | Content"]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: heading, meaning, and how the cell of a row is shown.
+    """Column of an HTML table: heading, description and cell values.
 
     Args:
-        label: The heading.
-        show: From a row to a cell, or the name of a count or text in the row.
-        hint: What the column means, and its unit.
-        sort: The key of `Listing.orders` by which its heading sorts.
+        label: Heading.
+        show: Key of the value in the row, or a function from a row to a cell.
+        hint: Description of the column and its unit.
+        sort: Key in `orders` of `paged_table` that a click on the heading sorts by.
     """
 
     label: str
-    show: "Show | str"
+    show: "CellFunction | str"
     hint: str = ""
     sort: str = ""
 
     def cell(self, row: Row) -> Cell:
-        """The cell of a row."""
-        shown = self.show(row) if callable(self.show) else row[self.show]
-        if isinstance(shown, Cell):
-            return shown
-        if isinstance(shown, int) and not isinstance(shown, bool):
-            return integer(shown)
-        return Cell(numbers.DASH if shown is None else shown)
+        """Return the table cell of a row; missing values are shown as a dash."""
+        content = self.show(row) if callable(self.show) else row[self.show]
+        if isinstance(content, Cell):
+            return content
+        if isinstance(content, int) and not isinstance(content, bool):
+            return integer_cell(content)
+        return Cell(numbers.DASH if content is None else content)
 
 
-def shown(
+def statement_table(
     source: Source,
     caption: str,
     columns: Sequence[Column],
     statement: Statement,
     *,
     empty: str,
-) -> tuple[list[Row], Markup]:
-    """All rows of a statement, and the table of them."""
+) -> Markup:
+    """Run a statement and render all its rows as a table."""
     rows = source.rows(statement)
-    return rows, table(source, caption, columns, rows, statement, empty=empty)
+    return table(source, caption, columns, rows, statement, empty=empty)
 
 
 def table(
@@ -72,26 +72,26 @@ def table(
     empty: str,
     raw: Sequence[Row] | None = None,
 ) -> Markup:
-    """A table of rows that are at hand.
+    """Render rows as a table.
 
     Args:
-        source: The collection.
-        caption: What the rows are.
-        columns: The first one is the heading of the row.
-        rows: What is shown.
-        statement: What gave the rows; None copies the rows themselves.
-        empty: A sentence instead of a table without rows.
-        raw: The rows of the statement, where `rows` are arranged in another way.
+        source: Collection that the copyable SQL reads.
+        caption: Caption of the table.
+        columns: Columns; cells of the first one are row headers.
+        rows: Rows to show.
+        statement: Statement that returned the rows; None to copy the rows as literals.
+        empty: Sentence to show if there are no rows.
+        raw: Rows returned by the statement, if `rows` is a different arrangement of them.
     """
     if not rows:
-        return nothing(empty)
-    heads = [(column.label, column.hint, "", "") for column in columns]
-    return _markup(source, caption, columns, heads, rows, statement, raw)
+        return empty_note(empty)
+    headers = [(column.label, column.hint, "", "") for column in columns]
+    return _render_table(source, caption, columns, headers, rows, statement, raw)
 
 
-def listing(
+def paged_table(
     source: Source,
-    asked: Asked,
+    request: PageRequest,
     caption: str,
     columns: Sequence[Column],
     statement: Statement,
@@ -100,103 +100,108 @@ def listing(
     empty: str,
     is_small: bool = False,
 ) -> Markup:
-    """A page of the rows of a statement, in the order that the address asks for.
+    """Render one page of a statement's rows, sorted as requested, with links to other pages.
 
     Args:
-        source: The collection.
-        asked: `sort` is a key of `orders`, `page` a number.
-        caption: What the rows are.
-        columns: The first one is the heading of the row.
-        statement: All rows.
-        orders: For each key constant SQL that orders all rows; the first is the default.
-        empty: A sentence instead of a table without rows.
-        is_small: All rows fit into memory, so that they are counted in the same pass.
+        source: Collection to query.
+        request: Request whose parameters `sort` (a key of `orders`) and `page` are used.
+        caption: Caption of the table.
+        columns: Columns; cells of the first one are row headers.
+        statement: Statement that returns all rows.
+        orders: Constant SQL for ORDER BY per sort key; the first one is the default.
+        empty: Sentence to show if there are no rows.
+        is_small: Whether all rows fit into memory, which allows counting them in the same pass.
     """
-    sort = asked.choice("sort", list(orders), next(iter(orders)))
-    page = asked.number("page")
-    bounds = (orders[sort], SIZE, (page - 1) * SIZE)
-    slice_ = statement.ordered(*bounds)
-    rows = source.rows(statement.counting(*bounds) if is_small else slice_)
-    total = rows[0]["all_rows"] if rows and is_small else source.value(statement.counted())
+    sort = request.choice("sort", list(orders), next(iter(orders)))
+    page = request.number("page")
+    bounds = (orders[sort], PAGE_SIZE, (page - 1) * PAGE_SIZE)
+    slice_ = statement.slice_rows(*bounds)
+    rows = source.rows(statement.slice_with_total(*bounds) if is_small else slice_)
+    total = rows[0]["all_rows"] if rows and is_small else source.scalar(statement.count_rows())
     rows = [{name: v for name, v in row.items() if name != "all_rows"} for row in rows]
     if not rows:
-        text = empty if not total else f"There are only {numbers.count(-(-total // SIZE))} pages."
-        return nothing(text)
-    heads = [
+        text = (
+            empty
+            if not total
+            else f"There are only {numbers.format_count(-(-total // PAGE_SIZE))} pages."
+        )
+        return empty_note(text)
+    headers = [
         (
             c.label,
             c.hint,
-            asked.address(sort=c.sort, page=None) if c.sort else "",
+            request.url_with(sort=c.sort, page=None) if c.sort else "",
             "yes" if c.sort == sort else "",
         )
         for c in columns
     ]
-    body = _markup(source, caption, columns, heads, rows, slice_)
-    last = -(-total // SIZE)
+    body = _render_table(source, caption, columns, headers, rows, slice_)
+    last = -(-total // PAGE_SIZE)
     steps = [
-        ("First", asked.address(page=None) if page > 1 else ""),
-        ("Previous", asked.address(page=page - 1) if page > 1 else ""),
-        ("Next", asked.address(page=page + 1) if page < last else ""),
-        ("Last", asked.address(page=last) if page < last else ""),
+        ("First", request.url_with(page=None) if page > 1 else ""),
+        ("Previous", request.url_with(page=page - 1) if page > 1 else ""),
+        ("Next", request.url_with(page=page + 1) if page < last else ""),
+        ("Last", request.url_with(page=last) if page < last else ""),
     ]
-    first = (page - 1) * SIZE + 1
-    where = f"{first:,} to {first + len(rows) - 1:,} of {total:,}"
-    return join(body, macro("pages", where, steps) if last > 1 else macro("pages", where, []))
+    first = (page - 1) * PAGE_SIZE + 1
+    position = f"{first:,} to {first + len(rows) - 1:,} of {total:,}"
+    return join_markup(body, render_macro("pages", position, steps if last > 1 else []))
 
 
-def _markup(
+def _render_table(
     source: Source,
     caption: str,
     columns: Sequence[Column],
-    heads: Sequence[tuple[str, str, str, str]],
+    headers: Sequence[tuple[str, str, str, str]],
     rows: Sequence[Row],
     statement: Statement | None,
     raw: Sequence[Row] | None = None,
 ) -> Markup:
     cells = [[column.cell(row) for column in columns] for row in rows]
     numeric = [any(row[n].value is not None for row in cells) for n in range(len(columns))]
-    body = macro("table", caption, list(zip(heads, numeric, strict=True)), cells, numeric)
+    body = render_macro("table", caption, list(zip(headers, numeric, strict=True)), cells, numeric)
     hints = [(column.label, column.hint) for column in columns if column.hint]
-    below = macro("below", caption, hints, copies(source, raw or rows, statement))
-    return macro("block", join(body, below))
+    below = render_macro("below", caption, hints, copy_snippets(source, raw or rows, statement))
+    return render_macro("block", join_markup(body, below))
 
 
-def copies(
+def copy_snippets(
     source: Source, rows: Sequence[Row], statement: Statement | None
 ) -> list[tuple[str, str]]:
-    """The rows of a table in three forms: code for Polars, SQL for DuckDB, and CSV."""
-    script = literal_rows(rows) + ";" if statement is None else source.script(statement)
+    """Return the rows as Polars code, DuckDB SQL and CSV, each with its label."""
+    script = values_sql(rows) + ";" if statement is None else source.sql_script(statement)
     first, _, last = script.rpartition(";\n")
     polars = "import duckdb\n\n"
     if first:
-        polars += f"duckdb.execute({_quoted(first)})\n"
-    polars += f"rows = duckdb.sql({_quoted(last.removesuffix(';'))}).pl()  # a Polars DataFrame"
-    return [("Polars", polars), ("DuckDB", script), ("CSV", as_csv(rows))]
+        polars += f"duckdb.execute({_triple_quoted(first)})\n"
+    query = _triple_quoted(last.removesuffix(";"))
+    polars += f"rows = duckdb.sql({query}).pl()  # a Polars DataFrame"
+    return [("Polars", polars), ("DuckDB", script), ("CSV", to_csv(rows))]
 
 
-def _quoted(text: str) -> str:
-    """A text as a Python literal over several lines."""
+def _triple_quoted(text: str) -> str:
+    """Return a text as a triple-quoted Python string literal."""
     escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""\n{escaped}\n"""'
 
 
-def as_csv(rows: Sequence[Row]) -> str:
-    """Rows as CSV with a header; lists are joined by `|`."""
+def to_csv(rows: Sequence[Row]) -> str:
+    """Return the rows as CSV with a header; list elements are joined with `|`."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows[0])
-    writer.writerows([[_plain(value) for value in row.values()] for row in rows])
+    writer.writerows([[_csv_value(value) for value in row.values()] for row in rows])
     return out.getvalue()
 
 
-def _plain(value: Any) -> Any:
+def _csv_value(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return "|".join(map(str, value)) if isinstance(value, list) else value
 
 
-def copied(
+def copy_block(
     source: Source, caption: str, rows: Sequence[Row], statement: Statement | None
 ) -> Markup:
-    """The three forms of rows that are shown in another way than as a table."""
-    return macro("below", caption, [], copies(source, rows, statement))
+    """Render copyable Polars code, SQL and CSV for rows that are not shown as a table."""
+    return render_macro("below", caption, [], copy_snippets(source, rows, statement))

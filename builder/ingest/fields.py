@@ -19,8 +19,8 @@ def rename_fields(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
     if fields is DEFAULT_FIELDS or fields == DEFAULT_FIELDS:
         return record
     renamed = {name: get_nested(record, getattr(fields, name)) for name in RECORD_FIELDS}
-    renamed["results"] = _rename_items(renamed["results"], fields.of_results)
-    renamed["clicks"] = _rename_items(renamed["clicks"], fields.of_clicks)
+    renamed["results"] = _rename_items(renamed["results"], fields.result_fields)
+    renamed["clicks"] = _rename_items(renamed["clicks"], fields.click_fields)
     return {name: value for name, value in renamed.items() if value is not None}
 
 

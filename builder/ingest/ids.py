@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from builder.parameters.raw import PLACE
+from builder.parameters.raw import ID_PLACEHOLDER
 from builder.text.replacement import replace_where
 
 HAS_SCHEME = r"^\s*[A-Za-z][A-Za-z0-9+.-]*://"
@@ -55,4 +55,4 @@ def _expand_template(name: str, template: str) -> str:
     if not text or text in DOT_SEGMENTS:
         return name
     escaped = quote(text, safe="" if DOT_SEGMENTS & set(text.split("/")) else "/")
-    return template.replace(PLACE, escaped)
+    return template.replace(ID_PLACEHOLDER, escaped)

@@ -78,23 +78,23 @@ def agreement_report(
     rows = judgements.select(*PAIR, "assessor", "grade").collect()
     counts = _rating_counts(rows)
     return AgreementReport(
-        assessors=tuple(_between_assessors(rows)),
+        assessors=tuple(_assessor_agreement(rows)),
         alpha_nominal=krippendorff_alpha(counts, metric="nominal"),
         alpha_ordinal=krippendorff_alpha(counts, metric="ordinal"),
         units=int((counts.sum(axis=0) >= 2).sum()),
-        clicks=None if qrels is None else _against_clicks(rows, qrels),
+        clicks=None if qrels is None else _click_agreement(rows, qrels),
     )
 
 
 def _confusion_matrix(first: Integers, second: Integers) -> Integers:
-    """Number of pairs by first grade (rows) and second grade (columns), int64[grades, grades]."""
+    """Return the number of pairs by first and second grade, as int64[grades, grades]."""
     size = int(max([*GRADES, *first.tolist(), *second.tolist()])) + 1
     cells = np.bincount(first * size + second, minlength=size * size)
     return cells.reshape(size, size).astype(np.int64)
 
 
 def _rating_counts(rows: pl.DataFrame) -> Floats:
-    """Number of assessors as float64[grades, pairs], both axes sorted."""
+    """Return the number of assessors per grade and pair, as float64[grades, pairs], sorted."""
     grades, grade = np.unique(rows["grade"].to_numpy(), return_inverse=True)
     pairs = rows.select(PAIR).unique().sort(PAIR).with_row_index("column")
     column = rows.join(pairs, on=PAIR, how="left", maintain_order="left")["column"].to_numpy()
@@ -103,8 +103,8 @@ def _rating_counts(rows: pl.DataFrame) -> Floats:
     return counts
 
 
-def _between_assessors(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
-    """Agreement of every two assessors with common pairs."""
+def _assessor_agreement(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
+    """Yield the agreement of every two assessors with common pairs."""
     for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
         sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")
@@ -112,8 +112,8 @@ def _between_assessors(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
             yield _pairwise_agreement(first, second, both["grade"], both["grade_other"])
 
 
-def _against_clicks(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
-    """Agreement of the majority vote with click grades; None if no pair has both."""
+def _click_agreement(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
+    """Return the agreement of the majority vote with click grades; None if no pair has both."""
     by_clicks = qrels.filter(pl.col("click_grade").is_not_null()).select(*PAIR, "click_grade")
     both = majority_vote(rows.lazy()).join(by_clicks, on=PAIR).collect()
     if not both.height:
@@ -122,10 +122,11 @@ def _against_clicks(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreemen
 
 
 def _pairwise_agreement(
-    first: str, second: str, grades: pl.Series, others: pl.Series
+    first: str, second: str, first_grades: pl.Series, second_grades: pl.Series
 ) -> PairwiseAgreement:
-    """All agreement statistics of two aligned series of grades."""
-    one, other = (np.asarray(values.to_numpy(), dtype=np.int64) for values in (grades, others))
+    """Return the agreement statistics of two aligned series of grades."""
+    series = (first_grades, second_grades)
+    one, other = (np.asarray(values.to_numpy(), dtype=np.int64) for values in series)
     table = _confusion_matrix(one, other).tolist()
     return PairwiseAgreement(
         first,

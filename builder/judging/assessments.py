@@ -32,11 +32,11 @@ MAX_FIELD_CHARS = 2**24
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Counts of an import of judgements.
+    """Number of judgements imported from sheets.
 
     Args:
-        judgements: Judgements written.
-        unjudged: Pairs skipped because they have no grade.
+        judgements: Number of judgements written.
+        unjudged: Number of pairs skipped because they have no grade.
         assessors: Number of judgements by assessor.
     """
 
@@ -124,7 +124,7 @@ def _read_parquet(source: Source) -> pl.DataFrame:
 
 
 def _count_rows(source: Source) -> int:
-    """Number of rows of a sheet or table, including unjudged ones."""
+    """Return the number of rows of a sheet or table, including unjudged pairs."""
     if source.path.suffix == ".parquet":
         return int(parquet.scan(source.path).select(pl.len()).collect().item())
     return sum(1 for _ in _read_sheet(source))
@@ -150,18 +150,20 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
             ) from None
 
 
-def _check_header(source: Source, found: Sequence[str]) -> None:
-    missing = [name for name in COLUMNS if name not in found]
+def _check_header(source: Source, names: Sequence[str]) -> None:
+    """Raise a FormatError if a required column is missing."""
+    missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise FormatError(
             f"expected the tab-separated columns {', '.join(COLUMNS)}; {', '.join(missing)} "
-            f"missing from {', '.join(found)[:200] or 'an empty file'}",
+            f"missing from {', '.join(names)[:200] or 'an empty file'}",
             source.name,
             1,
         )
 
 
 def _check_row(source: Source, line: int, row: Mapping[str, str | None]) -> None:
+    """Raise a FormatError if a value of the row is missing or invalid."""
     for name, (pattern, expected) in PATTERNS.items():
         value = (row[name] or "").strip()
         if row[name] is None or re.fullmatch(pattern, value) is None:

@@ -19,8 +19,8 @@ class PoolReport:
     """A pool and the files written for it.
 
     Args:
-        pool: The pooled pairs and the counts of excluded ones.
-        files: Paths of the files written, the pool first.
+        pool: Pooled pairs and number of excluded pairs.
+        files: Paths of the files written; the pool is the first.
     """
 
     pool: Pool

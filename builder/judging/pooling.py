@@ -16,13 +16,13 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.text.keys import in_sample
-from builder.trec.released import read_run_of
+from builder.trec.released import read_snapshot_run
 from schemas import PooledPairs
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """A range of ranks with one sampling rate.
+    """A range of ranks with a sampling rate.
 
     Args:
         first: First rank.
@@ -36,7 +36,7 @@ class Stratum:
 
     @property
     def name(self) -> str:
-        """Label in the pool, such as `6-10`."""
+        """Range of ranks as text, such as `6-10`."""
         return f"{self.first}-{self.last}"
 
 
@@ -46,7 +46,7 @@ LONGEVAL_STRATA = (Stratum(1, 5, 1.0), Stratum(6, 10, 0.5), Stratum(11, 30, 0.25
 
 
 def depth_strata(k: int) -> tuple[Stratum, ...]:
-    """Strata of a depth-k pool: a single stratum of ranks 1 to k, judged completely.
+    """Return the strata of a depth-k pool: a single stratum of ranks 1 to k, judged completely.
 
     Raises:
         UsageError: k is not between 1 and `MAX_DEPTH`.
@@ -85,7 +85,7 @@ def draw_pool(
     judgements: pl.LazyFrame | None = None,
     snapshot: Path | None = None,
 ) -> Pool:
-    """Draw the pairs to judge from runs.
+    """Select the query-document pairs to judge from the top ranks of runs.
 
     Args:
         runs: Run files in TREC format.
@@ -103,7 +103,7 @@ def draw_pool(
     _check_inputs(runs, strata)
     deepest = max(stratum.last for stratum in strata)
     best = (
-        pl.concat([read_run_of(run, deepest, snapshot).ranking for run in runs])
+        pl.concat([read_snapshot_run(run, deepest, snapshot).ranking for run in runs])
         .group_by("query_id", "doc_id")
         .agg(pl.col("rank").min(), pl.len().cast(pl.UInt32).alias("runs"))
     )
@@ -114,7 +114,7 @@ def draw_pool(
         unjudged = (
             in_snapshot.lazy().join(judgements, on=["query_id", "doc_id"], how="anti").collect()
         )
-    eligible = [_in_stratum(stratum, unjudged) for stratum in strata]
+    eligible = [_filter_stratum(stratum, unjudged) for stratum in strata]
     sampled = [
         _sample_stratum(stratum, rows, seed) for stratum, rows in zip(strata, eligible, strict=True)
     ]
@@ -129,7 +129,7 @@ def draw_pool(
 
 
 def _check_inputs(runs: Sequence[Path], strata: Sequence[Stratum]) -> None:
-    """Raise a UsageError without runs, or if strata are invalid or overlap."""
+    """Raise a UsageError if there are no runs, or if strata are invalid or overlap."""
     if not runs:
         raise UsageError("expected at least one run to pool, found none")
     ranks = sorted((s.first, s.last) for s in strata)
@@ -142,13 +142,13 @@ def _check_inputs(runs: Sequence[Path], strata: Sequence[Stratum]) -> None:
         )
 
 
-def _in_stratum(stratum: Stratum, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Rows whose rank lies in the stratum."""
+def _filter_stratum(stratum: Stratum, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs whose rank is in the stratum."""
     return pairs.filter(pl.col("rank").is_between(stratum.first, stratum.last))
 
 
 def _sample_stratum(stratum: Stratum, pairs: pl.DataFrame, seed: str) -> pl.DataFrame:
-    """Sample rows at the rate of the stratum and add the columns `stratum` and `share`."""
+    """Sample pairs at the rate of the stratum and add the columns `stratum` and `share`."""
     if stratum.share < 1:
         pair = pl.concat_str("query_id", "doc_id", separator=" ")
         pairs = pairs.filter(in_sample(pair, stratum.share, seed))

@@ -34,7 +34,7 @@ def write_sheet(
     documents: pl.LazyFrame,
     assessor: str = "",
 ) -> int:
-    """Write the pairs to judge for one assessor.
+    """Write a judging sheet or page for one assessor.
 
     Args:
         pairs: Pairs with `query_id` and `doc_id`, such as those of a pool.
@@ -89,7 +89,7 @@ def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
 
 
 def _spreadsheet_safe(text: pl.Expr) -> pl.Expr:
-    """Text on a single line, without double quotes, escaped against formula injection."""
+    """Return text on a single line, without double quotes, escaped against formula injection."""
     flat = text.fill_null("").str.replace_all(r"[\p{Cc}\u2028\u2029]+", " ").str.strip_chars(" ")
     flat = flat.str.replace_all('"', "″")
     return pl.when(flat.str.head(1).is_in(FORMULA_STARTS)).then("'" + flat).otherwise(flat)
@@ -117,18 +117,18 @@ def _write_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
 
 
 def _escape_json(data: str) -> str:
-    """JSON with `<`, `>`, `&` and line separators escaped, safe to embed in a script element."""
+    """Escape `<`, `>`, `&` and line separators in JSON, to embed it in a script element."""
     return re.sub(r"[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", data)
 
 
 def _csp_hash(template: str, element: str) -> str:
-    """CSP hash source of the single inline script or style element of the template."""
+    """Return the CSP hash source of the only inline script or style element of the template."""
     found = re.search(rf"<{element}>(.*?)</{element}>", template, re.DOTALL)
     text = found[1] if found else ""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _pool_id(rows: pl.DataFrame) -> str:
-    """Hash of the pairs, under which the browser stores the judgements of this pool."""
+    """Return a hash of the pairs, used as key of the judgements stored in the browser."""
     lines = [f"{query} {doc}" for query, doc in rows.select(PAIR).rows()]
     return f"{key64('|'.join(lines)):016x}"

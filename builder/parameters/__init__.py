@@ -1,7 +1,7 @@
-"""Every parameter of every stage, with its default: the one place where a default is written.
+"""Parameters of all stages, with their defaults.
 
-Each class is one section of a workflow definition. A section is frozen, refuses unknown keys, and
-is recorded in the manifest of what was built with it.
+Each class is a section of a workflow definition: an immutable Pydantic model that rejects unknown
+keys. The manifest of a collection records the sections it was built with.
 """
 
 from pydantic import model_validator
@@ -10,8 +10,8 @@ from builder.parameters.clicks import (
     CLICK_MODELS,
     ClickParameters,
     QrelParameters,
-    check_counting,
-    check_grading,
+    validate_counting,
+    validate_grading,
 )
 from builder.parameters.documents import (
     ChangeParameters,
@@ -55,12 +55,12 @@ __all__ = [
     "VariantParameters",
     "VerdictFilter",
     "VerdictParameters",
-    "check_counting",
+    "validate_counting",
 ]
 
 
 class Parameters(Section):
-    """All sections of parameters, one for each stage."""
+    """All sections of a workflow definition that hold stage parameters."""
 
     log: LogParameters = LogParameters()
     crawl: CrawlParameters = CrawlParameters()
@@ -76,6 +76,7 @@ class Parameters(Section):
     export: ExportParameters = ExportParameters()
 
     @model_validator(mode="after")
-    def _scores_can_be_graded(self) -> "Parameters":
-        check_grading(self.clicks, self.qrels)
+    def _validate_grading(self) -> "Parameters":
+        """Reject a score or grading policy that the click model does not support."""
+        validate_grading(self.clicks, self.qrels)
         return self

@@ -1,12 +1,12 @@
-"""`[clicks]` and `[qrels]`: from clicks to grades."""
+"""Sections `[clicks]` and `[qrels]`: parameters of the click model and of grading."""
 
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from builder.errors import meant
+from builder.errors import suggest
 from builder.parameters.section import Positive, Section
-from builder.plugins import installed
+from builder.plugins import find_plugins
 
 CLICK_MODELS = {
     "sdbn": "builder.clicks.models.sdbn:sdbn",
@@ -22,133 +22,155 @@ CLICK_MODELS = {
     "dbn-pyclick": "builder.clicks.models.dbn_pyclick:dbn_pyclick",
     "ccm-pyclick": "builder.clicks.models.ccm_pyclick:ccm_pyclick",
 }
-"""Click models by name, each with the function that trains it (`builder.clicks.models.Fit`)."""
+"""Import path of the training function of each click model (`builder.clicks.models.Fit`)."""
 
 NO_SATISFACTION = frozenset({"dcm", "ubm", "pbm", "document-ctr", "global-ctr", "rank-ctr"})
-"""Models that have no satisfaction: their relevance is the attractiveness, if anything."""
+"""Click models without a satisfaction parameter."""
 
 NO_ATTRACTIVENESS = frozenset({"rank-ctr"})
-"""Models that cannot tell documents apart: there is nothing to grade."""
+"""Click models without parameters per document, which cannot be used for grading."""
 
 
 class ClickParameters(Section):
-    """`[clicks]`: the click model."""
+    """Section `[clicks]`: the click model and how clicks are counted."""
 
     model: str = Field(
         default="sdbn",
-        description="sdbn (simplified dynamic Bayesian network, Chapelle & Zhang 2009), any other "
-        "model of `longeval clicks`, or the name of a plug-in",
+        description="Click model: sdbn (simplified dynamic Bayesian network, Chapelle & Zhang "
+        "2009), another model of `longeval clicks`, or the name of a plug-in",
     )
     iterations: Positive = Field(
-        default=50, description="Steps of expectation-maximisation, for models that need them"
+        default=50,
+        description="Number of iterations of models trained by expectation-maximization",
     )
     no_click: Literal["all_examined", "skip"] = Field(
         default="all_examined",
-        description="An impression without a click: every rank examined, or no evidence at all",
+        description="Treatment of impressions without clicks. all_examined: every rank counts as "
+        "examined; skip: the impression is ignored",
     )
     last: Literal["rank", "time"] = Field(
-        default="rank", description="The last click: the deepest rank, or the latest in time"
+        default="rank",
+        description="Definition of the last click. rank: the click furthest down the result list; "
+        "time: the latest click",
     )
     votes: Literal["impression", "user"] = Field(
         default="impression",
-        description="Every impression counts, or each user once per query and result (spam)",
+        description="Unit of counting. impression: every impression counts; user: each user counts "
+        "once per query and result, which limits click spam",
     )
     pages: Literal["separate", "joined"] = Field(
         default="separate",
-        description="joined: a user's next impression of the same query with other results is the "
-        "next page of one result list",
+        description="Treatment of further result pages. separate: each is a result list of its "
+        "own; joined: the next impression of the same user and query with other results continues "
+        "the result list",
     )
     prior: Literal["empirical_bayes", "beta"] = Field(
         default="empirical_bayes",
-        description="Beta priors of a and s: fitted to the snapshot, or fixed as below",
+        description="Beta priors of attractiveness and satisfaction. empirical_bayes: fitted to "
+        "the snapshot; beta: given by `prior_alpha` and `prior_beta`",
     )
-    prior_alpha: float = Field(default=1.0, gt=0, description="Prior pseudo-clicks under beta")
-    prior_beta: float = Field(default=1.0, gt=0, description="Prior pseudo-skips under beta")
+    prior_alpha: float = Field(
+        default=1.0, gt=0, description="Number of pseudo-clicks if `prior` is beta"
+    )
+    prior_beta: float = Field(
+        default=1.0, gt=0, description="Number of pseudo-skips if `prior` is beta"
+    )
 
     @field_validator("model")
     @classmethod
-    def _model_is_known(cls, value: str) -> str:
-        if value not in CLICK_MODELS and value not in (others := installed("click_models")):
-            raise ValueError(f"unknown click model; {meant(value, (*CLICK_MODELS, *others))}")
+    def _validate_model(cls, value: str) -> str:
+        """Reject a name that is neither a built-in click model nor an installed plug-in."""
+        if value not in CLICK_MODELS and value not in (plugins := find_plugins("click_models")):
+            raise ValueError(f"unknown click model; {suggest(value, (*CLICK_MODELS, *plugins))}")
         return value
 
     @model_validator(mode="after")
-    def _model_can_count_so(self) -> "ClickParameters":
-        check_counting(self.model, self.votes, self.pages)
+    def _validate_counting(self) -> "ClickParameters":
+        """Reject values of `votes` and `pages` that the click model does not support."""
+        validate_counting(self.model, self.votes, self.pages)
         return self
 
 
-def check_counting(model: str, votes: str, pages: str) -> None:
-    """Raise a ValueError when a model cannot count votes or pages in such a way."""
+def validate_counting(model: str, votes: str, pages: str) -> None:
+    """Raise a ValueError if a click model does not support the values of `votes` and `pages`."""
     if model != "sdbn" and (votes, pages) != ("impression", "separate"):
         raise ValueError(
-            f'votes = "user" and pages = "joined" are counted for sdbn alone, and the model is '
-            f'{model}; take votes = "impression" and pages = "separate", or sdbn'
+            f'votes = "user" and pages = "joined" are only supported by the click model sdbn, '
+            f'found {model}; set votes = "impression" and pages = "separate", or model = "sdbn"'
         )
 
 
 class QrelParameters(Section):
-    """`[qrels]`: how scores become grades."""
+    """Section `[qrels]`: how scores of the click model are mapped to relevance grades."""
 
     score: Literal["attractiveness", "relevance"] = Field(
-        default="attractiveness", description="What is cut: a, or a*s"
+        default="attractiveness",
+        description="Score to grade: attractiveness, or relevance (attractiveness * satisfaction)",
     )
     policy: Literal["fixed", "target_shares", "credible"] = Field(
         default="fixed",
-        description="fixed cuts; cuts that give the shares on the first snapshot, then frozen; "
-        "or fixed cuts with grade 2 only where the posterior is sure",
+        description="fixed: grade by `cuts`; target_shares: choose cuts that yield `shares` on the "
+        "first snapshot and reuse them later; credible: grade by `cuts`, but assign grade 2 only "
+        "with posterior probability of at least `credibility`",
     )
     cuts: tuple[float, float] = Field(
-        default=(0.15, 0.4), description="Least score of grade 1 and of grade 2"
+        default=(0.15, 0.4), description="Minimum scores of grade 1 and of grade 2"
     )
     shares: (
         Literal["longeval-2023-train", "longeval-2024-train", "longeval-2025-2022-06"]
         | tuple[float, float, float]
     ) = Field(
         default="longeval-2023-train",
-        description="Under target_shares: shares of the grades 0, 1, 2, or a release that had them",
+        description="Shares of the grades 0, 1 and 2 if `policy` is target_shares, or the name of "
+        "a release whose shares are used",
     )
     credibility: float = Field(
         default=0.9,
         gt=0.5,
         lt=1,
-        description="Posterior probability that a grade 2 needs under credible, and that the "
-        "published intervals of scores hold",
+        description="Probability mass of the published credible intervals, and minimum posterior "
+        "probability of grade 2 if `policy` is credible",
     )
-    min_examinations: Positive = Field(default=3, description="Evidence that a grade needs")
-    min_judged: Positive = Field(default=3, description="Judged documents that a query needs")
+    min_examinations: Positive = Field(
+        default=3, description="Minimum number of examinations of a graded pair"
+    )
+    min_judged: Positive = Field(
+        default=3, description="Minimum number of judged documents of a query"
+    )
     manual: Literal["wins", "fills_gaps"] = Field(
         default="wins",
-        description="A manual grade beside one by clicks: it wins, or it is kept out",
+        description="Treatment of pairs with a manual and a click grade. wins: use the manual "
+        "grade; fills_gaps: use the click grade",
     )
 
     @model_validator(mode="after")
-    def _cuts_ascend(self) -> "QrelParameters":
+    def _validate_thresholds(self) -> "QrelParameters":
+        """Reject cuts that do not ascend within (0, 1] and shares that do not sum to 1."""
         if not 0 < self.cuts[0] < self.cuts[1] <= 1:
             raise ValueError("cuts must ascend within (0, 1]")
         if not isinstance(self.shares, str) and not (
             min(self.shares) >= 0 and abs(sum(self.shares) - 1) < 1e-6
         ):
-            raise ValueError("shares must be three numbers that sum to 1, not percentages")
+            raise ValueError("shares must be three numbers from 0 to 1 that sum to 1")
         return self
 
 
-def check_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
-    """Raise a ValueError when the click model does not estimate what the grades are made of."""
+def validate_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
+    """Raise a ValueError if the click model does not estimate the score that is to be graded."""
     if clicks.model in NO_ATTRACTIVENESS:
         raise ValueError(
-            f"clicks.model = {clicks.model!r} says nothing about single documents, so that nothing "
-            "can be graded; take another model, such as sdbn"
+            f"clicks.model = {clicks.model!r} has no estimates per document and cannot be used for "
+            "grading; use another model, such as sdbn"
         )
     if qrels.score == "relevance" and clicks.model in NO_SATISFACTION:
         raise ValueError(
-            f'qrels.score = "relevance" needs a model with satisfaction, and clicks.model = '
-            f'{clicks.model!r} has none; set qrels.score = "attractiveness", or take sdbn, dbn or '
+            f'qrels.score = "relevance" needs a model with satisfaction, but clicks.model = '
+            f'{clicks.model!r} has none; set qrels.score = "attractiveness", or use sdbn, dbn or '
             "ccm"
         )
     if qrels.policy == "credible" and clicks.model != "sdbn":
         raise ValueError(
-            f'qrels.policy = "credible" needs the posterior of a score, and clicks.model = '
-            f'{clicks.model!r} gives a point estimate; set qrels.policy = "fixed" or '
+            f'qrels.policy = "credible" needs the posterior of a score, but clicks.model = '
+            f'{clicks.model!r} yields a point estimate; set qrels.policy = "fixed" or '
             '"target_shares", or clicks.model = "sdbn"'
         )

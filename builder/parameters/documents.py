@@ -1,4 +1,4 @@
-"""`[crawl]`, `[documents]` and `[changes]`: pages, what enters of them, and how they change."""
+"""Sections `[crawl]`, `[documents]` and `[changes]`: reading, selecting and comparing documents."""
 
 from typing import Literal
 
@@ -9,98 +9,119 @@ from builder.parameters.section import Positive, Section, Share
 
 
 class PageFields(Section):
-    """`[crawl.fields]`: what the fields of a page are called; dots lead into objects."""
+    """Section `[crawl.fields]`: field names of a page; `a.b` is the field `b` of the object `a`."""
 
-    url: str = Field(default="url", description="Where the page was fetched")
+    url: str = Field(default="url", description="Field with the URL of the page")
     time: str | tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="When; of several the first that has a value; absent: timestamp, "
-        "last_updated_at, created_at",
+        description="Field with the time of the fetch, or several fields of which the first "
+        "non-null one is used; default: timestamp, last_updated_at, created_at",
     )
-    title: str = Field(default="title", description="Its title; may be missing")
+    title: str = Field(default="title", description="Field with the title of the page; optional")
     text: str | tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Its text; of several the first that has a value; absent: text, content",
+        description="Field with the text of the page, or several fields of which the first "
+        "non-null one is used; default: text, content",
     )
 
 
 class CrawlParameters(RawParameters):
-    """`[crawl]`: how crawls become pages."""
+    """Section `[crawl]`: how crawled pages are read."""
 
-    describes_input = RawParameters.describes_input | {"fields", "format"}
-    overridable = describes_input | {"text_format", "undated"}
+    format_keys = RawParameters.format_keys | {"fields", "format"}
+    overridable = format_keys | {"text_format", "undated"}
 
     format: Literal["auto", "jsonl", "parquet", "warc", "csv", "tsv"] = Field(
         default="auto",
-        description="Format of the files; auto: detected from the first bytes of each",
+        description="File format; auto: detected from the first bytes of each file",
     )
     fields: PageFields = PageFields()
 
     interval: Literal["enforce", "ignore"] = Field(
-        default="enforce", description="Reject pages fetched outside the snapshot's interval"
+        default="enforce",
+        description="Pages fetched outside the interval of the snapshot. enforce: reject them; "
+        "ignore: accept them",
     )
     undated: Literal["reject", "start"] = Field(
         default="reject",
-        description="Pages without a time: reject them, or date them at the snapshot's start",
+        description="Pages without a time. reject: reject them; start: date them at the start of "
+        "the snapshot",
     )
     text_format: Literal["plain", "html"] = Field(
         default="plain",
-        description="Texts of records other than WARC: as they are, or pages of HTML to be read",
+        description="Format of the texts, except in WARC files. plain: plain text; html: HTML from "
+        "which the main text is extracted",
     )
     max_text_chars: Positive = Field(
-        default=1_000_000, description="Longer texts are cut there and flagged"
+        default=1_000_000,
+        description="Maximum number of characters of a text; longer texts are cut and flagged",
     )
     max_record_bytes: Positive = Field(
-        default=64 * 2**20, description="Larger records are rejected unread"
+        default=64 * 2**20,
+        description="Maximum size of a record in bytes; larger records are rejected",
     )
 
 
 class DocumentParameters(Section):
-    """`[documents]`: which pages of the index enter the collection."""
+    """Section `[documents]`: which crawled pages enter the collection."""
 
     sample_share: Share = Field(
-        default=0.2, description="Part of the index taken by keyed hash of the document id"
+        default=0.2,
+        description="Fraction of the crawled pages to sample, by keyed hash of the document id",
     )
-    sample_seed: str = Field(default="longeval-builder", description="Key of that hash")
+    sample_seed: str = Field(
+        default="longeval-builder", description="Key of the hash that samples pages"
+    )
     deny: tuple[str, ...] = Field(
-        default=(), description="Files of hosts and addresses whose pages are left out"
+        default=(), description="Files with hosts and URLs whose pages are excluded"
     )
     allow: tuple[str, ...] = Field(
-        default=(), description="Files of hosts and addresses that no list or verdict leaves out"
+        default=(),
+        description="Files with hosts and URLs whose pages are never excluded by `deny` or by "
+        "verdicts",
     )
     duplicates: Literal["keep", "keep_first", "drop"] = Field(
         default="keep",
-        description="Pages with the same text: flag them all, keep one of each group, or none",
+        description="Pages with equal texts. keep: keep and flag them; keep_first: keep one page "
+        "per group; drop: drop the whole group",
     )
     near_duplicates: Literal["off", "keep", "keep_first", "drop"] = Field(
         default="keep",
-        description="Pages with nearly the same text: do not look for them, or as for duplicates",
+        description="Pages with near-duplicate texts. off: do not detect them; otherwise as for "
+        "`duplicates`",
     )
     near_threshold: float = Field(
         default=0.9,
         ge=0.5,
         le=1,
-        description="Jaccard coefficient of 5-token shingles from which texts are nearly the same",
+        description="Minimum Jaccard coefficient of the 5-token shingles of near-duplicates",
     )
 
 
 class ChangeParameters(Section):
-    """`[changes]`: how much an updated document changed."""
+    """Section `[changes]`: how changes of documents between snapshots are classified."""
 
-    shingle: int = Field(default=5, ge=1, le=100, description="Words in a shingle, at most 100")
-    cosmetic: Share = Field(default=0.9, description="Shingle Jaccard from which a change is small")
-    rewritten: Share = Field(default=0.3, description="Shingle Jaccard below which little is left")
+    shingle: int = Field(default=5, ge=1, le=100, description="Number of words per shingle")
+    cosmetic: Share = Field(
+        default=0.9, description="Minimum shingle Jaccard coefficient of a cosmetic change"
+    )
+    rewritten: Share = Field(
+        default=0.3, description="Shingle Jaccard coefficient below which a text is rewritten"
+    )
     moved: Share = Field(
-        default=0.9, description="Shingle Jaccard from which a new address is a moved page"
+        default=0.9,
+        description="Minimum shingle Jaccard coefficient of a removed and an added page to be "
+        "matched as moved",
     )
     moved_tokens: Positive = Field(
-        default=20, description="Tokens that a text needs to identify a moved page"
+        default=20, description="Minimum number of tokens of a page to be matched as moved"
     )
 
     @model_validator(mode="after")
-    def _bands_are_ordered(self) -> "ChangeParameters":
+    def _validate_bands(self) -> "ChangeParameters":
+        """Reject a threshold `rewritten` above `cosmetic`."""
         if self.rewritten > self.cosmetic:
             raise ValueError("rewritten must not exceed cosmetic")
         return self

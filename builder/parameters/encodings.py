@@ -1,15 +1,15 @@
-"""Text encodings of raw files."""
+"""Validation of the text encodings of raw files."""
 
-PROBE = bytes(range(1, 128)) + b"\\u0041"
+ASCII_PROBE = bytes(range(1, 128)) + b"\\u0041"
 
 
 def extends_ascii(encoding: str) -> bool:
-    """Whether an encoding reads ASCII as ASCII, so that lines can be split before decoding.
+    """Whether an encoding is a superset of ASCII, so that lines can be split before decoding.
 
     Raises:
-        LookupError: no such text encoding exists.
+        LookupError: unknown text encoding.
     """
     try:
-        return PROBE.decode(encoding) == PROBE.decode("ascii")
+        return ASCII_PROBE.decode(encoding) == ASCII_PROBE.decode("ascii")
     except (UnicodeError, TypeError):
         return False

@@ -1,4 +1,4 @@
-"""`[export]`: what a published version carries."""
+"""Section `[export]`: additional files of a published version."""
 
 from pydantic import Field
 
@@ -6,9 +6,12 @@ from builder.parameters.section import Section
 
 
 class ExportParameters(Section):
-    """`[export]`: which layouts a published version carries."""
+    """Section `[export]`: export formats of a published version."""
 
-    trec: bool = Field(default=True, description="Write TREC documents, topics and qrels")
+    trec: bool = Field(default=True, description="Write documents, topics and qrels in TREC format")
     max_file_bytes: int = Field(
-        default=2**28, ge=2**10, description="A file of documents ends with the one that fills it"
+        default=2**28,
+        ge=2**10,
+        description="Target size of a TREC document file in bytes; a new file starts after the "
+        "document that reaches it",
     )

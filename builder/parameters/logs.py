@@ -1,15 +1,15 @@
-"""`[log]`: how query logs are read."""
+"""Section `[log]`: parameters for reading query logs."""
 
 from datetime import datetime
 from typing import Literal
 
 from pydantic import Field, field_validator
 
-from builder.errors import meant
+from builder.errors import suggest
 from builder.parameters.encodings import extends_ascii
 from builder.parameters.raw import RawParameters
 from builder.parameters.section import Positive, Section
-from builder.plugins import installed
+from builder.plugins import find_plugins
 
 LOG_FORMATS = ("auto", "jsonl", "parquet", "csv", "tsv")
 LOG_READERS = {
@@ -18,61 +18,72 @@ LOG_READERS = {
     "sogou": "builder.ingest.logs.sogou:read_clicks",
     "pyclick": "builder.ingest.logs.pyclick:read_pages",
 }
-"""Formats that are read record by record, each with its `builder.ingest.logs.formats.Reader`."""
+"""Import path of the reader of each record format (`builder.ingest.logs.formats.Reader`)."""
 
 
 class LogFields(Section):
-    """`[log.fields]`: what the fields of an impression are called; dots lead into objects."""
+    """Section `[log.fields]`: field names of an impression; `a.b` is field `b` of object `a`."""
 
-    time: str = Field(default="time", description="When the page was shown")
-    user: str = Field(default="user", description="Who searched: a user or a session")
-    query: str = Field(default="query", description="What was typed")
+    time: str = Field(default="time", description="Field with the time of the impression")
+    user: str = Field(default="user", description="Field with the user or session identifier")
+    query: str = Field(default="query", description="Field with the query text as typed")
     results: str = Field(
-        default="results", description="URLs in rank order, or objects with url, rank, clicked"
+        default="results",
+        description="Field with the results: a list of URLs in rank order, or of objects with url, "
+        "rank and clicked",
     )
     clicks: str = Field(
         default="clicks",
-        description="Ranks or URLs, or objects with rank or url, or lists that begin with one; "
-        "see log.click_form",
+        description="Field with the clicks: a list of ranks, of URLs, of objects with rank or url, "
+        "or of lists whose first element is a rank or URL; see `click_form`",
     )
     url: str = Field(
-        default="url", description="URL of a result, in an object or in a row of the long form"
+        default="url",
+        description="Field with the URL of a result, in objects and in files with one row per "
+        "result",
     )
-    rank: str = Field(default="rank", description="Its rank; absent: the order of results")
-    clicked: str = Field(default="clicked", description="1 or true where it was clicked")
-    click_time: str = Field(default="time", description="When, in a click that is an object")
+    rank: str = Field(
+        default="rank",
+        description="Field with the rank of a result; without it, results are in rank order",
+    )
+    clicked: str = Field(
+        default="clicked", description="Field that is 1 or true if the result was clicked"
+    )
+    click_time: str = Field(
+        default="time", description="Field with the time of a click, in click objects"
+    )
 
     @property
-    def of_results(self) -> dict[str, str]:
-        """Our names of what is in a result that is an object, with those of the log."""
+    def result_fields(self) -> dict[str, str]:
+        """Mapping from standard field names of a result object to the names in the log."""
         return {"url": self.url, "rank": self.rank, "clicked": self.clicked}
 
     @property
-    def of_clicks(self) -> dict[str, str]:
-        """Our names of what is in a click that is an object, with those of the log."""
+    def click_fields(self) -> dict[str, str]:
+        """Mapping from standard field names of a click object to the names in the log."""
         return {"rank": self.rank, "url": self.url, "time": self.click_time}
 
 
 class LogParameters(RawParameters):
-    """`[log]`: how query logs become impressions."""
+    """Section `[log]`: how query logs are read and filtered."""
 
-    describes_input = RawParameters.describes_input | {
+    format_keys = RawParameters.format_keys | {
         *("format", "fields", "click_form", "encoding", "columns", "list_separator"),
         "session_start",
     }
-    overridable = describes_input | {"undated"}
+    overridable = format_keys | {"undated"}
 
     format: str = Field(
         default="auto",
-        description="Format of the files: jsonl, parquet, csv, tsv, yandex, yandex-2014, sogou, "
-        "pyclick, or the name of a plug-in; auto detects one of the first six by its first bytes",
+        description="File format: jsonl, parquet, csv, tsv, yandex, yandex-2014, sogou, pyclick, "
+        "or the name of a plug-in; auto: one of the first six, detected from the first bytes",
     )
     fields: LogFields = LogFields()
     click_form: Literal["ranks", "ids", "flags", "rows"] = Field(
         default="ranks",
-        description="What clicks are: 1-based ranks, ids of results, flags (one number for each "
-        "result, 0 if it was not clicked), or the rows of a log of clicks, each of them a clicked "
-        "result",
+        description="Representation of clicks. ranks: 1-based ranks; ids: ids of clicked results; "
+        "flags: one number per result, 0 if it was not clicked; rows: every row of the file is a "
+        "clicked result",
     )
     encoding: str = Field(
         default="auto",
@@ -81,56 +92,65 @@ class LogParameters(RawParameters):
     )
     undated: Literal["reject", "start"] = Field(
         default="reject",
-        description="Logs without times: rejected, or all impressions at the snapshot's start, "
-        "which turns off the rules that need times",
+        description="Impressions without a time. reject: reject them; start: date them at the "
+        "start of the snapshot, which disables rules that need times",
     )
     empty: Literal["refuse", "allow"] = Field(
-        default="refuse", description="A snapshot whose log has no impression"
+        default="refuse",
+        description="Snapshots without any impression. refuse: stop with an error; allow: continue",
     )
     clickless: Literal["refuse", "allow"] = Field(
-        default="refuse", description="A snapshot whose log has no click"
+        default="refuse",
+        description="Snapshots without any click. refuse: stop with an error; allow: continue",
     )
     columns: tuple[str, ...] = Field(
-        default=(), description="Names of the columns of CSV or TSV without a header, in order"
+        default=(), description="Column names of CSV or TSV files without a header, in order"
     )
     list_separator: str = Field(
-        default=" ", min_length=1, description="Between URLs or ranks in a cell of CSV or TSV"
+        default=" ",
+        min_length=1,
+        description="Separator of the URLs or ranks within a cell of a CSV or TSV file",
     )
     session_start: datetime | None = Field(
         default=None,
-        description="Moment from which yandex, yandex-2014 and sogou count times; absent: the "
-        "snapshot's start",
+        description="Start of the relative times in yandex, yandex-2014 and sogou logs; default: "
+        "the start of the snapshot",
     )
     repeats: Literal["drop", "keep"] = Field(
         default="drop",
-        description="Further impressions of the same user, query and second",
+        description="Repeated impressions of the same user and query within the same second",
     )
     bots: Literal["drop", "keep"] = Field(
         default="drop",
-        description="Impressions of users that one of the two rules below considers programs",
+        description="Impressions of users classified as bots by `bot_rate` or `bot_alike`",
     )
     bot_rate: Positive = Field(
         default=200,
-        description="Impressions of one user within an hour from which on it is a program",
+        description="Number of impressions within an hour from which a user is classified as a bot",
     )
     bot_alike: int = Field(
         default=15,
         ge=2,
-        description="Impressions of one user, from which on it is a program if all have the same "
-        "two or more clicked ranks",
+        description="Number of impressions from which a user is classified as a bot if all have "
+        "clicks at the same two or more ranks",
     )
     max_query_chars: Positive = Field(
-        default=500, description="Longer queries are rejected (a published one had 3,947)"
+        default=500,
+        description="Maximum number of characters of a query; longer queries are rejected",
     )
-    max_results: Positive = Field(default=1000, description="Longer result lists are rejected")
+    max_results: Positive = Field(
+        default=1000,
+        description="Maximum number of results of an impression; longer lists are rejected",
+    )
     max_line_bytes: Positive = Field(
-        default=8 * 2**20, description="Longer lines are rejected unread"
+        default=8 * 2**20,
+        description="Maximum size of a line in bytes; longer lines are rejected",
     )
 
     @field_validator("encoding")
     @classmethod
-    def _encoding_is_known(cls, value: str) -> str:
-        """Only encodings that extend ASCII: lines are split before they are decoded."""
+    def _validate_encoding(cls, value: str) -> str:
+        """Reject encodings that do not extend ASCII, since lines are split before decoding."""
         if value == "auto":
             return value
         try:
@@ -138,7 +158,7 @@ class LogParameters(RawParameters):
                 return value
         except LookupError:
             raise ValueError(
-                "no such text encoding; expected auto, utf-8, windows-1252, gb18030 or the like"
+                "no such text encoding; expected auto, utf-8, windows-1252, gb18030 or similar"
             ) from None
         raise ValueError(
             "this encoding does not extend ASCII; convert the files to UTF-8 with iconv"
@@ -146,10 +166,11 @@ class LogParameters(RawParameters):
 
     @field_validator("format")
     @classmethod
-    def _format_is_known(cls, value: str) -> str:
+    def _validate_format(cls, value: str) -> str:
+        """Reject a name that is neither a built-in log format nor an installed plug-in."""
         if value not in (*LOG_FORMATS, *LOG_READERS):
-            others = installed("log_readers")
-            if value not in others:
-                known = (*LOG_FORMATS, *LOG_READERS, *others)
-                raise ValueError(f"no such format; {meant(value, known)}")
+            plugins = find_plugins("log_readers")
+            if value not in plugins:
+                formats = (*LOG_FORMATS, *LOG_READERS, *plugins)
+                raise ValueError(f"no such format; {suggest(value, formats)}")
         return value

@@ -1,4 +1,4 @@
-"""`[select]`, `[verdicts]`, `[variants]` and `[split]`: which queries, and on which side."""
+"""Sections `[select]`, `[verdicts]`, `[variants]` and `[split]`: parameters of query selection."""
 
 from typing import Literal
 
@@ -9,105 +9,129 @@ from builder.text.names import LABEL_PATTERN
 
 
 class SelectParameters(Section):
-    """`[select]`: which queries of a log may enter the collection, one rule after the other."""
+    """Section `[select]`: rules for the queries that enter the collection."""
 
     anonymity: Literal["users", "impressions"] = Field(
         default="users",
-        description="What k-anonymity counts: distinct users, or impressions where the log was "
-        "stripped of users before it came here",
+        description="Unit of k-anonymity. users: distinct users; impressions: impressions, for "
+        "logs from which user identifiers were removed",
     )
     min_users: Positive = Field(
-        default=5, description="k of k-anonymity: distinct users a query and its text need"
+        default=5,
+        description="k of k-anonymity: minimum number of distinct users of a query and of its "
+        "published text",
     )
-    min_impressions: Positive = Field(default=5, description="Times a query must be shown")
-    min_clicks: int = Field(default=0, ge=0, description="Clicked results a query needs")
-    max_words: Positive = Field(default=15, description="Queries of more words are left out")
-    max_chars: Positive = Field(default=150, description="Longer texts are left out")
+    min_impressions: Positive = Field(
+        default=5, description="Minimum number of impressions of a query"
+    )
+    min_clicks: int = Field(
+        default=0, ge=0, description="Minimum number of clicked results of a query"
+    )
+    max_words: Positive = Field(default=15, description="Maximum number of words of a query")
+    max_chars: Positive = Field(default=150, description="Maximum number of characters of a query")
     operators: Literal["drop", "keep"] = Field(
         default="drop", description="Queries with a search operator such as site: or inurl:"
     )
     url_like: Literal["drop", "keep"] = Field(
-        default="drop", description="Queries that are an address or a host name"
+        default="drop", description="Queries that consist of a URL or a host name"
     )
     navigational_share: Share | None = Field(
         default=None,
-        description="Leave out queries with at least this share of clicks on one document; "
-        "absent: keep them",
+        description="Share of clicks on the most clicked document from which a query is dropped "
+        "as navigational; default: keep navigational queries",
     )
     navigational_clicks: Positive = Field(
-        default=20, description="Clicks that the navigational rule needs to judge a query"
+        default=20,
+        description="Minimum number of clicks of a query to which `navigational_share` applies",
     )
     stop_lists: tuple[str, ...] = Field(
-        default=(), description="Files with one query or word to leave out on each line"
+        default=(), description="Files with one query or word to exclude per line"
     )
     stop_matching: Literal["query", "word"] = Field(
-        default="query", description="A stop-list line is a whole query, or words within one"
+        default="query",
+        description="Meaning of a stop-list line. query: excludes equal queries; word: excludes "
+        "queries that contain its words",
     )
     matching: Literal["word", "substring", "stem"] = Field(
         default="word",
-        description="Topic in query as whole words, anywhere (LongEval 2023), or as whole words "
-        "without plural endings",
+        description="How topics are matched in queries. word: as whole words; substring: anywhere, "
+        "as in LongEval 2023; stem: as whole words, ignoring plural endings",
     )
 
 
 class VerdictFilter(Section):
-    """`[[verdicts.filters]]`: what to leave out by the verdicts of lists and plug-ins."""
+    """Section `[[verdicts.filters]]`: excludes queries, users or documents by their verdicts."""
 
-    name: str = Field(pattern=LABEL_PATTERN, description="Name of the rule in the funnel")
-    kind: Literal["query", "user", "document"] = Field(description="What is left out")
-    label: str = Field(pattern=LABEL_PATTERN, description="Label such as adult or bot")
-    min_score: Share = Field(default=0.5, description="Least score that counts")
-    source: str | None = Field(default=None, description="One list or plug-in; absent: any")
+    name: str = Field(pattern=LABEL_PATTERN, description="Name of the filter, shown in the funnel")
+    kind: Literal["query", "user", "document"] = Field(description="What the filter excludes")
+    label: str = Field(
+        pattern=LABEL_PATTERN, description="Label of the verdicts, such as adult or bot"
+    )
+    min_score: Share = Field(default=0.5, description="Minimum score of the verdicts")
+    source: str | None = Field(
+        default=None, description="Source of the verdicts: a list or plug-in; default: any"
+    )
 
 
 class VerdictParameters(Section):
-    """`[verdicts]`: labels for queries, users and documents."""
+    """Section `[verdicts]`: verdicts (labels) of queries, users and documents."""
 
-    files: tuple[str, ...] = Field(default=(), description="TSV files of verdicts")
+    files: tuple[str, ...] = Field(default=(), description="TSV files with verdicts")
     plugins: tuple[str, ...] = Field(
-        default=(), description="Installed plug-ins: entry points of longeval_builder.verdicts"
+        default=(),
+        description="Names of installed plug-ins (entry points longeval_builder.verdicts)",
     )
-    filters: tuple[VerdictFilter, ...] = Field(default=(), description="In order of application")
+    filters: tuple[VerdictFilter, ...] = Field(
+        default=(), description="Filters, in order of application"
+    )
 
     @model_validator(mode="after")
-    def _names_differ(self) -> "VerdictParameters":
+    def _validate_filter_names(self) -> "VerdictParameters":
+        """Reject filters with the same name."""
         names = [verdict_filter.name for verdict_filter in self.filters]
         if len(set(names)) < len(names):
-            raise ValueError("two filters have the same name")
+            raise ValueError("expected distinct filter names, found two filters with one name")
         return self
 
 
 class VariantParameters(Section):
-    """`[variants]`: which queries are variants of one query."""
+    """Section `[variants]`: detection and merging of query variants."""
 
     sets: Literal["off", "signature", "edit"] = Field(
         default="signature",
-        description="No sets; queries of the same content words; and those with one word spelt "
-        "nearly the same",
+        description="Which queries form a variant set. off: no sets; signature: queries with the "
+        "same content words; edit: also queries that differ in the spelling of one word",
     )
     threshold: float = Field(
-        default=0.8, ge=0.5, le=1, description="Edit similarity of two spellings of a word"
+        default=0.8,
+        ge=0.5,
+        le=1,
+        description="Minimum edit similarity of two spellings of the same word",
     )
     files: tuple[str, ...] = Field(
-        default=(), description="Hand-made sets: TSV files of set name and query"
+        default=(),
+        description="TSV files with manually defined variant sets: set name and query per line",
     )
     merge: Literal["clicks", "labels", "none"] = Field(
         default="clicks",
-        description="Count the clicks of a set under its representative; grade every query of a "
-        "set and merge the grades as LongEval did ({1, 2} -> 1, {0, >0} -> dropped); or publish "
-        "every query of a set",
+        description="How variant sets are merged. clicks: add all clicks to the representative; "
+        "labels: grade every query and merge the grades as LongEval did ({1, 2} -> 1, {0, >0} -> "
+        "dropped); none: publish every query",
     )
 
 
 class SplitParameters(Section):
-    """`[split]`: which queries are for training."""
+    """Section `[split]`: division of the queries into training and held-out queries."""
 
     heldout_share: Share = Field(
-        default=0.2, description="Part of the queries at t held out, by keyed hash of the query id"
+        default=0.2,
+        description="Fraction of the queries of training snapshots to hold out, by keyed hash of "
+        "the query id",
     )
-    seed: str = Field(default="longeval-builder", description="Key of that hash")
+    seed: str = Field(default="longeval-builder", description="Key of the hash that splits queries")
     near: Literal["together", "listed"] = Field(
         default="together",
-        description="Spellings of one query (`variants.threshold`) on both sides: put them on one, "
-        "or leave them where they are; what is left is in `near_leaks`",
+        description="Queries with near-identical spelling (see `variants.threshold`). together: "
+        "assign them to the same split; listed: split them independently and list them in "
+        "`near_leaks`",
     )

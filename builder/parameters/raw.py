@@ -1,4 +1,4 @@
-"""How documents are named and times are written, in logs and in crawls."""
+"""Parameters shared by query logs and crawls: document URLs and time formats."""
 
 from typing import Literal
 
@@ -7,39 +7,41 @@ from pydantic import Field, field_validator
 from builder.parameters.times import TimeParameters
 from builder.text.keys import url_key
 
-PLACE = "{id}"
-"""Placeholder of the id in `address`."""
+ID_PLACEHOLDER = "{id}"
+"""Placeholder for the document id in `address`."""
 
 
 class RawParameters(TimeParameters):
-    """How documents are named and times are written."""
+    """Parameters shared by `[log]` and `[crawl]`: document URLs and time formats."""
 
-    describes_input = frozenset({"address", "scheme", "time_zone", "time_unit", "time_format"})
+    format_keys = frozenset({"address", "scheme", "time_zone", "time_unit", "time_format"})
 
     address: str | None = Field(
         default=None,
-        description="Address of a document of which an id is given, such as "
-        "https://example.org/works/{id}; absent: addresses are given",
+        description="URL template for input with document ids, such as "
+        "https://example.org/works/{id}; default: the input contains URLs",
     )
 
     scheme: Literal["https", "http"] | None = Field(
         default="https",
-        description="Scheme of addresses written without one, such as www.example.org/page; "
-        "absent: they are rejected",
+        description="Scheme of URLs without one, such as www.example.org/page; None: reject them",
     )
 
     @field_validator("address")
     @classmethod
-    def _ids_stay_apart(cls, value: str | None) -> str | None:
-        """Ids that differ in case alone must give two addresses: not in a host, nor a fragment."""
+    def _validate_address(cls, value: str | None) -> str | None:
+        """Reject URL templates that map ids differing only in case to the same canonical URL.
+
+        The host is case-insensitive and the fragment is ignored, so neither may contain the id.
+        """
         if value is None:
             return value
-        if value.count(PLACE) != 1:
-            raise ValueError("expected an address that contains the placeholder {id} once")
+        if value.count(ID_PLACEHOLDER) != 1:
+            raise ValueError("expected a URL that contains the placeholder {id} once")
         try:
-            keys = {url_key(value.replace(PLACE, example)) for example in ("a", "A")}
+            keys = {url_key(value.replace(ID_PLACEHOLDER, example)) for example in ("a", "A")}
         except ValueError:
             keys = set()
         if len(keys) < 2:
-            raise ValueError("expected an http or https address with {id} in its path or query")
+            raise ValueError("expected an http or https URL with {id} in its path or query")
         return value

@@ -1,4 +1,4 @@
-"""What all sections of a definition are, and numbers that many of them have."""
+"""Base class of the sections of a workflow definition, and number types shared by them."""
 
 from typing import Annotated, ClassVar, Self
 
@@ -9,19 +9,19 @@ Positive = Annotated[int, Field(ge=1)]
 
 
 class Section(BaseModel):
-    """A frozen section of a definition."""
+    """Base class of the sections of a workflow definition; immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    describes_input: ClassVar[frozenset[str]] = frozenset()
-    """Keys that say how raw files are written, and do not decide which records are kept."""
+    format_keys: ClassVar[frozenset[str]] = frozenset()
+    """Keys that describe the format of raw files and do not affect which records are kept."""
     overridable: ClassVar[frozenset[str]] = frozenset()
-    """Keys that may differ between snapshots."""
+    """Keys that may be set per snapshot."""
 
-    def overridden(self, by: Self) -> Self:
-        """This section with the keys that another one sets explicitly, sections in it alike."""
+    def override(self, other: Self) -> Self:
+        """Return a copy with the values set explicitly in `other`, recursing into subsections."""
         update = {}
-        for name in by.model_fields_set:
-            mine, new = getattr(self, name), getattr(by, name)
-            update[name] = mine.overridden(new) if isinstance(mine, Section) else new
+        for name in other.model_fields_set:
+            old, new = getattr(self, name), getattr(other, name)
+            update[name] = old.override(new) if isinstance(old, Section) else new
         return self.model_copy(update=update)

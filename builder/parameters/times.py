@@ -1,4 +1,4 @@
-"""How times are read, in logs and in crawls."""
+"""Parameters for parsing times in query logs and crawls."""
 
 from datetime import UTC, datetime
 from typing import Literal
@@ -8,37 +8,39 @@ from pydantic import Field, field_validator
 
 from builder.parameters.section import Section
 
-SOME_TIME = datetime(2022, 6, 30, 23, 59, 58, tzinfo=UTC)
+SAMPLE_TIME = datetime(2022, 6, 30, 23, 59, 58, tzinfo=UTC)
 
 
 class TimeParameters(Section):
-    """How times are written that are no ISO 8601 with an offset."""
+    """Parameters for parsing times that are not in ISO 8601 format with a UTC offset."""
 
     time_zone: str = Field(
-        default="UTC", description="Zone of times without an offset, such as Europe/Paris"
+        default="UTC", description="Time zone of times without an offset, such as Europe/Paris"
     )
     time_unit: Literal["s", "ms"] = Field(
-        default="s", description="Unit of times that are numbers, since 1970"
+        default="s", description="Unit of numeric times since 1970: seconds or milliseconds"
     )
     time_format: str | None = Field(
         default=None,
-        description="Form of times that are texts, in the codes of strptime, such as "
-        "%d/%m/%Y %H:%M:%S; absent: ISO 8601, or seconds written as text",
+        description="strptime format of times given as text, such as %d/%m/%Y %H:%M:%S; default: "
+        "ISO 8601, or a number of seconds",
     )
 
     @field_validator("time_format")
     @classmethod
-    def _form_is_one(cls, value: str | None) -> str | None:
+    def _validate_time_format(cls, value: str | None) -> str | None:
+        """Reject a format that cannot parse a time it has printed."""
         try:
             if value is not None:
-                datetime.strptime(SOME_TIME.strftime(value), value)  # noqa: DTZ007 - a trial
+                datetime.strptime(SAMPLE_TIME.strftime(value), value)  # noqa: DTZ007 - a trial
         except ValueError:
-            raise ValueError("expected codes of strptime such as %d/%m/%Y %H:%M:%S") from None
+            raise ValueError("expected a strptime format such as %d/%m/%Y %H:%M:%S") from None
         return value
 
     @field_validator("time_zone")
     @classmethod
-    def _zone_exists(cls, value: str) -> str:
+    def _validate_time_zone(cls, value: str) -> str:
+        """Reject an unknown time zone."""
         try:
             ZoneInfo(value)
         except (ValueError, OSError, KeyError):

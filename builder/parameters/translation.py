@@ -1,4 +1,4 @@
-"""`[translate]`: French to English."""
+"""Section `[translate]`: parameters of the translation from French to English."""
 
 from pathlib import Path
 from typing import Literal
@@ -9,66 +9,81 @@ from builder.parameters.section import Section
 
 CTRANSLATE2 = "ctranslate2"
 Outcome = Literal["keep", "source", "drop"]
-"""What stands for a doubtful translation: itself, its source, or nothing. Always flagged."""
+"""Treatment of a flagged translation: keep it, use the source sentence, or drop the sentence."""
 
 
 class TranslateParameters(Section):
-    """`[translate]`: French to English."""
+    """Section `[translate]`: translation from French to English."""
 
     model: Path | None = Field(
         default=None,
-        description="CTranslate2 model folder, or `embedded` for the one that is shipped; absent: "
-        "that one where `collection.languages` has `en`, else translation is off",
+        description="Folder of a CTranslate2 model, or `embedded` for the model shipped with the "
+        "package; default: the embedded model if `collection.languages` contains `en`, otherwise "
+        "no translation",
     )
     engine: str = Field(
         default=CTRANSLATE2,
-        description="What runs the model: ctranslate2, or the name of a plug-in",
+        description="Inference engine: ctranslate2, or the name of a plug-in",
     )
     compute_type: str = Field(default="int8", description="CTranslate2 compute type")
-    device: Literal["cpu", "cuda"] = Field(default="cpu", description="Where the model runs")
+    device: Literal["cpu", "cuda"] = Field(default="cpu", description="Device that runs the model")
     source_prefix: str | None = Field(
-        default=None, description="First source piece of a multilingual model, such as fra_Latn"
+        default=None, description="First source token of a multilingual model, such as fra_Latn"
     )
     target_prefix: str | None = Field(
-        default=None, description="First target piece of a multilingual model, such as eng_Latn"
+        default=None, description="First target token of a multilingual model, such as eng_Latn"
     )
-    beam_size: int = Field(default=1, ge=1, le=64, description="Beam width; 1 is greedy")
+    beam_size: int = Field(
+        default=1, ge=1, le=64, description="Beam size; 1 selects greedy decoding"
+    )
     max_source_pieces: int = Field(
-        default=128, ge=8, le=4096, description="Longer sentences are split at clause boundaries"
+        default=128,
+        ge=8,
+        le=4096,
+        description="Maximum number of source tokens; longer sentences are split at clause "
+        "boundaries",
     )
     max_target_pieces: int = Field(
-        default=256, ge=8, le=4096, description="Longest output of a sentence or of a part of it"
+        default=256,
+        ge=8,
+        le=4096,
+        description="Maximum number of output tokens of a sentence, or of each part if it is split",
     )
-    batch_tokens: int = Field(default=2048, ge=1, le=2**20, description="Source pieces in a batch")
+    batch_tokens: int = Field(
+        default=2048, ge=1, le=2**20, description="Maximum number of source tokens per batch"
+    )
     batching: Literal["exact", "fast"] = Field(
         default="exact",
-        description="exact: no sentence depends on its neighbours, also where that needs batches "
-        "of one (other compute types than int8); fast: it may, within rounding",
+        description="exact: translations do not depend on the batch, which requires batches of one "
+        "sentence for compute types other than int8; fast: they may, due to rounding",
     )
     retry: bool = Field(
         default=True,
-        description="Decode again, with a beam of 4 and no repeated 4-grams, what is empty, "
-        "truncated, repetitive, of an abnormal length or still French",
+        description="Retry with beam size 4 and without repeated 4-grams if an output is empty, "
+        "truncated, repetitive, of abnormal length or still French",
     )
     on_english: Literal["source", "keep"] = Field(
-        default="source", description="English sentences: copied, or translated all the same"
+        default="source",
+        description="Sentences that are already English. source: copy them; keep: translate them",
     )
     on_empty_output: Literal["source", "drop"] = Field(
-        default="source", description="What stands where the model gives nothing"
+        default="source", description="Sentences for which the model returns no output"
     )
-    on_truncated: Outcome = Field(default="source", description="What stands for a cut output")
+    on_truncated: Outcome = Field(
+        default="source", description="Translations cut at the maximum length"
+    )
     on_repetition: Outcome = Field(
-        default="source", description="What stands for an output that repeats itself"
+        default="source", description="Translations that repeat a phrase endlessly"
     )
     on_length_ratio: Outcome = Field(
-        default="keep", description="What stands for an output of an abnormal length"
+        default="keep", description="Translations that are much longer or shorter than the source"
     )
     on_copied_source: Outcome = Field(
-        default="keep", description="What stands for an output that is still French"
+        default="keep", description="Translations that are still French"
     )
     on_numbers_differ: Outcome = Field(
-        default="keep", description="What stands for an output with other digits"
+        default="keep", description="Translations whose numbers differ from those of the source"
     )
     on_unknown_characters: Outcome = Field(
-        default="keep", description="What stands for a sentence with pieces unknown to the model"
+        default="keep", description="Translations of sentences with tokens unknown to the model"
     )

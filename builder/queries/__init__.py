@@ -1,26 +1,26 @@
-"""Queries: topics, privacy, verdicts, selection, variants and splits.
+"""Query selection: topics, privacy, verdicts, variant sets, and training and held-out splits.
 
-In: a query log in keys, the forms in which queries were typed, and topics. Out: the queries that
-may enter a collection, and on which side of the train / held-out line each of them is.
+Input: the impressions and query texts of a log, and a list of topics. Output: the queries of a
+collection with their splits.
 """
 
 from builder.queries.aliases import query_aliases
 from builder.queries.labels import merge_labels
 from builder.queries.leakage import (
     LeakageReport,
-    SnapshotSides,
+    SnapshotQueries,
     check_leakage,
     find_leaks,
 )
-from builder.queries.personal import personal_data
+from builder.queries.personal import detect_personal_data
 from builder.queries.plugins import VerdictPlugin
 from builder.queries.ranking import (
     FORMULA,
     STABILITIES,
-    as_topics,
     rank_topic_file,
     rank_topics,
     read_counts,
+    to_topics,
     write_topics,
 )
 from builder.queries.rules import FunnelStep, funnel
@@ -35,32 +35,30 @@ from builder.queries.topics import (
     topic_differences,
 )
 from builder.queries.variants import find_variants
-from builder.queries.verdicts import collect_verdicts, coverage, left_out
+from builder.queries.verdicts import collect_verdicts, excluded_keys, verdict_coverage
 
 __all__ = [
     "FORMULA",
     "STABILITIES",
     "FunnelStep",
     "LeakageReport",
-    "SnapshotSides",
+    "SnapshotQueries",
     "TextAudit",
     "TopicAudit",
     "VerdictPlugin",
-    "as_topics",
     "audit_text_file",
     "audit_texts",
     "audit_topic_file",
     "audit_topics",
     "check_leakage",
     "collect_verdicts",
-    "coverage",
+    "detect_personal_data",
+    "excluded_keys",
     "find_leaks",
     "find_variants",
     "funnel",
-    "left_out",
     "merge_labels",
     "parse_topics",
-    "personal_data",
     "query_aliases",
     "rank_topic_file",
     "rank_topics",
@@ -69,6 +67,8 @@ __all__ = [
     "require_same_topics",
     "select",
     "split",
+    "to_topics",
     "topic_differences",
+    "verdict_coverage",
     "write_topics",
 ]

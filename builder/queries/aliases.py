@@ -1,7 +1,4 @@
-"""Aliases of queries: other texts and ids under which a published query goes.
-
-In: the variants of every snapshot. Out: one row for each alias, for `queries_map`.
-"""
+"""Lists the aliases of published queries: the variants that each query represents."""
 
 from collections.abc import Mapping
 
@@ -12,14 +9,14 @@ from builder.text.keys import key_to_id
 
 
 def query_aliases(variants: Mapping[str, Table]) -> pl.LazyFrame:
-    """The queries that another query stands for.
+    """Return the queries that are represented by another query, per snapshot.
 
     Args:
-        variants: Table `variants` (see `schemas.Variants`) of each snapshot, by name.
+        variants: Table `variants` (see `schemas.Variants`) by name of the snapshot.
 
     Returns:
-        Columns `query_id` (the published query), `snapshot`, `alias_id`, `alias`, `origin`,
-        sorted. Each alias passed k-anonymity by itself.
+        Columns `query_id` (the published query), `snapshot`, `alias_id`, `alias` (text), `origin`,
+        sorted. Every alias itself satisfies k-anonymity.
     """
     ids = ("representative", "query_id"), ("query", "alias_id")
     rows = [

@@ -1,8 +1,7 @@
-"""The queries of a log that k-anonymity lets anyone look at, range by range.
+"""Reads the k-anonymous queries of a log in batches of bounded size, and writes candidates.
 
-In: impressions and the forms in which queries were typed. Out: one row for each anonymous query,
-in frames of bounded size, by ascending key; and the table of those that are kept. Nothing else in
-this room reads the text of a log.
+This is the only module of the package that reads the query texts of a log, so that no other code
+sees a query asked by fewer than k users.
 """
 
 from collections.abc import Iterator
@@ -17,14 +16,16 @@ import polars as pl
 from builder.io.tables import Table, write_query
 from builder.parameters import SelectParameters
 from builder.queries.counting import count_queries, count_users
-from builder.queries.forms import describe
+from builder.queries.forms import describe_queries
 from builder.runtime.limits import Limits
 from schemas import Candidates
 
 FORMS_PER_RANGE = 200_000
 
-LOG_OF_ALL = "CREATE TEMP VIEW log AS SELECT * FROM impressions"
-LOG_WITHOUT = 'CREATE TEMP VIEW log AS SELECT * FROM impressions ANTI JOIN left_out USING ("user")'
+ALL_IMPRESSIONS = "CREATE TEMP VIEW log AS SELECT * FROM impressions"
+ELIGIBLE_IMPRESSIONS = """
+CREATE TEMP VIEW log AS SELECT * FROM impressions ANTI JOIN excluded_users USING ("user")
+"""
 
 TEXTS = """
 CREATE TEMP TABLE texts AS
@@ -32,9 +33,9 @@ SELECT forms.query, log_queries.text, log_queries.folded, forms.impressions, for
 FROM forms JOIN log_queries USING (surface)
 """
 
-KEPT = ("query", "text", "topics", "impressions", "clicks")
+CANDIDATE_COLUMNS = ("query", "text", "topics", "impressions", "clicks")
 
-NONE_KEPT = """
+EMPTY_KEPT = """
 CREATE TEMP TABLE kept (
     query UBIGINT, text VARCHAR, topics VARCHAR[], impressions UINTEGER, clicks UINTEGER
 )
@@ -51,45 +52,47 @@ COUNTS_OF_RANGE = "SELECT * FROM counted WHERE query BETWEEN $first AND $last"
 
 @dataclass(frozen=True)
 class AnonymousQueries:
-    """The anonymous queries of a log.
+    """The k-anonymous queries of a log, and the candidates selected from them.
 
     Args:
-        asked: Distinct queries of the log.
-        heard: Distinct queries that users asked who are not left out.
-        passed: Distinct queries that passed k-anonymity.
-        connection: Holds their counts and forms.
+        total: Number of distinct queries of the log.
+        eligible: Number of distinct queries asked by users that are not excluded.
+        anonymous: Number of distinct queries that satisfy k-anonymity.
+        connection: Connection with the tables of query counts and forms.
         params: `[select]`.
     """
 
-    asked: int
-    heard: int
-    passed: int
+    total: int
+    eligible: int
+    anonymous: int
     connection: duckdb.DuckDBPyConnection
     params: SelectParameters
 
-    def ranges(self) -> Iterator[pl.DataFrame]:
-        """The queries in frames, sorted by `query` within and over them.
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Yield the k-anonymous queries in batches, in ascending order of `query`.
 
-        Columns: those of `forms.describe`, `impressions`, `clicks`, `top_clicks`.
+        Columns: those of `forms.describe_queries`, `impressions`, `clicks`, `top_clicks`.
         """
-        parts = _count(self.connection, "texts") // FORMS_PER_RANGE + 1
+        parts = _count_rows(self.connection, "texts") // FORMS_PER_RANGE + 1
         for first, stop in pairwise(part * 2**64 // parts for part in range(parts + 1)):
             keys = {"first": first, "last": stop - 1}
             forms = self.connection.sql(FORMS_OF_RANGE, params=keys).pl()
             counts = self.connection.sql(COUNTS_OF_RANGE, params=keys).pl()
-            yield describe(forms).join(counts, on="query", how="left", maintain_order="left")
+            yield describe_queries(forms).join(
+                counts, on="query", how="left", maintain_order="left"
+            )
 
-    def keep(self, queries: pl.DataFrame) -> None:
-        """Add queries of a range, columns `KEPT`, to those that `write_kept` writes."""
-        self.connection.register("chosen", queries.select(KEPT).to_arrow())
-        self.connection.execute("INSERT INTO kept SELECT * FROM chosen")
-        self.connection.unregister("chosen")
+    def add_candidates(self, queries: pl.DataFrame) -> None:
+        """Add selected queries of a batch (columns `CANDIDATE_COLUMNS`) to the candidates."""
+        self.connection.register("selected", queries.select(CANDIDATE_COLUMNS).to_arrow())
+        self.connection.execute("INSERT INTO kept SELECT * FROM selected")
+        self.connection.unregister("selected")
 
-    def write_kept(self, path: Path) -> int:
-        """Write the queries kept, with their exact numbers of users; returns their number.
+    def write_candidates(self, path: Path) -> int:
+        """Count the users of all candidates, write the table `candidates` and return its height.
 
         Args:
-            path: File of the table (see `schemas.Candidates`).
+            path: Parquet file to write (contract `Candidates`).
         """
         count_users(self.connection, self.params)
         return write_query(self.connection, CANDIDATES, path, Candidates)
@@ -101,41 +104,43 @@ def anonymous_queries(
     log_queries: Table,
     params: SelectParameters,
     limits: Limits,
-    left_out_users: pl.Series | None = None,
+    excluded_users: pl.Series | None = None,
 ) -> Iterator[AnonymousQueries]:
-    """Count a log and open its anonymous queries.
+    """Count the queries of a log and open the k-anonymous ones.
 
     Args:
         impressions: See `schemas.Impressions`.
         log_queries: See `schemas.LogQueries`.
-        params: `anonymity`, `min_users` and the navigational rule.
+        params: `anonymity`, `min_users` and `navigational_share` of `[select]`.
         limits: Memory and threads.
-        left_out_users: Users whose impressions do not count at all, such as bots.
+        excluded_users: Keys of users whose impressions are ignored, such as bots.
 
     Raises:
-        DataError: users are to be counted, but the log names none.
+        DataError: `params.anonymity` is `users`, but no impression has a user.
     """
     with limits.connect(0.6) as connection:
         impressions.view(connection, "impressions")
         log_queries.view(connection, "log_queries")
-        asked = None
-        if left_out_users is None or left_out_users.is_empty():
-            connection.execute(LOG_OF_ALL)
+        total = None
+        if excluded_users is None or excluded_users.is_empty():
+            connection.execute(ALL_IMPRESSIONS)
         else:
-            connection.register("left_out", left_out_users.alias("user").to_frame().to_arrow())
-            connection.execute(LOG_WITHOUT)
-            asked = _count(connection, "(SELECT DISTINCT query FROM impressions)")
-        heard = count_queries(connection, params)
+            users = excluded_users.alias("user").to_frame().to_arrow()
+            connection.register("excluded_users", users)
+            connection.execute(ELIGIBLE_IMPRESSIONS)
+            total = _count_rows(connection, "(SELECT DISTINCT query FROM impressions)")
+        eligible = count_queries(connection, params)
         connection.execute(TEXTS)
-        connection.execute(NONE_KEPT)
+        connection.execute(EMPTY_KEPT)
         yield AnonymousQueries(
-            asked=heard if asked is None else asked,
-            heard=heard,
-            passed=_count(connection, "counted"),
+            total=eligible if total is None else total,
+            eligible=eligible,
+            anonymous=_count_rows(connection, "counted"),
             connection=connection,
             params=params,
         )
 
 
-def _count(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+def _count_rows(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+    """Return the number of rows of a table or subquery."""
     return int(connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])  # noqa: S608

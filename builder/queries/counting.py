@@ -1,15 +1,13 @@
-"""Count impressions, clicks and users of every query in keys, before any text is read.
+"""Counts impressions, clicks and users per query, by keys only, before any text is read.
 
-In: impressions (see `schemas.Impressions`). Out, inside one DuckDB connection: `counted`, the
-queries that k distinct users asked (k-anonymity; Sweeney 2002), `forms`, the forms in which they
-were typed, each with whether k users typed it, and, on demand, exact numbers of users. An
-impression without a user counts as impression and click but never as a user.
+Creates two temporary tables in a DuckDB connection: `counted`, the queries asked by at least k
+distinct users (k-anonymity; Sweeney 2002), and `forms`, their texts as typed, with a flag for texts
+typed by at least k users. An impression without a user never counts as a user.
 
-Grouping a log by query and user is what costs memory, and it is mostly not needed. One pass by
-query keeps a set of 64 bits, one of which each user sets by the low bits of the key: the number of
-bits set never exceeds the number of users. Where k bits are set, the query is anonymous for
-certain; the few other queries are counted exactly. Exact numbers are then counted for the queries
-that are kept.
+Grouping a log by query and user needs much memory and is mostly unnecessary. A single pass keeps a
+64-bit set per query, in which each user sets one bit, selected by the low bits of the user key. The
+number of set bits is a lower bound of the number of users: with at least k set bits, a query is
+k-anonymous. Only the other queries, and later the candidates, are counted exactly.
 """
 
 import duckdb
@@ -107,25 +105,24 @@ CREATE TEMP TABLE users_of_kept AS SELECT query, impressions AS users FROM kept
 """
 
 _NO_USERS = (
-    "expected a log whose impressions name a user, for k-anonymity; found none that does. Log "
-    'users or sessions, or set select.anonymity = "impressions" if the log was made anonymous '
-    "before it came here"
+    "k-anonymity requires impressions with a user, but the log has none; add users or sessions to "
+    'the log, or set select.anonymity = "impressions" if the log was anonymized beforehand'
 )
 
 
 def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectParameters) -> int:
-    """Fill `counted` and `forms` from the view `log`.
+    """Create the tables `counted` and `forms` of k-anonymous queries from the view `log`.
 
     Args:
-        connection: Holds the view `log` of the impressions.
-        params: `anonymity`, `min_users`; `navigational_share` decides whether documents are
-            counted, too.
+        connection: Connection with a view `log` of the impressions.
+        params: `anonymity` and `min_users` of `[select]`; clicks per document are counted only if
+            `navigational_share` is set.
 
     Returns:
-        Distinct queries of the log, anonymous or not.
+        Number of distinct queries of the log, k-anonymous or not.
 
     Raises:
-        DataError: users are to be counted, but the log names none.
+        DataError: `params.anonymity` is `users`, but no impression has a user.
     """
     connection.execute(ASKED)
     queries, with_user = connection.execute(
@@ -146,6 +143,6 @@ def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectParameter
 
 
 def count_users(connection: duckdb.DuckDBPyConnection, params: SelectParameters) -> None:
-    """Fill `users_of_kept` with the exact number of users of the queries in the table `kept`."""
+    """Create the table `users_of_kept`: number of users per query of the table `kept`."""
     by_users = params.anonymity == "users"
     connection.execute(USERS_OF_KEPT if by_users else IMPRESSIONS_OF_KEPT)

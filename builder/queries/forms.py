@@ -1,37 +1,36 @@
-"""From the forms in which queries were typed to one row a query, with a text that may be shown.
+"""Chooses the published text of every k-anonymous query and flags personal data.
 
-In: forms of k-anonymous queries with their texts and counts. Out: one row a query. Its text is
-its most frequent form among those that k users typed and that are fit to print; where there is
-none, the folded text, which all its users share. Personal data in any form, however rare, marks
-the whole query: folding would only disguise it.
+A form is a text as typed. The published text is the most frequent printable form typed by at least
+k users or, if there is none, the folded text, which is common to all users. Personal data in any
+form flags the query, since folding would only disguise it.
 """
 
 import polars as pl
 
-from builder.queries.personal import personal_data
+from builder.queries.personal import detect_personal_data
 
-UNFIT = r"\p{C}|\s{2}|^\s|\s$|[\u2028\u2029\uFFFD]"
-"""Control and unassigned characters, doubled or outer spaces, and characters lost in decoding."""
-
-
-def fit_to_print(text: pl.Expr) -> pl.Expr:
-    """Whether a text can stand in a line of a published file: no stray spaces or quotes."""
-    return ~text.str.contains(UNFIT) & (text.str.count_matches('"', literal=True) % 2 == 0)
+UNPRINTABLE = r"\p{C}|\s{2}|^\s|\s$|[\u2028\u2029\uFFFD]"
+"""Control and unassigned characters, repeated or surrounding spaces, and decoding errors."""
 
 
-def describe(forms: pl.DataFrame) -> pl.DataFrame:
-    """One row a query.
+def is_printable(text: pl.Expr) -> pl.Expr:
+    """Whether a text can be published: no control characters, stray spaces or unpaired quotes."""
+    return ~text.str.contains(UNPRINTABLE) & (text.str.count_matches('"', literal=True) % 2 == 0)
+
+
+def describe_queries(forms: pl.DataFrame) -> pl.DataFrame:
+    """Choose the published text of every query and detect personal data in its forms.
 
     Args:
-        forms: Columns `query`, `text`, `folded`, `impressions` of each form, and `anonymous`:
-            whether k users typed it.
+        forms: One row per form: `query`, `text`, `folded`, `impressions` and `anonymous` (typed by
+            at least k users).
 
     Returns:
-        Columns `query`, `text` (to publish), `typed` (most frequent form, for rules only),
-        `folded` and `personal` (kind of personal data or null), sorted by `query`.
+        One row per query, sorted: `query`, `text` (published), `typed` (most frequent form, for
+        rules only), `folded`, `personal` (kind of personal data or null).
     """
-    published = pl.col("anonymous") & fit_to_print(pl.col("text"))
-    by_frequency = forms.with_columns(personal_data(forms["text"]).alias("personal")).sort(
+    published = pl.col("anonymous") & is_printable(pl.col("text"))
+    by_frequency = forms.with_columns(detect_personal_data(forms["text"]).alias("personal")).sort(
         "query", "impressions", "text", descending=[False, True, False]
     )
     return by_frequency.group_by("query", maintain_order=True).agg(

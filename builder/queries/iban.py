@@ -1,4 +1,4 @@
-"""Lengths of IBANs by country (ISO 13616; the registry that SWIFT keeps)."""
+"""Lengths of IBANs by country (ISO 13616, IBAN registry of SWIFT)."""
 
 _REGISTRY = """
 15 NO
@@ -26,4 +26,4 @@ IBAN_LENGTHS: dict[str, int] = {
     for line in _REGISTRY.strip().splitlines()
     for country in line.split()[1:]
 }
-"""Characters of an IBAN, by country code (French overseas territories use their own codes too)."""
+"""Number of characters of an IBAN, by country code, including French overseas territories."""

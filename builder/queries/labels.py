@@ -1,13 +1,12 @@
-"""Merged labels: one judgement from those of several variants of a query, as LongEval did.
+"""Merges the qrels of query variants into one query per variant set, as LongEval did.
 
-In: qrels and judged queries of a snapshot in which every variant was judged by itself. Out: the
-same tables with one query for each variant set. Rules of the organisers, for the grades that the
-members of a set have on one document: equal grades stay; {1, 2} -> 1; {0, >0} -> the pair is
-dropped. Merging clicks before grading needs no such rule and loses no evidence, so it is the
-default; this is `variants.merge = "labels"`.
+Used with `variants.merge = "labels"`, where every variant is graded separately. The grades of all
+members of a set for a document are merged by the rules of the organisers: equal grades are kept;
+{1, 2} -> 1; {0, >0} -> the pair is dropped. The default, merging clicks before grading, needs no
+such rules and loses no evidence.
 
-A conflict only ever removes pairs of its own set. It cannot write into another query, so one among
-held-out queries cannot reach the train set (a published collection once had that fault).
+Conflicts only remove pairs of the same variant set, so a conflict among held-out queries never
+affects the training queries (a defect of an earlier published collection).
 """
 
 from pathlib import Path
@@ -47,72 +46,72 @@ def merge_labels(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: merge the judgements of variant sets, where the parameters say so.
+    """Stage: merge the qrels of variant sets if `variants.merge` is `labels`.
 
     Args:
         out: Folder that receives `qrels.parquet`, `judged_queries.parquet` and
             `rejects.parquet`.
         graded_pairs: See `schemas.Qrels`.
-        graded_queries: See `schemas.JudgedQueries`; `variant_set` says what is merged.
-        params: `[variants]`; tables pass through unless `merge` is `labels`.
-        limits: Unused; qrels are few.
-        progress: Told the judgements.
+        graded_queries: See `schemas.JudgedQueries`; queries are merged by `variant_set`.
+        params: `[variants]`; the tables are copied unchanged unless `merge` is `labels`.
+        limits: Unused; qrels are small.
+        progress: Advances by the number of qrels.
 
     Returns:
-        An account of the judgements: `label_merged` into another, or `labels_conflict`.
+        The ledger, with counts in qrels. Reject reasons: `label_merged`, `labels_conflict`.
     """
     del limits
-    given = graded_pairs.scan().collect()
-    progress.start("labels", given.height, "judgements")
+    qrels = graded_pairs.scan().collect()
+    progress.start("labels", qrels.height, "judgements")
     queries = graded_queries.scan().collect()
     if params.merge == "labels":
-        merged = merge_qrels(given, representatives(queries))
+        merged = merge_qrels(qrels, choose_representatives(queries))
     else:
-        merged = given.with_columns(members=pl.lit(1), conflict=pl.lit(False))
+        merged = qrels.with_columns(members=pl.lit(1), conflict=pl.lit(False))
     kept = merged.filter(~pl.col("conflict"))
     write_frame(kept, out / "qrels.parquet", Qrels)
     if params.merge == "labels":
         queries = merge_queries(queries, kept)
     write_frame(queries, out / "judged_queries.parquet", JudgedQueries)
     dropped = int(merged.filter("conflict")["members"].sum())
-    ledger = Ledger("judgements", given.height, kept.height)
+    ledger = Ledger("judgements", qrels.height, kept.height)
     with RejectWriter(out, "qrels", ledger) as rejects:
         rejects.add("labels_conflict", rows=dropped)
-        rejects.add("label_merged", rows=given.height - kept.height - dropped)
-    progress.advance(given.height)
+        rejects.add("label_merged", rows=qrels.height - kept.height - dropped)
+    progress.advance(qrels.height)
     progress.finish()
     return ledger
 
 
-def representatives(queries: pl.DataFrame) -> pl.DataFrame:
-    """Columns `query_id`, `representative`: the most frequent query of each set, ties by text."""
+def choose_representatives(queries: pl.DataFrame) -> pl.DataFrame:
+    """Return `query_id` and `representative`, the most frequent query of its set; ties by text."""
     ordered = queries.sort("impressions", "text", descending=[True, False])
     unit = pl.coalesce("variant_set", "query_id")
     return ordered.select("query_id", pl.col("query_id").first().over(unit).alias("representative"))
 
 
-def merge_qrels(qrels: pl.DataFrame, chosen: pl.DataFrame) -> pl.DataFrame:
-    """Merge judgements by the organisers' rules.
+def merge_qrels(qrels: pl.DataFrame, representatives: pl.DataFrame) -> pl.DataFrame:
+    """Merge the qrels of variant sets by the rules of the organisers.
 
     Args:
         qrels: See `schemas.Qrels`.
-        chosen: See `representatives`.
+        representatives: See `choose_representatives`.
 
     Returns:
-        One row for each pair of a representative and a document: columns of `schemas.Qrels`,
-        `members` (judgements merged) and `conflict` (to be dropped). Counts are summed; an
-        estimate stands only where a single judgement does.
+        One row per representative and document: columns of `schemas.Qrels`, `members` (number of
+        merged qrels) and `conflict` (whether to drop the pair). Counts are summed; estimates are
+        null if several qrels were merged.
     """
-    alone = pl.len() == 1
+    single = pl.len() == 1
     return (
-        qrels.join(chosen, on="query_id")
+        qrels.join(representatives, on="query_id")
         .group_by("representative", "doc_id")
         .agg(
             pl.col("grade").min(),
             pl.len().alias("members"),
             ((pl.col("grade").min() == 0) & (pl.col("grade").max() > 0)).alias("conflict"),
             *(pl.col(name).sum() for name in COUNTS),
-            *(pl.when(alone).then(pl.col(name).first()).alias(name) for name in ESTIMATES),
+            *(pl.when(single).then(pl.col(name).first()).alias(name) for name in ESTIMATES),
             pl.when((pl.col("source") == "manual").any())
             .then(pl.lit("manual"))
             .otherwise(pl.lit("click"))
@@ -124,16 +123,20 @@ def merge_qrels(qrels: pl.DataFrame, chosen: pl.DataFrame) -> pl.DataFrame:
 
 
 def merge_queries(queries: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-    """The judged queries that represent a set and still have a judgement.
+    """Merge the judged queries of variant sets, and drop queries without qrels.
 
-    Impressions and clicks are summed. Users cannot be, without the log: the largest number of a
-    member is a lower bound.
+    Impressions and clicks are summed. Users cannot be counted without the log; the maximum over
+    the members is a lower bound.
+
+    Args:
+        queries: See `schemas.JudgedQueries`.
+        qrels: Merged qrels.
     """
     judged = qrels.group_by("query_id").agg(
         pl.len().alias("judged"), (pl.col("grade") > 0).sum().alias("relevant")
     )
     summed = (
-        queries.join(representatives(queries), on="query_id")
+        queries.join(choose_representatives(queries), on="query_id")
         .group_by("representative")
         .agg(
             pl.col("text").filter(pl.col("query_id") == pl.col("representative")).first(),

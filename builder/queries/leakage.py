@@ -1,9 +1,8 @@
-"""Leakage: does anything that is tested on occur in training, and does time overlap?
+"""Detects leakage of held-out and test queries into training, and overlapping snapshots.
 
-In: the queries of every snapshot with their sides, and the intervals. Out: leaks, which are
-faults (a held-out or test query whose folded text, id or variant set was trained on; two
-intervals that intersect), and near-leaks, which are listed for a person to judge (another
-spelling of a trained query).
+A leak is a held-out or test query that shares its folded text, id or variant set with a training
+query; it is an error, as are overlapping snapshot intervals. A near-leak is a different spelling
+of a training query; near-leaks are only listed, for manual review.
 """
 
 from collections.abc import Sequence
@@ -29,17 +28,17 @@ from builder.runtime.stage import stage
 from builder.text.keys import fold
 from schemas import NearLeaks, SplitQueries
 
-TESTED = ("heldout", "test")
+TEST_SPLITS = ("heldout", "test")
 
 
 @dataclass(frozen=True)
-class SnapshotSides:
-    """The queries of a snapshot and their sides.
+class SnapshotQueries:
+    """Queries of a snapshot with their splits.
 
     Args:
-        name: Snapshot.
-        interval: When its log was written; None when unknown.
-        queries: Columns `query_id`, `text`, `split`, and `variant_set` where there are sets.
+        name: Name of the snapshot.
+        interval: Time interval of the snapshot; None if unknown.
+        queries: Columns `query_id`, `text`, `split` and, optionally, `variant_set`.
     """
 
     name: str
@@ -49,13 +48,13 @@ class SnapshotSides:
 
 @dataclass(frozen=True)
 class LeakageReport:
-    """What leaks.
+    """Leaks, near-leaks and overlapping intervals of a collection.
 
     Args:
-        leaks: `snapshot`, `query_id`, `text`, `split`, `trained_snapshot`, `trained_id`,
-            `trained_text`, `by` (text, id or variant_set); must be empty.
-        near: The same with `similarity` in place of `by`; for a person to look at.
-        overlaps: Pairs of snapshots whose intervals intersect; must be empty.
+        leaks: One row per leak and training query: `snapshot`, `query_id`, `text`, `split`,
+            `trained_snapshot`, `trained_id`, `trained_text`, `by` (text, id or variant_set).
+        near: Near-leaks: the same columns, with `similarity` instead of `by`.
+        overlaps: Pairs of snapshots with overlapping intervals.
     """
 
     leaks: pl.DataFrame
@@ -64,47 +63,48 @@ class LeakageReport:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing leaks; near-leaks are no faults."""
+        """Whether there are no leaks and no overlapping intervals; near-leaks are permitted."""
         return self.leaks.is_empty() and not self.overlaps
 
     def require_clean(self) -> None:
-        """Stop a build that leaks.
+        """Raise an error if there is any leak or overlap.
 
         Raises:
-            DataError: a tested query was trained on, or intervals intersect.
+            DataError: a held-out or test query leaks into training, or intervals overlap.
         """
         if self.overlaps:
             first, second = self.overlaps[0]
             raise DataError(
-                f"expected disjoint intervals, found {first} and {second} in one moment; a test "
-                "period must lie outside the training period"
+                f"expected disjoint snapshot intervals, but {first} and {second} overlap; change "
+                "their intervals in the definition"
             )
         if not self.leaks.is_empty():
             rows = self.leaks.head(3).select("snapshot", "query_id", "split", "trained_snapshot")
             examples = "; ".join(f"{s} {q} ({p}) in train of {t}" for s, q, p, t in rows.rows())
             raise DataError(
-                f"expected no tested query in training, found {self.leaks.height}: {examples}; "
-                "draw the split anew from the ids of queries or variant sets"
+                f"expected no held-out or test query in training, found {self.leaks.height}: "
+                f"{examples}; split the queries by the ids of queries or variant sets"
             )
 
 
 def check_leakage(
-    snapshots: Sequence[SnapshotSides], threshold: float, limits: Limits
+    snapshots: Sequence[SnapshotQueries], threshold: float, limits: Limits
 ) -> LeakageReport:
-    """Compare what is tested on with what is trained on, over all snapshots.
+    """Find leaks, near-leaks and overlapping intervals in all snapshots of a collection.
 
     Args:
-        snapshots: All snapshots of a collection.
-        threshold: Edit similarity from which two words are spellings of each other, for near
-            leaks (`variants.threshold`).
+        snapshots: All snapshots of the collection.
+        threshold: Minimum edit similarity of two spellings of a word, for near-leaks
+            (`variants.threshold`).
         limits: Memory and threads.
     """
-    tested, trained = tested_and_trained(snapshots)
-    leaks = exact_leaks(tested, trained)
+    test, train = evaluation_and_train_queries(snapshots)
+    leaks = exact_leaks(test, train)
     with limits.connect() as connection:
-        near = near_leaks(connection, tested, trained, threshold)
+        near = near_leaks(connection, test, train, threshold)
     pairs = ["query_id", "trained_id"]
-    return LeakageReport(leaks, near.join(leaks, on=pairs, how="anti"), _overlaps(snapshots))
+    overlaps = _overlapping_intervals(snapshots)
+    return LeakageReport(leaks, near.join(leaks, on=pairs, how="anti"), overlaps)
 
 
 @stage("leakage", version="1", scope=Scope.COLLECTION, writes=(NearLeaks,))
@@ -116,49 +116,55 @@ def find_leaks(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: stop a build that leaks, and list what nearly does.
+    """Stage: stop the build if queries leak into training, and write a table of near-leaks.
 
     Args:
         out: Folder that receives `near_leaks.parquet` and `rejects.parquet`.
-        split_queries: Queries of each snapshot with their sides, by name.
-        params: `[variants]`; its threshold decides what is nearly the same.
+        split_queries: Queries with their splits, by name of the snapshot.
+        params: `[variants]`; near-leaks are defined by its threshold.
         limits: Memory and threads.
-        progress: Told the queries.
+        progress: Advances by the number of queries.
 
     Returns:
-        An account of the queries; none is dropped.
+        The ledger, with counts in queries; no query is dropped.
 
     Raises:
-        DataError: a tested query was trained on.
+        DataError: a held-out or test query leaks into training.
     """
-    sides = [
-        SnapshotSides(name, None, table.scan().select(_EMPTY.columns).collect())
+    snapshots = [
+        SnapshotQueries(name, None, table.scan().select(_EMPTY.columns).collect())
         for name, table in split_queries.items()
     ]
-    report = check_leakage(sides, params.threshold, limits)
+    report = check_leakage(snapshots, params.threshold, limits)
     report.require_clean()
     write_frame(report.near, out / "near_leaks.parquet", NearLeaks)
-    rows = sum(side.queries.height for side in sides)
+    rows = sum(snapshot.queries.height for snapshot in snapshots)
     progress.advance(rows)
     ledger = Ledger("queries", rows, rows)
     with RejectWriter(out, "leakage", ledger):
         return ledger
 
 
-def require_no_leak(snapshots: Sequence[SnapshotSides]) -> None:
-    """Stop a build in which a tested query, exactly, was trained on.
+def require_no_leaks(snapshots: Sequence[SnapshotQueries]) -> None:
+    """Raise an error if a held-out or test query leaks into training; ignores near-leaks.
 
     Raises:
-        DataError: one was.
+        DataError: a held-out or test query leaks into training.
     """
-    leaks = exact_leaks(*tested_and_trained(snapshots))
+    leaks = exact_leaks(*evaluation_and_train_queries(snapshots))
     LeakageReport(leaks, leaks.clear(), ()).require_clean()
 
 
-def tested_and_trained(snapshots: Sequence[SnapshotSides]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The queries on either side, over all snapshots, with their identities."""
-    queries = pl.concat([_described(SnapshotSides("", None, _EMPTY)), *map(_described, snapshots)])
-    trained = queries.filter(pl.col("split") == "train").select(
+def evaluation_and_train_queries(
+    snapshots: Sequence[SnapshotQueries],
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the held-out and test queries and the training queries of all snapshots.
+
+    Both have the columns `folded`, `signature` and `variant_set`, by which queries are compared.
+    """
+    none = SnapshotQueries("", None, _EMPTY)
+    queries = pl.concat([_with_signatures(none), *map(_with_signatures, snapshots)])
+    train = queries.filter(pl.col("split") == "train").select(
         pl.col("snapshot").alias("trained_snapshot"),
         pl.col("query_id").alias("trained_id"),
         pl.col("text").alias("trained_text"),
@@ -166,17 +172,18 @@ def tested_and_trained(snapshots: Sequence[SnapshotSides]) -> tuple[pl.DataFrame
         "signature",
         "variant_set",
     )
-    return queries.filter(pl.col("split").is_in(TESTED)), trained
+    return queries.filter(pl.col("split").is_in(TEST_SPLITS)), train
 
 
 _EMPTY = pl.DataFrame(
     schema={"query_id": pl.String, "text": pl.String, "split": pl.String, "variant_set": pl.String}
 )
-_TESTED_COLUMNS = ("snapshot", "query_id", "text", "split")
-_TRAINED_COLUMNS = ("trained_snapshot", "trained_id", "trained_text")
+_TEST_COLUMNS = ("snapshot", "query_id", "text", "split")
+_TRAIN_COLUMNS = ("trained_snapshot", "trained_id", "trained_text")
 
 
-def _described(snapshot: SnapshotSides) -> pl.DataFrame:
+def _with_signatures(snapshot: SnapshotQueries) -> pl.DataFrame:
+    """Add the columns `snapshot`, `folded` and `signature` to the queries of a snapshot."""
     queries = snapshot.queries
     if "variant_set" not in queries.columns:
         queries = queries.with_columns(variant_set=pl.lit(None, pl.String))
@@ -190,44 +197,57 @@ def _described(snapshot: SnapshotSides) -> pl.DataFrame:
     ).with_columns(signature(pl.col("folded")).alias("signature"))
 
 
-def exact_leaks(tested: pl.DataFrame, trained: pl.DataFrame) -> pl.DataFrame:
-    """Tested queries that were trained on, by each identity they share."""
-    by_id = trained.with_columns(query_id="trained_id")
-    found = [
-        tested.join(other, on=key, how="inner").select(
-            *_TESTED_COLUMNS, *_TRAINED_COLUMNS, pl.lit(name).alias("by")
+def exact_leaks(test: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
+    """Return pairs of test and training queries with the same text, id or variant set.
+
+    Args:
+        test: Held-out and test queries; see `evaluation_and_train_queries`.
+        train: Training queries; see `evaluation_and_train_queries`.
+    """
+    train_by_id = train.with_columns(query_id="trained_id")
+    leaks = [
+        test.join(other, on=key, how="inner").select(
+            *_TEST_COLUMNS, *_TRAIN_COLUMNS, pl.lit(name).alias("by")
         )
         for name, key, other in (
-            ("text", "folded", trained),
-            ("id", "query_id", by_id),
-            ("variant_set", "variant_set", trained),
+            ("text", "folded", train),
+            ("id", "query_id", train_by_id),
+            ("variant_set", "variant_set", train),
         )
     ]
-    return pl.concat(found).sort(pl.all())
+    return pl.concat(leaks).sort(pl.all())
 
 
 def near_leaks(
     connection: duckdb.DuckDBPyConnection,
-    tested: pl.DataFrame,
-    trained: pl.DataFrame,
+    test: pl.DataFrame,
+    train: pl.DataFrame,
     threshold: float,
 ) -> pl.DataFrame:
-    """Tested queries whose signature equals, or nearly equals, that of a trained one."""
-    signatures = pl.concat([tested["signature"], trained["signature"]]).unique().sort()
+    """Return pairs of test and training queries with equal or near-equal signatures.
+
+    Args:
+        connection: A private connection.
+        test: Held-out and test queries; see `evaluation_and_train_queries`.
+        train: Training queries; see `evaluation_and_train_queries`.
+        threshold: Minimum edit similarity of two spellings of a word.
+    """
+    signatures = pl.concat([test["signature"], train["signature"]]).unique().sort()
     links = near_signatures(connection, signatures, threshold)
     equal = signatures.to_frame().select(
         "signature", pl.col("signature").alias("other"), pl.lit(1.0).alias("similarity")
     )
     return (
-        tested.join(pl.concat([equal, links]), on="signature")
-        .join(trained, left_on="other", right_on="signature")
+        test.join(pl.concat([equal, links]), on="signature")
+        .join(train, left_on="other", right_on="signature")
         .filter(pl.col("folded") != pl.col("folded_right"))
-        .select(*_TESTED_COLUMNS, *_TRAINED_COLUMNS, "similarity")
+        .select(*_TEST_COLUMNS, *_TRAIN_COLUMNS, "similarity")
         .sort(pl.all())
     )
 
 
-def _overlaps(snapshots: Sequence[SnapshotSides]) -> tuple[tuple[str, str], ...]:
+def _overlapping_intervals(snapshots: Sequence[SnapshotQueries]) -> tuple[tuple[str, str], ...]:
+    """Return the names of every two snapshots with overlapping intervals."""
     return tuple(
         (a.name, b.name)
         for a, b in combinations(snapshots, 2)

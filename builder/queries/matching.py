@@ -1,12 +1,10 @@
-"""Which topics a query belongs to, under three policies, all topics at once (Aho-Corasick).
+"""Matches topics in queries under one of three policies (Aho-Corasick).
 
-In: folded query texts and topics. Out: for each query the sorted ids of all topics it matches.
-
-- `substring`: the folded topic occurs anywhere in the folded query, what LongEval did (Galuscakova
-  et al. 2023): `eau` takes `bordeaux`.
-- `word`: it occurs as whole words. Folding turns elisions into words of their own (`l'eau` is
-  `l eau`), so they need no rule.
-- `stem`: as `word`, after plurals of both sides were brought to the singular (`stemming.py`).
+- `substring`: the folded topic occurs anywhere in the folded query, as in LongEval (Galuscakova et
+  al. 2023); `eau` matches `bordeaux`.
+- `word`: the topic occurs as whole words. Folding separates elided articles (`l'eau` becomes
+  `l eau`), so they need no special treatment.
+- `stem`: as `word`, with plural endings removed from topic and query (see `stemming`).
 """
 
 from typing import Literal
@@ -20,60 +18,61 @@ Matching = Literal["word", "substring", "stem"]
 POLICIES: tuple[Matching, ...] = ("substring", "word", "stem")
 
 
-def normalised(folded: pl.Expr, matching: Matching) -> pl.Expr:
-    """Folded text as a policy compares it: padded for words, stemmed for stems."""
+def normalize_text(folded: pl.Expr, matching: Matching) -> pl.Expr:
+    """Return folded text in the form compared by a policy: padded with spaces, and stemmed."""
     if matching == "substring":
         return folded
     words = stem(folded) if matching == "stem" else folded
     return pl.lit(" ") + words + pl.lit(" ")
 
 
-def patterns(topics: pl.DataFrame, matching: Matching) -> pl.DataFrame:
-    """The strings that mean a topic, one row each.
+def topic_patterns(topics: pl.DataFrame, matching: Matching) -> pl.DataFrame:
+    """Return the search strings of topics, derived from labels and aliases.
 
     Args:
         topics: Columns `topic_id`, `label`, `aliases` (see `schemas.Topics`).
-        matching: The policy.
+        matching: Matching policy.
 
     Returns:
-        Distinct columns `topic_id`, `pattern`, sorted.
+        Distinct rows, sorted: `topic_id`, `pattern`.
     """
     names = pl.concat_list("label", "aliases").alias("name")
     folded = topics.select("topic_id", names).explode("name").select("topic_id", fold(pl.col.name))
     return (
         folded.filter(pl.col("name") != "")
-        .select("topic_id", normalised(pl.col("name"), matching).alias("pattern"))
+        .select("topic_id", normalize_text(pl.col("name"), matching).alias("pattern"))
         .unique()
         .sort("topic_id", "pattern")
     )
 
 
 def match_topics(folded: pl.Series, topics: pl.DataFrame, matching: Matching) -> pl.Series:
-    """The topics that each query matches.
+    """Return the ids of all topics that match each query.
 
     Args:
         folded: Folded query texts.
-        topics: See `patterns`.
-        matching: The policy.
+        topics: Columns `topic_id`, `label`, `aliases` (see `schemas.Topics`).
+        matching: Matching policy.
 
     Returns:
-        `topics`: sorted lists of topic ids, empty where none matches; as long as `folded`.
+        Series `topics` of the length of `folded`: sorted lists of topic ids, empty if none
+        matches.
     """
-    wanted = patterns(topics, matching)
-    needles = wanted["pattern"].unique(maintain_order=True).to_list()
+    patterns = topic_patterns(topics, matching)
+    needles = patterns["pattern"].unique(maintain_order=True).to_list()
     rows = folded.alias("text").to_frame().with_row_index("row")
     if not needles:
         return pl.Series("topics", [[]] * len(rows), dtype=pl.List(pl.String))
-    text = normalised(pl.col("text"), matching)
-    found = (
+    text = normalize_text(pl.col("text"), matching)
+    matched = (
         rows.select("row", text.alias("text"))
         .filter(pl.col("text").str.contains_any(needles))
         .select("row", pl.col("text").str.extract_many(needles, overlapping=True).alias("pattern"))
         .explode("pattern")
-        .join(wanted, on="pattern")
+        .join(patterns, on="pattern")
         .group_by("row")
         .agg(pl.col("topic_id").unique().sort().alias("topics"))
     )
-    return rows.join(found, on="row", how="left", maintain_order="left").select(
+    return rows.join(matched, on="row", how="left", maintain_order="left").select(
         pl.col("topics").fill_null(pl.lit([], dtype=pl.List(pl.String)))
     )["topics"]

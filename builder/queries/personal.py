@@ -1,12 +1,11 @@
-"""Personal data in query texts, by pattern and check digit.
+"""Detects personal data in query texts, by regular expression and check digit.
 
-In: texts as typed. Out: for each, the kind of personal data it holds, or null. Patterns that a
-whole column must be searched for run in polars (Rust regular expressions: linear time on any
-input); what has a check digit is then verified on the few texts that are left.
+Regular expressions run on whole columns in Polars, in linear time on any input. Texts that may
+contain a number with a check digit are then verified one by one.
 
-Kinds: e-mail addresses; French and international phone numbers (French 08 numbers belong to
-services, not to persons); IBAN (ISO 13616, remainder 97); French social security numbers (NIR,
-key 97 - n mod 97); payment cards (ISO/IEC 7812, Luhn); public IPv4 and IPv6 addresses.
+Kinds: e-mail addresses; French and international phone numbers, except French 08 numbers, which
+belong to services; IBAN (ISO 13616, mod-97 check); French social security numbers (NIR, key 97 - n
+mod 97); payment cards (ISO/IEC 7812, Luhn check); public IPv4 and IPv6 addresses.
 """
 
 import ipaddress
@@ -35,8 +34,8 @@ SUSPECT = (
     r"|[0-9A-Fa-f]*:[0-9A-Fa-f]*:"
 )
 
-ALIKE = ((r"\p{Cf}", ""), (r"[\p{Pd}\x{2212}_]", "-"), (r"[·•]", "."))
-"""What looks like nothing, like a hyphen and like a full stop, all of which part digits."""
+NORMALIZATIONS = ((r"\p{Cf}", ""), (r"[\p{Pd}\x{2212}_]", "-"), (r"[·•]", "."))
+"""Replacements of invisible characters, and of characters that look like a hyphen or full stop."""
 
 _GROUP = re.compile(r"\d+(?:[AB]\d*)?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[\s.\-]{1,2}")
@@ -51,18 +50,18 @@ _CARD = re.compile(
 )
 
 
-def personal_data(texts: pl.Series) -> pl.Series:
-    """The kind of personal data in each text.
+def detect_personal_data(texts: pl.Series) -> pl.Series:
+    """Detect the kind of personal data in each text.
 
     Args:
-        texts: Texts as typed; compatibility forms (full-width digits) and what parts digits
-            (`ALIKE`) are normalised first.
+        texts: Texts as typed; Unicode compatibility forms (such as full-width digits) and
+            separators (`NORMALIZATIONS`) are normalized before detection.
 
     Returns:
-        One of `KINDS` for each text, null where none was found.
+        One of `KINDS` per text; null if the text contains no personal data.
     """
     text = pl.col("text").str.normalize("NFKC")
-    for pattern, plain in ALIKE:
+    for pattern, plain in NORMALIZATIONS:
         text = text.str.replace_all(pattern, plain)
     frame = texts.alias("text").to_frame().select(text)
     text = pl.col("text")
@@ -70,7 +69,7 @@ def personal_data(texts: pl.Series) -> pl.Series:
     return frame.select(
         pl.when(text.str.contains(EMAIL))
         .then(pl.lit("email"))
-        .otherwise(verified.map_elements(_verified_kind, return_dtype=pl.String))
+        .otherwise(verified.map_elements(_detect_id_number, return_dtype=pl.String))
         .fill_null(
             pl.when(text.str.contains(PHONE) | text.str.contains(FOREIGN_PHONE)).then(
                 pl.lit("phone")
@@ -80,32 +79,35 @@ def personal_data(texts: pl.Series) -> pl.Series:
     )["personal_data"]
 
 
-def _verified_kind(text: str) -> str | None:
+def _detect_id_number(text: str) -> str | None:
+    """Return the kind of the first valid number in a text; None if it contains none."""
     upper = text.upper()
-    return next((kind for kind, found in _VERIFIERS if found(upper)), None)
+    return next((kind for kind, contains in _VERIFIERS if contains(upper)), None)
 
 
-def _windows(text: str, least: int, most: int) -> Iterator[str]:
-    """Consecutive digit groups, joined, of `least` to `most` characters in all."""
+def _join_digit_groups(text: str, min_length: int, max_length: int) -> Iterator[str]:
+    """Yield joined consecutive digit groups with a total length in the given range."""
     groups = list(_GROUP.finditer(text))
     for first, start in enumerate(groups):
         joined, end = "", start.start()
-        for group in groups[first : first + most]:
+        for group in groups[first : first + max_length]:
             if joined and not _SEPARATOR.fullmatch(text, end, group.start()):
                 break
             joined, end = joined + group[0], group.end()
-            if len(joined) > most:
+            if len(joined) > max_length:
                 break
-            if len(joined) >= least:
+            if len(joined) >= min_length:
                 yield joined
 
 
 def _has_iban(text: str) -> bool:
+    """Whether an uppercase text contains a valid IBAN."""
     starts = (match.start() for match in _IBAN_START.finditer(text))
     return any(_is_iban(text[start : start + _LONGEST_IBAN]) for start in starts)
 
 
 def _is_iban(text: str) -> bool:
+    """Whether a text starts with a valid IBAN."""
     length = IBAN_LENGTHS.get(text[:2])
     if length is None:
         return False
@@ -116,10 +118,12 @@ def _is_iban(text: str) -> bool:
 
 
 def _has_nir(text: str) -> bool:
-    return any(_is_nir(number) for number in _windows(text, 15, 15))
+    """Whether a text contains a valid French social security number."""
+    return any(_is_nir(number) for number in _join_digit_groups(text, 15, 15))
 
 
 def _is_nir(number: str) -> bool:
+    """Whether 15 characters are a French social security number with a valid key."""
     if not _NIR.fullmatch(number):
         return False
     digits = number[:13].replace("2A", "19").replace("2B", "18")
@@ -127,21 +131,25 @@ def _is_nir(number: str) -> bool:
 
 
 def _has_card(text: str) -> bool:
-    return any(_CARD.fullmatch(number) and _luhn(number) for number in _windows(text, 14, 19))
+    """Whether a text contains a valid payment card number."""
+    numbers = _join_digit_groups(text, 14, 19)
+    return any(_CARD.fullmatch(number) and _is_luhn_valid(number) for number in numbers)
 
 
-def _luhn(number: str) -> bool:
-    """Whether the last digit is the check digit of the others (ISO/IEC 7812-1, annex B)."""
+def _is_luhn_valid(number: str) -> bool:
+    """Whether the last digit is a valid Luhn check digit (ISO/IEC 7812-1, annex B)."""
     doubled = (sum(divmod(2 * int(digit), 10)) for digit in number[-2::-2])
     return (sum(doubled) + sum(int(digit) for digit in number[::-2])) % 10 == 0
 
 
 def _has_ip(text: str) -> bool:
-    found = (match[0] for pattern in (_IPV4, _IPV6) for match in pattern.finditer(text))
-    return any(_is_public(address.strip(".")) for address in found)
+    """Whether a text contains a public IP address."""
+    addresses = (match[0] for pattern in (_IPV4, _IPV6) for match in pattern.finditer(text))
+    return any(_is_public_ip(address.strip(".")) for address in addresses)
 
 
-def _is_public(address: str) -> bool:
+def _is_public_ip(address: str) -> bool:
+    """Whether a text is a globally reachable IPv4 or IPv6 address."""
     try:
         return ipaddress.ip_address(address).is_global
     except ValueError:

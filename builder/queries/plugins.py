@@ -1,11 +1,11 @@
-"""Plug-ins that judge queries, users or documents: what one looks like, and how it is found.
+"""Loads and runs verdict plug-ins, which label queries, users or documents.
 
-A plug-in is an object in an installed package that names it as an entry point:
+A plug-in is an object that an installed package registers as an entry point:
 
     [project.entry-points."longeval_builder.verdicts"]
     my_adult_filter = "my_package.filters:adult"
 
-A definition asks for it by that name (`verdicts.plugins = ["my_adult_filter"]`).
+A definition enables it by name: `verdicts.plugins = ["my_adult_filter"]`.
 """
 
 from collections.abc import Sequence
@@ -14,61 +14,69 @@ from typing import Literal, Protocol, runtime_checkable
 import polars as pl
 
 from builder.errors import ContractError, UsageError
-from builder.plugins import load
+from builder.plugins import load_plugin
 from schemas import Verdicts
 
 
 @runtime_checkable
 class VerdictPlugin(Protocol):
-    """What a plug-in has: a name, a version, what it judges, and `judge`."""
+    """Interface of verdict plug-ins.
+
+    `kind` is the type of the subjects that the plug-in labels; `name` and `version` are recorded
+    with every verdict.
+    """
 
     name: str
     version: str
     kind: Literal["query", "user", "document"]
 
     def judge(self, subjects: pl.DataFrame) -> pl.DataFrame:
-        """Judge some subjects; the answer may depend on each subject alone.
+        """Label a batch of subjects, each independently of all others.
 
         Args:
-            subjects: `key` and, for queries `text`, `impressions`, `clicks`; for users
+            subjects: `key`, and for queries `text`, `impressions`, `clicks`; for users
                 `impressions`, `queries`, `clicks`; for documents `url`.
 
         Returns:
-            Columns `key`, `label`, `score` (0 to 1); no row for a subject without a verdict.
+            One row per label: `key`, `label`, `score` (0 to 1). Subjects may have no label.
         """
 
 
 def load_plugins(names: Sequence[str]) -> tuple[VerdictPlugin, ...]:
-    """The installed plug-ins of these names.
+    """Load installed verdict plug-ins by name.
 
     Raises:
-        UsageError: a plug-in is not installed, or is not one.
+        UsageError: a plug-in is not installed, or does not implement `VerdictPlugin`.
     """
     plugins: list[VerdictPlugin] = []
     for name in names:
-        plugin = load("verdicts", name)
+        plugin = load_plugin("verdicts", name)
         if not isinstance(plugin, VerdictPlugin):
             raise UsageError(
-                f"verdicts.plugins: {name!r} is not a verdict plug-in; it needs name, version, "
-                f"kind and judge, found {type(plugin).__name__}"
+                f"verdicts.plugins: expected {name!r} to have the attributes name, version, kind "
+                f"and judge, found an object of type {type(plugin).__name__}"
             )
         plugins.append(plugin)
     return tuple(plugins)
 
 
-def ask(plugin: VerdictPlugin, subjects: pl.DataFrame) -> pl.DataFrame:
-    """The verdicts of a plug-in on some subjects, checked against the contract.
+def run_plugin(plugin: VerdictPlugin, subjects: pl.DataFrame) -> pl.DataFrame:
+    """Run a plug-in on a batch of subjects and validate its verdicts.
+
+    Returns:
+        Rows of the contract `Verdicts`, sorted.
 
     Raises:
-        ContractError: columns are missing, a score or label is not one, or a key was not asked.
+        ContractError: a column is missing, a label or score is invalid, or a key is not among
+            `subjects`.
     """
-    answer = plugin.judge(subjects)
-    missing = {"key", "label", "score"} - set(answer.columns)
+    labels = plugin.judge(subjects)
+    missing = {"key", "label", "score"} - set(labels.columns)
     if missing:
         raise ContractError(
             f"plug-in {plugin.name}: expected columns key, label, score; missing {sorted(missing)}"
         )
-    verdicts = answer.select(
+    verdicts = labels.select(
         pl.lit(plugin.kind).alias("kind"),
         pl.col("key").cast(pl.UInt64),
         pl.col("label").cast(pl.String),
@@ -78,11 +86,13 @@ def ask(plugin: VerdictPlugin, subjects: pl.DataFrame) -> pl.DataFrame:
     )
     _, failures = Verdicts.filter(verdicts)
     if len(failures):
-        raise ContractError(f"plug-in {plugin.name}: answers break the rules {failures.counts()}")
-    strangers = verdicts.join(subjects, on="key", how="anti")
-    if strangers.height:
         raise ContractError(
-            f"plug-in {plugin.name}: {strangers.height} verdicts on keys that it was not asked "
-            f"about, such as {strangers['key'][0]:016x}"
+            f"plug-in {plugin.name}: verdicts violate the rules {failures.counts()}"
+        )
+    unknown = verdicts.join(subjects, on="key", how="anti")
+    if unknown.height:
+        raise ContractError(
+            f"plug-in {plugin.name}: expected verdicts about the given keys, found "
+            f"{unknown.height} about other keys, such as {unknown['key'][0]:016x}"
         )
     return verdicts.sort(Verdicts.primary_key())

@@ -1,19 +1,19 @@
-"""Rank topic candidates: popular, and stable over a long time, by numbers.
+"""Ranks topic candidates by popularity and long-term stability.
 
-In: monthly counts of candidates (page views, queries). Out: one row a candidate with its
-popularity, several measures of stability, and a score. Over n months with counts c_1..c_n
-(months without a row count 0), mean m, population standard deviation d, median M:
+Input: monthly counts of candidates, such as page views or queries. Output: popularity, measures of
+stability and a score per candidate. With counts c_1..c_n over n months (0 for months without a
+row), mean m, population standard deviation d and median M:
 
     popularity  p = ln(1 + m) / ln(1 + largest m of all candidates)
-    cv          1 / (1 + d / m)                    spread of the months
+    cv          1 / (1 + d / m)                    relative spread
     evenness    -sum q_i ln q_i / ln n, q_i = c_i / sum c      Shannon evenness (Pielou 1966)
-    floor       min(1, least c / M)                never far below the usual
+    floor       min(1, min c / M)                  minimum relative to the median
     volatility  exp(-median |ln((1 + c_i+1) / (1 + c_i))|)     change from month to month
-    trend       exp(-|12 b|), b the least-squares slope of ln(1 + c) over months
-    score       p * s, s one of the five, each in [0, 1]
+    trend       exp(-|12 b|), b the least-squares slope of ln(1 + c) per month
+    score       p * s, with s one of these five measures of stability, each in [0, 1]
 
-With a total for each month (all views, all queries of that month), counts are divided by it first
-and scaled back by the mean total, so that growth of the source itself is not taken for a trend.
+If the input has monthly totals (e.g. all page views of a month), counts are divided by the total
+and multiplied by the mean total, so that growth of the source is not mistaken for a trend.
 """
 
 import csv
@@ -33,55 +33,57 @@ from builder.trec.bounded import read_text
 Stability = Literal["cv", "evenness", "floor", "volatility", "trend"]
 STABILITIES: tuple[Stability, ...] = ("cv", "evenness", "floor", "volatility", "trend")
 FORMULA = "score = popularity x {stability}; popularity = ln(1 + mean) / ln(1 + largest mean)"
-LEAST_MONTHS = 3
+MIN_MONTHS = 3
 COLUMNS = {"label": pl.String, "month": pl.String, "count": pl.Float64}
 SEPARATORS = {".tsv": "\t", ".csv": ","}
-MOST = 1e15
-"""Largest count, whose sums are still exact."""
+MAX_COUNT = 1e15
+"""Maximum count, for which sums are still exact."""
 
 
 def read_counts(path: Path) -> pl.DataFrame:
-    """Monthly counts of a file: columns `label`, `month` (YYYY-MM), `count` and maybe `total`.
+    """Read monthly counts: columns `label`, `month` (YYYY-MM), `count` and, optionally, `total`.
 
     Args:
-        path: `.parquet`, or `.tsv` / `.csv` with a header, plain or compressed.
+        path: Parquet file, or TSV or CSV file with a header, optionally compressed with gzip or
+            zstd.
 
     Raises:
-        FormatError: damaged, columns are missing, or a value is not one.
-        UsageError: no such file, or another suffix.
+        FormatError: the file is damaged, a column is missing, or a value is invalid.
+        UsageError: the file does not exist, or its suffix is not supported.
     """
     suffix = Path(path.name.removesuffix(".gz").removesuffix(".zst")).suffix
     if suffix == ".parquet":
         frame = parquet.read_bounded(path).with_row_index("line", 1)
     elif suffix in SEPARATORS:
-        frame = _cells(path, SEPARATORS[suffix])
+        frame = _read_delimited(path, SEPARATORS[suffix])
     else:
-        raise UsageError(f"expected counts in .parquet, .tsv or .csv, found {path.name}")
+        raise UsageError(f"expected a file ending in .parquet, .tsv or .csv, found {path.name}")
     missing = sorted(set(COLUMNS) - set(frame.columns))
     if missing:
         raise FormatError(f"expected columns label, month, count; missing {missing}", path)
-    wanted = {**COLUMNS, **({"total": pl.Float64} if "total" in frame.columns else {})}
+    dtypes = {**COLUMNS, **({"total": pl.Float64} if "total" in frame.columns else {})}
     try:
-        cast = frame.select("line", *(pl.col(n).cast(k, strict=False) for n, k in wanted.items()))
+        cast = frame.select("line", *(pl.col(n).cast(k, strict=False) for n, k in dtypes.items()))
     except pl.exceptions.PolarsError as error:
-        raise FormatError(f"expected columns of texts and numbers: {error}", path) from None
-    bad = cast.filter(
-        pl.any_horizontal(pl.col(wanted).is_null())
-        | ~pl.col("count").is_between(0, MOST)
-        | ~pl.col("total" if "total" in wanted else "count").is_between(pl.col("count"), MOST)
+        raise FormatError(f"expected columns of text and numbers: {error}", path) from None
+    invalid = cast.filter(
+        pl.any_horizontal(pl.col(dtypes).is_null())
+        | ~pl.col("count").is_between(0, MAX_COUNT)
+        | ~pl.col("total" if "total" in dtypes else "count").is_between(pl.col("count"), MAX_COUNT)
         | ~pl.col("month").str.contains(r"^\d{4}-(0[1-9]|1[0-2])$")
     )
-    if bad.height:
+    if invalid.height:
         raise FormatError(
-            f"{bad.height} rows without a label, a month YYYY-MM and a count from 0 to {MOST:.0g}",
+            f"expected a label, a month YYYY-MM and a count from 0 to {MAX_COUNT:.0g} in every "
+            f"row, found {invalid.height} invalid rows",
             path,
-            bad["line"][0],
+            invalid["line"][0],
         )
     return cast.drop("line")
 
 
-def _cells(path: Path, separator: str) -> pl.DataFrame:
-    """The cells of a table of text, and on which line each row ends."""
+def _read_delimited(path: Path, separator: str) -> pl.DataFrame:
+    """Read a CSV or TSV file as strings, with the column `line`: last line number of each row."""
     lines = io.StringIO(read_text(Source(path, str(path))), newline="")
     reader = csv.reader(lines, delimiter=separator, strict=True)
     rows = []
@@ -95,9 +97,9 @@ def _cells(path: Path, separator: str) -> pl.DataFrame:
             if row:
                 rows.append((reader.line_num, *row))
     except csv.Error as error:
-        raise FormatError(f"expected a table: {error}", path, reader.line_num) from None
+        raise FormatError(f"expected a CSV or TSV table: {error}", path, reader.line_num) from None
     if len({"line", *names}) <= len(names):
-        raise FormatError(f"expected columns of different names, found {names}", path, 1)
+        raise FormatError(f"expected unique column names other than line, found {names}", path, 1)
     schema = {"line": pl.Int64, **dict.fromkeys(names, pl.String)}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -106,23 +108,23 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     """Rank candidates by popularity times stability.
 
     Args:
-        counts: See `read_counts`. Several rows of one label and month add up.
-        stability: The measure that enters the score; all are given.
+        counts: See `read_counts`. Counts of the same label and month are summed.
+        stability: Measure of stability used in the score.
 
     Returns:
         Columns `rank`, `label`, `score`, `mean`, `popularity`, the five measures of stability,
-        `slope` (of ln(1 + c), a month) and `months`; sorted by score, ties by label.
+        `slope` (of ln(1 + c), per month) and `months`, sorted by score; ties by label.
 
     Raises:
-        DataError: fewer than three months, or no count above 0.
+        DataError: there are fewer than three months, or no count above 0.
     """
-    months = _months(counts)
-    if len(months) < LEAST_MONTHS:
-        raise DataError(f"expected counts of at least {LEAST_MONTHS} months, found {len(months)}")
-    labels, series = _series(counts, months)
+    months = _month_range(counts)
+    if len(months) < MIN_MONTHS:
+        raise DataError(f"expected counts for at least {MIN_MONTHS} months, found {len(months)}")
+    labels, series = _monthly_series(counts, months)
     if not series.size or not series.max():
-        raise DataError("expected a count above 0, found none")
-    measures = _measures(series)
+        raise DataError("expected at least one count above 0, found none")
+    measures = _compute_measures(series)
     frame = pl.DataFrame({"label": labels, **measures}).with_columns(
         score=pl.col("popularity") * pl.col(stability), months=pl.lit(len(months), pl.UInt32)
     )
@@ -135,17 +137,17 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
 
 
 def rank_topic_file(path: Path | str, stability: Stability = "cv") -> pl.DataFrame:
-    """Rank the candidates of a file of monthly counts; see `read_counts` and `rank_topics`."""
+    """Read monthly counts from a file and rank the candidates; see `rank_topics`."""
     return rank_topics(read_counts(Path(path)), stability)
 
 
-def as_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") -> pl.DataFrame:
-    """Rows for a topic table: the source column records how the topic was chosen.
+def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") -> pl.DataFrame:
+    """Convert ranked candidates to rows of a topic table; `source` records rank and score.
 
     Args:
-        ranked: The rows of `rank_topics` to keep.
-        language: ISO 639-1 code.
-        stability: The measure of the score.
+        ranked: Selected rows of `rank_topics`.
+        language: ISO 639-1 code of the labels.
+        stability: Measure of stability used in the score.
     """
     source = pl.format(
         f"rank {{}}, score {{}} = popularity {{}} x {stability} {{}}, mean {{}} over {{}} months",
@@ -168,25 +170,25 @@ def as_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") 
 def write_topics(
     ranked: pl.DataFrame, path: Path, language: str, stability: Stability = "cv"
 ) -> None:
-    """Write ranked candidates as the topic table of a definition.
+    """Write ranked candidates to a TSV file of topics, as read by a definition.
 
     Args:
-        ranked: The rows of `rank_topics` to keep.
-        path: The file (TSV).
-        language: ISO 639-1 code.
-        stability: The measure of the score.
+        ranked: Selected rows of `rank_topics`.
+        path: TSV file to write.
+        language: ISO 639-1 code of the labels.
+        stability: Measure of stability used in the score.
 
     Raises:
-        DataError: a label has a tab or a line end.
+        DataError: a label contains a tab or line break.
     """
-    rows = as_topics(ranked, language, stability)
+    rows = to_topics(ranked, language, stability)
     if ranked["label"].str.contains(r"[\t\r\n]").any():
-        raise DataError("expected labels without tabs and line ends")
+        raise DataError("expected labels without tabs and line breaks")
     rows.write_csv(path, separator="\t", quote_style="never")
 
 
-def _months(counts: pl.DataFrame) -> list[str]:
-    """Every month from the first to the last, those without a row included."""
+def _month_range(counts: pl.DataFrame) -> list[str]:
+    """Return all months from the first to the last, including months without a row."""
     if counts.is_empty():
         return []
     first, last = (
@@ -196,8 +198,10 @@ def _months(counts: pl.DataFrame) -> list[str]:
     return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, last + 1)]
 
 
-def _series(counts: pl.DataFrame, months: list[str]) -> tuple[list[str], NDArray[np.float64]]:
-    """Labels, sorted, and their counts: labels x months."""
+def _monthly_series(
+    counts: pl.DataFrame, months: list[str]
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the sorted labels and their counts as float64[labels, months]."""
     value = pl.col("count")
     if "total" in counts.columns:
         totals = counts.group_by("month").agg(pl.col("total").max()).sort("month")["total"]
@@ -213,7 +217,8 @@ def _series(counts: pl.DataFrame, months: list[str]) -> tuple[list[str], NDArray
     return labels, filled["count"].fill_null(0).to_numpy().reshape(len(labels), len(months))
 
 
-def _measures(series: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def _compute_measures(series: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return popularity and the measures of stability by name, each as float64[labels]."""
     mean, median = series.mean(axis=1), np.median(series, axis=1)
     shares = series / np.maximum(series.sum(axis=1, keepdims=True), 1e-300)
     logs = np.log1p(series)

@@ -1,7 +1,7 @@
-"""The named rules that leave queries out, in the order in which they are applied and counted.
+"""Rules that exclude queries, in order of application, and the funnel of excluded queries.
 
-In: one row a query with the columns of `forms.describe`, its counts and its topics. Out: for each
-query the first rule that leaves it out, or null. The counts in this order are the funnel.
+Rules are expressions over one row per query with the columns of `forms.describe_queries`, counts
+and topics. A query is counted under the first rule that excludes it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,35 +25,35 @@ HOST = (
 
 @dataclass(frozen=True)
 class Rule:
-    """A reason to leave a query out.
+    """A rule that excludes queries.
 
     Args:
-        name: Reason in rejects and funnel.
-        leaves_out: Boolean expression over the described queries; null means no.
+        name: Name of the rule in rejects and funnel.
+        condition: Boolean expression that is true for excluded queries; null counts as false.
     """
 
     name: str
-    leaves_out: pl.Expr
+    condition: pl.Expr
 
 
-LEFT_OUT_USERS = "only_left_out_users"
-"""Asked by nobody but users whom a verdict leaves out, such as bots."""
+EXCLUDED_USERS_ONLY = "only_left_out_users"
+"""Rule for queries asked only by users excluded by a verdict, such as bots."""
 
 ANONYMITY = "too_few_users"
-"""The rule before all that read text; it is applied to keys, in `counting.py`."""
+"""Rule of k-anonymity, applied in `counting` before any text is read."""
 
 
-def rules(
+def selection_rules(
     params: SelectParameters,
     stop_list: Sequence[str] = (),
     verdicts: Mapping[str, pl.Series] | None = None,
 ) -> tuple[Rule, ...]:
-    """All rules that read a query, in order.
+    """Return the rules applied to k-anonymous queries, in order of application.
 
     Args:
-        params: Thresholds and switches.
-        stop_list: Folded queries or words to leave out.
-        verdicts: Query keys that each filter by verdict leaves out.
+        params: `[select]`, with thresholds and options of the rules.
+        stop_list: Folded queries or words to exclude.
+        verdicts: Query keys excluded by each verdict filter, by name of the filter.
     """
     words = pl.col("folded").str.count_matches(" ", literal=True) + 1
     share = pl.col("top_clicks") / pl.col("clicks")
@@ -63,8 +63,11 @@ def rules(
         Rule("too_few_clicks", pl.col("clicks") < params.min_clicks),
         Rule("too_many_words", words > params.max_words),
         Rule("too_many_characters", pl.col("typed").str.len_chars() > params.max_chars),
-        Rule("search_operator", _on(params.operators, pl.col("typed").str.contains(OPERATOR))),
-        Rule("url_like", _on(params.url_like, is_url_like(pl.col("typed")))),
+        Rule(
+            "search_operator",
+            _unless_kept(params.operators, pl.col("typed").str.contains(OPERATOR)),
+        ),
+        Rule("url_like", _unless_kept(params.url_like, is_url_like(pl.col("typed")))),
         Rule(
             "navigational",
             (pl.col("clicks") >= params.navigational_clicks)
@@ -80,22 +83,24 @@ def rules(
 
 
 def is_url_like(typed: pl.Expr) -> pl.Expr:
-    """Whether a text is an address or a host name of a common top-level domain."""
+    """Whether a text is a URL, or a host name in a common top-level domain."""
     return typed.str.contains(ADDRESS) | typed.str.contains(HOST)
 
 
-def first_rule(ordered: Sequence[Rule]) -> pl.Expr:
-    """Name of the first rule that leaves a query out; null where all let it pass."""
-    return pl.coalesce(pl.when(rule.leaves_out).then(pl.lit(rule.name)) for rule in ordered).alias(
+def first_matching_rule(rules: Sequence[Rule]) -> pl.Expr:
+    """Return the name of the first rule that excludes a query, as `reason`; null if none does."""
+    return pl.coalesce(pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules).alias(
         "reason"
     )
 
 
-def _on(switch: str, condition: pl.Expr) -> pl.Expr:
-    return condition if switch == "drop" else pl.lit(False)
+def _unless_kept(option: str, condition: pl.Expr) -> pl.Expr:
+    """Return the condition if the option is `drop`, otherwise false."""
+    return condition if option == "drop" else pl.lit(False)
 
 
 def _in_stop_list(stop_list: Sequence[str], params: SelectParameters) -> pl.Expr:
+    """Whether a query equals a line of the stop list or, under `word`, contains its words."""
     if not stop_list:
         return pl.lit(False)
     if params.stop_matching == "query":
@@ -106,12 +111,12 @@ def _in_stop_list(stop_list: Sequence[str], params: SelectParameters) -> pl.Expr
 
 @dataclass(frozen=True)
 class FunnelStep:
-    """One rule of the funnel.
+    """Number of queries excluded by one rule of the funnel.
 
     Args:
         rule: Name of the rule.
-        left_out: Queries that this rule left out, after all rules above it.
-        remaining: Queries that remain after it.
+        left_out: Number of queries excluded by this rule and by none before it.
+        remaining: Number of queries that passed this rule and all before it.
     """
 
     rule: str
@@ -120,17 +125,18 @@ class FunnelStep:
 
 
 def funnel(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep, ...]:
-    """The funnel of a selection.
+    """Return how many queries were excluded by and remained after each rule.
 
     Args:
-        rows_in: Distinct queries of the log.
-        rejected: Queries left out by rule, from the ledger or the rejects of the stage.
+        rows_in: Number of distinct queries of the log.
+        rejected: Number of excluded queries by rule, from the ledger or rejects of the stage.
 
     Returns:
-        One step for each rule, in the order of application; filters by verdict, by name, stand
-        before the topics.
+        One step per rule, in order of application; verdict filters, sorted by name, precede the
+        rule of topics.
     """
-    known = [LEFT_OUT_USERS, ANONYMITY, *(rule.name for rule in rules(SelectParameters()))]
+    names = (rule.name for rule in selection_rules(SelectParameters()))
+    known = [EXCLUDED_USERS_ONLY, ANONYMITY, *names]
     verdicts = sorted(set(rejected) - set(known))
     steps: list[FunnelStep] = []
     remaining = rows_in

@@ -1,8 +1,7 @@
-"""Select: which queries of a snapshot's log may enter the collection.
+"""Selects the queries of a log that may enter the collection.
 
-In: impressions and query texts of the log, topics, verdicts. Out: `candidates` (see
-`schemas.Candidates`) and how many queries each rule left out. Order: users left out by verdict;
-k-anonymity on keys; then, for the queries that pass, the rules of `rules.py`, topics last.
+Queries are excluded in this order: queries asked only by users excluded by verdicts; queries that
+are not k-anonymous; queries excluded by `rules.selection_rules`, whose last rule requires a topic.
 """
 
 from collections import Counter
@@ -16,8 +15,14 @@ from builder.io.sources import Source
 from builder.parameters import SelectParameters
 from builder.queries.anonymous import anonymous_queries
 from builder.queries.matching import match_topics
-from builder.queries.rules import ANONYMITY, LEFT_OUT_USERS, Rule, first_rule, rules
-from builder.queries.verdicts import left_out
+from builder.queries.rules import (
+    ANONYMITY,
+    EXCLUDED_USERS_ONLY,
+    Rule,
+    first_matching_rule,
+    selection_rules,
+)
+from builder.queries.verdicts import excluded_keys
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -42,7 +47,7 @@ def select(
     verdicts: Same[Verdicts] | None = None,
     filters: Filters = (),
 ) -> Ledger:
-    """Stage: leave out what must not or need not enter the collection.
+    """Stage: select the candidate queries of a log.
 
     Args:
         out: Folder that receives `candidates.parquet` and `rejects.parquet` (counts only).
@@ -51,54 +56,55 @@ def select(
         topics: See `schemas.Topics`.
         params: `[select]`.
         limits: Memory and threads.
-        progress: Told the queries that passed k-anonymity.
-        stop_lists: Text files, a query or words on each line.
+        progress: Advances by the number of k-anonymous queries.
+        stop_lists: Text files with one query or several words per line.
         verdicts: See `schemas.Verdicts`.
-        filters: Which verdicts leave out a query, or all impressions of a user.
+        filters: Verdict filters that exclude queries, or all impressions of users.
 
     Returns:
-        An account of the distinct folded queries of the log.
+        The ledger, with counts in distinct folded queries.
 
     Raises:
-        DataError: the log names no user, and users are to be counted.
-        FormatError: a stop-list is not UTF-8 text.
+        DataError: `select.anonymity` is `users`, but no impression has a user.
+        FormatError: a stop list is not UTF-8 text.
     """
-    ordered = rules(params, read_stop_lists(stop_lists), left_out(verdicts, filters, "query"))
-    users = left_out(verdicts, filters, "user")
-    flagged = pl.concat(users.values()).unique() if users else None
-    known_topics = topics.scan().collect()
+    excluded_queries = excluded_keys(verdicts, filters, "query")
+    rules = selection_rules(params, read_stop_lists(stop_lists), excluded_queries)
+    users = excluded_keys(verdicts, filters, "user")
+    excluded_users = pl.concat(users.values()).unique() if users else None
+    topic_rows = topics.scan().collect()
     ledger = Ledger("queries")
-    with anonymous_queries(impressions, log_queries, params, limits, flagged) as queries:
-        counts = Counter({LEFT_OUT_USERS: queries.asked - queries.heard})
-        counts[ANONYMITY] = queries.heard - queries.passed
-        progress.start("select", queries.passed, "queries")
-        ledger.rows_in = queries.asked
-        for frame in queries.ranges():
-            judged = judge(frame, known_topics, params, ordered)
-            counts.update(judged["reason"].drop_nulls().to_list())
-            queries.keep(judged.filter(pl.col("reason").is_null()))
-            progress.advance(judged.height)
-        ledger.rows_out = queries.write_kept(out / "candidates.parquet")
+    with anonymous_queries(impressions, log_queries, params, limits, excluded_users) as queries:
+        counts = Counter({EXCLUDED_USERS_ONLY: queries.total - queries.eligible})
+        counts[ANONYMITY] = queries.eligible - queries.anonymous
+        progress.start("select", queries.anonymous, "queries")
+        ledger.rows_in = queries.total
+        for batch in queries.batches():
+            checked = apply_rules(batch, topic_rows, params, rules)
+            counts.update(checked["reason"].drop_nulls().to_list())
+            queries.add_candidates(checked.filter(pl.col("reason").is_null()))
+            progress.advance(checked.height)
+        ledger.rows_out = queries.write_candidates(out / "candidates.parquet")
     with RejectWriter(out, "select", ledger) as rejects:
-        for name in (LEFT_OUT_USERS, ANONYMITY, *(rule.name for rule in ordered)):
+        for name in (EXCLUDED_USERS_ONLY, ANONYMITY, *(rule.name for rule in rules)):
             rejects.add(name, rows=counts[name])
     progress.finish()
     return ledger
 
 
-def judge(
+def apply_rules(
     queries: pl.DataFrame,
     topics: pl.DataFrame,
     params: SelectParameters,
-    ordered: Sequence[Rule],
+    rules: Sequence[Rule],
 ) -> pl.DataFrame:
-    """Add the topics of each query, and the first rule that leaves it out or null, as `reason`."""
+    """Add the columns `topics` and `reason`: the first rule that excludes a query, or null."""
     matched = queries.with_columns(match_topics(queries["folded"], topics, params.matching))
-    return matched.with_columns(first_rule(ordered))
+    return matched.with_columns(first_matching_rule(rules))
 
 
 def read_stop_lists(sources: Sequence[Source]) -> tuple[str, ...]:
-    """The folded, distinct lines of stop-lists, sorted.
+    """Read the distinct folded lines of stop lists, sorted.
 
     Raises:
         FormatError: a file is not UTF-8 text.

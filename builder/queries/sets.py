@@ -1,17 +1,14 @@
-"""Variant sets: which candidates are spellings, inflections or orderings of one query.
+"""Builds variant sets: candidates that are spellings, inflections or reorderings of one query.
 
-In: candidates, hand-made sets, the variants of earlier snapshots. Out: the set of each candidate
-and the query that represents it.
+Every signature and every manual set has an id, whose keyed hash determines the split. Only
+near-equal signatures of the same split are merged. Hence a set may grow when queries are added
+later, but it is never divided between splits, and no query changes its split. Near-equal queries
+in different splits are listed by `leakage`.
 
-Sides come first. Every signature (and every hand-made set) has an id, and a keyed hash of the id
-alone gives its side of the split. Near signatures are joined only within one side. So, whatever
-queries are added later, a set can grow but never straddles the line, and no query changes side.
-(Joining across sides would have to move one of the two queries.) Near pairs that fall on both
-sides are left to `leakage.py`, which lists them.
-
-Joining is greedy by frequency, not transitive: the most frequent signature leads a set and takes
-the near ones that are still free, so that a chain of small differences never joins the far ends,
-and the order of the input does not matter. Leaders of earlier snapshots lead again.
+Merging is greedy by frequency and not transitive: the most frequent signature leads a set and
+absorbs all near-equal signatures without a set. A chain of small differences therefore never
+merges its ends, and the result does not depend on the order of the input. Leaders of earlier
+snapshots remain leaders.
 """
 
 from collections import defaultdict
@@ -26,85 +23,88 @@ from builder.queries.similarity import near_signatures
 from builder.text.keys import fold, in_sample
 
 
-def form_sets(
+def build_variant_sets(
     connection: duckdb.DuckDBPyConnection,
     candidates: pl.DataFrame,
-    given: pl.DataFrame,
+    manual_sets: pl.DataFrame,
     earlier: Sequence[pl.DataFrame],
     params: VariantParameters,
     split: SplitParameters,
 ) -> pl.DataFrame:
-    """The variant set of every candidate.
+    """Assign every candidate to a variant set and choose the representative of each set.
 
     Args:
-        connection: A private connection for the comparison of signatures.
+        connection: A private connection.
         candidates: Columns `query`, `text`, `impressions`.
-        given: See `given_sets.read_given_sets`.
-        earlier: Tables `variants` of the snapshots before, in order of time.
-        params: `[variants]`; sets are not `off`.
-        split: `[split]`: the sides within which signatures are joined.
+        manual_sets: See `manual_sets.read_manual_sets`.
+        earlier: Tables `variants` of earlier snapshots, in chronological order.
+        params: `[variants]`; `sets` is not `off`.
+        split: `[split]`; only signatures of the same split are merged.
 
     Returns:
-        One row a candidate: columns of `schemas.Variants`, sorted by `query`.
+        One row per candidate, sorted by `query` (contract `Variants`).
     """
-    known = _known_sets(earlier, given)
-    based = (
-        _with_base(candidates, given)
-        .join(known, on="base", how="left")
-        .with_columns(pl.coalesce("known", "base").alias("group"))
+    earlier_sets = _earlier_sets(earlier, manual_sets)
+    groups = (
+        _with_base(candidates, manual_sets)
+        .join(earlier_sets, on="base", how="left")
+        .with_columns(pl.coalesce("earlier_set", "base").alias("group"))
     )
-    joined = based.with_columns(leader=pl.col("group"), similarity=pl.lit(None, pl.Float64))
-    if params.sets == "edit" and based.height:
-        links = _links_within_sides(connection, based, params, split)
-        joined = based.join(_join_groups(based, links), on="group", how="left").with_columns(
+    led = groups.with_columns(leader=pl.col("group"), similarity=pl.lit(None, pl.Float64))
+    if params.sets == "edit" and groups.height:
+        links = _links_within_splits(connection, groups, params, split)
+        led = groups.join(_assign_leaders(groups, links), on="group", how="left").with_columns(
             pl.coalesce("leader", "group").alias("leader")
         )
-    return _with_representatives(joined, _earlier_representatives(earlier))
+    return _choose_representatives(led, _earlier_representatives(earlier))
 
 
-def _with_base(candidates: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:
-    """Candidates with their `signature` and `base`: id of the hand-made set or the signature."""
+def _with_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFrame:
+    """Add `signature` and `base`: id of the manual set or, without one, of the signature."""
     folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
     return (
         folded.with_columns(signature(pl.col("folded")).alias("signature"))
-        .join(given, on="folded", how="left")
-        .with_columns(pl.coalesce("given", set_id(pl.col("signature"))).alias("base"))
+        .join(manual_sets, on="folded", how="left")
+        .with_columns(pl.coalesce("manual_set", set_id(pl.col("signature"))).alias("base"))
     )
 
 
-def _known_sets(earlier: Sequence[pl.DataFrame], given: pl.DataFrame) -> pl.DataFrame:
-    """The set that each base fell into before: columns `base`, `known`; the first one stands."""
-    schema = {"base": pl.String, "known": pl.String}
-    seen = [
-        _with_base(table.with_columns(impressions=0), given).join(
-            table.select("query", pl.col("variant_set").alias("known")), on="query"
+def _earlier_sets(earlier: Sequence[pl.DataFrame], manual_sets: pl.DataFrame) -> pl.DataFrame:
+    """Return the set to which each `base` was first assigned: columns `base`, `earlier_set`."""
+    schema = {"base": pl.String, "earlier_set": pl.String}
+    tables = [
+        _with_base(table.with_columns(impressions=0), manual_sets).join(
+            table.select("query", pl.col("variant_set").alias("earlier_set")), on="query"
         )
         for table in earlier
     ]
-    frames = [table.select(list(schema)).drop_nulls().unique().sort("base") for table in seen]
+    frames = [table.select(list(schema)).drop_nulls().unique().sort("base") for table in tables]
     return pl.concat([pl.DataFrame(schema=schema), *frames]).unique(
         "base", keep="first", maintain_order=True
     )
 
 
-def _links_within_sides(
+def _links_within_splits(
     connection: duckdb.DuckDBPyConnection,
-    based: pl.DataFrame,
+    groups: pl.DataFrame,
     params: VariantParameters,
     split: SplitParameters,
 ) -> pl.DataFrame:
-    """Near groups of one side, in both directions: `group`, `other`, `similarity`."""
-    nodes = based.select("signature", "group").unique().sort("signature", "group")
+    """Return pairs of similar groups in the same split: `group`, `other`, `similarity`.
+
+    Every pair is listed in both directions.
+    """
+    nodes = groups.select("signature", "group").unique().sort("signature", "group")
     links = near_signatures(connection, nodes["signature"].unique().sort(), params.threshold)
-    sides = (
+    splits = (
         nodes.select("group")
         .unique()
-        .with_columns(in_sample("group", split.heldout_share, split.seed).alias("side"))
+        .with_columns(in_sample("group", split.heldout_share, split.seed).alias("heldout"))
     )
-    nodes = nodes.join(sides, on="group")
+    nodes = nodes.join(splits, on="group")
     return (
         links.join(nodes, on="signature")
-        .join(nodes.rename({"signature": "other", "group": "other_group"}), on=["other", "side"])
+        .join(nodes.rename({"signature": "other", "group": "other_group"}), on=["other", "heldout"])
         .filter(pl.col("group") != pl.col("other_group"))
         .group_by("group", pl.col("other_group").alias("other"))
         .agg(pl.col("similarity").max())
@@ -112,21 +112,19 @@ def _links_within_sides(
     )
 
 
-def _join_groups(based: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Leaders of groups that follow one: columns `group`, `leader`, `similarity`."""
-    groups = (
-        based.group_by("group")
-        .agg(
-            pl.col("impressions").sum(),
-            (pl.col("known").is_not_null() | pl.col("given").is_not_null()).any().alias("fixed"),
-        )
+def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+    """Return the leader of every group absorbed by another: `group`, `leader`, `similarity`."""
+    is_fixed = pl.col("earlier_set").is_not_null() | pl.col("manual_set").is_not_null()
+    ordered = (
+        groups.group_by("group")
+        .agg(pl.col("impressions").sum(), is_fixed.any().alias("fixed"))
         .sort("fixed", "impressions", "group", descending=[True, True, False])
     )
-    fixed = set(groups.filter("fixed")["group"])
-    near: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    fixed = set(ordered.filter("fixed")["group"])
+    neighbors: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for group, other, similarity in links.iter_rows():
-        near[group].append((other, similarity))
-    followers = _lead(groups["group"], near, fixed)
+        neighbors[group].append((other, similarity))
+    followers = _absorb_neighbors(ordered["group"], neighbors, fixed)
     return pl.DataFrame(
         list(followers),
         schema={"group": pl.String, "leader": pl.String, "similarity": pl.Float64},
@@ -134,22 +132,27 @@ def _join_groups(based: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _lead(
-    groups: Iterable[str], near: dict[str, list[tuple[str, float]]], fixed: set[str]
+def _absorb_neighbors(
+    groups: Iterable[str], neighbors: dict[str, list[tuple[str, float]]], fixed: set[str]
 ) -> Iterable[tuple[str, str, float]]:
-    taken: set[str] = set()
+    """Yield every absorbed group with its leader and their similarity.
+
+    Groups are visited in the given order; each absorbs its neighbors that are neither absorbed nor
+    fixed.
+    """
+    assigned: set[str] = set()
     for leader in groups:
-        if leader in taken:
+        if leader in assigned:
             continue
-        taken.add(leader)
-        for other, similarity in near.get(leader, ()):
-            if other not in taken and other not in fixed:
-                taken.add(other)
+        assigned.add(leader)
+        for other, similarity in neighbors.get(leader, ()):
+            if other not in assigned and other not in fixed:
+                assigned.add(other)
                 yield other, leader, similarity
 
 
 def _earlier_representatives(earlier: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Queries that represented a set before: `query`, `since` (index of the first snapshot)."""
+    """Return earlier representatives: `query`, `since` (index of the first earlier snapshot)."""
     frames = [
         table.filter(pl.col("query") == pl.col("representative")).select(
             "query", pl.lit(index, pl.Int64).alias("since")
@@ -160,12 +163,13 @@ def _earlier_representatives(earlier: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([empty, *frames]).group_by("query").agg(pl.col("since").min())
 
 
-def _with_representatives(joined: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
-    """Choose each set's representative and say what brought every other query into the set.
+def _choose_representatives(members: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
+    """Add the representative of every set, and why each candidate is in its set (`origin`).
 
-    It represented the set before; else it is the leader's own most frequent query.
+    A representative of an earlier snapshot is preferred, then the most frequent candidate of the
+    leading group.
     """
-    ordered = joined.join(before, on="query", how="left").sort(
+    ordered = members.join(earlier, on="query", how="left").sort(
         pl.col("leader"),
         pl.col("since"),
         pl.col("base") != pl.col("leader"),
@@ -179,7 +183,7 @@ def _with_representatives(joined: pl.DataFrame, before: pl.DataFrame) -> pl.Data
     origin = (
         pl.when(pl.col("query") == pl.col("representative"))
         .then(pl.lit("itself"))
-        .when(pl.col("given").is_not_null() & (pl.col("group") == pl.col("leader")))
+        .when(pl.col("manual_set").is_not_null() & (pl.col("group") == pl.col("leader")))
         .then(pl.lit("file"))
         .when(pl.col("similarity").is_not_null())
         .then(pl.lit("edit"))

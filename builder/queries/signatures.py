@@ -1,8 +1,7 @@
-"""The signature of a query: what is left when order, plurals and function words are taken away.
+"""Computes query signatures: the sorted stems of the content words of a query.
 
-In: folded query texts. Out: their signatures, and ids of the sets of queries that share one.
-Equal signatures are an equivalence that depends on the text alone: a set never changes its id,
-whatever other queries there are, and that id can decide the side of the split.
+Queries with equal signatures form a variant set. The id of the set is a hash of the signature, so
+it does not depend on other queries and can determine the split of the set.
 """
 
 import polars as pl
@@ -18,22 +17,23 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"\b[dljmst] ([aeiouyh])", "${1}"),
     (r"\b(?:qu|a) (\S)", "${1}"),
 )
-"""Question phrases and elisions, dropped only where something follows: the d of `vitamine d` and
-the a of `hepatite a` stay."""
+"""Patterns of question phrases and elisions, with their replacements. They are removed only before
+another word: the d of `vitamine d` and the a of `hepatite a` are kept."""
 
 _WORDS = (
     "au|aux|ce|ces|cet|cette|dans|de|des|du|en|et|la|le|les|ma|mes|mon|par|pour|que|quel|quelle|"
     "quelles|quels|sa|ses|son|sur|ta|tes|ton|un|une"
 )
 FUNCTION_WORDS = _WORDS.split("|")
-"""Folded French words that rarely tell queries apart. Negations, `ou`, `sans`, `avec`, `contre`,
-`avant`, `apres`, and `est` (east) are content."""
+"""Folded French function words, which rarely distinguish queries. Negations, `ou`, `sans`, `avec`,
+`contre`, `avant`, `apres` and `est` (east) count as content words."""
 
 
 def signature(folded: pl.Expr) -> pl.Expr:
-    """The sorted stems of the content words of folded texts; of all words where none is content.
+    """Return the sorted stems of the content words of folded texts, separated by spaces.
 
-    `l impot sur le revenu` and `revenus impot` share the signature `impot revenu`.
+    `l impot sur le revenu` and `revenus impot` have the signature `impot revenu`. If a text has no
+    content word, the stems of all its words are used.
     """
     for phrase, rest in PHRASES:
         folded = folded.str.replace_all(phrase, rest)
@@ -45,10 +45,11 @@ def signature(folded: pl.Expr) -> pl.Expr:
 
 
 def set_id(name: pl.Expr) -> pl.Expr:
-    """Printable id of a variant set: `v` + 16 hex digits of md5 of its signature or given name."""
-    return name.map_batches(_ids, return_dtype=pl.String, is_elementwise=True)
+    """Return the ids of variant sets: `v` + 16 hex digits of md5(signature or manual set name)."""
+    return name.map_batches(_hash_names, return_dtype=pl.String, is_elementwise=True)
 
 
-def _ids(names: pl.Series) -> pl.Series:
+def _hash_names(names: pl.Series) -> pl.Series:
+    """Return the set id of every name; null if the name is null."""
     ids = [None if name is None else f"v{key64(name):016x}" for name in names]
     return pl.Series(names.name, ids, dtype=pl.String)

@@ -1,22 +1,19 @@
-"""Near-equal signatures: those that differ in the spelling of one word.
+"""Finds near-equal signatures, which differ only in the spelling of one word.
 
-In: distinct signatures (sorted stems, see `signatures.py`). Out: pairs of them with the edit
-similarity of the two words, 1 - d / length of the longer, d the Damerau-Levenshtein distance
-(insertion, deletion, substitution, transposition). Since stems are sorted, word order is ignored;
-the relation is symmetric and does not depend on the order of the input.
-
-Two words count as spellings of one another when the similarity reaches the threshold, d <= 2,
-neither holds a digit, and they begin with the same letter: first letters are rarely mistyped
-(Yannakoudakis & Fawthrop 1983), but tell `maternite` from `paternite` and `licite` from `illicite`.
+The edit similarity of two words is 1 - d / (length of the longer word), where d is the
+Damerau-Levenshtein distance (insertion, deletion, substitution, transposition). Two words are
+spellings of each other if their similarity reaches the threshold, d <= 2, neither contains a
+digit, and both start with the same letter: first letters are rarely mistyped (Yannakoudakis &
+Fawthrop 1983) but distinguish `maternite` from `paternite` and `licite` from `illicite`.
 
 Words are compared by deletion neighbourhoods (Mor & Fraenkel 1982): two words within distance d
-share a string that at most d deletions make of either. No pair is missed, none is compared twice.
+have a common string that is obtained from each by at most d deletions. All pairs are found.
 """
 
 import duckdb
 import polars as pl
 
-MOST_EDITS = 2
+MAX_EDITS = 2
 
 WORDS = """
 CREATE OR REPLACE TEMP TABLE words AS
@@ -72,18 +69,18 @@ ORDER BY a.signature, b.signature
 def near_signatures(
     connection: duckdb.DuckDBPyConnection, signatures: pl.Series, threshold: float
 ) -> pl.DataFrame:
-    """All pairs of near-equal signatures, in both directions.
+    """Return all pairs of near-equal signatures, each in both directions.
 
     Args:
-        connection: A private connection; tables of it are overwritten.
+        connection: A private connection; its temporary tables are overwritten.
         signatures: Distinct signatures.
-        threshold: Least edit similarity of the two words, in (0, 1].
+        threshold: Minimum edit similarity of the two words, in (0, 1].
 
     Returns:
         Columns `signature`, `other`, `similarity`, sorted.
     """
     connection.register("signatures", signatures.alias("signature").to_frame().to_arrow())
-    connection.execute(WORDS, {"most": MOST_EDITS, "threshold": threshold})
-    connection.execute(SPELLINGS, {"most": MOST_EDITS, "threshold": threshold})
+    connection.execute(WORDS, {"most": MAX_EDITS, "threshold": threshold})
+    connection.execute(SPELLINGS, {"most": MAX_EDITS, "threshold": threshold})
     links: pl.DataFrame = connection.sql(LINKS).pl()
     return links

@@ -1,10 +1,10 @@
-"""Split: which side of the train / held-out line a query is on.
+"""Splits the judged queries of a snapshot into train and heldout, or into seen and test.
 
-In: judged queries of a snapshot. Out: the same queries with a side (see `schemas.Queries`). At t
-the side is a keyed hash of the query's variant set (of the query itself where it has none), so no
-snapshot added later can move it, and no variant set straddles the line. Later, a query is `seen`
-when it or its variant set was trained on, and `test` otherwise. Under `near = "together"` spellings
-of one query are on one side, too (see `together`).
+In a training snapshot, a keyed hash of the variant set (or of the query, if it has none) decides
+between `train` and `heldout`, so that later snapshots never change the split and a variant set is
+never divided. In later snapshots, a query is `seen` if it or its variant set was in `train`, and
+`test` otherwise. Under `near = "together"`, near-identical spellings of a query also have the same
+split (see `together`).
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ import polars as pl
 
 from builder.io.tables import Table, write_frame
 from builder.parameters import SplitParameters
-from builder.queries.leakage import SnapshotSides, require_no_leak
-from builder.queries.together import COLUMNS, near_trained, train_together
+from builder.queries.leakage import SnapshotQueries, require_no_leaks
+from builder.queries.together import COLUMNS, assign_splits, queries_near_training
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -33,45 +33,47 @@ def split(
     *,
     judged_queries: Same[JudgedQueries],
     train_queries: Training[SplitQueries],
-    is_train: Annotated[bool, Setting(lambda w, key: key in w.training)],
+    is_train: Annotated[bool, Setting(lambda w, key: key in w.training_snapshots)],
     threshold: Annotated[float, Setting(lambda w, _: w.variants.threshold)],
     params: SplitParameters,
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: give every judged query its side.
+    """Stage: assign every judged query to a split.
 
     Args:
         out: Folder that receives `split_queries.parquet` and an empty `rejects.parquet`.
         judged_queries: See `schemas.JudgedQueries`.
-        train_queries: `split_queries` of the training snapshots, in one of them of those before it.
+        train_queries: `split_queries` of all training snapshots or, if this is one, of the earlier
+            ones.
         is_train: Whether the snapshot is a training snapshot.
-        threshold: Edit similarity from which two words are spellings of each other
-            (`variants.threshold`).
+        threshold: Minimum edit similarity of two spellings of a word (`variants.threshold`).
         params: `[split]`.
         limits: Memory and threads.
-        progress: Told the queries.
+        progress: Advances by the number of queries.
 
     Returns:
-        An account of the judged queries; none is dropped.
+        The ledger, with counts in queries; no query is dropped.
 
     Raises:
-        DataError: one text, id or variant set is on both sides, against what ids promise.
+        DataError: a held-out or test query leaks into training.
     """
     queries = judged_queries.scan().collect()
     with limits.connect() as connection:
         if not is_train:
-            sided = _later(connection, queries, train_queries, params, threshold)
+            assigned = _split_later(connection, queries, train_queries, params, threshold)
         elif params.near == "together":
-            before = pl.concat([_EMPTY, *(_sides(table) for table in train_queries)])
-            share = (threshold, params.heldout_share, params.seed)
-            found = train_together(connection, queries, before, *share)
-            sided = queries.join(found, on="query_id", maintain_order="left")
+            earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
+            options = (threshold, params.heldout_share, params.seed)
+            splits = assign_splits(connection, queries, earlier, *options)
+            assigned = queries.join(splits, on="query_id", maintain_order="left")
         else:
-            sided = queries.with_columns(side(params))
-    rows = sided.with_columns(pl.lit(None, pl.String).alias("text_en"))
-    train = [SnapshotSides("a training snapshot", None, t.scan().collect()) for t in train_queries]
-    require_no_leak([*train, SnapshotSides("this snapshot", None, rows)])
+            assigned = queries.with_columns(train_or_heldout(params))
+    rows = assigned.with_columns(pl.lit(None, pl.String).alias("text_en"))
+    train = [
+        SnapshotQueries("a training snapshot", None, t.scan().collect()) for t in train_queries
+    ]
+    require_no_leaks([*train, SnapshotQueries("this snapshot", None, rows)])
     progress.start("split", rows.height, "queries")
     ledger = Ledger("queries", rows.height, rows.height)
     write_frame(rows, out / "split_queries.parquet", Queries)
@@ -84,39 +86,40 @@ def split(
 _EMPTY = pl.DataFrame(schema=dict.fromkeys((*COLUMNS, "split"), pl.String))
 
 
-def _sides(table: Table) -> pl.DataFrame:
+def _read_splits(table: Table) -> pl.DataFrame:
+    """Read ids, texts, variant sets and splits from the table `split_queries` of a snapshot."""
     return table.scan().select(_EMPTY.columns).collect()
 
 
-def _later(
+def _split_later(
     connection: duckdb.DuckDBPyConnection,
     queries: pl.DataFrame,
     train_queries: Sequence[Table],
     params: SplitParameters,
     threshold: float,
 ) -> pl.DataFrame:
-    """Queries of a later snapshot with their sides."""
-    ids = trained(train_queries)
+    """Add the column `split` to the queries of a snapshot after the training snapshots."""
+    ids = training_ids(train_queries)
     if params.near == "together":
-        before = pl.concat([_EMPTY, *(_sides(table) for table in train_queries)])
-        near = near_trained(connection, queries, before.filter(split="train"), threshold)
+        earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
+        near = queries_near_training(connection, queries, earlier.filter(split="train"), threshold)
         ids = sorted({*ids, *near})
-    return queries.with_columns(side_of_later(ids))
+    return queries.with_columns(seen_or_test(ids))
 
 
-def unit_of_split() -> pl.Expr:
-    """What is never divided: the id of the variant set, or of the query that has none."""
+def split_unit() -> pl.Expr:
+    """Return the id that is hashed to split a query: its variant set or, if null, the query."""
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 
-def side(params: SplitParameters) -> pl.Expr:
-    """`train` or `heldout` of queries at t, by keyed hash of `unit_of_split` alone."""
-    heldout = in_sample(unit_of_split(), params.heldout_share, params.seed)
+def train_or_heldout(params: SplitParameters) -> pl.Expr:
+    """Return the split of queries in a training snapshot, by keyed hash of `split_unit`."""
+    heldout = in_sample(split_unit(), params.heldout_share, params.seed)
     return pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train")).alias("split")
 
 
-def trained(train_queries: Sequence[Table]) -> list[str]:
-    """Ids of the queries and variant sets on the train side of any training snapshot."""
+def training_ids(train_queries: Sequence[Table]) -> list[str]:
+    """Return the ids of all queries and variant sets in split `train` of any snapshot."""
     if not train_queries:
         return []
     tables = pl.concat([table.scan() for table in train_queries])
@@ -124,9 +127,9 @@ def trained(train_queries: Sequence[Table]) -> list[str]:
     return sorted({*ids["query_id"], *ids["variant_set"].drop_nulls()})
 
 
-def side_of_later(trained_ids: list[str]) -> pl.Expr:
-    """`seen` or `test` of queries in a later snapshot."""
-    seen = pl.col("query_id").is_in(trained_ids) | pl.col("variant_set").is_in(trained_ids)
+def seen_or_test(train_ids: list[str]) -> pl.Expr:
+    """Return the split of later queries: `seen` if query or set is in `train_ids`, else `test`."""
+    seen = pl.col("query_id").is_in(train_ids) | pl.col("variant_set").is_in(train_ids)
     return (
         pl.when(seen.fill_null(False)).then(pl.lit("seen")).otherwise(pl.lit("test")).alias("split")
     )

@@ -1,8 +1,7 @@
-"""Light stemming of folded French (and English) words: plurals only.
+"""Light stemmer for folded French and English text, which removes plural endings only.
 
-In: folded text (see `builder.text.keys.fold`). Out: the same words, each brought to its singular by
-a few endings. It is meant for equality of stems, not as spelling: a query and a topic are stemmed
-alike. Lighter than Savoy (1999): no gender, no derivation, so that no topic swallows another.
+Stems are meant to be compared with each other and need not be correct words. The stemmer is
+lighter than Savoy (1999): it ignores gender and derivation, to avoid conflating different topics.
 """
 
 import polars as pl
@@ -11,7 +10,7 @@ INVARIABLE = (
     "bois|bras|corps|cours|dans|dessous|dessus|dos|fils|fois|gros|jamais|lors|mars|mois|moins|ours|"
     "palais|paris|pays|plus|poids|propos|puis|sans|sens|sous|souris|temps|tous|trois|vers"
 )
-"""Words whose final s is no plural."""
+"""Words whose final s is not a plural ending."""
 
 PLURALS: tuple[tuple[str, str], ...] = (
     (rf"\b({INVARIABLE})\b", "${1}_"),
@@ -22,14 +21,16 @@ PLURALS: tuple[tuple[str, str], ...] = (
     (r"(\p{L}[\p{L}\p{N}]+[^\P{L}sx])s\b", "${1}"),
     (r"_", ""),
 )
-"""Endings (Rust regular expressions) and what replaces them, in order; `_` shields a word."""
+"""Plural endings (Rust regular expressions) with their replacements, applied in order.
+
+The first pattern appends `_` to invariable words, so that later patterns skip them."""
 
 
 def stem(folded: pl.Expr) -> pl.Expr:
-    """Stem every word of a folded text column. Idempotent.
+    """Return folded texts with the plural ending of every word removed; idempotent.
 
     `eaux` -> `eau`, `journaux` -> `journal`, `travaux` -> `travail`, `cheveux` -> `cheveu`,
-    `lois` -> `loi`; words of three letters or fewer and `mois`, `prix`, `stress` stay.
+    `lois` -> `loi`. Words of at most three letters and e.g. `mois`, `prix`, `stress` are unchanged.
     """
     for ending, singular in PLURALS:
         folded = folded.str.replace_all(ending, singular)

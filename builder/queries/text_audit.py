@@ -1,8 +1,7 @@
-"""Audit the texts of a query file: the faults that published ones had, each found and counted.
+"""Counts defects in the texts of a query file, and lists texts that occur under several ids.
 
-In: queries as found in a file (`texts.read_texts`). Out: how many lines have each fault, and the
-queries that one text, exactly or folded, spreads over several ids. Nothing personal is repeated:
-texts with personal data are counted, never shown.
+The defects are those found in published query files. Texts with personal data are counted but
+never printed.
 """
 
 from dataclasses import dataclass
@@ -10,13 +9,13 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.queries.personal import KINDS, personal_data
+from builder.queries.personal import KINDS, detect_personal_data
 from builder.queries.rules import OPERATOR, is_url_like
-from builder.queries.texts import read_texts
+from builder.queries.texts import read_query_texts
 from builder.text.keys import fold
 
 LONG = 500
-"""Characters from which a text is no query."""
+"""Number of characters from which a text counts as over-long."""
 
 TEXT = pl.col("text").str.strip_suffix("\r")
 
@@ -33,19 +32,19 @@ FAULTS: dict[str, pl.Expr] = {
     "search_operator": TEXT.str.contains(OPERATOR),
     "url_like": is_url_like(TEXT),
 }
-"""Faults of a line, each a Boolean expression over the column `text`."""
+"""Defects by name, each a Boolean expression over the column `text`."""
 
 
 @dataclass(frozen=True)
 class TextAudit:
-    """What an audit found.
+    """Number of defects in a query file, and texts that occur under several ids.
 
     Args:
-        lines: Lines looked at.
-        faults: Lines with each fault; `personal_<kind>` for personal data.
-        longest: Characters of the longest text.
-        same_text: `text`, `ids`: one text under several ids.
-        same_folded: `folded`, `ids`, `texts`: several texts that fold to one.
+        lines: Number of lines.
+        faults: Number of lines by defect; `personal_<kind>` for personal data.
+        longest: Number of characters of the longest text.
+        same_text: Texts with several ids: `text`, `ids`.
+        same_folded: Folded texts with several ids and texts: `folded`, `ids`, `texts`.
     """
 
     lines: int
@@ -56,35 +55,35 @@ class TextAudit:
 
 
 def audit_texts(queries: pl.DataFrame) -> TextAudit:
-    """Look for the known faults of query files.
+    """Count the defects of query texts.
 
     Args:
-        queries: Columns `id`, `text` as found.
+        queries: Columns `id`, `text`; see `texts.read_query_texts`.
     """
-    seen = queries.with_columns(personal=personal_data(queries.select(TEXT)["text"]))
-    counts = seen.select(
+    flagged = queries.with_columns(personal=detect_personal_data(queries.select(TEXT)["text"]))
+    counts = flagged.select(
         *(expression.sum().alias(name) for name, expression in FAULTS.items()),
         *((pl.col("personal") == kind).sum().alias(f"personal_{kind}") for kind in KINDS),
     )
-    harmless = seen.filter(pl.col("personal").is_null()).select(
+    harmless = flagged.filter(pl.col("personal").is_null()).select(
         "id", TEXT.alias("text"), fold(TEXT).alias("folded")
     )
     return TextAudit(
         lines=queries.height,
         faults=dict(zip(counts.columns, counts.row(0), strict=True)) if queries.height else {},
         longest=int(queries.select(TEXT.str.len_chars().max()).item() or 0),
-        same_text=_groups(harmless, "text").drop("texts"),
-        same_folded=_groups(harmless, "folded").filter(pl.col("texts").list.len() > 1),
+        same_text=_find_duplicates(harmless, "text").drop("texts"),
+        same_folded=_find_duplicates(harmless, "folded").filter(pl.col("texts").list.len() > 1),
     )
 
 
 def audit_text_file(path: Path | str) -> TextAudit:
-    """Look for the known faults of one query file; see `texts.read_texts`."""
-    return audit_texts(read_texts(Path(path)))
+    """Count the defects of the texts of a query file; see `texts.read_query_texts`."""
+    return audit_texts(read_query_texts(Path(path)))
 
 
-def _groups(texts: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Values of a column that several ids share."""
+def _find_duplicates(texts: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Return the values of the column `by` that occur under several ids, with ids and texts."""
     return (
         texts.filter(pl.col(by) != "")
         .group_by(by)

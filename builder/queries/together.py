@@ -1,9 +1,9 @@
-"""Keep spellings of one query on one side of the split: the rule `split.near = "together"`.
+"""Assigns similar queries to the same split, as configured by `split.near = "together"`.
 
-In: queries of a snapshot, and those of earlier training snapshots with their sides. Out: the side
-of each query. Queries belong together where they are in one variant set or their signatures are
-equal or near (see `similarity`); a group of them is on the side that a member has already, `train`
-where members have both, else on that of its smallest unit (set or query id), by keyed hash.
+Two queries are connected if they share a variant set or have equal or near-equal signatures (see
+`similarity`); a group is a connected component. A group has the split of its members in earlier
+training snapshots, or `train` if they differ. If it has none, a keyed hash of its smallest id
+(variant set or query) decides.
 """
 
 import duckdb
@@ -19,7 +19,7 @@ from builder.text.keys import fold, in_sample
 COLUMNS = ("query_id", "text", "variant_set")
 
 
-def train_together(
+def assign_splits(
     connection: duckdb.DuckDBPyConnection,
     queries: pl.DataFrame,
     earlier: pl.DataFrame,
@@ -27,65 +27,69 @@ def train_together(
     heldout_share: float,
     seed: str,
 ) -> pl.DataFrame:
-    """`query_id` and `split` of the queries of a training snapshot.
+    """Assign the queries of a training snapshot to splits.
 
     Args:
         connection: A private connection.
-        queries: `COLUMNS`.
-        earlier: The same of earlier training snapshots, and `split`.
-        threshold: Edit similarity from which two words are spellings of each other.
-        heldout_share: Part of the groups that is held out.
-        seed: Key of the hash.
+        queries: Queries of the snapshot: `COLUMNS`.
+        earlier: Queries of earlier training snapshots: `COLUMNS` and `split`.
+        threshold: Minimum edit similarity of two spellings of a word.
+        heldout_share: Fraction of the groups to hold out.
+        seed: Key of the hash that splits groups.
+
+    Returns:
+        One row per query, in the order of `queries`: `query_id`, `split`.
     """
-    known = earlier.group_by("query_id").agg(pl.col("split").max().alias("known"))
+    previous = earlier.group_by("query_id").agg(pl.col("split").max().alias("previous"))
     both = pl.concat([queries.select(COLUMNS), earlier.select(COLUMNS)])
-    named = both.unique(["query_id", "variant_set"], keep="first", maintain_order=True)
-    groups = _grouped(connection, named, threshold).join(known, on="query_id", how="left")
+    distinct = both.unique(["query_id", "variant_set"], keep="first", maintain_order=True)
+    groups = _with_groups(connection, distinct, threshold).join(previous, on="query_id", how="left")
     unit = pl.coalesce("variant_set", "query_id")
-    sided = groups.with_columns(
-        of_group=pl.col("known").max().over("group"), unit=unit.min().over("group")
+    groups = groups.with_columns(
+        group_split=pl.col("previous").max().over("group"), unit=unit.min().over("group")
     )
     heldout = in_sample("unit", heldout_share, seed)
-    drawn = pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train"))
-    side = pl.coalesce("known", "of_group", drawn).alias("split")
-    found = sided.select("query_id", side).unique("query_id", keep="first", maintain_order=True)
-    return queries.select("query_id").join(found, on="query_id", maintain_order="left")
+    sampled = pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train"))
+    split = pl.coalesce("previous", "group_split", sampled).alias("split")
+    splits = groups.select("query_id", split).unique("query_id", keep="first", maintain_order=True)
+    return queries.select("query_id").join(splits, on="query_id", maintain_order="left")
 
 
-def near_trained(
+def queries_near_training(
     connection: duckdb.DuckDBPyConnection,
     queries: pl.DataFrame,
-    trained: pl.DataFrame,
+    train: pl.DataFrame,
     threshold: float,
 ) -> pl.Series:
-    """Ids of the queries whose signature equals, or nearly equals, that of a trained one.
+    """Return the ids of queries whose signature is equal or near-equal to a training query's.
 
     Args:
         connection: A private connection.
-        queries: `COLUMNS` of a later snapshot.
-        trained: `COLUMNS` of the trained queries.
-        threshold: As of `train_together`.
+        queries: Queries of a later snapshot: `COLUMNS`.
+        train: Training queries: `COLUMNS`.
+        threshold: Minimum edit similarity of two spellings of a word.
     """
-    signed, others = _signed(queries), _signed(trained)["signature"].unique()
+    signed, others = _with_signature(queries), _with_signature(train)["signature"].unique()
     signatures = pl.concat([signed["signature"], others]).unique().sort()
     links = near_signatures(connection, signatures, threshold)
     near = links.filter(pl.col("other").is_in(others.implode()))["signature"]
     return signed.filter(pl.col("signature").is_in(pl.concat([near, others]).implode()))["query_id"]
 
 
-def _signed(queries: pl.DataFrame) -> pl.DataFrame:
+def _with_signature(queries: pl.DataFrame) -> pl.DataFrame:
+    """Add the column `signature`."""
     folded = queries.with_columns(folded=fold(pl.col("text")))
     return folded.with_columns(signature=signature(pl.col("folded"))).drop("folded")
 
 
-def _grouped(
+def _with_groups(
     connection: duckdb.DuckDBPyConnection, queries: pl.DataFrame, threshold: float
 ) -> pl.DataFrame:
-    """Queries with the number of their `group`: connected by a set or near signatures."""
-    signed = _signed(queries)
+    """Add the column `group`: number of the component connected by sets and similar signatures."""
+    signed = _with_signature(queries)
     names = {"signature", "query_id", "variant_set"}
     nodes = pl.concat([signed[name].drop_nulls() for name in sorted(names)]).unique().sort()
-    number = {name: place for place, name in enumerate(nodes)}
+    number = {name: index for index, name in enumerate(nodes)}
     links = near_signatures(connection, signed["signature"].unique().sort(), threshold)
     pairs = [
         signed.select("query_id", "signature"),

@@ -1,8 +1,7 @@
-"""Audit topics: what each matching policy takes, and where the policies differ.
+"""Compares the policies of matching topics in queries, to find false matches.
 
-In: topics and queries. Out: for each topic and policy the queries taken and their share; the most
-frequent queries that only the looser of two policies takes; and the words inside which a topic is
-found without being one of them (`eau` in bordeaux).
+Output: number of matching queries per topic and policy, the most frequent queries matched by only
+one of two policies, and the words that merely contain a topic (`eau` in `bordeaux`).
 """
 
 from collections.abc import Sequence
@@ -12,25 +11,25 @@ from pathlib import Path
 import polars as pl
 
 from builder.io.sources import Source
-from builder.queries.matching import POLICIES, match_topics, patterns
-from builder.queries.texts import read_texts
+from builder.queries.matching import POLICIES, match_topics, topic_patterns
+from builder.queries.texts import read_query_texts
 from builder.queries.topics import parse_topics
 from builder.text.keys import fold
 
 
 @dataclass(frozen=True)
 class TopicAudit:
-    """What an audit found.
+    """Comparison of the matching policies on a list of queries.
 
     Args:
-        queries: Distinct folded queries looked at.
-        texts: Texts looked at.
-        counts: `topic_id`, `policy`, `texts`, `share_of_texts`, `queries`, `asked` (sum of
-            frequencies); a row for each topic and policy.
-        differences: `topic_id`, `only_in`, `not_in`, `text`, `asked`: the most frequent queries
-            that one policy takes and a stricter or other one does not.
-        false_words: `topic_id`, `word`, `queries`: the words that hold the topic as a substring,
-            in queries that do not hold it as a word.
+        queries: Number of distinct folded queries.
+        texts: Number of query texts.
+        counts: Matching queries per topic and policy: `topic_id`, `policy`, `texts`,
+            `share_of_texts`, `queries`, `asked` (sum of query frequencies).
+        differences: Most frequent queries matched by one policy and not by another: `topic_id`,
+            `only_in`, `not_in`, `text`, `asked`.
+        false_words: Words that contain a topic as a substring, from queries that do not contain it
+            as a word: `topic_id`, `word`, `queries`.
     """
 
     queries: int
@@ -40,16 +39,21 @@ class TopicAudit:
     false_words: pl.DataFrame
 
 
-PAIRS = (("substring", "word"), ("stem", "word"), ("substring", "stem"), ("stem", "substring"))
+POLICY_PAIRS = (
+    ("substring", "word"),
+    ("stem", "word"),
+    ("substring", "stem"),
+    ("stem", "substring"),
+)
 
 
 def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20) -> TopicAudit:
-    """Compare the matching policies on some queries.
+    """Compare the matching policies on a list of queries.
 
     Args:
         topics: See `schemas.Topics`.
-        queries: Columns `text`, `count` (see `texts.read_texts`).
-        examples: Most rows for each topic in `differences` and `false_words`.
+        queries: Columns `text`, `count`; see `texts.read_query_texts`.
+        examples: Maximum number of rows per topic in `differences` and `false_words`.
     """
     distinct = (
         queries.select(
@@ -64,7 +68,7 @@ def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20
         )
         .sort("folded")
     )
-    taken = pl.concat(
+    matches = pl.concat(
         distinct.with_columns(match_topics(distinct["folded"], topics, policy))
         .explode("topics")
         .drop_nulls("topics")
@@ -81,33 +85,34 @@ def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20
     return TopicAudit(
         queries=distinct.height,
         texts=queries.height,
-        counts=_counts(topics, taken, queries.height),
-        differences=_differences(taken, examples),
-        false_words=_false_words(topics, taken, examples),
+        counts=_count_matches(topics, matches, queries.height),
+        differences=_policy_differences(matches, examples),
+        false_words=_find_false_words(topics, matches, examples),
     )
 
 
 def audit_topic_file(
     topics: Path | str, queries: Sequence[Path | str], examples: int = 20
 ) -> TopicAudit:
-    """Audit a topic table (TSV) on the queries of files.
+    """Compare the matching policies on query files; see `audit_topics`.
 
     Args:
-        topics: See `topics.read_topics`.
-        queries: See `texts.read_texts`.
-        examples: See `audit_topics`.
+        topics: TSV file of topics; see `topics.read_topics`.
+        queries: Query files; see `texts.read_query_texts`.
+        examples: Maximum number of rows per topic in `differences` and `false_words`.
 
     Raises:
-        FormatError: a file is not what it should be.
+        FormatError: a file is malformed.
     """
     table, _ = parse_topics(Source(Path(topics), str(topics)))
-    texts = pl.concat(read_texts(Path(path)) for path in queries)
+    texts = pl.concat(read_query_texts(Path(path)) for path in queries)
     return audit_topics(table, texts, examples)
 
 
-def _counts(topics: pl.DataFrame, taken: pl.DataFrame, texts: int) -> pl.DataFrame:
+def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, texts: int) -> pl.DataFrame:
+    """Return the number of matching texts and queries per topic and policy, including zeros."""
     policies = pl.DataFrame({"policy": POLICIES, "order": range(len(POLICIES))})
-    counted = taken.group_by("topic_id", "policy").agg(
+    counted = matches.group_by("topic_id", "policy").agg(
         pl.col("texts").sum(), pl.len().alias("queries"), pl.col("asked").sum()
     )
     return (
@@ -127,17 +132,18 @@ def _counts(topics: pl.DataFrame, taken: pl.DataFrame, texts: int) -> pl.DataFra
     )
 
 
-def _differences(taken: pl.DataFrame, examples: int) -> pl.DataFrame:
+def _policy_differences(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
+    """Return the most frequent queries matched by the first of two policies only."""
     key = ["topic_id", "folded"]
     rows = []
-    for looser, stricter in PAIRS:
-        of_stricter = taken.filter(pl.col("policy") == stricter)
-        only = taken.filter(pl.col("policy") == looser).join(of_stricter, on=key, how="anti")
+    for first, second in POLICY_PAIRS:
+        by_second = matches.filter(pl.col("policy") == second)
+        only = matches.filter(pl.col("policy") == first).join(by_second, on=key, how="anti")
         rows.append(
             only.select(
                 "topic_id",
-                pl.lit(looser).alias("only_in"),
-                pl.lit(stricter).alias("not_in"),
+                pl.lit(first).alias("only_in"),
+                pl.lit(second).alias("not_in"),
                 "text",
                 "asked",
             )
@@ -151,15 +157,16 @@ def _differences(taken: pl.DataFrame, examples: int) -> pl.DataFrame:
     )
 
 
-def _false_words(topics: pl.DataFrame, taken: pl.DataFrame, examples: int) -> pl.DataFrame:
-    by_word = taken.filter(pl.col("policy") == "word")
-    only = taken.filter(pl.col("policy") == "substring").join(
+def _find_false_words(topics: pl.DataFrame, matches: pl.DataFrame, examples: int) -> pl.DataFrame:
+    """Return the words that contain a topic, in queries matched as substring but not as word."""
+    by_word = matches.filter(pl.col("policy") == "word")
+    only = matches.filter(pl.col("policy") == "substring").join(
         by_word, on=["topic_id", "folded"], how="anti"
     )
     words = only.select("topic_id", "folded", pl.col("folded").str.split(" ").alias("word"))
     return (
         words.explode("word")
-        .join(patterns(topics, "substring"), on="topic_id")
+        .join(topic_patterns(topics, "substring"), on="topic_id")
         .filter(pl.col("word").str.contains(pl.col("pattern"), literal=True))
         .unique(["topic_id", "folded", "word"])
         .group_by("topic_id", "word")

@@ -1,9 +1,8 @@
-"""The topics of a collection: a hand-made table, chosen once for all snapshots.
+"""Reads the topics of a collection, which are common to all snapshots.
 
-In: UTF-8 tab-separated lines under a header with `label` and any of `topic_id`, `aliases` (between
-`|`), `language` and `source`; so a list of words under the word `label` is one. Out: `topics` (see
-`schemas.Topics`). A topic list decides what a collection is about, so a faulty line is an error,
-never a silent loss; only blank lines are left out.
+Input: a UTF-8 TSV file with a header. The column `label` is required; `topic_id`, `aliases`
+(separated by `|`), `language` and `source` are optional. Blank lines are skipped; any other
+malformed line is an error, since topics determine the contents of the collection.
 """
 
 import re
@@ -29,8 +28,8 @@ from schemas import Topics
 
 LABEL = "label"
 HEADER = ("topic_id", LABEL, "aliases", "language", "source")
-ABSENT = {"aliases": "", "language": FRENCH, "source": ""}
-"""What topics have where there is no such column; ids are made of labels then."""
+DEFAULTS = {"aliases": "", "language": FRENCH, "source": ""}
+"""Default values of missing columns; a missing `topic_id` is derived from the label."""
 TOPIC_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
 LANGUAGE = re.compile(r"[a-z]{2}")
 
@@ -47,12 +46,16 @@ def read_topics(
 
     Args:
         out: Folder that receives `topics.parquet` and `rejects.parquet`.
-        source: The TSV file.
+        source: TSV file of topics.
         limits: Unused; a topic table is small.
-        progress: Told the lines read.
+        progress: Advances by the number of lines.
+
+    Returns:
+        The ledger, with counts in lines; blank lines are dropped.
 
     Raises:
-        FormatError: not UTF-8, a wrong header, a faulty line, or an id given twice.
+        FormatError: the file is not UTF-8, its header or a line is malformed, or an id occurs
+            twice.
     """
     del limits
     ledger = Ledger("lines")
@@ -69,19 +72,19 @@ def read_topics(
 
 
 def parse_topics(source: Source) -> tuple[pl.DataFrame, list[int]]:
-    """The topics of a file (see `schemas.Topics`), in file order, and its blank lines.
+    """Return the topics of a TSV file, in file order, and the line numbers of its blank lines.
 
     Raises:
         FormatError: see `read_topics`.
     """
-    header, lines = _lines(source)
+    header, lines = _read_lines(source)
     blank = [number for number, line in enumerate(lines, 2) if not line.strip()]
-    topics = pl.DataFrame(list(_parse(header, lines, source)), schema=Topics.dtypes())
+    topics = pl.DataFrame(list(_parse_lines(header, lines, source)), schema=Topics.dtypes())
     return topics, blank
 
 
 def topic_differences(published: pl.DataFrame, topics: pl.DataFrame) -> tuple[str, ...]:
-    """How topics differ from those of a published collection, a line per kind of difference."""
+    """List the topics added, removed and changed since publication, one line per type of change."""
     columns = ["topic_id", "label", "aliases", "language"]
     before, now = (
         {row[0]: row for row in frame.select(columns).rows()} for frame in (published, topics)
@@ -94,63 +97,64 @@ def topic_differences(published: pl.DataFrame, topics: pl.DataFrame) -> tuple[st
 
 
 def require_same_topics(published: pl.DataFrame, topics: pl.DataFrame) -> None:
-    """Compare the topics of a published collection with those of a definition.
+    """Raise an error if the topics of a definition differ from those of a published collection.
 
     Raises:
-        DataError: a topic was added, removed or changed; topics are chosen once for all snapshots.
+        DataError: a topic was added, removed or changed.
     """
     ids = ["topic_id", "label", "aliases", "language"]
     before, now = (set(map(repr, frame.select(ids).rows())) for frame in (published, topics))
     if before != now:
         raise DataError(
-            f"expected the topics that the collection was published with; {len(now - before)} are "
-            f"new or changed, {len(before - now)} are gone or changed, such as "
-            f"{min(before ^ now)}. Topics are chosen once for all snapshots: start a new "
-            "collection for others"
+            f"expected the topics of the published collection, found {len(now - before)} added or "
+            f"changed and {len(before - now)} removed or changed, such as {min(before ^ now)}; "
+            "restore them, or start a new collection"
         )
 
 
-def _lines(source: Source) -> tuple[list[str], list[str]]:
-    """The names of the columns, and the lines under them."""
+def _read_lines(source: Source) -> tuple[list[str], list[str]]:
+    """Return the column names of the header and all lines after it."""
     first, *lines = read_text_lines(source) or [""]
     header = [name.strip() for name in first.split("\t")]
     if LABEL not in header or not {*header} <= {*HEADER} or len({*header}) < len(header):
         expected = "<TAB>".join(HEADER)
         raise FormatError(
-            f"expected the header {expected}, or some of it with {LABEL}, found {first[:80]!r}",
+            f"expected a header with {LABEL} and any other of {expected}, found {first[:80]!r}",
             source.name,
             1,
         )
     return header, lines
 
 
-def _parse(header: list[str], lines: list[str], source: Source) -> Iterator[dict[str, Any]]:
+def _parse_lines(header: list[str], lines: list[str], source: Source) -> Iterator[dict[str, Any]]:
+    """Yield the topic of every line that is not blank."""
     first_line: dict[str, int] = {}
     for number, line in enumerate(lines, 2):
         if not line.strip():
             continue
-        topic = _topic(header, line.split("\t"), source, number)
+        topic = _parse_topic(header, line.split("\t"), source, number)
         seen = first_line.setdefault(topic["topic_id"], number)
         if seen != number:
             raise FormatError(
-                f"topic {topic['topic_id']!r} is already on line {seen}; an id names one topic",
+                f"expected unique topic ids, found {topic['topic_id']!r}, already on line {seen}",
                 source.name,
                 number,
             )
         yield topic
 
 
-def _topic(header: list[str], fields: list[str], source: Source, line: int) -> dict[str, Any]:
+def _parse_topic(header: list[str], fields: list[str], source: Source, line: int) -> dict[str, Any]:
+    """Validate the fields of a line and return them as a topic, by column name."""
     if len(fields) != len(header):
         raise FormatError(
             f"expected {len(header)} tab-separated fields, found {len(fields)}", source.name, line
         )
-    topic = ABSENT | dict(zip(header, (field.strip() for field in fields), strict=True))
-    topic.setdefault("topic_id", _id_of(topic[LABEL]))
+    topic = DEFAULTS | dict(zip(header, (field.strip() for field in fields), strict=True))
+    topic.setdefault("topic_id", _label_to_id(topic[LABEL]))
     aliases = [alias for part in topic["aliases"].split("|") if (alias := part.strip())]
     for field, pattern, form in (
-        ("topic_id", TOPIC_ID, "lower-case letters, digits, - and _"),
-        ("language", LANGUAGE, "an ISO 639-1 code of two letters"),
+        ("topic_id", TOPIC_ID, "lowercase letters, digits, - and _"),
+        ("language", LANGUAGE, "a two-letter ISO 639-1 code"),
     ):
         if not pattern.fullmatch(topic[field]):
             raise FormatError(
@@ -161,13 +165,15 @@ def _topic(header: list[str], fields: list[str], source: Source, line: int) -> d
     ):
         if not folded:
             raise FormatError(
-                f"a label or alias needs a letter or a digit, found {name!r}", source.name, line
+                f"expected a label or alias with at least one letter or digit, found {name!r}",
+                source.name,
+                line,
             )
     return {**topic, "aliases": aliases}
 
 
-def _id_of(label: str) -> str:
-    """The folded label with hyphens, or its hash where that is no id."""
+def _label_to_id(label: str) -> str:
+    """Return the folded label with hyphens as topic id, or a hash of it if that is invalid."""
     (folded,) = fold_texts([label])
     name = folded.replace(" ", "-")
     return name if TOPIC_ID.fullmatch(name) else f"t{key64(folded):016x}"

@@ -1,9 +1,8 @@
-"""Variants: which candidate stands for which, and the counts of those that stand for a set.
+"""Finds the variant sets of a snapshot and merges the counts of their members.
 
-In: candidates and impressions of a snapshot, hand-made sets, the variants of earlier snapshots.
-Out: `variants`, the map that the click model counts by, and `kept_candidates`, the candidates that
-go on. With merged clicks a set is one query: its representative, with the impressions, clicks and
-distinct users of all members and the topics of any of them.
+Output: `variants`, which maps every candidate to its representative, and `kept_candidates`, the
+representatives. With `variants.merge = "clicks"`, a representative has the impressions, clicks,
+distinct users and topics of all members of its set; otherwise every candidate represents itself.
 """
 
 from collections.abc import Sequence
@@ -16,8 +15,8 @@ import polars as pl
 from builder.io.sources import Source
 from builder.io.tables import write_frame
 from builder.parameters import SplitParameters, VariantParameters
-from builder.queries.given_sets import read_given_sets
-from builder.queries.sets import form_sets
+from builder.queries.manual_sets import read_manual_sets
+from builder.queries.sets import build_variant_sets
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -25,7 +24,7 @@ from builder.runtime.references import Before, Files, Same, Setting
 from builder.runtime.stage import stage
 from schemas import Candidates, Impressions, KeptCandidates, Variants
 
-USERS_OF_SETS = """
+SET_USERS = """
 WITH members AS (
     SELECT query, representative FROM sets
     SEMI JOIN (SELECT representative FROM sets GROUP BY ALL HAVING count(*) > 1)
@@ -34,7 +33,8 @@ WITH members AS (
     SELECT DISTINCT representative, "user" FROM log JOIN members USING (query)
     WHERE "user" IS NOT NULL
 )
-SELECT representative AS query, count(*)::UINTEGER AS askers FROM askers GROUP BY representative
+SELECT representative AS query, count(*)::UINTEGER AS set_users
+FROM askers GROUP BY representative
 """
 
 
@@ -57,32 +57,34 @@ def find_variants(
         out: Folder that receives `variants.parquet`, `kept_candidates.parquet` (contract
             `Candidates`) and `rejects.parquet`.
         candidates: See `schemas.Candidates`.
-        impressions: See `schemas.Impressions`; read for the distinct users of merged sets alone.
-        earlier: `variants` of the snapshots before, in order of time: what was one set stays one.
+        impressions: See `schemas.Impressions`; used to count the distinct users of merged sets.
+        earlier: `variants` of earlier snapshots, in chronological order; their sets are kept.
         params: `[variants]`.
-        split: `[split]`; no set crosses its line.
+        split: `[split]`; no variant set is divided between splits.
         limits: Memory and threads.
-        progress: Told the candidates.
-        files: Hand-made sets.
+        progress: Advances by the number of candidates.
+        files: Files with manually defined sets.
 
     Returns:
-        An account of the candidates; dropped ones are counted under their representative.
+        The ledger, with counts in queries; represented variants are dropped.
 
     Raises:
-        FormatError: a file of hand-made sets is not one.
+        FormatError: a file of manually defined sets is malformed.
     """
     rows = candidates.scan().collect()
     progress.start("variants", rows.height, "queries")
     with limits.connect(0.5) as connection:
         if params.sets == "off":
-            sets = alone(rows)
+            sets = singleton_sets(rows)
         else:
             before = [table.scan().collect() for table in earlier]
-            sets = form_sets(connection, rows, read_given_sets(files), before, params, split)
+            sets = build_variant_sets(
+                connection, rows, read_manual_sets(files), before, params, split
+            )
         if params.merge != "clicks":
             sets = sets.with_columns(representative="query")
         impressions.view(connection, "log")
-        kept = merge_counts(rows, sets, _users_of_sets(connection, sets))
+        kept = merge_variant_counts(rows, sets, _count_set_users(connection, sets))
     write_frame(sets, out / "variants.parquet", Variants)
     write_frame(kept, out / "kept_candidates.parquet", Candidates)
     ledger = Ledger("queries", rows.height, kept.height)
@@ -93,8 +95,8 @@ def find_variants(
     return ledger
 
 
-def alone(candidates: pl.DataFrame) -> pl.DataFrame:
-    """The table `variants` when every query stands for itself and no sets are formed."""
+def singleton_sets(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Return the table `variants` without variant sets: every candidate represents itself."""
     return candidates.select(
         "query",
         pl.col("query").alias("representative"),
@@ -105,16 +107,16 @@ def alone(candidates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def merge_counts(
-    candidates: pl.DataFrame, sets: pl.DataFrame, askers: pl.DataFrame
+def merge_variant_counts(
+    candidates: pl.DataFrame, sets: pl.DataFrame, set_users: pl.DataFrame
 ) -> pl.DataFrame:
-    """The candidates that represent a set, with the counts of the whole set.
+    """Return the representatives, with the counts of their whole variant set.
 
     Args:
         candidates: See `schemas.Candidates`.
         sets: See `schemas.Variants`.
-        askers: Distinct users of the sets with several members: `query`, `askers`. A set without
-            one comes from a log whose impressions stand in for users; there users add up.
+        set_users: Number of distinct users of sets with several members: `query`, `set_users`.
+            Sets that are missing, since the log has no users, get the sum over their members.
     """
     members = candidates.drop("variant_set").join(
         sets.select("query", "representative", "variant_set"), on="query"
@@ -127,17 +129,17 @@ def merge_counts(
     )
     return (
         summed.rename({"representative": "query"})
-        .join(askers, on="query", how="left")
-        .with_columns(pl.coalesce("askers", "users").alias("users"))
-        .drop("askers")
+        .join(set_users, on="query", how="left")
+        .with_columns(pl.coalesce("set_users", "users").alias("users"))
+        .drop("set_users")
         .sort("query")
     )
 
 
-def _users_of_sets(connection: duckdb.DuckDBPyConnection, sets: pl.DataFrame) -> pl.DataFrame:
-    """Distinct users of every set with several members."""
+def _count_set_users(connection: duckdb.DuckDBPyConnection, sets: pl.DataFrame) -> pl.DataFrame:
+    """Count the distinct users of every set with several members: `query`, `set_users`."""
     if (sets["query"] == sets["representative"]).all():
-        return pl.DataFrame(schema={"query": pl.UInt64, "askers": pl.UInt32})
+        return pl.DataFrame(schema={"query": pl.UInt64, "set_users": pl.UInt32})
     connection.register("sets", sets.select("query", "representative").to_arrow())
-    askers: pl.DataFrame = connection.sql(USERS_OF_SETS).pl()
-    return askers
+    set_users: pl.DataFrame = connection.sql(SET_USERS).pl()
+    return set_users

@@ -1,8 +1,7 @@
-"""Verdicts in files: labels that people or other programs gave.
+"""Reads verdicts (labels of queries, users and documents) from TSV files.
 
-In: UTF-8 tab-separated lines under the header `kind key label score source version`. The key of a
-query is its text, of a document its URL, of a user its pseudonym in 16 hexadecimal digits. Out:
-rows of `schemas.Verdicts`.
+The header is `kind key label score source version`. The key is the text of a query, the URL of a
+document, or the pseudonym of a user in 16 hexadecimal digits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,24 +18,27 @@ HEADER = ("kind", "key", "label", "score", "source", "version")
 
 
 def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
-    """The verdicts of TSV files: columns of `schemas.Verdicts`, sorted, without repetitions.
+    """Read the distinct verdicts of several TSV files, sorted (contract `Verdicts`).
 
     Raises:
-        FormatError: not UTF-8, a wrong header or line, or two scores for one key and label.
+        FormatError: a file is not UTF-8, its header or a line is malformed, or a source assigns
+            two scores to the same key and label.
     """
-    rows = [row for source in files for row in _parse(source)]
+    rows = [row for source in files for row in _read_file(source)]
     frame = pl.DataFrame(rows, schema=Verdicts.dtypes(), orient="row").unique().sort(pl.all())
-    twice = frame.filter(frame.select(Verdicts.primary_key()).is_duplicated())
-    if twice.height:
-        kind, key, label, source, version = twice.select(Verdicts.primary_key()).row(0)
+    conflicts = frame.filter(frame.select(Verdicts.primary_key()).is_duplicated())
+    if conflicts.height:
+        kind, key, label, source, version = conflicts.select(Verdicts.primary_key()).row(0)
         raise FormatError(
-            f"{source} {version} gives {kind} {key:016x} two scores for {label!r}; keep one",
+            f"expected one score of {label!r} for {kind} {key:016x} from {source} {version}, found "
+            "two; remove one of them",
             ", ".join(file.name for file in files),
         )
     return frame
 
 
-def _parse(source: Source) -> Iterator[tuple[str, int, str, str, str, float]]:
+def _read_file(source: Source) -> Iterator[tuple[str, int, str, str, str, float]]:
+    """Yield the verdict of every line that is not blank."""
     header, *lines = read_text_lines(source) or [""]
     if tuple(header.split("\t")) != HEADER:
         expected = "<TAB>".join(HEADER)
@@ -52,15 +54,15 @@ def _parse(source: Source) -> Iterator[tuple[str, int, str, str, str, float]]:
                 number,
             )
         try:
-            yield _verdict(*fields)
+            yield _parse_verdict(*fields)
         except ValueError as error:
             raise FormatError(str(error), source.name, number) from None
 
 
-def _verdict(
+def _parse_verdict(
     kind: str, key: str, label: str, score: str, source: str, version: str
 ) -> tuple[str, int, str, str, str, float]:
-    """One verdict, in the order of the contract's columns."""
+    """Validate the fields of a verdict and return them in the column order of the contract."""
     if kind == "query":
         number = key64(fold_texts([key])[0])
     elif kind == "document":
@@ -70,9 +72,11 @@ def _verdict(
     else:
         raise ValueError(f"kind: expected query, user or document, found {kind!r}")
     if not (label.replace("_", "a").isalnum() and label.isascii() and label.islower()):
-        raise ValueError(f"label: expected lower-case letters, digits and _, found {label!r}")
+        raise ValueError(f"label: expected lowercase letters, digits and _, found {label!r}")
     if not 0 <= float(score) <= 1:
         raise ValueError(f"score: expected a number from 0 to 1, found {score!r}")
     if not (source and version and 0 <= number < 2**64):
-        raise ValueError("expected a source, a version and a key of 64 bits")
+        raise ValueError(
+            f"expected a source, a version and a 64-bit key, found {source!r}, {version!r}, {key!r}"
+        )
     return kind, number, label, source, version, float(score)

@@ -1,9 +1,8 @@
-"""Verdicts: labels with scores for queries, users and documents, from lists and plug-ins.
+"""Collects verdicts: labels with scores of queries, users and documents, from files and plug-ins.
 
-In: TSV files and installed plug-ins that a definition names, and the log of a snapshot. Out:
-`verdicts` (see `schemas.Verdicts`): one row a label, with its source and version. The filters of
-the definition act on them by name. Lists and plug-ins belong to the definition, so every snapshot
-is judged by the same; `coverage` shows where one of them has nothing to say.
+Input: TSV files and plug-ins named in the definition, and the log of a snapshot. Output: the table
+`verdicts`, one row per label with its source and version. All snapshots use the same files and
+plug-ins; `verdict_coverage` shows in which snapshots one of them has no verdicts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +15,9 @@ import polars as pl
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
-from builder.plugins import described
+from builder.plugins import plugin_packages
 from builder.queries.anonymous import anonymous_queries
-from builder.queries.plugins import VerdictPlugin, ask, load_plugins
+from builder.queries.plugins import VerdictPlugin, load_plugins, run_plugin
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -28,7 +27,7 @@ from builder.runtime.stage import stage
 from schemas import Impressions, LogQueries, LogUrls, Verdicts
 
 IN_SNAPSHOT = """
-SELECT given.* FROM given
+SELECT listed.* FROM listed
 WHERE kind = 'query' AND key IN (SELECT query FROM log_queries)
    OR kind = 'document' AND key IN (SELECT doc FROM log_urls)
    OR kind = 'user' AND key IN (SELECT "user" FROM impressions)
@@ -49,7 +48,7 @@ SUBJECTS_PER_CALL = 100_000
     "verdicts",
     version="1",
     writes=(Verdicts,),
-    plugins=lambda w: described("verdicts", w.verdicts.plugins),
+    plugins=lambda w: plugin_packages("verdicts", w.verdicts.plugins),
 )
 def collect_verdicts(
     out: Path,
@@ -63,7 +62,7 @@ def collect_verdicts(
     progress: Progress,
     files: Annotated[Sequence[Source], Files(lambda w, _: w.verdicts.files)] = (),
 ) -> Ledger:
-    """Stage: what lists and plug-ins say about the queries, users and documents of a log.
+    """Stage: collect the verdicts of files and plug-ins about a log.
 
     Args:
         out: Folder that receives `verdicts.parquet` and `rejects.parquet`.
@@ -71,69 +70,76 @@ def collect_verdicts(
         log_queries: See `schemas.LogQueries`.
         log_urls: See `schemas.LogUrls`.
         params: `[verdicts]`.
-        select: `[select]`: a plug-in sees only queries that pass its k-anonymity and hold no
-            personal data.
+        select: `[select]`; plug-ins receive only queries that satisfy its k-anonymity and contain
+            no personal data.
         limits: Memory and threads.
-        progress: Told the verdicts.
-        files: TSV files of verdicts.
+        progress: Advances by the number of verdicts in files.
+        files: TSV files with verdicts.
 
     Returns:
-        An account of the verdicts given; those on nothing in this log are dropped.
+        The ledger, with counts in verdicts; verdicts about keys that are not in the log are
+        dropped.
 
     Raises:
-        FormatError: a file is not one of verdicts.
+        FormatError: a file is malformed.
         UsageError: a plug-in is not installed.
-        ContractError: a plug-in's answer is not one of verdicts.
+        ContractError: a plug-in returned invalid verdicts.
     """
     plugins = load_plugins(params.plugins)
-    given = read_verdicts(files)
-    progress.start("verdicts", given.height, "verdicts")
-    frames = [_in_snapshot(given, impressions, log_queries, log_urls, limits)]
+    listed = read_verdicts(files)
+    progress.start("verdicts", listed.height, "verdicts")
+    frames = [_select_relevant(listed, impressions, log_queries, log_urls, limits)]
     applied = frames[0].height
     for plugin in plugins:
-        subjects = _subjects(plugin, impressions, log_queries, log_urls, select, limits)
-        frames += [ask(plugin, frame) for frame in subjects]
+        subjects = _read_subjects(plugin, impressions, log_queries, log_urls, select, limits)
+        frames += [run_plugin(plugin, frame) for frame in subjects]
     verdicts = pl.concat(frames)
     write_frame(verdicts, out / "verdicts.parquet", Verdicts)
-    ledger = Ledger("verdicts", verdicts.height + given.height - applied, verdicts.height)
+    ledger = Ledger("verdicts", verdicts.height + listed.height - applied, verdicts.height)
     with RejectWriter(out, "verdicts", ledger) as rejects:
-        rejects.add("not_in_this_log", rows=given.height - applied)
-    progress.advance(given.height)
+        rejects.add("not_in_this_log", rows=listed.height - applied)
+    progress.advance(listed.height)
     progress.finish()
     return ledger
 
 
-def left_out(
+def excluded_keys(
     verdicts: Table | None, filters: Sequence[VerdictFilter], kind: str
 ) -> dict[str, pl.Series]:
-    """Keys that each filter of a kind leaves out, by name of the filter, in order.
+    """Return the keys excluded by each filter of a kind, by filter name, in order of `filters`.
 
     Args:
-        verdicts: See `schemas.Verdicts`; None when there are none.
-        filters: `[[verdicts.filters]]`.
+        verdicts: See `schemas.Verdicts`; None if there are no verdicts.
+        filters: `[[verdicts.filters]]` of the definition.
         kind: `query`, `user` or `document`.
     """
-    chosen = [each for each in filters if each.kind == kind]
-    if verdicts is None or not chosen:
+    same_kind = [each for each in filters if each.kind == kind]
+    if verdicts is None or not same_kind:
         return {}
     rows = verdicts.scan().filter(pl.col("kind") == kind).collect()
-    return {each.name: rows.filter(_falls_under(each))["key"].unique().sort() for each in chosen}
+    return {
+        each.name: rows.filter(_matches_filter(each))["key"].unique().sort() for each in same_kind
+    }
 
 
-def _falls_under(chosen: VerdictFilter) -> pl.Expr:
-    by_label = (pl.col("label") == chosen.label) & (pl.col("score") >= chosen.min_score)
-    return by_label if chosen.source is None else by_label & (pl.col("source") == chosen.source)
+def _matches_filter(verdict_filter: VerdictFilter) -> pl.Expr:
+    """Whether a verdict has the label and source of the filter and at least its minimum score."""
+    condition = pl.col("label") == verdict_filter.label
+    condition &= pl.col("score") >= verdict_filter.min_score
+    if verdict_filter.source is None:
+        return condition
+    return condition & (pl.col("source") == verdict_filter.source)
 
 
-def coverage(verdicts: Mapping[str, Table]) -> pl.DataFrame:
-    """How many verdicts each source gives in each snapshot, zeros included.
+def verdict_coverage(verdicts: Mapping[str, Table]) -> pl.DataFrame:
+    """Count the verdicts per source, label and snapshot, including zeros.
 
     Args:
-        verdicts: Table `verdicts` of each snapshot, by name.
+        verdicts: Table `verdicts` by name of the snapshot.
 
     Returns:
-        Columns `source`, `version`, `kind`, `label`, `snapshot`, `verdicts`, sorted. A zero says
-        where a list or plug-in that speaks elsewhere has nothing to say.
+        Columns `source`, `version`, `kind`, `label`, `snapshot`, `verdicts`, sorted. The count is
+        zero if a source has verdicts with the label in other snapshots only.
     """
     what = ["source", "version", "kind", "label"]
     rows = pl.concat(
@@ -150,27 +156,29 @@ def coverage(verdicts: Mapping[str, Table]) -> pl.DataFrame:
     )
 
 
-def _in_snapshot(
-    given: pl.DataFrame, impressions: Table, log_queries: Table, log_urls: Table, limits: Limits
+def _select_relevant(
+    verdicts: pl.DataFrame, impressions: Table, log_queries: Table, log_urls: Table, limits: Limits
 ) -> pl.DataFrame:
-    if given.is_empty():
-        return given
+    """Return the verdicts about queries, users and documents of the log."""
+    if verdicts.is_empty():
+        return verdicts
     with limits.connect() as connection:
-        _views(connection, impressions, log_queries, log_urls)
-        connection.register("given", given.to_arrow())
-        found: pl.DataFrame = connection.sql(IN_SNAPSHOT).pl()
-    return found
+        _create_views(connection, impressions, log_queries, log_urls)
+        connection.register("listed", verdicts.to_arrow())
+        relevant: pl.DataFrame = connection.sql(IN_SNAPSHOT).pl()
+    return relevant
 
 
-def _views(
+def _create_views(
     connection: duckdb.DuckDBPyConnection, impressions: Table, log_queries: Table, log_urls: Table
 ) -> None:
+    """Create a view of each table of the log."""
     impressions.view(connection, "impressions")
     log_queries.view(connection, "log_queries")
     log_urls.view(connection, "log_urls")
 
 
-def _subjects(
+def _read_subjects(
     plugin: VerdictPlugin,
     impressions: Table,
     log_queries: Table,
@@ -178,15 +186,15 @@ def _subjects(
     select: SelectParameters,
     limits: Limits,
 ) -> Iterator[pl.DataFrame]:
-    """What a plug-in judges, in frames."""
+    """Yield the queries, users or documents to be judged by a plug-in, in batches."""
     if plugin.kind == "query":
         with anonymous_queries(impressions, log_queries, select, limits) as queries:
-            for frame in queries.ranges():
+            for frame in queries.batches():
                 harmless = frame.filter(pl.col("personal").is_null())
                 yield harmless.select(pl.col("query").alias("key"), "text", "impressions", "clicks")
         return
     with limits.connect() as connection:
-        _views(connection, impressions, log_queries, log_urls)
+        _create_views(connection, impressions, log_queries, log_urls)
         result = connection.sql(USERS if plugin.kind == "user" else DOCUMENTS)
         for batch in result.to_arrow_reader(SUBJECTS_PER_CALL):
             yield pl.DataFrame(batch)

@@ -1,1 +1,1 @@
-"""How results are shown: numbers as text, and reports by one kit of templates and charts."""
+"""Format numbers and render HTML reports from one set of templates and charts."""

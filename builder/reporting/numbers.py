@@ -1,22 +1,22 @@
-"""Format numbers for readers; None is a dash."""
+"""Format numbers for readers; None is shown as a dash."""
 
-LEAST_SCORE = 5e-5
+MIN_FIXED_SCORE = 5e-5
 """Smallest positive number that four decimals show."""
 DASH = "\N{EN DASH}"
 
 
-def count(value: int | None) -> str:
-    """An integer: `12,345`."""
+def format_count(value: int | None) -> str:
+    """Format an integer with thousands separators: `12,345`."""
     return DASH if value is None else f"{value:,}"
 
 
-def signed(value: int | None) -> str:
-    """An integer with its sign: `+12`."""
+def format_signed(value: int | None) -> str:
+    """Format an integer with its sign: `+12`."""
     return DASH if value is None else f"{value:+,}".replace("-", "\N{MINUS SIGN}")
 
 
-def percent(value: float | None, digits: int = 1) -> str:
-    """A fraction as `34.2 %`; only exact values are shown as 0 % or 100 %."""
+def format_percent(value: float | None, digits: int = 1) -> str:
+    """Format a fraction as `34.2 %`; only exact values are shown as 0 % or 100 %."""
     if value is None:
         return DASH
     least = 10**-digits
@@ -27,16 +27,16 @@ def percent(value: float | None, digits: int = 1) -> str:
     return f"{100 * value:.{digits}f} %"
 
 
-def decimal(value: float | None, digits: int = 3) -> str:
-    """A number with a fixed number of decimals: `0.843`."""
+def format_decimal(value: float | None, digits: int = 3) -> str:
+    """Format a number with a fixed number of decimals: `0.843`."""
     return DASH if value is None else f"{value:.{digits}f}"
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """A count with its noun: `1 page`, `2 pages`."""
+def pluralize(number: int, one: str, many: str | None = None) -> str:
+    """Format a count with its noun: `1 page`, `2 pages`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def score(value: float) -> str:
-    """A score with four decimals; in scientific notation if these would all be 0."""
-    return f"{value:.1e}" if 0 < abs(value) < LEAST_SCORE else f"{value:.4f}"
+def format_score(value: float) -> str:
+    """Format a score with four decimals, or in scientific notation if they would all be 0."""
+    return f"{value:.1e}" if 0 < abs(value) < MIN_FIXED_SCORE else f"{value:.4f}"

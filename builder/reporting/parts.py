@@ -1,7 +1,8 @@
-"""Parts of a report: sections, tables, heat maps, bars, sets; readable without a script.
+"""Render report elements: sections, tables, heat maps, stacked bars, UpSet plots.
 
-A heat map is a table and bars are a list, for screen readers and paper; what must be drawn is in
-`builder.reporting.charts`. Colours are classes, so that light and dark share one markup.
+Everything is readable without a script: a heat map is a table and bars are a list, for screen
+readers and print. SVG charts are in `builder.reporting.charts`. Colours are CSS classes, so that
+light and dark mode share the same markup.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,34 +12,34 @@ from typing import TypeAlias
 from markupsafe import Markup
 
 from builder.reporting import numbers
-from builder.reporting.render import Content, join, part
+from builder.reporting.render import Content, join_markup, render_macro
 
 LONG = 24
-"""Characters from which a text may be broken anywhere."""
+"""Maximum number of characters of a text that is only broken between words."""
 
-MOST_BESIDE = 6
-"""Columns of a map that leaves room for another figure beside it."""
+MAX_HALF_WIDTH_COLUMNS = 6
+"""Maximum number of columns of a table that fits next to another figure."""
 
-MOST_TEXTS = 12
-"""Columns of a map whose cells have room for texts; more are shades, with a hint."""
+MAX_TEXT_COLUMNS = 12
+"""Maximum number of heat map columns with texts; wider maps show them as tooltips."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: what it says, the number by which it sorts, and a share drawn behind the text."""
+    """A table cell: its text, an optional sort value, and an optional share drawn as a bar."""
 
     text: Content
     value: float | None = None
     bar: float | None = None
 
     @property
-    def content(self) -> Markup:
-        """The text as markup."""
-        return join(self.text)
+    def markup(self) -> Markup:
+        """The escaped text of the cell."""
+        return join_markup(self.text)
 
     @property
-    def classes(self) -> str:
-        """Classes of the cell."""
+    def css_classes(self) -> str:
+        """CSS classes of the cell, separated by spaces."""
         text = self.text
         on = {
             "number": self.value is not None,
@@ -48,122 +49,122 @@ class Cell:
         return " ".join(name for name, is_on in on.items() if is_on)
 
     @property
-    def width(self) -> str | None:
-        """Width of the bar in per cent."""
+    def bar_width(self) -> str | None:
+        """Width of the bar in percent; None if the cell has no bar."""
         return None if self.bar is None else f"{100 * min(max(self.bar, 0.0), 1.0):.1f}"
 
 
 Row: TypeAlias = Sequence["str | Cell"]
-"""Texts or cells; the first is the heading of the row."""
+"""A table row of texts or cells; the first is the row heading."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment of a stacked bar: what it is, how much, and its colour class."""
+    """A segment of a stacked bar: label, value and colour class."""
 
     label: str
     value: int
     colour: str
 
 
-def integer(value: int | None) -> Cell:
-    """A count."""
-    return Cell(numbers.count(value), _sortable(value))
+def integer_cell(value: int | None) -> Cell:
+    """Return a sortable cell with an integer."""
+    return Cell(numbers.format_count(value), _sort_key(value))
 
 
-def decimal(value: float | None, digits: int = 3) -> Cell:
-    """A number with fixed decimals."""
-    return Cell(numbers.decimal(value, digits), _sortable(value))
+def decimal_cell(value: float | None, digits: int = 3) -> Cell:
+    """Return a sortable cell with a fixed number of decimals."""
+    return Cell(numbers.format_decimal(value, digits), _sort_key(value))
 
 
-def share(value: float | None, most: float = 1.0) -> Cell:
-    """A share, with a bar that is full at `most`."""
-    bar = None if value is None else value / most if most else 0.0
-    return Cell(numbers.percent(value), _sortable(value), bar)
+def share_cell(value: float | None, maximum: float = 1.0) -> Cell:
+    """Return a sortable cell with a percentage and a bar that is full at `maximum`."""
+    bar = None if value is None else value / maximum if maximum else 0.0
+    return Cell(numbers.format_percent(value), _sort_key(value), bar)
 
 
-def _sortable(value: float | None) -> float:
+def _sort_key(value: float | None) -> float:
     return -1e300 if value is None else value
 
 
 def section(identifier: str, heading: str, lead: str | None, *content: Content) -> Markup:
-    """A section with its heading and one sentence that says what it shows."""
-    return part("section", identifier, heading, lead, join(content))
+    """Render a section with its heading and a lead sentence."""
+    return render_macro("section", identifier, heading, lead, join_markup(content))
 
 
 def grid(*figures: Content) -> Markup:
-    """Figures side by side where there is room."""
-    return part("block", "grid", join(figures))
+    """Render figures in a grid, side by side if the window is wide enough."""
+    return render_macro("block", "grid", join_markup(figures))
 
 
-def twins(*figures: Content) -> Markup:
-    """Two small figures of one thing, side by side."""
-    return part("block", "twins", join(figures))
+def figure_pair(*figures: Content) -> Markup:
+    """Render two small figures side by side."""
+    return render_macro("block", "twins", join_markup(figures))
 
 
 def figure(title: str, body: Content, note: str | None = None) -> Markup:
-    """A figure with its caption above and a note below."""
-    return part("figure", title, join(body), note)
+    """Render a figure with its caption above and an optional note below."""
+    return render_macro("figure", title, join_markup(body), note)
 
 
-def nothing(text: str) -> Markup:
-    """A sentence instead of a figure without data."""
-    return part("paragraph", text, "nothing")
+def empty_note(text: str) -> Markup:
+    """Render the sentence that replaces a figure without data."""
+    return render_macro("paragraph", text, "nothing")
 
 
-def paragraph(text: Content, kind: str) -> Markup:
-    """A paragraph of a class."""
-    return part("paragraph", join(text), kind)
+def paragraph(text: Content, css_class: str) -> Markup:
+    """Render a paragraph with a CSS class."""
+    return render_macro("paragraph", join_markup(text), css_class)
 
 
 def subheading(text: str) -> Markup:
-    """A heading within a section."""
-    return part("subheading", text)
+    """Render a heading within a section."""
+    return render_macro("subheading", text)
 
 
-def folded(summary: str, *content: Content, is_open: bool = False) -> Markup:
-    """Content behind its summary."""
-    return part("folded", summary, join(content), is_open)
+def collapsible(summary: str, *content: Content, is_open: bool = False) -> Markup:
+    """Render content that is collapsed behind a summary."""
+    return render_macro("folded", summary, join_markup(content), is_open)
 
 
-def items(texts: Sequence[Content], kind: str = "") -> Markup:
-    """A list of a class."""
-    return part("items", [join(text) for text in texts], kind)
+def bullet_list(texts: Sequence[Content], css_class: str = "") -> Markup:
+    """Render a bullet list, optionally with a CSS class."""
+    return render_macro("items", [join_markup(text) for text in texts], css_class)
 
 
-def span(text: str, kind: str) -> Markup:
-    """A text of a class."""
-    return part("span", text, kind)
+def span(text: str, css_class: str) -> Markup:
+    """Render inline text with a CSS class."""
+    return render_macro("span", text, css_class)
 
 
 def warning(heading: str, lead: str, texts: Sequence[Content]) -> Markup:
-    """A warning with its reasons."""
-    return part("warning", heading, lead, [join(text) for text in texts])
+    """Render a warning box with a heading, a lead sentence and a list of reasons."""
+    return render_macro("warning", heading, lead, [join_markup(text) for text in texts])
 
 
-def key(entries: Sequence[tuple[str, str]]) -> Markup:
-    """A legend: label and colour class of each entry."""
-    return part("key", entries)
+def legend(entries: Sequence[tuple[str, str]]) -> Markup:
+    """Render a legend from pairs of label and colour class."""
+    return render_macro("key", entries)
 
 
 def table(caption: str, columns: Sequence[str], rows: Sequence[Row]) -> Markup:
-    """A table that can be sorted by each column.
+    """Render a table that readers can sort by each column.
 
     Args:
-        caption: What the rows are.
-        columns: Headings.
-        rows: Texts or cells; the first of a row is its heading.
+        caption: Table caption.
+        columns: Column headings.
+        rows: Texts or cells; the first of each row is its heading.
     """
     cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
     numeric = [cell.value is not None for cell in cells[0]] if cells else []
     numeric += [False] * (len(columns) - len(numeric))
-    return part("table", caption, list(zip(columns, numeric, strict=True)), cells)
+    return render_macro("table", caption, list(zip(columns, numeric, strict=True)), cells)
 
 
 def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
-    """A plain table, as notebooks show it; integers have their thousands apart."""
+    """Render a plain HTML table for notebooks; integers get thousands separators."""
     cells = [[f"{c:,}" if isinstance(c, int) else c for c in row] for row in rows]
-    return part("plain_table", caption, header, cells)
+    return render_macro("plain_table", caption, header, cells)
 
 
 def heat_map(
@@ -173,63 +174,71 @@ def heat_map(
     shades: Sequence[Sequence[float | None]],
     texts: Sequence[Sequence[str]],
 ) -> Markup:
-    """A table whose cells are shaded.
+    """Render a table with shaded cells.
 
     Args:
-        caption: What the cells mean.
+        caption: Table caption.
         rows: Row headings.
         columns: Column headings.
-        shades: In [0, 1]; None for an empty cell.
-        texts: What the cells say.
+        shades: Shade of each cell in [0, 1]; None for an empty cell.
+        texts: Text of each cell.
     """
     lines = [
         (label, list(zip(shades[place], texts[place], strict=True)))
         for place, label in enumerate(rows)
     ]
     kind = (
-        "tiny wide" if len(columns) > MOST_TEXTS else "wide" if len(columns) > MOST_BESIDE else ""
+        "tiny wide"
+        if len(columns) > MAX_TEXT_COLUMNS
+        else "wide"
+        if len(columns) > MAX_HALF_WIDTH_COLUMNS
+        else ""
     )
-    return part("heat_map", caption, columns, lines, kind)
+    return render_macro("heat_map", caption, columns, lines, kind)
 
 
 def stacked_bars(rows: Sequence[tuple[str, Sequence[Segment]]]) -> Markup:
-    """One bar per row, all to one scale; segments of 0 are left out of the bar."""
+    """Render one stacked bar per row, all on the same scale; empty segments are omitted."""
     longest = max((sum(s.value for s in segments) for _, segments in rows), default=0)
     shown = dict.fromkeys((s.label, s.colour) for _, row in rows for s in row if s.value)
     lines = [
         (
             label,
             [
-                (s.colour, f"{100 * s.value / longest:.3f}", f"{s.label}: {numbers.count(s.value)}")
+                (
+                    s.colour,
+                    f"{100 * s.value / longest:.3f}",
+                    f"{s.label}: {numbers.format_count(s.value)}",
+                )
                 for s in segments
                 if s.value
             ],
-            ", ".join(f"{numbers.count(s.value)} {s.label}" for s in segments if s.value)
+            ", ".join(f"{numbers.format_count(s.value)} {s.label}" for s in segments if s.value)
             or "nothing",
         )
         for label, segments in rows
     ]
-    return join(key(list(shown)), part("stacked_bars", lines))
+    return join_markup(legend(list(shown)), render_macro("stacked_bars", lines))
 
 
-def intersections(
+def upset_plot(
     caption: str, names: Sequence[str], rows: Sequence[tuple[Sequence[str] | None, int]]
 ) -> Markup:
-    """Exclusive intersections of sets, as counts and a row of dots (an UpSet plot).
+    """Render exclusive intersections of sets as counts with a row of dots (an UpSet plot).
 
     Args:
-        caption: What is counted.
+        caption: Table caption.
         names: Names of the sets.
-        rows: The sets of an intersection and its size; None: all other intersections.
+        rows: Sets of each intersection and its size; None instead of sets: all other intersections.
     """
     most = max((size for _, size in rows), default=1) or 1
     lines = [
         (
             None if held is None else [name in held for name in names],
-            numbers.count(size),
+            numbers.format_count(size),
             f"{100 * size / most:.1f}",
         )
         for held, size in rows
     ]
-    kind = "tall wide" if len(names) > MOST_BESIDE else ""
-    return part("intersections", caption, names, lines, kind)
+    kind = "tall wide" if len(names) > MAX_HALF_WIDTH_COLUMNS else ""
+    return render_macro("intersections", caption, names, lines, kind)

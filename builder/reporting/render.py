@@ -1,6 +1,6 @@
-"""Jinja2 templates of the package: every text is escaped unless it is markup already.
+"""Render the Jinja2 templates of this package; text is escaped unless it is already markup.
 
-In: texts, numbers and markup. Out: markup. Nothing else in the project builds reports of strings.
+All HTML reports of the project are built from these templates, never by joining strings.
 """
 
 import base64
@@ -14,12 +14,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 Content: TypeAlias = "str | int | Iterable[Content] | None"
-"""What an element may hold: markup, text, numbers, nothing, or any of these in sequence."""
+"""Content of an element: markup, text, a number, None, or an iterable of these."""
 
 
 @cache
-def environment() -> Environment:
-    """The templates of this package."""
+def template_environment() -> Environment:
+    """Return the Jinja2 environment with the templates of this package."""
     return Environment(
         loader=PackageLoader("builder.reporting"),
         autoescape=True,
@@ -29,26 +29,26 @@ def environment() -> Environment:
     )
 
 
-def part(name: str, *values: Any, **named: Any) -> Markup:
-    """What a macro of `parts.html` makes of values."""
-    macro = getattr(environment().get_template("parts.html").module, name)
+def render_macro(name: str, *values: Any, **named: Any) -> Markup:
+    """Call a macro of `parts.html` and return its markup."""
+    macro = getattr(template_environment().get_template("parts.html").module, name)
     return Markup(macro(*values, **named))  # noqa: S704 - macros escape their values
 
 
-def join(*content: Content) -> Markup:
-    """Content one after another; None is nothing."""
-    return Markup().join(_flat(content))
+def join_markup(*content: Content) -> Markup:
+    """Escape and concatenate content; None is skipped."""
+    return Markup().join(_flatten(content))
 
 
-def _flat(content: Iterable[Content]) -> Iterable[Markup]:
+def _flatten(content: Iterable[Content]) -> Iterable[Markup]:
     for item in content:
         if isinstance(item, str | int):
             yield escape(item)
         elif item is not None:
-            yield from _flat(item)
+            yield from _flatten(item)
 
 
-def page(
+def render_page(
     title: str,
     heading: str,
     subtitle: str,
@@ -56,29 +56,29 @@ def page(
     body: Content,
     footer: str,
 ) -> str:
-    """A whole HTML document that works offline, in light and dark, with sortable tables.
+    """Render a complete HTML document that works offline, in light and dark, with sortable tables.
 
-    A content security policy forbids every request, and every script but the page's own.
+    A content security policy blocks every request, and every script except the one of the page.
 
     Args:
-        title: Title of the window.
-        heading: Heading of the page.
-        subtitle: One line below it.
-        contents: Identifier and label of each section, for the navigation.
+        title: Window title.
+        heading: Page heading.
+        subtitle: Line below the heading.
+        contents: Identifier and label of each section, for navigation.
         body: Sections.
-        footer: Text at the end.
+        footer: Text at the end of the page.
     """
-    script, style = (template_file(name) for name in ("report.js", "report.css"))
+    script, style = (read_template_file(name) for name in ("report.js", "report.css"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        environment()
+        template_environment()
         .get_template("page.html")
         .render(
             title=title,
             heading=heading,
             subtitle=subtitle,
             contents=contents,
-            body=join(body),
+            body=join_markup(body),
             footer=footer,
             script=Markup(script),  # noqa: S704 - a file of this package
             style=Markup(style),  # noqa: S704 - a file of this package
@@ -87,6 +87,6 @@ def page(
     )
 
 
-def template_file(name: str) -> str:
-    """A file of the templates, such as `report.css`, as text."""
+def read_template_file(name: str) -> str:
+    """Return a file of the template folder, such as `report.css`, as text."""
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")

@@ -1,1 +1,1 @@
-"""What runs a pipeline: stages, plan, runner, store of outputs, ledger, limits, executors."""
+"""Pipeline engine: stages, planning, execution, storage of outputs, and row accounting."""

@@ -1,8 +1,8 @@
-"""The fingerprint of a unit, which decides whether it has to run again.
+"""Fingerprints of units, which determine whether a unit must run again.
 
 The identity of a unit consists of its stage and version, the contracts of its outputs, its
 parameters, its settings and the hashes of its inputs. Runs with equal identities write equal bytes;
-the differences between two identities are the reasons why a unit runs again.
+differences between two identities are the reasons why a unit runs again.
 """
 
 import hashlib
@@ -18,27 +18,27 @@ from builder.runtime.stage import Stage
 from builder.runtime.store import Store
 
 Identity = dict[str, Any]
-LONGEST = 60
-"""Characters of a value in a reason."""
+MAX_VALUE_LENGTH = 60
+"""Maximum length of a value in a reason."""
 
 
 def identity(
     definition: Definition, store: Store, stage: Stage, key: str, producers: Mapping[str, Stage]
 ) -> Identity:
-    """The identity of one unit; the tables that it reads must have been published.
+    """Compute the identity of a unit whose input tables have been published.
 
     Args:
-        definition: The definition being built.
+        definition: Definition of the collection.
         store: Store of the tables.
-        stage: The stage.
-        key: The unit's key.
-        producers: The stage that writes each table.
+        stage: Stage of the unit.
+        key: Key of the unit.
+        producers: Stage that writes each table.
     """
     workflow = definition.workflow
     inputs: dict[str, Any] = {}
     for files in stage.files:
-        found = definition.sources(files.patterns(workflow, key))
-        inputs[files.argument] = store.input_hashes(found)
+        sources = definition.expand_sources(files.patterns(workflow, key))
+        inputs[files.argument] = store.input_hashes(sources)
     for table in stage.signature.tables:
         inputs[table.argument] = {
             unit: table_hash(store, producers[table.table].name, unit, table.table)
@@ -50,7 +50,7 @@ def identity(
         "contracts": {name: contract.signature() for name, contract in stage.outputs.items()},
         "parameters": parameters(stage, workflow, key),
         "context": {
-            **{name: _plain(s(workflow, key)) for name, s in stage.signature.settings.items()},
+            **{name: _to_json(s(workflow, key)) for name, s in stage.signature.settings.items()},
             **{f"plug-in {name}": origin for name, origin in stage.plugins(workflow).items()},
         },
         "inputs": inputs,
@@ -58,7 +58,7 @@ def identity(
 
 
 def parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
-    """The parameters of a unit by dotted key, defaults included."""
+    """Return the parameters of a unit by dotted key, including defaults."""
     name = stage.signature.section
     if name is None:
         return {}
@@ -67,7 +67,7 @@ def parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
 
 
 def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
-    """Hash over the files of a published table; None if it is not published."""
+    """Return a hash over the files of a published table; None if it is not published."""
     record = store.record(stage, key)
     if record is None:
         return None
@@ -80,34 +80,34 @@ def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
 
 
 def digest(value: Identity) -> str:
-    """Fingerprint of an identity: 16 hexadecimal digits."""
+    """Return the fingerprint of an identity: 16 hexadecimal digits."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:16]
 
 
-def differences(before: Identity | None, now: Identity) -> tuple[str, ...]:
-    """Reasons why a unit must run, one per difference; empty if there is none."""
+def change_reasons(before: Identity | None, now: Identity) -> tuple[str, ...]:
+    """Return the differences between two identities as reasons to run a unit; empty if equal."""
     if before is None:
         return ("not built yet",)
     reasons = []
     if before["version"] != now["version"]:
         reasons.append(f"stage version {before['version']} -> {now['version']}")
-    reasons += _changed("", before["parameters"], now["parameters"])
-    reasons += _changed("", before["context"], now["context"])
+    reasons += _value_changes("", before["parameters"], now["parameters"])
+    reasons += _value_changes("", before["context"], now["context"])
     reasons += [
         f"contract of {name} changed"
         for name, signature in now["contracts"].items()
         if before["contracts"].get(name) != signature
     ]
-    reasons += _changed_inputs(before["inputs"], now["inputs"])
+    reasons += _input_changes(before["inputs"], now["inputs"])
     return tuple(reasons)
 
 
-def _changed(prefix: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _value_changes(prefix: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     reasons = []
     for name in sorted({*before, *now}):
         old, new = before.get(name, "absent"), now.get(name, "absent")
         if isinstance(old, Mapping) and isinstance(new, Mapping):
-            reasons += _changed(f"{prefix}{name} ", old, new)
+            reasons += _value_changes(f"{prefix}{name} ", old, new)
         elif old != new:
             reasons.append(f"{prefix}{name} {_short(old)} -> {_short(new)}")
     return reasons
@@ -115,26 +115,26 @@ def _changed(prefix: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> 
 
 def _short(value: Any) -> str:
     text = str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 3]}..."
 
 
-def _changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _input_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     reasons = []
     for argument in sorted({*before, *now}):
         old, new = before.get(argument, {}), now.get(argument, {})
-        for place in sorted({*old, *new}):
-            if place not in old or place not in new:
-                verb = "added" if place in new else "removed"
-                reasons.append(f"input {argument} {place} {verb}")
-            elif old[place] != new[place]:
-                reasons.append(f"input {argument} {place} changed")
+        for name in sorted({*old, *new}):
+            if name not in old or name not in new:
+                verb = "added" if name in new else "removed"
+                reasons.append(f"input {argument} {name} {verb}")
+            elif old[name] != new[name]:
+                reasons.append(f"input {argument} {name} changed")
     return reasons
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Convert parameters and intervals to JSON objects."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_to_json(item) for item in value]
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

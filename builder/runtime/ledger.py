@@ -1,4 +1,4 @@
-"""Row accounting: rows in = rows out + rejected rows, by reason."""
+"""Row accounting of stages: rows in = rows out + rejected rows, which are counted by reason."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from schemas import Rejects
 
 @dataclass
 class Ledger:
-    """Row counts of one stage: rows in = rows out + rejected rows.
+    """Row counts of a stage, with rows in = rows out + rejected rows.
 
     Args:
         unit: Unit of the counts, such as "lines" or "pages".
@@ -34,28 +34,28 @@ class Ledger:
         """Check that rows in = rows out + rejected rows.
 
         Raises:
-            LedgerError: the two sides differ.
+            LedgerError: The counts do not match.
         """
         dropped = sum(self.rejected.values())
         if self.rows_in != self.rows_out + dropped:
             raise LedgerError(
                 f"stage {stage}: {self.rows_in} {self.unit} in, but {self.rows_out} out and "
-                f"{dropped} rejected; this is a fault of the stage, its output was not published"
+                f"{dropped} rejected; this is a bug in the stage, and its output was not published"
             )
 
 
-MOST_REJECTS = 100_000
-"""Rejects of one reason in one file that are listed one by one."""
+MAX_LISTED_REJECTS = 100_000
+"""Maximum number of rejects that are listed individually per reason and file."""
 
 
 class RejectWriter:
-    """Record rejected rows in the table `rejects` and in the ledger.
+    """Records rejected rows in the table `rejects` and in the ledger.
 
-    Beyond `MOST_REJECTS` rejects for one reason in one file, all further ones are combined in one
-    row with their number and the line of the first, which bounds memory for damaged files.
+    Rejects beyond `MAX_LISTED_REJECTS` per reason and file are combined into one row with their
+    number and the line of the first, which limits memory for damaged files.
 
     Args:
-        folder: Output folder of the stage; `rejects.parquet` is written there on exit.
+        folder: Output folder of the stage, in which `rejects.parquet` is written on exit.
         stage: Name of the stage.
         ledger: Ledger that receives the counts.
     """
@@ -66,7 +66,7 @@ class RejectWriter:
         self._ledger = ledger
         self._rows: list[tuple[str, str, str | None, int | None, str | None, int]] = []
         self._listed: Counter[tuple[str, str | None]] = Counter()
-        self._others: dict[tuple[str, str | None], tuple[int | None, int]] = {}
+        self._combined: dict[tuple[str, str | None], tuple[int | None, int]] = {}
 
     def add(
         self,
@@ -77,25 +77,25 @@ class RejectWriter:
         key: str | None = None,
         rows: int = 1,
     ) -> None:
-        """Reject `rows` rows for a reason in snake case."""
+        """Record rejected rows with a reason in snake case."""
         self._ledger.rejected[reason] += rows
         if not rows:
             return
-        place = (reason, file)
-        self._listed[place] += 1
-        if self._listed[place] <= MOST_REJECTS:
+        group = (reason, file)
+        self._listed[group] += 1
+        if self._listed[group] <= MAX_LISTED_REJECTS:
             self._rows.append((self._stage, reason, file, line, key, rows))
         else:
-            first, count = self._others.get(place, (line, 0))
-            self._others[place] = (first, count + rows)
+            first, count = self._combined.get(group, (line, 0))
+            self._combined[group] = (first, count + rows)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        others = [
+        combined = [
             (self._stage, reason, file, line, None, count)
-            for (reason, file), (line, count) in self._others.items()
+            for (reason, file), (line, count) in self._combined.items()
         ]
-        frame = pl.DataFrame(self._rows + others, schema=Rejects.dtypes(), orient="row")
+        frame = pl.DataFrame(self._rows + combined, schema=Rejects.dtypes(), orient="row")
         write_frame(frame, self._path, Rejects)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 DEFAULT_MEMORY = "4GiB"
 MINIMUM_MEMORY = 256 * 2**20
-ENGINE_LEAST = 128 * 2**20
-"""Bytes without which a database engine cannot join a million keys."""
+MIN_ENGINE_MEMORY = 128 * 2**20
+"""Minimum memory of a DuckDB connection in bytes, enough to join a million keys."""
 CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
@@ -26,19 +26,19 @@ def parse_memory(text: str) -> int:
     """Parse a memory size such as `4GiB`, `900MB` or `2g` to bytes.
 
     Raises:
-        UsageError: the text is not a size, or the size is below 256 MiB.
+        UsageError: The text is not a size, or the size is less than 256 MiB.
     """
     size = parse_size(text, "--memory")
     if size < MINIMUM_MEMORY:
-        raise UsageError(f"--memory: at least 256MiB is needed, found {text!r}")
+        raise UsageError(f"--memory: the minimum is 256MiB, found {text!r}")
     return size
 
 
 def parse_size(text: str, option: str) -> int:
-    """Parse a size such as `4GiB` to bytes; at least 1.
+    """Parse a size such as `4GiB` to a positive number of bytes.
 
     Raises:
-        UsageError: not a size; `option` says where it was given.
+        UsageError: The text is not a size; the message names `option`.
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", text.lower())
     if match is None:
@@ -47,27 +47,27 @@ def parse_size(text: str, option: str) -> int:
 
 
 def usable_cores() -> int:
-    """CPU cores available to this process by its affinity and its cgroup quota."""
+    """Return the number of CPU cores available to this process, by affinity and cgroup quota."""
     known = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
-    quota, _, period = _control("cpu.max").partition(" ")
+    quota, _, period = _read_cgroup("cpu.max").partition(" ")
     if quota.isdecimal() and period.isdecimal() and int(period):
         cores = min(cores, -(-int(quota) // int(period)))
     return max(1, cores)
 
 
 def usable_memory() -> int | None:
-    """Bytes of memory that this process may use; None where the system does not say."""
+    """Return the memory limit of this process in bytes; None if unknown."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
         return None
-    bound = _control("memory.max")
+    bound = _read_cgroup("memory.max")
     return min(memory, int(bound)) if bound.isdecimal() else memory
 
 
-def _control(name: str) -> str:
-    """A value from the process's cgroup (version 2); empty if there is none."""
+def _read_cgroup(name: str) -> str:
+    """Read a setting of the process's cgroup (version 2); empty if it does not exist."""
     try:
         return (CONTROL_GROUP / name).read_text("ascii").strip()
     except (OSError, ValueError):
@@ -76,13 +76,13 @@ def _control(name: str) -> str:
 
 @dataclass(frozen=True)
 class Limits:
-    """The resources of one stage.
+    """Resource limits of a stage.
 
     Args:
-        threads: Worker threads.
-        memory: Bytes that a stage may hold.
-        scratch: Existing private folder for spilled data; emptied by the runner.
-        executor: Where the parts of a stage are worked on.
+        scratch: Existing private folder for temporary data; the runner empties it.
+        threads: Number of worker threads.
+        memory: Memory limit in bytes.
+        executor: Executor that runs the tasks of the stage.
     """
 
     scratch: Path
@@ -90,20 +90,20 @@ class Limits:
     memory: int = 4 * 2**30
     executor: Executor = field(default_factory=LocalExecutor)
 
-    def within(self, name: str) -> "Limits":
-        """The same limits with a new subfolder as scratch and the local executor."""
+    def with_scratch_folder(self, name: str) -> "Limits":
+        """Return limits with a new subfolder of the scratch folder and the local executor."""
         folder = self.scratch / name
         folder.mkdir()
         return Limits(folder, self.threads, self.memory)
 
     def connect(self, share: float = 0.7) -> "AbstractContextManager[duckdb.DuckDBPyConnection]":
-        """A connection to an empty DuckDB database that spills to the scratch folder.
+        """Connect to an empty DuckDB database that spills to the scratch folder.
 
         Args:
-            share: Part of `memory` that the connection may use; never less than `ENGINE_LEAST`.
+            share: Proportion of `memory` for the connection; `MIN_ENGINE_MEMORY` is the minimum.
         """
         from builder.io.engine import pooled_connection
 
-        room = max(int(self.memory * share), min(self.memory, ENGINE_LEAST))
-        settings = {"threads": str(self.threads), "memory_limit": f"{room // 2**20}MiB"}
+        size = max(int(self.memory * share), min(self.memory, MIN_ENGINE_MEMORY))
+        settings = {"threads": str(self.threads), "memory_limit": f"{size // 2**20}MiB"}
         return pooled_connection(settings, self.scratch / "duckdb")

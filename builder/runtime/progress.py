@@ -1,4 +1,4 @@
-"""Progress reporting: a bar on a terminal, plain lines in a pipe, or nothing."""
+"""Progress reporting of long-running operations: a progress bar on a terminal, or nothing."""
 
 import sys
 from typing import Protocol, TextIO
@@ -10,17 +10,17 @@ class Progress(Protocol):
     """Receives the progress of a long-running operation."""
 
     def start(self, label: str, total: int | None, unit: str) -> None:
-        """Begin a piece of work of `total` units (None when unknown)."""
+        """Start an operation of `total` units, or None if the number is unknown."""
 
     def advance(self, count: int) -> None:
-        """`count` more units are done."""
+        """Report that `count` more units are done."""
 
     def finish(self) -> None:
-        """End the operation."""
+        """End the task."""
 
 
-class Silent:
-    """No progress."""
+class NoProgress:
+    """Progress reporter that does nothing."""
 
     def start(self, label: str, total: int | None, unit: str) -> None:
         """Do nothing."""
@@ -32,15 +32,15 @@ class Silent:
         """Do nothing."""
 
 
-class Terminal:
-    """A tqdm bar that appears after two seconds, on a terminal only."""
+class ProgressBar:
+    """tqdm progress bar that appears after two seconds if the stream is a terminal."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._bar: tqdm | None = None  # type: ignore[type-arg]
 
     def start(self, label: str, total: int | None, unit: str) -> None:
-        """Begin a bar."""
+        """Start a progress bar."""
         self.finish()
         self._bar = tqdm(
             desc=label,
@@ -54,12 +54,12 @@ class Terminal:
         )
 
     def advance(self, count: int) -> None:
-        """Move the bar."""
+        """Advance the progress bar by `count` units."""
         if self._bar is not None:
             self._bar.update(count)
 
     def finish(self) -> None:
-        """Clear the bar."""
+        """Remove the progress bar from the terminal."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

@@ -1,9 +1,8 @@
-"""Publish a folder of results atomically, by one process at a time.
+"""Atomic publication of a folder of results, by one process at a time.
 
-Builds, imports, exports and classification publish through these functions: one process at a time
-locks a collection (`locked`); results are written into a private folder, with a manifest that is
-written last (`write_manifest`); files are synced before one rename makes them visible (`publish`).
-A kill or a power cut at any moment leaves the old folder or the new one.
+A process locks the collection (`lock_collection`), writes the results to a private folder and the
+manifest last (`write_manifest`), syncs the files, and makes the folder visible with a single rename
+(`publish`). After a crash or power failure, either the old or the new folder exists.
 """
 
 import ctypes
@@ -31,21 +30,21 @@ AT_FDCWD = -100
 
 
 def sha256(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file."""
+    """Return the SHA-256 of a file as a hexadecimal string."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def canonical_json(value: Any) -> str:
-    """JSON text with sorted keys, so that equal values give equal bytes."""
+    """Serialize a value as JSON with sorted keys, so that equal values have equal bytes."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
 
 
 def open_no_follow(path: Path) -> IO[str]:
-    """Open or create a file for appending; symbolic links are refused.
+    """Open or create a file for reading and writing, unless the path is a symbolic link.
 
     Raises:
-        DataError: the path is a symbolic link.
+        DataError: The path is a symbolic link.
     """
     try:
         return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+")
@@ -58,13 +57,11 @@ def open_no_follow(path: Path) -> IO[str]:
 
 
 @contextmanager
-def locked(root: Path) -> Iterator[None]:
-    """Lock a collection's folder; the lock ends with the process.
-
-    Leftovers of killed processes are removed.
+def lock_collection(root: Path) -> Iterator[None]:
+    """Lock a collection's folder while the context is open, and remove leftovers of killed runs.
 
     Raises:
-        DataError: another process holds the lock, or the work folder is a symbolic link.
+        DataError: Another process holds the lock, or the work folder is a symbolic link.
     """
     work = root / WORK
     if work.is_symlink():
@@ -75,8 +72,8 @@ def locked(root: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise DataError(
-                f"{root}: another build or import of this collection is running; wait for it, "
-                "or give another --out"
+                f"{root}: another build or import of this collection is running; wait until it "
+                "has finished, or use another --out"
             ) from None
         for leftover in (work / "scratch", *work.rglob(f"*{PARTIAL}")):
             _remove(leftover)
@@ -92,7 +89,7 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def private_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
-    """Yield a new empty folder for unpublished results, which is removed at the end."""
+    """Create an empty folder for unpublished results, and remove it when the context is closed."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True, mode=mode)
     try:
@@ -102,23 +99,23 @@ def private_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
 
 
 def publish(partial: Path, final: Path) -> None:
-    """Move a finished folder to its final path in one step, replacing an older one.
+    """Sync a folder and atomically move it to its final path, replacing an existing folder.
 
     Args:
-        partial: The folder; its files are synced first.
+        partial: Folder to publish.
         final: Final path, in the same file system.
     """
     _sync(partial)
     if final.exists():
-        _exchange(partial, final)
+        _replace_folder(partial, final)
     else:
         final.parent.mkdir(parents=True, exist_ok=True)
         partial.rename(final)
     _sync_entry(final.parent)
 
 
-def _exchange(partial: Path, final: Path) -> None:
-    """Swap two folders, atomically if the system supports it, and remove the old one."""
+def _replace_folder(partial: Path, final: Path) -> None:
+    """Replace a folder by another, atomically if the system supports it, and remove the old one."""
     libc = ctypes.CDLL(None, use_errno=True)
     exchange = getattr(libc, "renameat2", None)
     arguments = (AT_FDCWD, bytes(partial), AT_FDCWD, bytes(final), RENAME_EXCHANGE)
@@ -131,7 +128,7 @@ def _exchange(partial: Path, final: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Wait until all files and folders below a folder are on the disk."""
+    """Sync a folder and everything below it to disk."""
     for path in sorted(folder.rglob("*")):
         _sync_entry(path)
     _sync_entry(folder)
@@ -144,14 +141,14 @@ def _sync_entry(path: Path) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not every file system can
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # unsupported by the file system
             raise
     finally:
         os.close(handle)
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that it is there as a whole or not at all."""
+    """Write a text file under a temporary name, sync it and rename it to its final name."""
     partial = path.with_name(path.name + PARTIAL)
     with partial.open("w", encoding="utf-8") as file:
         file.write(text)
@@ -161,7 +158,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def describe_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """sha256, bytes and (of Parquet) rows of every file below a folder, by relative path."""
+    """Return SHA-256, size and Parquet row count of each file in a folder, by relative path."""
     described: dict[str, dict[str, Any]] = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         entry: dict[str, Any] = {"sha256": sha256(path), "bytes": path.stat().st_size}
@@ -172,11 +169,11 @@ def describe_files(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write `manifest.json`, with every file of a finished folder, and `SHA256SUMS` over all.
+    """Write `manifest.json` with a description of all files in a folder, and `SHA256SUMS`.
 
     Args:
-        folder: The folder.
-        manifest: What else it says; `files` is added.
+        folder: Folder to describe.
+        manifest: Content of the manifest, to which `files` is added.
     """
     files = describe_files(folder)
     text = canonical_json({**manifest, "files": files})
@@ -187,8 +184,8 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
-def published_manifest(version: Path) -> dict[str, Any] | None:
-    """The manifest of a published version, or None."""
+def find_manifest(version: Path) -> dict[str, Any] | None:
+    """Read the manifest of a published version; None if it is missing or invalid."""
     try:
         return dict(json.loads((version / MANIFEST).read_text("utf-8")))
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""How the arguments of a stage are annotated, so that its signature says where they come from.
+"""Annotations of stage arguments, which declare the tables, files and settings that a stage reads.
 
-A table is named by its contract and found by its scope: `Same[Impressions]` is the table
-`impressions` of the snapshot (or pair) that the stage runs on. `Files` and `Setting` mark arguments
-that come from the definition.
+A table argument is annotated with its contract and the units to read: `Same[Impressions]` is the
+table `impressions` of the snapshot (or pair) that the stage runs on. `Files` and `Setting` mark
+arguments that come from the definition.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ class Located:
     """Marks a table argument.
 
     Args:
-        units: From the definition and the unit's key, the units whose table is read.
+        units: Function that returns the units to read, given the definition and the unit's key.
     """
 
     units: Callable[[Workflow, str], Units]
@@ -37,7 +37,7 @@ class Files:
     """Marks an argument of raw files, a `Source` or a sequence of them.
 
     Args:
-        patterns: Paths, folders and globs of the definition.
+        patterns: Function that returns paths, folders and globs, given the definition and the key.
     """
 
     patterns: Callable[[Workflow, str], tuple[str, ...]]
@@ -52,21 +52,21 @@ class Setting:
 
 @dataclass(frozen=True)
 class Cache:
-    """Marks an argument that receives a folder kept between runs."""
+    """Marks an argument for a cache folder that persists between runs."""
 
 
-def _before(workflow: Workflow, key: str) -> tuple[str, ...]:
-    """Snapshots before a snapshot, or before the first snapshot of a pair."""
-    return workflow.names[: workflow.names.index(pair(key)[0])]
+def _earlier_snapshots(workflow: Workflow, key: str) -> tuple[str, ...]:
+    """Return the snapshots before a snapshot, or before the first snapshot of a pair."""
+    return workflow.snapshot_names[: workflow.snapshot_names.index(pair(key)[0])]
 
 
-def _until(workflow: Workflow, key: str) -> dict[Any, str]:
-    first = workflow.names.index(pair(key)[0])
-    return {name: name for name in workflow.names[: first + 1]}
+def _snapshots_until(workflow: Workflow, key: str) -> dict[Any, str]:
+    first = workflow.snapshot_names.index(pair(key)[0])
+    return {name: name for name in workflow.snapshot_names[: first + 1]}
 
 
-def _training(workflow: Workflow, key: str) -> tuple[str, ...]:
-    names = workflow.training
+def _training_snapshots(workflow: Workflow, key: str) -> tuple[str, ...]:
+    names = workflow.training_snapshots
     return names[: names.index(key)] if key in names else names
 
 
@@ -74,18 +74,19 @@ Same = Annotated[Table[TableContract], Located(lambda _, key: key)]
 """The table of the same snapshot, or of the same pair."""
 Collection = Annotated[Table[TableContract], Located(lambda *_: "all")]
 """The table of a stage that runs once for the collection."""
-Before = Annotated[Sequence[Table[TableContract]], Located(_before)]
+Before = Annotated[Sequence[Table[TableContract]], Located(_earlier_snapshots)]
 """The tables of the snapshots before this snapshot, or before this pair."""
-Until = Annotated[Mapping[str, Table[TableContract]], Located(_until)]
+Until = Annotated[Mapping[str, Table[TableContract]], Located(_snapshots_until)]
 """The tables of the snapshots up to the first one of the pair, by snapshot."""
 From = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[0])]
 """The table of the first snapshot of the pair."""
 To = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[1])]
 """The table of the second snapshot of the pair."""
-Training = Annotated[Sequence[Table[TableContract]], Located(_training)]
+Training = Annotated[Sequence[Table[TableContract]], Located(_training_snapshots)]
 """The tables of the training snapshots; of those before this one, if it is one of them."""
 All = Annotated[
-    Mapping[str, Table[TableContract]], Located(lambda w, _: {name: name for name in w.names})
+    Mapping[str, Table[TableContract]],
+    Located(lambda w, _: {name: name for name in w.snapshot_names}),
 ]
 """The tables of all snapshots, by snapshot."""
 Pairs = Annotated[
@@ -107,7 +108,7 @@ CacheFolder = Annotated[Path, Cache()]
 
 @dataclass(frozen=True)
 class TableInput:
-    """A table that a stage reads: its argument, its contract, and the units it is read from."""
+    """Table that a stage reads: argument name, contract, and units to read it from."""
 
     argument: str
     contract: type[Contract]
@@ -119,16 +120,16 @@ class TableInput:
         return self.contract.table_name()
 
     def keys(self, workflow: Workflow, key: str) -> tuple[str, ...]:
-        """Keys of the units whose table is read, in order."""
-        found = self.units(workflow, key)
-        if isinstance(found, str):
-            return (found,)
-        return tuple(found.values()) if isinstance(found, dict) else found
+        """Return the keys of the units to read the table from, in order."""
+        units = self.units(workflow, key)
+        if isinstance(units, str):
+            return (units,)
+        return tuple(units.values()) if isinstance(units, dict) else units
 
 
 @dataclass(frozen=True)
 class FileInput:
-    """Raw files that a stage reads; `single`: the function takes one file, not a sequence."""
+    """Raw files that a stage reads; `single` if the argument is a file, not a sequence."""
 
     argument: str
     patterns: Callable[[Workflow, str], tuple[str, ...]]
@@ -137,7 +138,7 @@ class FileInput:
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of a stage's function, by origin.
+    """Arguments of a stage's function, grouped by origin.
 
     Args:
         tables: Tables, in the order of the arguments.
@@ -155,23 +156,23 @@ class Signature:
 
 
 PROVIDED = ("out", "limits", "progress", "return")
-"""Arguments that every stage is given."""
+"""Arguments that the runner passes to every stage."""
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
     """Read the annotations of a stage's function.
 
     Raises:
-        TypeError: an argument has no annotation of this module.
+        TypeError: An argument has no annotation of this module.
     """
     tables, files, cache = [], [], []
     settings: dict[str, Callable[[Workflow, str], Any]] = {}
     section = None
     for argument, hint in get_type_hints(function, include_extras=True).items():
-        kind, mark = _marker_of(hint)
+        kind, mark = _find_marker(hint)
         match mark:
             case Located():
-                tables.append(TableInput(argument, _contract(kind), mark.units))
+                tables.append(TableInput(argument, _find_contract(kind), mark.units))
             case Files():
                 files.append(FileInput(argument, mark.patterns, get_origin(kind) is None))
             case Setting():
@@ -179,17 +180,17 @@ def read_signature(function: Callable[..., Any]) -> Signature:
             case Cache():
                 cache.append(argument)
             case None if argument == "params":
-                section = _section(hint)
+                section = _find_section(hint)
             case None if argument not in PROVIDED:
                 raise TypeError(
-                    f"{function.__qualname__}: argument {argument!r} is neither a table, files, "
-                    "a setting nor `params`; annotate it as in builder.runtime.references"
+                    f"{function.__qualname__}: argument {argument!r} is not a table, file or "
+                    "setting; annotate it with a type of builder.runtime.references"
                 )
     return Signature(tuple(tables), tuple(files), settings, section, cache[0] if cache else None)
 
 
-def _marker_of(hint: Any) -> tuple[Any, Any]:
-    """The bare type and the mark of an annotation; of `X | None` those of X."""
+def _find_marker(hint: Any) -> tuple[Any, Any]:
+    """Return the type and the marker of an annotation, or of X for the annotation `X | None`."""
     options = [hint, *(option for option in get_args(hint) if get_origin(hint) is not Annotated)]
     for option in options:
         if get_origin(option) is Annotated:
@@ -198,16 +199,16 @@ def _marker_of(hint: Any) -> tuple[Any, Any]:
     return hint, None
 
 
-def _contract(kind: Any) -> type[Contract]:
-    """The contract in `Table[C]`, or in a sequence or mapping of it."""
+def _find_contract(kind: Any) -> type[Contract]:
+    """Return the contract C of `Table[C]`, or of a sequence or mapping of tables."""
     while get_origin(kind) is not Table:
         kind = get_args(kind)[-1]
     contract: type[Contract] = get_args(kind)[0]
     return contract
 
 
-def _section(kind: Any) -> str:
-    """The section of the definition whose parameters have this type."""
+def _find_section(kind: Any) -> str:
+    """Return the name of the definition's section with parameters of this type."""
     for name, field in Parameters.model_fields.items():
         if field.annotation is kind:
             return name

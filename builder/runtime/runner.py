@@ -1,6 +1,6 @@
-"""Run units: skip those with valid outputs, run the others, publish their outputs atomically.
+"""Runner that executes planned units without valid outputs and publishes their outputs atomically.
 
-In: planned units. Out: one `Step` per unit, with its ledger and the reasons why it ran.
+Returns a `Step` per unit with its row counts and the reasons why it ran.
 """
 
 import shutil
@@ -17,11 +17,11 @@ from builder.io.disk import explain_errors
 from builder.io.tables import Table, table_at
 from builder.runtime.content import content_hash
 from builder.runtime.executors import Executor, LocalExecutor
-from builder.runtime.fingerprint import Identity, differences, digest, identity
+from builder.runtime.fingerprint import Identity, change_reasons, digest, identity
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline, Unit
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import describe_files
 from builder.runtime.references import TableInput
 from builder.runtime.store import Store, check_columns
@@ -29,13 +29,13 @@ from builder.runtime.store import Store, check_columns
 
 @dataclass(frozen=True)
 class Step:
-    """Outcome of one unit, or with `explain` the expected outcome.
+    """Outcome of a unit; for `Runner.explain`, the expected outcome.
 
     Args:
-        unit: The unit.
+        unit: Unit of the run.
         reasons: Why the unit ran; empty if its outputs were valid.
-        ledger: Its row counts; None if it would run but has not.
-        seconds: Duration.
+        ledger: Row counts; None if the unit has not run.
+        seconds: Duration in seconds.
     """
 
     unit: Unit
@@ -45,24 +45,24 @@ class Step:
 
     @property
     def ran(self) -> bool:
-        """Whether the unit ran or would run."""
+        """Whether the unit ran, or for `Runner.explain`, would run."""
         return bool(self.reasons)
 
 
 @dataclass
 class Runner:
-    """Runs the units of one definition in one collection folder."""
+    """Runs the units of a definition in a collection folder."""
 
     pipeline: Pipeline
     definition: Definition
     store: Store
     threads: int
     memory: int
-    progress: Progress = field(default_factory=Silent)
+    progress: Progress = field(default_factory=NoProgress)
     executor: Executor = field(default_factory=LocalExecutor)
 
     def explain(self, units: Sequence[Unit]) -> list[Step]:
-        """The steps of a run, without running it."""
+        """Return the steps that a run would perform, without running them."""
         steps: list[Step] = []
         running: set[Unit] = set()
         for unit in units:
@@ -71,14 +71,14 @@ class Runner:
             )
             stages = dict.fromkeys(u.stage.name for u in writers)
             reasons = self._reasons(unit, self._identity(unit))
-            reasons = reasons or tuple(f"reads what {name} writes" for name in stages)
+            reasons = reasons or tuple(f"input from {name} changes" for name in stages)
             if reasons:
                 running.add(unit)
             steps.append(Step(unit, reasons))
         return steps
 
-    def run(self, units: Sequence[Unit], say: Callable[[Step], None]) -> list[Step]:
-        """Run every unit without valid outputs, after units with damaged outputs."""
+    def run(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> list[Step]:
+        """Run every unit without valid outputs, and first rebuild damaged inputs."""
         done: dict[Unit, Step] = {}
         while len(done) < len(units):
             for unit in units:
@@ -89,23 +89,23 @@ class Runner:
                 damaged = self._damaged_inputs(unit) if reasons else []
                 if damaged:
                     for producer in damaged:
-                        self.store.forget(*producer.name)
+                        self.store.delete_record(*producer.name)
                         done.pop(producer, None)
                     break
                 done[unit] = self._step(unit, reasons, current)
-                say(done[unit])
+                on_step(done[unit])
         return [done[unit] for unit in units]
 
-    def repair(self, units: Sequence[Unit], say: Callable[[Step], None]) -> None:
-        """Run every unit again whose published files are damaged."""
+    def repair(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> None:
+        """Rerun every unit whose published files are damaged."""
         damaged = [unit for unit in units if not self.store.is_intact(*unit.name)]
         for unit in damaged:
-            self.store.forget(*unit.name)
+            self.store.delete_record(*unit.name)
         if damaged:
-            self.run(units, say)
+            self.run(units, on_step)
 
     def _damaged_inputs(self, unit: Unit) -> list[Unit]:
-        """Upstream units whose files no longer match their recorded hashes."""
+        """Return the upstream units whose files do not match their recorded hashes."""
         producers = self.pipeline.upstream(unit, self.definition.workflow)
         return [producer for producer in producers if not self.store.is_intact(*producer.name)]
 
@@ -113,16 +113,16 @@ class Runner:
         if not reasons:
             record = self.store.record(*unit.name) or {}
             return Step(unit, (), Ledger(**record["ledger"]))
-        begun = time.perf_counter()
+        start = time.perf_counter()
         ledger = self._execute(unit, current)
-        return Step(unit, reasons, ledger, time.perf_counter() - begun)
+        return Step(unit, reasons, ledger, time.perf_counter() - start)
 
     def _identity(self, unit: Unit) -> Identity:
         return identity(self.definition, self.store, unit.stage, unit.key, self.pipeline.producers)
 
     def _reasons(self, unit: Unit, current: Identity) -> tuple[str, ...]:
         record = self.store.record(*unit.name)
-        return differences(record["identity"] if record else None, current)
+        return change_reasons(record["identity"] if record else None, current)
 
     def _execute(self, unit: Unit, current: Identity) -> Ledger:
         identifier = digest(current)
@@ -133,7 +133,7 @@ class Runner:
         self.progress.start(str(unit), None, "rows")
         try:
             with (
-                self.store.publishing(*unit.name, identifier) as out,
+                self.store.output_folder(*unit.name, identifier) as out,
                 explain_errors(f"stage {unit}", out, scratch),
             ):
                 ledger = unit.stage(out, **self._arguments(unit, limits))
@@ -160,38 +160,38 @@ class Runner:
         signature, workflow = unit.stage.signature, self.definition.workflow
         arguments: dict[str, Any] = {"limits": limits, "progress": self.progress}
         for table in signature.tables:
-            arguments[table.argument] = self._tables(table, unit.key)
+            arguments[table.argument] = self._open_tables(table, unit.key)
         for files in signature.files:
-            found = self.definition.sources(files.patterns(workflow, unit.key))
-            arguments[files.argument] = found[0] if files.single else found
+            sources = self.definition.expand_sources(files.patterns(workflow, unit.key))
+            arguments[files.argument] = sources[0] if files.single else sources
         for argument, setting in signature.settings.items():
             arguments[argument] = setting(workflow, unit.key)
         if signature.section is not None:
             arguments["params"] = self.definition.section(signature.section, unit.key)
         if signature.cache is not None:
-            arguments[signature.cache] = self.store.kept(unit.stage.name)
+            arguments[signature.cache] = self.store.cache_folder(unit.stage.name)
         return arguments
 
-    def _tables(self, read: TableInput, key: str) -> Any:
+    def _open_tables(self, read: TableInput, key: str) -> Any:
         producer = self.pipeline.producers[read.table].name
 
-        def at(place: str) -> Table:
-            return self.store.table(producer, place, read.table, read.contract)
+        def open_table(unit_key: str) -> Table:
+            return self.store.table(producer, unit_key, read.table, read.contract)
 
-        found = read.units(self.definition.workflow, key)
-        if isinstance(found, str):
-            return at(found)
-        if isinstance(found, dict):
-            return {name: at(place) for name, place in found.items()}
-        return tuple(at(place) for place in found)
+        units = read.units(self.definition.workflow, key)
+        if isinstance(units, str):
+            return open_table(units)
+        if isinstance(units, dict):
+            return {name: open_table(unit_key) for name, unit_key in units.items()}
+        return tuple(open_table(unit_key) for unit_key in units)
 
 
 def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
     """Check the outputs of a stage before they are published.
 
     Raises:
-        LedgerError: rows are missing, or the table `rejects` disagrees with the ledger.
-        ContractError: a table is missing, or its columns differ from the contract.
+        LedgerError: Row counts do not match, or the table `rejects` disagrees with the ledger.
+        ContractError: A table is missing, or its columns differ from the contract.
     """
     ledger.check(str(unit))
     listed = int(parquet.read(out / "rejects.parquet", columns=["rows"])["rows"].sum())
@@ -199,7 +199,7 @@ def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
     if listed != counted:
         raise LedgerError(
             f"stage {unit}: {counted} {ledger.unit} rejected, but rejects.parquet has {listed}; "
-            "this is a fault of the stage, its output was not published"
+            "this is a bug in the stage, and its output was not published"
         )
     for name, contract in unit.stage.outputs.items():
         check_columns(table_at(out, name, contract), name)

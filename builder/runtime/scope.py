@@ -1,4 +1,4 @@
-"""How often a stage runs: per snapshot, per pair of consecutive snapshots, or per collection."""
+"""Scopes of stages: per snapshot, per pair of consecutive snapshots, or per collection."""
 
 from enum import Enum
 from itertools import pairwise
@@ -7,15 +7,15 @@ from builder.definition.model import Workflow
 
 
 class Scope(Enum):
-    """How often a stage runs."""
+    """Whether a stage runs per snapshot, per pair of snapshots, or once per collection."""
 
     SNAPSHOT = "snapshot"
     PAIR = "pair"
     COLLECTION = "collection"
 
     def keys(self, workflow: Workflow) -> tuple[str, ...]:
-        """Keys of the units of this scope: snapshot names, `<from>_<to>`, or `all`."""
-        names = workflow.names
+        """Return the keys of the units: snapshot names, `<from>_<to>` of pairs, or `all`."""
+        names = workflow.snapshot_names
         if self is Scope.SNAPSHOT:
             return names
         if self is Scope.PAIR:
@@ -24,6 +24,9 @@ class Scope(Enum):
 
 
 def pair(key: str) -> tuple[str, str]:
-    """The snapshots of the pair `2022-06_2022-09`; for a snapshot's key, that snapshot twice."""
+    """Split the key of a pair, such as `2022-06_2022-09`, into its two snapshots.
+
+    For the key of a snapshot, both are that snapshot.
+    """
     first, _, second = key.partition("_")
     return first, second or first

@@ -1,8 +1,8 @@
-"""What a stage is: a plain function whose signature names the tables that it joins.
+"""Stages: plain functions with a decorator and annotations that declare what they read and write.
 
-`@stage` stands above the function and adds its name, version, scope and the contracts of the tables
-that it writes; everything that it reads is in the annotations (see `references`). A stage can still
-be called as the function that it is.
+The decorator `@stage` declares name, version, scope and the contracts of the tables that the stage
+writes; the annotations of its arguments declare what it reads (see `references`). A stage can still
+be called like a function.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,19 +22,19 @@ Arguments = typing_extensions.ParamSpec("Arguments", default=...)
 Declared = ParamSpec("Declared")
 
 CONTRACTS: dict[str, type[Contract]] = {**TABLES, **INTERMEDIATE_TABLES}
-"""Contract of every table of the pipeline, the unpublished ones included."""
+"""Contract of every table of the pipeline, including unpublished tables."""
 
 
 @dataclass(eq=False)
 class Stage(Generic[Arguments]):
-    """One stage of the pipeline.
+    """Stage of the pipeline.
 
     Args:
-        work: The function; see `Ledger` for what it returns.
-        name: Name, also of its work folder.
-        version: Raised when a change of the code alters the output.
-        scope: How often it runs.
-        contracts: Contracts of the tables that it writes, besides `rejects`.
+        work: Function of the stage, which returns the `Ledger` of its row counts.
+        name: Name of the stage and of its work folder.
+        version: Version of the code; must change whenever the output may change.
+        scope: Whether the stage runs per snapshot, per pair of snapshots, or per collection.
+        contracts: Contracts of the tables that it writes, except `rejects`.
         fingerprints: Files that affect the output but are not passed as arguments, by label.
         plugins: Function from a definition to the plug-ins used, by name, with package and version.
     """
@@ -53,7 +53,7 @@ class Stage(Generic[Arguments]):
         self.signature = read_signature(self.work)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Ledger:
-        """Run the function; the runner does so for every unit."""
+        """Run the function of the stage."""
         return self.work(*args, **kwargs)
 
     @cached_property
@@ -86,7 +86,7 @@ def stage(
     fingerprints: Mapping[str, Files] | None = None,
     plugins: Callable[[Workflow], Mapping[str, str]] = _no_plugins,
 ) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
-    """Decorator that declares a function as a stage; the arguments are those of `Stage`."""
+    """Return a decorator that declares a function as a stage; see `Stage` for the arguments."""
 
     def declare(work: Callable[Declared, Ledger]) -> Stage[Declared]:
         return Stage(work, name, version, scope, writes, fingerprints or {}, plugins)

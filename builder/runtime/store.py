@@ -1,11 +1,11 @@
-"""The store of stage outputs between runs, and their atomic publication.
+"""Storage of stage outputs between runs, with atomic publication.
 
 ```
 <collection>/.work/<stage>/<unit>/<fingerprint>/   outputs of a stage for a unit
 <collection>/.work/<stage>/<unit>/record.json      the valid fingerprint; written last, by rename
 <collection>/.work/inputs.jsonl                    hashes of raw files, one appended line per file
 ```
-A kill at any moment leaves the old record or the new one; leftovers are removed at the next start.
+After a crash, either the old or the new record exists; leftovers are removed at the next start.
 """
 
 import json
@@ -25,7 +25,7 @@ from builder.runtime.publisher import (
     PARTIAL,
     WORK,
     canonical_json,
-    locked,
+    lock_collection,
     open_no_follow,
     private_folder,
     publish,
@@ -39,12 +39,11 @@ RECORD = "record.json"
 
 
 class InputHashes:
-    """Cache of the SHA-256 of raw files between runs; a file is hashed again only if it changed.
+    """Persistent cache of the SHA-256 of raw files, which are only hashed again if they change.
 
     Args:
-        path: JSON lines `[path, size, mtime, ctime, inode, sha256]`; the last line of a path is
-            valid. Lines are appended, so that the cost per file is constant; an incomplete line of
-            a killed run is skipped.
+        path: File of JSON lines `[path, size, mtime, ctime, inode, sha256]`. Lines are only
+            appended, and the last line of each path is valid; incomplete lines are skipped.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,10 +51,10 @@ class InputHashes:
         self._known: dict[str, tuple[list[int], str]] | None = None
 
     def hash_files(self, files: Sequence[Source]) -> list[str]:
-        """SHA-256 of each file; new hashes are appended in one write.
+        """Return the SHA-256 of each file, and append new hashes to the cache file.
 
         Raises:
-            DataError: the cache file is a symbolic link.
+            DataError: The cache file is a symbolic link.
         """
         if self._known is None:
             self._known = self._read()
@@ -87,7 +86,7 @@ class InputHashes:
         return known
 
     def _append(self, new: dict[str, tuple[list[int], str]]) -> None:
-        """Append lines, starting a new line in case the previous write was incomplete."""
+        """Append hashes, on a new line in case the previous write was incomplete."""
         lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
         with open_no_follow(self._path) as file:
             file.seek(0, os.SEEK_END)
@@ -95,7 +94,7 @@ class InputHashes:
 
 
 class Store:
-    """The store in the work folder of one collection."""
+    """Store of stage outputs in the work folder of a collection."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -105,13 +104,13 @@ class Store:
         self._records: dict[Path, tuple[tuple[int, int, int], dict[str, Any]]] = {}
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the collection for one build; see `publisher.locked`."""
-        with locked(self.root):
+    def lock(self) -> Iterator[None]:
+        """Lock the collection while the context is open; see `publisher.lock_collection`."""
+        with lock_collection(self.root):
             yield
 
     def record(self, stage: str, key: str) -> dict[str, Any] | None:
-        """The record of a unit's outputs; None if a file is missing or has another size."""
+        """Return the record of a unit's outputs; None if a file is missing or has changed size."""
         try:
             record = self._read_record(self.work / stage / key / RECORD)
             folder = self.folder(stage, key, record)
@@ -123,7 +122,7 @@ class Store:
         return dict(record)
 
     def _read_record(self, path: Path) -> dict[str, Any]:
-        """The record of a unit, cached until its file changes."""
+        """Read a record, which is cached until its file changes."""
         found = path.stat()
         signature = (found.st_ino, found.st_size, found.st_mtime_ns)
         if path not in self._records or self._records[path][0] != signature:
@@ -131,18 +130,22 @@ class Store:
         return self._records[path][1]
 
     def folder(self, stage: str, key: str, record: dict[str, Any]) -> Path:
-        """Folder of the outputs of a record."""
+        """Return the folder with the outputs of a record."""
         return self.work / stage / key / str(record["id"])
 
     def table(self, stage: str, key: str, name: str, contract: type[Contract]) -> Table:
-        """A published table of a unit."""
+        """Return a published table of a unit.
+
+        Raises:
+            DataError: The outputs of the unit do not exist.
+        """
         record = self.record(stage, key)
         if record is None:
-            raise DataError(f"{self.work / stage / key}: the outputs of this stage are gone")
+            raise DataError(f"{self.work / stage / key}: the outputs of this stage are missing")
         return table_at(self.folder(stage, key, record), name, contract)
 
     def is_intact(self, stage: str, key: str) -> bool:
-        """Whether the published files of a unit still match their hashes; checked once per run."""
+        """Whether the published files of a unit match their hashes; checked once per run."""
         record = self.record(stage, key)
         if record is None:
             return False
@@ -154,19 +157,19 @@ class Store:
         self._verified.add(folder)
         return True
 
-    def kept(self, stage: str) -> Path:
-        """Cache folder of a stage, kept between runs, such as the translation memory."""
+    def cache_folder(self, stage: str) -> Path:
+        """Return the persistent cache folder of a stage, for example for its translation memory."""
         folder = self.work / "kept" / stage
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def forget(self, stage: str, key: str) -> None:
+    def delete_record(self, stage: str, key: str) -> None:
         """Delete the record of a unit, so that it runs again."""
         (self.work / stage / key / RECORD).unlink(missing_ok=True)
 
     @contextmanager
-    def publishing(self, stage: str, key: str, identity: str) -> Iterator[Path]:
-        """Yield a private folder for a unit's outputs, which is renamed into place on success."""
+    def output_folder(self, stage: str, key: str, identity: str) -> Iterator[Path]:
+        """Yield a private folder for a unit's outputs, and publish it when the context closes."""
         home = self.work / stage / key
         final = home / identity
         with private_folder(home / (identity + PARTIAL), 0o700) as partial:
@@ -177,7 +180,7 @@ class Store:
         self._verified.add(final)
 
     def commit(self, stage: str, key: str, record: dict[str, Any]) -> None:
-        """Write a unit's record, then remove the outputs of older records."""
+        """Write the record of a unit, and remove the outputs of older records."""
         home = self.work / stage / key
         write_atomically(home / RECORD, canonical_json(record))
         for old in home.iterdir():
@@ -185,7 +188,7 @@ class Store:
                 shutil.rmtree(old)
 
     def input_hashes(self, files: Sequence[Source]) -> dict[str, str]:
-        """SHA-256 of raw files by source name; see `InputHashes`."""
+        """Return the SHA-256 of raw files by source name; see `InputHashes`."""
         return {
             file.name: digest
             for file, digest in zip(files, self._inputs.hash_files(files), strict=True)
@@ -193,22 +196,22 @@ class Store:
 
 
 def check_columns(table: Table, name: str) -> None:
-    """Check the columns of a table's parts against its contract.
+    """Check that the Parquet files of a table have the columns of its contract.
 
     Raises:
-        ContractError: the table is missing, or a column differs.
+        ContractError: The table is missing, or a column differs.
     """
     if not table.paths:
         raise ContractError(f"table {name} was not written")
     expected = arrow_schema(table.contract)
     for path in table.paths:
-        found = pq.read_schema(path)
-        if not found.equals(expected):
+        schema = pq.read_schema(path)
+        if not schema.equals(expected):
             raise ContractError(
-                f"{path}: table {name} has columns {_columns(found)}; "
-                f"its contract says {_columns(expected)}"
+                f"{path}: table {name} has the columns {_describe_columns(schema)}; "
+                f"expected {_describe_columns(expected)}"
             )
 
 
-def _columns(schema: Any) -> str:
+def _describe_columns(schema: Any) -> str:
     return ", ".join(f"{field.name} {field.type}" for field in schema)

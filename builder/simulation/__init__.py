@@ -1,7 +1,7 @@
-"""A synthetic French search engine with known truth: for demos, tests and benchmarks."""
+"""Simulated French search engine with known ground truth, for demos, tests and benchmarks."""
 
 from builder.simulation.grammar import sentence_pairs
-from builder.simulation.over import simulate_over
+from builder.simulation.over_crawls import simulate_over
 from builder.simulation.parameters import Simulation
 from builder.simulation.world import simulate
 

@@ -1,18 +1,18 @@
-"""Snapshot names and their intervals: consecutive months."""
+"""Calendar months, the intervals of simulated snapshots."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-FIRST = (2022, 6)
+FIRST_MONTH = (2022, 6)
 
 
 @dataclass(frozen=True)
 class Month:
-    """A calendar month.
+    """Calendar month.
 
     Args:
-        year: Year.
-        month: Month, from 1.
+        year: Year, such as 2022.
+        month: Number of the month, from 1 to 12.
     """
 
     year: int
@@ -25,28 +25,28 @@ class Month:
 
     @property
     def next(self) -> "Month":
-        """The month after it."""
+        """The following month."""
         return Month(self.year + self.month // 12, self.month % 12 + 1)
 
     @property
     def first_day(self) -> date:
-        """Its first day."""
+        """First day of the month."""
         return date(self.year, self.month, 1)
 
     @property
     def start(self) -> int:
-        """Unix seconds of its beginning, UTC."""
+        """Start of the month in Unix seconds, UTC."""
         return int(datetime(self.year, self.month, 1, tzinfo=UTC).timestamp())
 
     @property
     def stop(self) -> int:
-        """Unix seconds of its end, UTC."""
+        """Start of the following month in Unix seconds, UTC."""
         return self.next.start
 
 
-def months(count: int) -> list[Month]:
-    """Consecutive months from the first one."""
-    found = [Month(*FIRST)]
-    while len(found) < count:
-        found.append(found[-1].next)
-    return found
+def consecutive_months(count: int) -> list[Month]:
+    """Return `count` consecutive months from `FIRST_MONTH` on."""
+    months = [Month(*FIRST_MONTH)]
+    while len(months) < count:
+        months.append(months[-1].next)
+    return months

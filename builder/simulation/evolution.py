@@ -1,7 +1,7 @@
-"""How pages come, go, change and move: a pure function of page number and snapshot.
+"""Evolution of pages over snapshots: added, edited, rewritten, moved or removed.
 
-In: page numbers and a snapshot (0, 1, ...). Out: whether the page is there, how often it was
-edited, written anew and moved so far. Pages are numbered in the order in which they appear.
+The state of a page is a pure function of its number and the snapshot (0, 1, ...). Pages are
+numbered in the order in which they are added.
 """
 
 from dataclasses import dataclass
@@ -9,57 +9,58 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from builder.simulation.draw import Integers, units
 from builder.simulation.parameters import Simulation
+from builder.simulation.rng import UInt64Array, uniform_array
 
 REMOVED, EDITED, REWRITTEN, MOVED = range(4)
-Counts = npt.NDArray[np.int64]
+CountArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class States:
-    """The state of some pages at a snapshot; arrays of one length.
+class PageStates:
+    """States of pages at a snapshot; all arrays have one element per page.
 
     Args:
         pages: Page numbers.
         alive: Whether the page is in the index.
-        edits: Sentences changed since it was last written anew.
-        versions: Times written anew.
-        moves: Times moved.
+        edits: Number of sentences replaced since the page was last rewritten.
+        versions: Number of times the page was rewritten.
+        moves: Number of times the URL changed.
     """
 
-    pages: Integers
+    pages: UInt64Array
     alive: npt.NDArray[np.bool_]
-    edits: Counts
-    versions: Counts
-    moves: Counts
+    edits: CountArray
+    versions: CountArray
+    moves: CountArray
 
 
-def pages_until(params: Simulation, snapshot: int) -> int:
-    """How many pages have ever appeared up to a snapshot."""
+def count_pages(params: Simulation, snapshot: int) -> int:
+    """Return the number of pages added up to a snapshot, including removed ones."""
     return params.documents + snapshot * round(params.added * params.documents)
 
 
-def states(params: Simulation, pages: Integers, snapshot: int) -> States:
-    """The state of pages at a snapshot."""
+def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageStates:
+    """Return the states of pages at a snapshot."""
     numbers = pages.astype(np.int64)
-    birth = np.zeros(len(pages), dtype=np.int64)
+    added_at = np.zeros(len(pages), dtype=np.int64)
     for step in range(1, snapshot + 1):
-        birth[numbers >= pages_until(params, step - 1)] = step
-    alive = numbers < pages_until(params, snapshot)
+        added_at[numbers >= count_pages(params, step - 1)] = step
+    alive = numbers < count_pages(params, snapshot)
     edits, versions, moves = (np.zeros(len(pages), dtype=np.int64) for _ in range(3))
     for step in range(1, snapshot + 1):
-        old = birth < step
-        alive &= ~(old & _happens(params, pages, step, REMOVED, params.removed))
-        anew = old & _happens(params, pages, step, REWRITTEN, params.rewritten)
-        edited = old & ~anew & _happens(params, pages, step, EDITED, params.edited)
-        moves += old & _happens(params, pages, step, MOVED, params.moved)
-        versions += anew
-        edits = np.where(anew, 0, edits + edited)
-    return States(pages, alive, edits, versions, moves)
+        existed = added_at < step
+        alive &= ~(existed & _draw_events(params, pages, step, REMOVED, params.removed))
+        rewritten = existed & _draw_events(params, pages, step, REWRITTEN, params.rewritten)
+        edited = existed & ~rewritten & _draw_events(params, pages, step, EDITED, params.edited)
+        moves += existed & _draw_events(params, pages, step, MOVED, params.moved)
+        versions += rewritten
+        edits = np.where(rewritten, 0, edits + edited)
+    return PageStates(pages, alive, edits, versions, moves)
 
 
-def _happens(
-    params: Simulation, pages: Integers, step: int, event: int, chance: float
+def _draw_events(
+    params: Simulation, pages: UInt64Array, step: int, event: int, probability: float
 ) -> npt.NDArray[np.bool_]:
-    return np.asarray(units(params.seed, pages, step, event) < chance)
+    """Return, for each page, whether an event happens between snapshots `step - 1` and `step`."""
+    return np.asarray(uniform_array(params.seed, pages, step, event) < probability)

@@ -1,15 +1,15 @@
-"""Faulty lines among good ones: where they stand, what they are, and a note of each."""
+"""Malformed lines, inserted into logs and crawls and recorded in the ground truth."""
 
 from collections.abc import Iterable, Iterator
 
 import orjson
 
-from builder.simulation.draw import mix, unit
+from builder.simulation.rng import hash_integers, uniform
 
 Fault = tuple[str, int, str]
-"""File, 1-based line and kind of a faulty line."""
+"""File, 1-based line number and kind of a malformed line."""
 
-LOG_KINDS = (
+LOG_FAULT_KINDS = (
     "truncated",
     "wrong_type",
     "missing_key",
@@ -19,39 +19,39 @@ LOG_KINDS = (
     "outside_interval",
     "blank",
 )
-CRAWL_KINDS = ("truncated", "wrong_type", "missing_key", "bad_utf8", "bad_url", "blank")
+CRAWL_FAULT_KINDS = ("truncated", "wrong_type", "missing_key", "bad_utf8", "bad_url", "blank")
 
 
-def with_faults(
+def insert_malformed_lines(
     lines: Iterable[bytes],
     file: str,
     seed: int,
     rate: float,
     kinds: tuple[str, ...],
-    noted: list[Fault],
+    faults: list[Fault],
 ) -> Iterator[bytes]:
-    """The lines, and after some of them a faulty one made from it; each is noted.
+    """Yield the lines, inserting a corrupted copy after a random sample of them.
 
     Args:
-        lines: Good lines without their ends; JSON objects.
-        file: Name for the note.
-        seed: Decides where faults stand.
-        rate: Faulty lines per good line.
-        kinds: Kinds of faults to make in turn.
-        noted: Receives a note of each faulty line.
+        lines: JSON objects, without line ends.
+        file: File name to record.
+        seed: Random seed of positions and kinds.
+        rate: Expected number of malformed lines per well-formed line.
+        kinds: Kinds of faults to choose from.
+        faults: Output list; receives a `Fault` per malformed line.
     """
-    written = 0
-    for number, line in enumerate(lines):
+    line_number = 0
+    for index, line in enumerate(lines):
         yield line
-        written += 1
-        if unit(seed, number, 11) < rate:
-            written += 1
-            kind = kinds[mix(seed, number, 12) % len(kinds)]
-            noted.append((file, written, kind))
-            yield _break(line, kind)
+        line_number += 1
+        if uniform(seed, index, 11) < rate:
+            line_number += 1
+            kind = kinds[hash_integers(seed, index, 12) % len(kinds)]
+            faults.append((file, line_number, kind))
+            yield _corrupt_line(line, kind)
 
 
-def _break(line: bytes, kind: str) -> bytes:
+def _corrupt_line(line: bytes, kind: str) -> bytes:
     if kind == "truncated":
         return line[: len(line) // 2]
     if kind == "bad_utf8":

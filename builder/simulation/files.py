@@ -1,4 +1,4 @@
-"""Files whose bytes depend on their content alone."""
+"""Output files whose bytes depend on their content alone."""
 
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,8 +10,8 @@ import polars as pl
 
 
 @contextmanager
-def gzip_file(path: Path) -> Iterator[IO[bytes]]:
-    """A gzip file without time and name, open for writing."""
+def open_gzip(path: Path) -> Iterator[IO[bytes]]:
+    """Open a gzip file for writing, without timestamp and file name in its header."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
         path.open("wb") as raw,
@@ -20,10 +20,10 @@ def gzip_file(path: Path) -> Iterator[IO[bytes]]:
         yield cast("IO[bytes]", file)
 
 
-def write_truth(
-    folder: Path, name: str, rows: Sequence[tuple[object, ...]], columns: Mapping[str, pl.DataType]
+def write_truth_table(
+    folder: Path, name: str, rows: Sequence[tuple[object, ...]], schema: Mapping[str, pl.DataType]
 ) -> None:
-    """Write a table of the truth."""
+    """Write rows of the ground truth to `<folder>/<name>.parquet`."""
     folder.mkdir(parents=True, exist_ok=True)
-    frame = pl.DataFrame(rows, schema=dict(columns), orient="row")
+    frame = pl.DataFrame(rows, schema=dict(schema), orient="row")
     frame.write_parquet(folder / f"{name}.parquet", compression="zstd", compression_level=3)

@@ -1,19 +1,20 @@
-"""Sentences about a subject, in French and English at once.
+"""Templates that generate aligned French and English sentences about a subject.
 
-In: a subject and a sequence of choices. Out: aligned sentences, headings and list items. Every
-French template agrees in gender and elides through the articles of the noun; English follows.
+French templates agree in gender, and articles are elided, because the slots of a template contain
+the noun with its article.
 """
 
 from collections.abc import Iterator
 from functools import cache
 from string import Formatter
 
-from builder.simulation.draw import Draw
-from builder.simulation.lexicon import Subject, related_to, subjects
+from builder.simulation.lexicon import Subject, domain_subjects, subjects
+from builder.simulation.rng import Rng
 
-Pair = tuple[str, str]
+SentencePair = tuple[str, str]
+"""French and English text."""
 
-GENERAL: tuple[Pair, ...] = (
+GENERAL_SENTENCES: tuple[SentencePair, ...] = (
     ("Cette page présente {le}.", "This page presents {the}."),
     ("Voici ce qu'il faut savoir au sujet {du}.", "Here is what you need to know about {the}."),
     (
@@ -64,14 +65,14 @@ GENERAL: tuple[Pair, ...] = (
     ),
     ("Une bonne préparation évite bien des erreurs.", "Good preparation avoids many mistakes."),
 )
-HEADINGS: tuple[Pair, ...] = (
+HEADINGS: tuple[SentencePair, ...] = (
     ("Comment choisir {le} ?", "How to choose {the}?"),
     ("Prix {du}", "Price of {the}"),
     ("Nos conseils pour {le}", "Our advice for {the}"),
     ("Questions fréquentes sur {le}", "Frequent questions about {the}"),
     ("Ce qui change en {annee}", "What changes in {annee}"),
 )
-ITEMS: tuple[Pair, ...] = (
+LIST_ITEMS: tuple[SentencePair, ...] = (
     ("comparer les prix", "compare prices"),
     ("lire les avis", "read the reviews"),
     ("demander un devis", "ask for a quote"),
@@ -81,14 +82,14 @@ ITEMS: tuple[Pair, ...] = (
     ("appeler un professionnel", "call a professional"),
     ("prévoir un peu de temps", "allow a little time"),
 )
-TITLES: tuple[Pair, ...] = (
+TITLES: tuple[SentencePair, ...] = (
     ("{nom} : le guide", "{noun}: the guide"),
     ("Tout savoir sur {le}", "All about {the}"),
     ("{nom} : prix et conseils", "{noun}: prices and advice"),
     ("Choisir {un}", "Choosing {a}"),
     ("{nom} : nos réponses", "{noun}: our answers"),
 )
-MONTHS: tuple[Pair, ...] = (
+MONTHS: tuple[SentencePair, ...] = (
     ("janvier", "January"),
     ("février", "February"),
     ("mars", "March"),
@@ -100,13 +101,13 @@ MONTHS: tuple[Pair, ...] = (
     ("octobre", "October"),
     ("novembre", "November"),
 )
-SEASONS: tuple[Pair, ...] = (
+SEASONS: tuple[SentencePair, ...] = (
     ("printemps", "spring"),
     ("été", "summer"),
     ("automne", "autumn"),
     ("hiver", "winter"),
 )
-NUMBERS: tuple[Pair, ...] = (
+NUMBERS: tuple[SentencePair, ...] = (
     ("deux", "two"),
     ("trois", "three"),
     ("quatre", "four"),
@@ -115,93 +116,98 @@ NUMBERS: tuple[Pair, ...] = (
 )
 
 
-def fill(template: Pair, subject: Subject, draw: Draw) -> Pair:
-    """A template with its slots filled, both sides alike; the first letter is a capital."""
-    month, season, number = draw.choose(MONTHS), draw.choose(SEASONS), draw.choose(NUMBERS)
-    year, price = 2015 + draw.below(8), 10 * (1 + draw.below(90))
-    slots = _forms_of(subject)
+def fill_template(template: SentencePair, subject: Subject, rng: Rng) -> SentencePair:
+    """Fill the slots of a template and capitalize the first letters."""
+    month, season, number = rng.choice(MONTHS), rng.choice(SEASONS), rng.choice(NUMBERS)
+    year, price = 2015 + rng.randrange(8), 10 * (1 + rng.randrange(90))
+    slots = _subject_slots(subject)
     slots["mois"], slots["month"] = month
     slots["saison"], slots["season"] = season
     slots["nombre"], slots["number"] = number
     slots["annee"], slots["prix"] = str(year), str(price)
-    french, english = (_filled(_parts(side), slots) for side in template)
+    french, english = (_substitute_slots(_parse_template(text), slots) for text in template)
     return french[0].upper() + french[1:], english[0].upper() + english[1:]
 
 
-def _forms_of(subject: Subject) -> dict[str, str]:
-    """The slots of a subject, made once; subjects live as long as the program."""
-    found = _FORMS.get(id(subject))
-    if found is None:
-        found = _FORMS[id(subject)] = subject.forms()
-    return found
+def _subject_slots(subject: Subject) -> dict[str, str]:
+    """Return the template slots of a subject, cached by identity; subjects are never freed."""
+    slots = _SLOTS_BY_ID.get(id(subject))
+    if slots is None:
+        slots = _SLOTS_BY_ID[id(subject)] = subject.template_slots()
+    return slots
 
 
-_FORMS: dict[int, dict[str, str]] = {}
+_SLOTS_BY_ID: dict[int, dict[str, str]] = {}
 
 
 @cache
-def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
-    """Literal texts of a template, each with the name of the slot after it."""
+def _parse_template(template: str) -> tuple[tuple[str, str | None], ...]:
+    """Split a template into literal texts, each with the name of the slot that follows it."""
     return tuple((text, name) for text, name, _, _ in Formatter().parse(template))
 
 
-def _filled(parts: tuple[tuple[str, str | None], ...], slots: dict[str, str]) -> str:
+def _substitute_slots(parts: tuple[tuple[str, str | None], ...], slots: dict[str, str]) -> str:
     return "".join([text if name is None else text + slots[name] for text, name in parts])
 
 
-def sentence(subject: Subject, draw: Draw) -> Pair:
-    """A sentence about a subject."""
+def generate_sentence(subject: Subject, rng: Rng) -> SentencePair:
+    """Generate a sentence about a subject."""
     facts = subject.domain.facts
-    template = draw.choose(facts) if draw.below(2) else draw.choose(GENERAL)
-    return fill(template, subject, draw)
+    template = rng.choice(facts) if rng.randrange(2) else rng.choice(GENERAL_SENTENCES)
+    return fill_template(template, subject, rng)
 
 
-def sentences(subject: Subject, count: int, draw: Draw) -> list[Pair]:
-    """Different sentences about a subject; where templates run out, about related ones too."""
-    found = [fill(template, subject, draw) for template in _shuffled(subject, draw)[:count]]
-    if len(found) < count:
-        seen, related = set(found), related_to(subject)
-        for _ in range(count):  # rounds; each finds some as long as there are any
-            about = draw.choose(related)
-            for template in _shuffled(about, draw):
-                pair = fill(template, about, draw)
-                if pair not in seen and len(found) < count:
+def generate_sentences(subject: Subject, count: int, rng: Rng) -> list[SentencePair]:
+    """Generate distinct sentences about a subject.
+
+    If its templates are used up, continues with other subjects of the same domain.
+    """
+    templates = _shuffle_templates(subject, rng)[:count]
+    pairs = [fill_template(template, subject, rng) for template in templates]
+    if len(pairs) < count:
+        seen, related = set(pairs), domain_subjects(subject.domain)
+        for _ in range(count):
+            other = rng.choice(related)
+            for template in _shuffle_templates(other, rng):
+                pair = fill_template(template, other, rng)
+                if pair not in seen and len(pairs) < count:
                     seen.add(pair)
-                    found.append(pair)
-            if len(found) == count:
+                    pairs.append(pair)
+            if len(pairs) == count:
                 break
-    return found
+    return pairs
 
 
-def _shuffled(subject: Subject, draw: Draw) -> list[Pair]:
-    """The templates of a subject in some order."""
-    templates = [*subject.domain.facts, *GENERAL]
+def _shuffle_templates(subject: Subject, rng: Rng) -> list[SentencePair]:
+    """Return the sentence templates of a subject in random order (Fisher-Yates shuffle)."""
+    templates = [*subject.domain.facts, *GENERAL_SENTENCES]
     for last in range(len(templates) - 1, 0, -1):
-        other = draw.below(last + 1)
+        other = rng.randrange(last + 1)
         templates[last], templates[other] = templates[other], templates[last]
     return templates
 
 
-def items(draw: Draw) -> list[Pair]:
-    """The items of a short list, all different."""
-    start, step = draw.below(len(ITEMS)), 1 + 2 * draw.below(len(ITEMS) // 2)
-    return [ITEMS[(start + step * number) % len(ITEMS)] for number in range(3 + draw.below(2))]
+def generate_list_items(rng: Rng) -> list[SentencePair]:
+    """Generate three or four distinct list items."""
+    start, step = rng.randrange(len(LIST_ITEMS)), 1 + 2 * rng.randrange(len(LIST_ITEMS) // 2)
+    count = 3 + rng.randrange(2)
+    return [LIST_ITEMS[(start + step * index) % len(LIST_ITEMS)] for index in range(count)]
 
 
-def sentence_pairs(seed: int, count: int) -> Iterator[Pair]:
-    """Aligned French and English sentences, titles and headings about all subjects.
+def sentence_pairs(seed: int, count: int) -> Iterator[SentencePair]:
+    """Generate aligned French and English sentences, titles and headings about all subjects.
 
     Args:
-        seed: Another seed, other sentences.
-        count: How many; repeats occur when there are many.
+        seed: Random seed.
+        count: Number of pairs, which may contain duplicates.
     """
-    for number in range(count):
-        draw = Draw(seed, number)
-        subject = draw.choose(subjects())
-        kind = draw.below(10)
+    for index in range(count):
+        rng = Rng(seed, index)
+        subject = rng.choice(subjects())
+        kind = rng.randrange(10)
         if kind == 0:
-            yield fill(draw.choose(HEADINGS), subject, draw)
+            yield fill_template(rng.choice(HEADINGS), subject, rng)
         elif kind == 1:
-            yield fill(draw.choose(TITLES), subject, draw)
+            yield fill_template(rng.choice(TITLES), subject, rng)
         else:
-            yield sentence(subject, draw)
+            yield generate_sentence(subject, rng)

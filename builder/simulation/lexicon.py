@@ -1,4 +1,4 @@
-"""The words of the simulated web: domains, nouns with gender, qualifiers and facts, fr and en."""
+"""French-English lexicon of the simulated web: domains, nouns, qualifiers, sentence templates."""
 
 import tomllib
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from functools import cache
 from importlib.resources import files
 
 VOWELS = tuple("aeiouyhâàéèêëîïôöûùœAEIOUYHÂÀÉÈÊËÎÏÔÖÛÙŒ")
-ASPIRATED = ("haie",)
-"""Words with an aspirated h: no elision before them."""
+ASPIRATED_NOUNS = ("haie",)
+"""Nouns with an aspirated h, before which articles are not elided."""
 
 
 @dataclass(frozen=True)
 class Noun:
-    """A French noun with its English counterpart.
+    """French noun with its English translation.
 
     Args:
-        french: Singular, possibly several words.
-        feminine: Grammatical gender.
+        french: Singular, of one or more words.
+        feminine: Whether the French noun is feminine.
         english: Singular.
     """
 
@@ -25,12 +25,12 @@ class Noun:
     english: str
 
     @property
-    def elides(self) -> bool:
-        """Whether an article before it loses its vowel."""
-        return self.french.startswith(VOWELS) and not self.french.startswith(ASPIRATED)
+    def takes_elision(self) -> bool:
+        """Whether an article is elided before the noun, as in `l'eau`."""
+        return self.french.startswith(VOWELS) and not self.french.startswith(ASPIRATED_NOUNS)
 
-    def forms(self, qualifier: tuple[str, str]) -> dict[str, str]:
-        """The slots of a template, for the noun with a qualifier after it."""
+    def template_slots(self, qualifier: tuple[str, str]) -> dict[str, str]:
+        """Return the values of template slots for the noun followed by a qualifier."""
         french, english = (
             f"{a} {b}" for a, b in zip((self.french, self.english), qualifier, strict=True)
         )
@@ -48,8 +48,9 @@ class Noun:
         }
 
     def _articles(self) -> tuple[str, str, str, str]:
+        """Return the articles: definite, contracted with de, contracted with à, indefinite."""
         un = "une " if self.feminine else "un "
-        if self.elides:
+        if self.takes_elision:
             return "l'", "de l'", "à l'", un
         if self.feminine:
             return "la ", "de la ", "à la ", un
@@ -58,14 +59,14 @@ class Noun:
 
 @dataclass(frozen=True)
 class Domain:
-    """A field of life: what its pages are about and say.
+    """Thematic domain with its vocabulary and sentence templates.
 
     Args:
-        name: Short French name without accents.
+        name: Short French name, without accents.
         english: English name.
-        nouns: What pages are about.
-        qualifiers: What narrows a noun down, French and English.
-        facts: Sentence templates, French and English.
+        nouns: Nouns that pages can be about.
+        qualifiers: French and English qualifiers of nouns.
+        facts: French and English sentence templates.
     """
 
     name: str
@@ -77,20 +78,20 @@ class Domain:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a page or a query is about: a noun of a domain, narrowed down by a qualifier."""
+    """Subject of a page or query: a noun of a domain with a qualifier."""
 
     domain: Domain
     noun: Noun
     qualifier: tuple[str, str]
 
-    def forms(self) -> dict[str, str]:
-        """The slots of a template."""
-        return self.noun.forms(self.qualifier)
+    def template_slots(self) -> dict[str, str]:
+        """Return the values of template slots for the subject."""
+        return self.noun.template_slots(self.qualifier)
 
 
 @cache
 def domains() -> tuple[Domain, ...]:
-    """All domains, in the order of the lexicon."""
+    """Return all domains, in the order of `lexicon.toml`."""
     text = files("builder.simulation").joinpath("lexicon.toml").read_text("utf-8")
     return tuple(
         Domain(
@@ -106,7 +107,7 @@ def domains() -> tuple[Domain, ...]:
 
 @cache
 def subjects() -> tuple[Subject, ...]:
-    """All subjects: by domain, then noun, then qualifier."""
+    """Return all subjects, ordered by domain, noun and qualifier."""
     return tuple(
         Subject(domain, noun, qualifier)
         for domain in domains()
@@ -115,11 +116,11 @@ def subjects() -> tuple[Subject, ...]:
     )
 
 
-def related_to(subject: Subject) -> tuple[Subject, ...]:
-    """The subjects of its domain."""
-    return _by_domain()[subject.domain.name]
+def domain_subjects(domain: Domain) -> tuple[Subject, ...]:
+    """Return all subjects of a domain."""
+    return _subjects_by_domain()[domain.name]
 
 
 @cache
-def _by_domain() -> dict[str, tuple[Subject, ...]]:
+def _subjects_by_domain() -> dict[str, tuple[Subject, ...]]:
     return {domain.name: tuple(s for s in subjects() if s.domain is domain) for domain in domains()}

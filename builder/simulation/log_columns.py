@@ -1,4 +1,4 @@
-"""Blocks of impressions as columns: what `write_log` writes line by line, for Parquet at once."""
+"""Conversion of impressions to Arrow, with the same values as the JSON lines of `write_log`."""
 
 from collections.abc import Sequence
 from itertools import accumulate, chain
@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.lists import build_list_array
-from builder.simulation.draw import mix_arrays
 from builder.simulation.needs import Query
+from builder.simulation.rng import hash_arrays
 
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
-TRACKER = "?utm_source=lettre"
-COLUMNS = pa.schema(
+TRACKING_PARAMETER = "?utm_source=lettre"
+LOG_SCHEMA = pa.schema(
     {
         "time": pa.int64(),
         "user": pa.string(),
@@ -28,64 +28,71 @@ COLUMNS = pa.schema(
 )
 
 
-class Draws(NamedTuple):
-    """What is drawn for a block of impressions; arrays of one length, or impressions x ranks."""
+class ImpressionBatch(NamedTuple):
+    """Random choices of a batch of impressions.
 
-    query: Integers
-    form: Integers
-    user: Integers
-    time: Integers
-    bot: Flags
-    anonymous: Flags
-    tracked: Flags
-    order: Integers
-    clicks: Flags
+    `order` and `clicks` have the shape (impressions, ranks), all other arrays (impressions,).
+    """
+
+    query: IntArray
+    form: IntArray
+    user: IntArray
+    time: IntArray
+    bot: BoolArray
+    anonymous: BoolArray
+    tracked: BoolArray
+    order: IntArray
+    clicks: BoolArray
 
 
-class Texts:
-    """The texts of some queries, one after the other: their forms, and addresses of results."""
+class QueryStrings:
+    """Forms and result URLs of all queries as flat Arrow arrays, with the offsets of each query."""
 
     def __init__(self, queries: Sequence[Query]) -> None:
         forms = [query.forms for query in queries]
         urls = [query.urls for query in queries]
-        plain = list(chain.from_iterable(urls))
+        flat_urls = list(chain.from_iterable(urls))
         self.forms = pa.array(chain.from_iterable(forms), pa.string())
-        self.form_starts = _starts(forms)
-        self.urls = pa.array([*plain, *(url + TRACKER for url in plain)], pa.string())
-        self.url_starts = _starts(urls)
-        self.tracked = len(plain)
-        """From an address to the same one with a tracker."""
-        self.shown = np.array([len(each) for each in urls], dtype=np.int64)
+        self.form_offsets = _list_offsets(forms)
+        tracked_urls = (url + TRACKING_PARAMETER for url in flat_urls)
+        self.urls = pa.array([*flat_urls, *tracked_urls], pa.string())
+        self.url_offsets = _list_offsets(urls)
+        self.tracked_offset = len(flat_urls)
+        """Distance in `urls` from a URL to the same URL with a tracking parameter."""
+        self.result_counts = np.array([len(results) for results in urls], dtype=np.int64)
 
 
-def _starts(lists: Sequence[Sequence[str]]) -> Integers:
+def _list_offsets(lists: Sequence[Sequence[str]]) -> IntArray:
+    """Return the index of the first item of each list in the concatenation of the lists."""
     return np.array([0, *accumulate(map(len, lists))][:-1], dtype=np.int64)
 
 
-def columns_of(texts: Texts, drawn: Draws) -> pa.Table:
-    """A block of impressions, as `COLUMNS`."""
-    shown = drawn.order < texts.shown[drawn.query][:, np.newaxis]
-    places = texts.url_starts[drawn.query][:, np.newaxis] + drawn.order
-    first = shown.argmax(axis=1)
-    places[np.arange(len(places)), first] += np.where(drawn.tracked, texts.tracked, 0)
-    forms = texts.form_starts[drawn.query] + drawn.form
-    ranks = pa.array((np.nonzero(drawn.clicks)[1] + 1).astype(np.uint16))
+def to_arrow_table(strings: QueryStrings, batch: ImpressionBatch) -> pa.Table:
+    """Convert a batch of impressions to an Arrow table of schema `LOG_SCHEMA`."""
+    shown = batch.order < strings.result_counts[batch.query][:, np.newaxis]
+    url_indexes = strings.url_offsets[batch.query][:, np.newaxis] + batch.order
+    first_shown = shown.argmax(axis=1)
+    offsets = np.where(batch.tracked, strings.tracked_offset, 0)
+    url_indexes[np.arange(len(url_indexes)), first_shown] += offsets
+    form_indexes = strings.form_offsets[batch.query] + batch.form
+    clicked_ranks = pa.array((np.nonzero(batch.clicks)[1] + 1).astype(np.uint16))
     return pa.table(
         [
-            pa.array(drawn.time),
-            _users(drawn),
-            texts.forms.take(pa.array(forms)),
-            build_list_array(shown.sum(axis=1), texts.urls.take(pa.array(places[shown]))),
-            build_list_array(drawn.clicks.sum(axis=1), ranks),
+            pa.array(batch.time),
+            _to_user_ids(batch),
+            strings.forms.take(pa.array(form_indexes)),
+            build_list_array(shown.sum(axis=1), strings.urls.take(pa.array(url_indexes[shown]))),
+            build_list_array(batch.clicks.sum(axis=1), clicked_ranks),
         ],
-        schema=COLUMNS,
+        schema=LOG_SCHEMA,
     )
 
 
-def _users(drawn: Draws) -> pa.Array:
-    numbers = mix_arrays(drawn.user.astype(np.uint64), 9) % np.uint64(10**10)
+def _to_user_ids(batch: ImpressionBatch) -> pa.Array:
+    """Return the user id of each impression, such as `u-0123456789`; null if anonymous."""
+    numbers = hash_arrays(batch.user.astype(np.uint64), 9) % np.uint64(10**10)
     digits = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 10, "0")
-    kind = pc.if_else(pa.array(drawn.bot), "bot", "u")
+    prefix = pc.if_else(pa.array(batch.bot), "bot", "u")
     return pc.if_else(
-        pa.array(drawn.anonymous), None, pc.binary_join_element_wise(kind, digits, "-")
+        pa.array(batch.anonymous), None, pc.binary_join_element_wise(prefix, digits, "-")
     )

@@ -1,23 +1,23 @@
-"""What users want: needs, how they word them, how popular they are, and what could answer them.
+"""Information needs with their queries, results and relevance grades.
 
-A need is about a subject. Its candidates are pages about the same subject (grade 2), about the
-same noun (grade 1) and about the same domain (grade 0), whichever exist at a snapshot.
+A need has a subject. Its candidate results are the existing pages about the same subject (grade 2),
+the same noun (grade 1) or the same domain (grade 0).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from builder.simulation.draw import Draw, Floats, mix, unit, units
-from builder.simulation.evolution import pages_until, states
+from builder.simulation.evolution import count_pages, page_states
 from builder.simulation.lexicon import domains, subjects
-from builder.simulation.pages import page_about, url_of
+from builder.simulation.pages import nth_page_about, page_url
 from builder.simulation.parameters import Simulation
-from builder.simulation.words import plain, plural, slip
+from builder.simulation.rng import FloatArray, Rng, hash_integers, uniform, uniform_array
+from builder.simulation.text_variants import add_typo, normalize_text, pluralize
 
 FACETS = ("", "prix", "avis", "conseil", "comment choisir", "guide", "en ligne", "définition")
 CANDIDATES_PER_RESULT = 1.5
-OFF_TOPIC = (
+OFF_TOPIC_QUERIES = (
     "chateau de la loire",
     "emploi du temps",
     "bureau de tabac",
@@ -31,26 +31,28 @@ OFF_TOPIC = (
     "rideaux salon",
     "gazette locale",
 )
-NAVIGATIONAL = ("lejournal", "guide pratique", "infos service", "www.bonplan.example")
-ATTRACTIVENESS = {2: (0.4, 0.85), 1: (0.14, 0.4), 0: (0.01, 0.12)}
-"""Range of the true attractiveness of each grade."""
-SATISFACTION = {2: (0.5, 0.9), 1: (0.2, 0.5), 0: (0.05, 0.3)}
-MOST_EXACT, MOST_SAME_NOUN = 2, 4
-"""Candidates of grade 2, and of grade 1 about another side of the noun, before the others."""
+NAVIGATIONAL_QUERIES = ("lejournal", "guide pratique", "infos service", "www.bonplan.example")
+ATTRACTIVENESS_RANGES = {2: (0.4, 0.85), 1: (0.14, 0.4), 0: (0.01, 0.12)}
+"""Minimum and maximum of the true attractiveness, by grade."""
+SATISFACTION_RANGES = {2: (0.5, 0.9), 1: (0.2, 0.5), 0: (0.05, 0.3)}
+"""Minimum and maximum of the true satisfaction, by grade."""
+MAX_SAME_SUBJECT, MAX_SAME_NOUN = 2, 4
+"""Maximum number of candidates about the same subject, and about the same noun, that are tried
+before candidates of the same domain."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """Something that users type, and what it shows.
+    """Simulated query with its results and their ground truth at a snapshot.
 
     Args:
-        number: Its number.
-        kind: need, off_topic, navigational or personal.
-        forms: How it is typed; the first form is the usual one.
-        urls: Results, best first; more than one page shows.
-        grades: True relevance of each result.
-        attractiveness: True probability of a click on each result once examined.
-        satisfaction: True probability that a click on it ends the search.
+        number: Identifier of the query.
+        kind: `need`, `off_topic`, `navigational` or `personal`.
+        forms: Texts that users type for the query, the most frequent one first.
+        urls: Ranked results; may be longer than a result page.
+        grades: True relevance grade of each result.
+        attractiveness: True probability that an examined result is clicked, per result.
+        satisfaction: True probability that a click on a result ends the session, per result.
     """
 
     number: int
@@ -58,84 +60,103 @@ class Query:
     forms: tuple[str, ...]
     urls: tuple[str, ...]
     grades: tuple[int, ...]
-    attractiveness: Floats
-    satisfaction: Floats
+    attractiveness: FloatArray
+    satisfaction: FloatArray
 
 
-def need_forms(params: Simulation, number: int) -> tuple[str, ...]:
-    """The ways in which a need is typed: usual, without accents, upper case, plural, slip."""
-    subject = subjects()[mix(params.seed, number, 1) % len(subjects())]
-    draw = Draw(params.seed, number, 2)
-    facet = draw.choose(FACETS)
-    qualifier = subject.qualifier[0] if draw.below(3) else ""
+def create_query_forms(params: Simulation, need: int) -> tuple[str, ...]:
+    """Return the distinct query texts of a need: standard, normalized, uppercase, with typo, ..."""
+    subject = subjects()[hash_integers(params.seed, need, 1) % len(subjects())]
+    rng = Rng(params.seed, need, 2)
+    facet = rng.choice(FACETS)
+    qualifier = subject.qualifier[0] if rng.randrange(3) else ""
     noun = subject.noun.french
-    usual = " ".join(f"{facet} {noun} {qualifier}".split())
-    many = " ".join(f"{facet} {plural(noun)} {qualifier}".split())
-    turned = " ".join(f"{noun} {qualifier} {facet}".split())
-    forms = (usual, plain(usual), usual.upper(), many, turned, slip(usual, draw))
+    standard = " ".join(f"{facet} {noun} {qualifier}".split())
+    plural = " ".join(f"{facet} {pluralize(noun)} {qualifier}".split())
+    reordered = " ".join(f"{noun} {qualifier} {facet}".split())
+    typo = add_typo(standard, rng)
+    forms = (standard, normalize_text(standard), standard.upper(), plural, reordered, typo)
     return tuple(dict.fromkeys(forms))
 
 
-def candidates(params: Simulation, number: int, snapshot: int) -> list[tuple[int, int]]:
-    """Page number and grade of what could answer a need, best first, alive at the snapshot."""
-    wanted = round(params.results_per_page * CANDIDATES_PER_RESULT)
-    subject = mix(params.seed, number, 1) % len(subjects())
+def rank_candidates(params: Simulation, need: int, snapshot: int) -> list[tuple[int, int]]:
+    """Return page number and grade of the existing candidate pages of a need, best first."""
+    count = round(params.results_per_page * CANDIDATES_PER_RESULT)
+    pages_per_subject = count_pages(params, snapshot) // len(subjects()) + 1
+    grades = _grade_candidates(params, need, count, max(1, min(count, pages_per_subject)))
+    pages = np.fromiter(grades, dtype=np.uint64)
+    alive = page_states(params, pages, snapshot).alive
+    candidates = [(int(page), grades[int(page)]) for page in pages[alive]]
+    return sorted(candidates, key=lambda pair: -_score(params, need, *pair))[:count]
+
+
+def _grade_candidates(params: Simulation, need: int, count: int, depth: int) -> dict[int, int]:
+    """Return the grade of each candidate page of a need, whether or not the page still exists.
+
+    Args:
+        params: Parameters of the simulation.
+        need: Number of the need.
+        count: Number of candidates wanted.
+        depth: Number of pages about a subject that are considered.
+    """
+    subject = hash_integers(params.seed, need, 1) % len(subjects())
     per_noun = len(domains()[0].qualifiers)
-    same_noun = [subject - subject % per_noun + k for k in range(per_noun)]
+    same_noun = [subject - subject % per_noun + offset for offset in range(per_noun)]
     per_domain = per_noun * len(domains()[0].nouns)
-    start = subject - subject % per_domain
-    others = [start + mix(params.seed, number, 3, k) % per_domain for k in range(2 * wanted)]
-    turns = max(1, min(wanted, pages_until(params, snapshot) // len(subjects()) + 1))
-    graded: dict[int, int] = {}
-    for turn in range(min(turns, MOST_EXACT)):
-        graded.setdefault(page_about(subject, turn), 2)
-    for place in range(MOST_SAME_NOUN):
-        other = same_noun[mix(params.seed, number, 8, place) % per_noun]
-        turn = mix(params.seed, number, 9, place) % turns
-        graded.setdefault(page_about(other, turn), 2 if other == subject else 1)
-    for place, other in enumerate(others):
-        turn = mix(params.seed, number, 4, place) % turns
-        graded.setdefault(page_about(other, turn), 1 if other in same_noun else 0)
-    pages = np.fromiter(graded, dtype=np.uint64)
-    alive = states(params, pages, snapshot).alive
-    found = [(int(p), graded[int(p)]) for p in pages[alive]]
-    return sorted(found, key=lambda pair: _score(params, number, pair))[:wanted]
+    first = subject - subject % per_domain
+    grades: dict[int, int] = {}
+    for n in range(min(depth, MAX_SAME_SUBJECT)):
+        grades.setdefault(nth_page_about(subject, n), 2)
+    for index in range(MAX_SAME_NOUN):
+        other = same_noun[hash_integers(params.seed, need, 8, index) % per_noun]
+        n = hash_integers(params.seed, need, 9, index) % depth
+        grades.setdefault(nth_page_about(other, n), 2 if other == subject else 1)
+    for index in range(2 * count):
+        other = first + hash_integers(params.seed, need, 3, index) % per_domain
+        n = hash_integers(params.seed, need, 4, index) % depth
+        grades.setdefault(nth_page_about(other, n), 1 if other in same_noun else 0)
+    return grades
 
 
-def _score(params: Simulation, number: int, pair: tuple[int, int]) -> float:
-    """The engine's score, negated: relevance with noise."""
-    return -(0.5 * pair[1] + 1.5 * unit(params.seed, number, pair[0], 5))
+def _score(params: Simulation, need: int, page: int, grade: int) -> float:
+    """Return the retrieval score of a page: its grade plus noise."""
+    return 0.5 * grade + 1.5 * uniform(params.seed, need, page, 5)
 
 
-def make_need(params: Simulation, number: int, snapshot: int) -> Query:
-    """A need as the engine answers it at a snapshot."""
-    found = candidates(params, number, snapshot)
-    pages = np.array([page for page, _ in found], dtype=np.uint64)
-    grades = [grade for _, grade in found]
-    moves = states(params, pages, snapshot).moves
+def create_need_query(params: Simulation, need: int, snapshot: int) -> Query:
+    """Return the query of a need, with its results at a snapshot."""
+    candidates = rank_candidates(params, need, snapshot)
+    pages = np.array([page for page, _ in candidates], dtype=np.uint64)
+    grades = [grade for _, grade in candidates]
+    moves = page_states(params, pages, snapshot).moves
     return Query(
-        number,
+        need,
         "need",
-        need_forms(params, number),
-        tuple(url_of(params, int(p), int(m)) for p, m in zip(pages, moves, strict=True)),
+        create_query_forms(params, need),
+        tuple(page_url(params, int(p), int(m)) for p, m in zip(pages, moves, strict=True)),
         tuple(grades),
-        spread(ATTRACTIVENESS, grades, units(params.seed, number, pages, 6)),
-        spread(SATISFACTION, grades, units(params.seed, number, pages, 7)),
+        scale_by_grade(ATTRACTIVENESS_RANGES, grades, uniform_array(params.seed, need, pages, 6)),
+        scale_by_grade(SATISFACTION_RANGES, grades, uniform_array(params.seed, need, pages, 7)),
     )
 
 
-def spread(ranges: dict[int, tuple[float, float]], grades: list[int], place: Floats) -> Floats:
-    """Values of each grade: `place` in [0, 1) of the range of its grade."""
+def scale_by_grade(
+    ranges: dict[int, tuple[float, float]], grades: list[int], fractions: FloatArray
+) -> FloatArray:
+    """Scale fractions in [0, 1) to the range of the corresponding grade."""
     low = np.array([ranges[grade][0] for grade in grades])
     high = np.array([ranges[grade][1] for grade in grades])
-    return np.asarray(np.round(low + (high - low) * place, 6), dtype=np.float64)
+    return np.asarray(np.round(low + (high - low) * fractions, 6), dtype=np.float64)
 
 
-def topics(params: Simulation) -> list[tuple[str, str, str]]:
-    """Id, label and alias of each topic: the nouns of all domains, the same for every snapshot."""
-    del params
+def create_topics() -> list[tuple[str, str, str]]:
+    """Return id, label and alias of each topic: one topic per noun of the lexicon."""
     return [
-        (plain(noun.french).replace(" ", "-"), noun.french, plural(noun.french))
+        (
+            normalize_text(noun.french).replace(" ", "-"),
+            noun.french,
+            pluralize(noun.french),
+        )
         for domain in domains()
         for noun in domain.nouns
     ]

@@ -1,22 +1,30 @@
-"""Pages: address, title and text of a page in a given state, in French and English.
+"""Pages of the simulated web: URL, title and text, in French and English.
 
-A page is about one subject. Its text is a pure function of the seed, its number, how often it was
-written anew and how often it was edited; an edit replaces one sentence.
+A page has one subject. Its text is a pure function of the seed, the page number and the numbers of
+rewrites and edits; an edit replaces one sentence.
 """
 
 from dataclasses import dataclass
 from itertools import pairwise
 
-from builder.simulation.draw import Draw, mix
-from builder.simulation.grammar import HEADINGS, TITLES, Pair, fill, items, sentence, sentences
+from builder.simulation.grammar import (
+    HEADINGS,
+    TITLES,
+    SentencePair,
+    fill_template,
+    generate_list_items,
+    generate_sentence,
+    generate_sentences,
+)
 from builder.simulation.lexicon import Subject, subjects
 from builder.simulation.parameters import Simulation
-from builder.simulation.words import plain
+from builder.simulation.rng import Rng, hash_integers
+from builder.simulation.text_variants import normalize_text
 
-STRIDE = 7919
-"""Coprime to the number of subjects: neighbours in the index are about different subjects."""
-SECTION = 9
-"""Sentences under a heading of a long page; the first section has none."""
+SUBJECT_STRIDE = 7919
+"""Coprime to the number of subjects, so that adjacent pages have different subjects."""
+SENTENCES_PER_SECTION = 9
+"""Approximate number of sentences per section; every section but the first has a heading."""
 SITES = (
     "lejournal",
     "guide-pratique",
@@ -35,15 +43,15 @@ SITES = (
 
 @dataclass(frozen=True)
 class PageText:
-    """A page's title and text, aligned line by line.
+    """Title and text of a page, in French with an English translation of each line.
 
     Args:
         title: French and English title.
-        lines: Lines of the text, French and English.
+        lines: French and English text of each line.
     """
 
-    title: Pair
-    lines: list[Pair]
+    title: SentencePair
+    lines: list[SentencePair]
 
     @property
     def text(self) -> str:
@@ -51,49 +59,58 @@ class PageText:
         return "\n".join(french for french, _ in self.lines)
 
     @property
-    def english(self) -> str:
+    def english_text(self) -> str:
         """English text."""
         return "\n".join(english for _, english in self.lines)
 
 
-def subject_of(page: int) -> Subject:
-    """What a page is about."""
-    return subjects()[page * STRIDE % len(subjects())]
+def page_subject(page: int) -> Subject:
+    """Return the subject of a page."""
+    return subjects()[page * SUBJECT_STRIDE % len(subjects())]
 
 
-def page_about(subject: int, turn: int) -> int:
-    """The page number of the `turn`-th page about a subject."""
+def nth_page_about(subject: int, n: int) -> int:
+    """Return the number of the n-th page (from 0) about a subject."""
     count = len(subjects())
-    return subject * pow(STRIDE, -1, count) % count + turn * count
+    return subject * pow(SUBJECT_STRIDE, -1, count) % count + n * count
 
 
-def url_of(params: Simulation, page: int, moves: int) -> str:
-    """Address of a page after some moves."""
-    subject = subject_of(page)
-    site = SITES[(mix(params.seed, page) + moves) % len(SITES)]
-    slug = plain(f"{subject.noun.french} {subject.qualifier[0]}").replace(" ", "-")
+def page_url(params: Simulation, page: int, moves: int) -> str:
+    """Return the URL of a page after a number of moves."""
+    subject = page_subject(page)
+    site = SITES[(hash_integers(params.seed, page) + moves) % len(SITES)]
+    slug = normalize_text(f"{subject.noun.french} {subject.qualifier[0]}").replace(" ", "-")
     return f"https://www.{site}.example/{subject.domain.name}/{slug}-{page}"
 
 
-def write_page(params: Simulation, page: int, version: int, edits: int) -> PageText:
-    """The content of a page."""
-    subject = subject_of(page)
-    draw = Draw(params.seed, page, version)
-    title = fill(draw.choose(TITLES), subject, draw)
-    count = max(3, params.sentences // 2 + draw.below(params.sentences))
-    body = sentences(subject, count, draw)
+def generate_page(params: Simulation, page: int, version: int, edits: int) -> PageText:
+    """Generate the title and text of a page.
+
+    Args:
+        params: Parameters of the simulation.
+        page: Number of the page.
+        version: Number of times the page was rewritten.
+        edits: Number of sentences replaced since then.
+    """
+    subject = page_subject(page)
+    rng = Rng(params.seed, page, version)
+    title = fill_template(rng.choice(TITLES), subject, rng)
+    count = max(3, params.sentences // 2 + rng.randrange(params.sentences))
+    body = generate_sentences(subject, count, rng)
     for edit in range(1, edits + 1):
-        edited = Draw(params.seed, page, version, edit)
-        body[edited.below(len(body))] = sentence(subject, edited)
-    sections = max(2, len(body) // SECTION)
+        edit_rng = Rng(params.seed, page, version, edit)
+        body[edit_rng.randrange(len(body))] = generate_sentence(subject, edit_rng)
+    sections = max(2, len(body) // SENTENCES_PER_SECTION)
     bounds = [len(body) * number // sections for number in range(sections + 1)]
-    lines = [_paragraph(body[: bounds[1]])]
+    lines = [_join_paragraph(body[: bounds[1]])]
     for start, stop in pairwise(bounds[1:]):
-        lines.append(fill(draw.choose(HEADINGS), subject, draw))
-        lines.append(_paragraph(body[start:stop]))
-    lines += [(f"- {french}", f"- {english}") for french, english in items(draw)]
+        lines.append(fill_template(rng.choice(HEADINGS), subject, rng))
+        lines.append(_join_paragraph(body[start:stop]))
+    items = generate_list_items(rng)
+    lines += [(f"- {french}", f"- {english}") for french, english in items]
     return PageText(title, lines)
 
 
-def _paragraph(body: list[Pair]) -> Pair:
-    return " ".join(french for french, _ in body), " ".join(english for _, english in body)
+def _join_paragraph(pairs: list[SentencePair]) -> SentencePair:
+    """Join sentence pairs to a French and an English paragraph."""
+    return " ".join(french for french, _ in pairs), " ".join(english for _, english in pairs)

@@ -1,54 +1,55 @@
-"""Invented personal data with valid check digits, such as people type into search boxes."""
+"""Queries with fictitious personal data, with valid check digits."""
 
-from builder.simulation.draw import Draw
+from builder.simulation.rng import Rng
 
-FIRST = ("camille", "louise", "jules", "adam", "lina", "hugo", "nora", "paul")
-LAST = ("martin", "petit", "durand", "moreau", "leroy", "garnier", "faure", "lambert")
-KINDS = ("email", "phone", "iban", "nir", "card", "ip")
-
-
-def personal_query(seed: int, number: int) -> tuple[str, str]:
-    """A query with personal data, and its kind."""
-    draw = Draw(seed, number, 77)
-    kind = KINDS[number % len(KINDS)]
-    name = f"{draw.choose(FIRST)} {draw.choose(LAST)}"
-    return f"{name} {_value(kind, name, draw)}", kind
+FIRST_NAMES = ("camille", "louise", "jules", "adam", "lina", "hugo", "nora", "paul")
+LAST_NAMES = ("martin", "petit", "durand", "moreau", "leroy", "garnier", "faure", "lambert")
+PERSONAL_DATA_KINDS = ("email", "phone", "iban", "nir", "card", "ip")
 
 
-def _value(kind: str, name: str, draw: Draw) -> str:
+def create_personal_query(seed: int, index: int) -> tuple[str, str]:
+    """Return the text of a query with personal data, and the kind of the data."""
+    rng = Rng(seed, index, 77)
+    kind = PERSONAL_DATA_KINDS[index % len(PERSONAL_DATA_KINDS)]
+    name = f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}"
+    return f"{name} {_create_personal_data(kind, name, rng)}", kind
+
+
+def _create_personal_data(kind: str, name: str, rng: Rng) -> str:
     if kind == "email":
-        return f"{name.replace(' ', '.')}{draw.below(100)}@courriel.example"
+        return f"{name.replace(' ', '.')}{rng.randrange(100)}@courriel.example"
     if kind == "phone":
-        return "06 " + " ".join(f"{draw.below(100):02d}" for _ in range(4))
+        return "06 " + " ".join(f"{rng.randrange(100):02d}" for _ in range(4))
     if kind == "iban":
-        return _iban(draw)
+        return _create_iban(rng)
     if kind == "nir":
-        return _nir(draw)
+        return _create_nir(rng)
     if kind == "card":
-        return _card(draw)
-    return f"8.8.{draw.below(256)}.{1 + draw.below(254)}"
+        return _create_card_number(rng)
+    return f"8.8.{rng.randrange(256)}.{1 + rng.randrange(254)}"
 
 
-def _digits(draw: Draw, count: int) -> str:
-    return "".join(str(draw.below(10)) for _ in range(count))
+def _create_digits(rng: Rng, count: int) -> str:
+    return "".join(str(rng.randrange(10)) for _ in range(count))
 
 
-def _iban(draw: Draw) -> str:
-    account = _digits(draw, 23)
+def _create_iban(rng: Rng) -> str:
+    account = _create_digits(rng, 23)
     check = 98 - int(account + "1527" + "00") % 97
-    whole = f"FR{check:02d}{account}"
-    return " ".join(whole[i : i + 4] for i in range(0, len(whole), 4))
+    iban = f"FR{check:02d}{account}"
+    return " ".join(iban[i : i + 4] for i in range(0, len(iban), 4))
 
 
-def _nir(draw: Draw) -> str:
-    number = (
-        f"{1 + draw.below(2)}{50 + draw.below(50)}{1 + draw.below(12):02d}{10 + draw.below(80)}"
-    )
-    number += _digits(draw, 6)
+def _create_nir(rng: Rng) -> str:
+    """Return a French social security number (NIR)."""
+    sex, year = 1 + rng.randrange(2), 50 + rng.randrange(50)
+    month, department = 1 + rng.randrange(12), 10 + rng.randrange(80)
+    number = f"{sex}{year}{month:02d}{department}" + _create_digits(rng, 6)
     return f"{number}{97 - int(number) % 97:02d}"
 
 
-def _card(draw: Draw) -> str:
-    number = "4" + _digits(draw, 14)
+def _create_card_number(rng: Rng) -> str:
+    """Return a card number with a Luhn check digit."""
+    number = "4" + _create_digits(rng, 14)
     total = sum(sum(divmod(2 * int(d), 10)) for d in number[::2]) + sum(map(int, number[1::2]))
     return f"{number}{-total % 10}"

@@ -1,4 +1,4 @@
-"""What is true of a world, written beside its raw data: what a build should find again."""
+"""Ground truth of the simulation: tables that a build of the raw data should reproduce."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,17 +7,17 @@ import numpy as np
 import polars as pl
 
 from builder.simulation.calendar import Month
-from builder.simulation.draw import Floats
-from builder.simulation.evolution import States, pages_until, states
+from builder.simulation.evolution import PageStates, count_pages, page_states
 from builder.simulation.faults import Fault
-from builder.simulation.files import write_truth
+from builder.simulation.files import write_truth_table
 from builder.simulation.needs import Query
-from builder.simulation.pages import url_of
+from builder.simulation.pages import page_url
 from builder.simulation.parameters import Simulation
+from builder.simulation.rng import FloatArray
 
-BLOCK = 100_000
-FAULTS = {"file": pl.String(), "line": pl.UInt64(), "kind": pl.String()}
-ATTRACTION = {
+PAGES_PER_BATCH = 100_000
+FAULT_SCHEMA = {"file": pl.String(), "line": pl.UInt64(), "kind": pl.String()}
+RELEVANCE_SCHEMA = {
     "snapshot": pl.String(),
     "query": pl.String(),
     "url": pl.String(),
@@ -25,14 +25,14 @@ ATTRACTION = {
     "attractiveness": pl.Float64(),
     "satisfaction": pl.Float64(),
 }
-QUERIES = {
+QUERY_SCHEMA = {
     "snapshot": pl.String(),
     "number": pl.UInt64(),
     "kind": pl.String(),
     "text": pl.String(),
     "probability": pl.Float64(),
 }
-PAGES = {
+PAGE_CHANGE_SCHEMA = {
     "snapshot": pl.String(),
     "url": pl.String(),
     "status": pl.String(),
@@ -40,8 +40,8 @@ PAGES = {
 }
 
 
-def attraction_rows(month: Month, queries: Sequence[Query]) -> list[tuple[object, ...]]:
-    """True attractiveness and satisfaction of every pair, under the query's usual form."""
+def create_relevance_rows(month: Month, queries: Sequence[Query]) -> list[tuple[object, ...]]:
+    """Return a row of `RELEVANCE_SCHEMA` per query and result; `query` is the first form."""
     return [
         (month.name, query.forms[0], url, grade, float(a), float(s))
         for query in queries
@@ -51,52 +51,52 @@ def attraction_rows(month: Month, queries: Sequence[Query]) -> list[tuple[object
     ]
 
 
-def query_rows(
-    month: Month, queries: Sequence[Query], popularity: Floats
+def create_query_rows(
+    month: Month, queries: Sequence[Query], probabilities: FloatArray
 ) -> list[tuple[object, ...]]:
-    """Every form of every query with the popularity of the query."""
+    """Return a row of `QUERY_SCHEMA` per query form, with the probability of the query."""
     return [
-        (month.name, query.number, query.kind, form, float(share))
-        for query, share in zip(queries, popularity, strict=True)
+        (month.name, query.number, query.kind, form, float(probability))
+        for query, probability in zip(queries, probabilities, strict=True)
         for form in query.forms
     ]
 
 
-def write_pages(out: Path, params: Simulation, snapshot: int, month: Month) -> None:
-    """What happened to each page since the snapshot before: one file a snapshot."""
+def write_page_changes(out: Path, params: Simulation, snapshot: int, month: Month) -> None:
+    """Write how each page changed since the previous snapshot: `truth/pages/<month>.parquet`."""
     rows: list[tuple[object, ...]] = []
-    last = pages_until(params, snapshot)
-    for start in range(0, last, BLOCK):
-        pages = np.arange(start, min(start + BLOCK, last), dtype=np.uint64)
-        now, before = states(params, pages, snapshot), states(params, pages, max(snapshot - 1, 0))
-        found = (
-            _page(params, page, (index, now, before), month)
-            for index, page in enumerate(pages.tolist())
-        )
-        rows += [row for row in found if row is not None]
-    write_truth(out / "truth" / "pages", month.name, rows, PAGES)
+    count = count_pages(params, snapshot)
+    for start in range(0, count, PAGES_PER_BATCH):
+        pages = np.arange(start, min(start + PAGES_PER_BATCH, count), dtype=np.uint64)
+        before = page_states(params, pages, max(snapshot - 1, 0))
+        after = page_states(params, pages, snapshot)
+        for index in range(len(pages)):
+            change = _describe_change(params, before, after, index)
+            if change is not None:
+                rows.append((month.name, *change))
+    write_truth_table(out / "truth" / "pages", month.name, rows, PAGE_CHANGE_SCHEMA)
 
 
-def _page(
-    params: Simulation, page: int, place: tuple[int, States, States], month: Month
-) -> tuple[object, ...] | None:
-    """A page's row: its address, what happened to it, and where it was before it moved."""
-    index, now, before = place
-    was, moves = bool(before.alive[index]), int(now.moves[index])
-    url = url_of(params, page, moves)
-    if not now.alive[index]:
-        gone = url_of(params, page, int(before.moves[index]))
-        return (month.name, gone, "removed", None) if was else None
-    if not was:
-        return month.name, url, "added", None
+def _describe_change(
+    params: Simulation, before: PageStates, after: PageStates, index: int
+) -> tuple[str, str, str | None] | None:
+    """Return URL, status and, if moved, previous URL; None if the page is in neither snapshot."""
+    page, moves = int(after.pages[index]), int(after.moves[index])
+    existed = bool(before.alive[index])
+    url = page_url(params, page, moves)
+    if not after.alive[index]:
+        previous_url = page_url(params, page, int(before.moves[index]))
+        return (previous_url, "removed", None) if existed else None
+    if not existed:
+        return url, "added", None
     if moves != before.moves[index]:
-        return month.name, url, "moved", url_of(params, page, int(before.moves[index]))
-    if now.versions[index] != before.versions[index]:
-        return month.name, url, "rewritten", None
-    edited = now.edits[index] != before.edits[index]
-    return month.name, url, "edited" if edited else "unchanged", None
+        return url, "moved", page_url(params, page, int(before.moves[index]))
+    if after.versions[index] != before.versions[index]:
+        return url, "rewritten", None
+    edited = after.edits[index] != before.edits[index]
+    return url, "edited" if edited else "unchanged", None
 
 
-def write_faults(out: Path, noted: list[Fault]) -> None:
-    """Where faulty lines stand."""
-    write_truth(out / "truth", "malformed", list(noted), FAULTS)
+def write_faults(out: Path, faults: list[Fault]) -> None:
+    """Write the file, line number and kind of each malformed line: `truth/malformed.parquet`."""
+    write_truth_table(out / "truth", "malformed", list(faults), FAULT_SCHEMA)

@@ -1,7 +1,4 @@
-"""A whole world: what is asked and found at each snapshot, written down with its truth.
-
-In: parameters. Out: a folder with logs, crawls, topics, a definition ready to build, and `truth/`.
-"""
+"""Simulation of a search engine: crawls, query logs, topics, a definition and ground truth."""
 
 import tempfile
 from collections.abc import Callable
@@ -14,40 +11,49 @@ from builder.errors import UsageError
 from builder.runtime.executors import get_executor
 from builder.runtime.limits import Limits
 from builder.simulation import truth
-from builder.simulation.calendar import months
+from builder.simulation.calendar import consecutive_months
 from builder.simulation.definition import write_definition, write_topics
-from builder.simulation.draw import Floats, mix, units
 from builder.simulation.faults import Fault
-from builder.simulation.files import write_truth
-from builder.simulation.needs import NAVIGATIONAL, OFF_TOPIC, Query, make_need, topics
+from builder.simulation.files import write_truth_table
+from builder.simulation.needs import (
+    NAVIGATIONAL_QUERIES,
+    OFF_TOPIC_QUERIES,
+    Query,
+    create_need_query,
+    create_topics,
+)
 from builder.simulation.parameters import Simulation
-from builder.simulation.personal import KINDS, personal_query
-from builder.simulation.write_crawl import crawl_name, write_crawl
-from builder.simulation.write_log import BOT_SHARE_OF_USERS, log_name, write_log
+from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_query
+from builder.simulation.rng import FloatArray, hash_integers, uniform_array
+from builder.simulation.write_crawl import crawl_path, write_crawl
+from builder.simulation.write_log import USERS_PER_BOT, log_path, write_log
 
-Progress = Callable[[str, int, int], None]
-FIRST_OTHER = 2**32
-"""Numbers of queries that are no needs begin here."""
+ProgressCallback = Callable[[str, int, int], None]
+"""Called with a label, the number of finished rows and their total number."""
+FIRST_UNWANTED_QUERY = 2**32
+"""Number of the first query that does not express an information need."""
 PERSONAL_QUERIES = 30
 
 
 def simulate(
     out: Path | str,
     params: Simulation,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     *,
     threads: int = 1,
 ) -> None:
-    """Write a world.
+    """Simulate a search engine and write its raw data and ground truth.
+
+    The same parameters produce the same bytes, whatever the number of threads.
 
     Args:
-        out: Folder; created, and files of a former world in it replaced.
-        params: The world. The same parameters give the same bytes.
-        progress: Told what is written, how much of it is done, and of how much.
-        threads: Processes that write pages beside each other; the bytes are the same.
+        out: Output folder; created if missing. Existing files are replaced.
+        params: Parameters of the simulation.
+        progress: Called with a label, the number of finished rows and their total number.
+        threads: Number of processes that generate pages.
 
     Raises:
-        UsageError: there are so few documents that no query finds one.
+        UsageError: no query has a result, because there are too few documents.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
@@ -59,124 +65,134 @@ def simulate(
         executor.close()
 
 
-def _simulate(out: Path, params: Simulation, progress: Progress | None, limits: Limits) -> None:
-    noted: list[Fault] = []
-    attraction: list[tuple[object, ...]] = []
-    asked: list[tuple[object, ...]] = []
-    calendar = months(params.snapshots)
-    for snapshot, month in enumerate(calendar):
-        queries = [*needs(params, snapshot), *others(params, snapshot)]
-        popularity = popularities(params, queries, snapshot)
-        if not popularity.any():
+def _simulate(
+    out: Path, params: Simulation, progress: ProgressCallback | None, limits: Limits
+) -> None:
+    faults: list[Fault] = []
+    relevance_rows: list[tuple[object, ...]] = []
+    query_rows: list[tuple[object, ...]] = []
+    months = consecutive_months(params.snapshots)
+    for snapshot, month in enumerate(months):
+        queries = [
+            *create_need_queries(params, snapshot),
+            *create_unwanted_queries(params, snapshot),
+        ]
+        probabilities = query_probabilities(params, queries, snapshot)
+        if not probabilities.any():
             raise UsageError(
-                f"simulate: expected documents that some query finds, found none in {month.name} "
-                f"among {params.documents}; simulate more documents or queries, or remove fewer"
+                f"simulate: no query has a result in {month.name}, with {params.documents} "
+                "documents; increase the number of documents or queries, or remove fewer documents"
             )
-        tell = _teller(progress)
-        crawl_done = tell(f"crawl {month.name}", params.documents)
-        write_crawl(out, params, snapshot, month, noted, crawl_done, limits)
-        log_done = tell(f"log {month.name}", params.impressions)
-        write_log(out, params, queries, popularity, month, noted, log_done)
-        truth.write_pages(out, params, snapshot, month)
-        attraction += truth.attraction_rows(month, queries)
-        asked += truth.query_rows(month, queries, popularity)
-    write_truth(out / "truth", "attraction", attraction, truth.ATTRACTION)
-    write_truth(out / "truth", "queries", asked, truth.QUERIES)
-    truth.write_faults(out, noted)
-    write_people(out, params)
-    write_topics(out, topics(params))
+        on_crawl = _track_progress(progress, f"crawl {month.name}", params.documents)
+        write_crawl(out, params, snapshot, month, faults, on_crawl, limits)
+        on_log = _track_progress(progress, f"log {month.name}", params.impressions)
+        write_log(out, params, queries, probabilities, month, faults, on_log)
+        truth.write_page_changes(out, params, snapshot, month)
+        relevance_rows += truth.create_relevance_rows(month, queries)
+        query_rows += truth.create_query_rows(month, queries, probabilities)
+    truth_folder = out / "truth"
+    write_truth_table(truth_folder, "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
+    write_truth_table(truth_folder, "queries", query_rows, truth.QUERY_SCHEMA)
+    truth.write_faults(out, faults)
+    write_user_truth(out, params)
+    write_topics(out, create_topics())
     write_definition(
         out,
         params.name,
-        [(m, log_name(params, m), crawl_name(params, m)) for m in calendar],
+        [(month, log_path(params, month), crawl_path(params, month)) for month in months],
         translation=params.translation,
     )
 
 
-def needs(params: Simulation, snapshot: int) -> list[Query]:
-    """The needs of users, as far as the index has anything for them."""
-    found = (make_need(params, number, snapshot) for number in range(params.queries))
-    return [need for need in found if need.urls]
+def create_need_queries(params: Simulation, snapshot: int) -> list[Query]:
+    """Return the queries of all information needs that have results at a snapshot."""
+    queries = (create_need_query(params, need, snapshot) for need in range(params.queries))
+    return [query for query in queries if query.urls]
 
 
-def others(params: Simulation, snapshot: int) -> list[Query]:
-    """Queries that should not enter a collection: off topic, navigational, personal."""
-    texts = [("off_topic", text) for text in OFF_TOPIC]
-    texts += [("navigational", text) for text in NAVIGATIONAL]
-    texts += [("personal", personal_query(params.seed, n)[0]) for n in range(PERSONAL_QUERIES)]
-    found = []
-    for number, (kind, text) in enumerate(texts, FIRST_OTHER):
-        shown = make_need(params, number, snapshot)
-        if shown.urls:
-            found.append(
+def create_unwanted_queries(params: Simulation, snapshot: int) -> list[Query]:
+    """Return off-topic, navigational and personal queries, which a collection should exclude."""
+    texts = [("off_topic", text) for text in OFF_TOPIC_QUERIES]
+    texts += [("navigational", text) for text in NAVIGATIONAL_QUERIES]
+    texts += [
+        ("personal", create_personal_query(params.seed, index)[0])
+        for index in range(PERSONAL_QUERIES)
+    ]
+    queries = []
+    for number, (kind, text) in enumerate(texts, FIRST_UNWANTED_QUERY):
+        need = create_need_query(params, number, snapshot)
+        if need.urls:
+            queries.append(
                 Query(
                     number,
                     kind,
                     (text,),
-                    shown.urls,
-                    (0,) * len(shown.urls),
-                    shown.attractiveness,
-                    shown.satisfaction,
+                    need.urls,
+                    (0,) * len(need.urls),
+                    need.attractiveness,
+                    need.satisfaction,
                 )
             )
-    return found
+    return queries
 
 
-def popularities(params: Simulation, queries: list[Query], snapshot: int) -> Floats:
-    """Probability of each query at a snapshot; sums to 1, or is 0 where nobody asks any.
+def query_probabilities(params: Simulation, queries: list[Query], snapshot: int) -> FloatArray:
+    """Return the probability of each query at a snapshot, float64[queries].
 
-    Needs follow Zipf's law in an order of their own, and drift from month to month; of the
-    queries with personal data the first ones, one of each kind, are asked by many.
+    Information needs follow Zipf's law, with a popularity that drifts from month to month. The
+    first personal query of each kind is more frequent than the others. The probabilities sum to 1,
+    or are all 0 if there is no query to draw.
     """
     numbers = np.array([query.number for query in queries], dtype=np.uint64)
     kinds = np.array([query.kind for query in queries])
     ranks = numbers.astype(np.float64) + 2
     drift = np.zeros(len(queries))
     for step in range(1, snapshot + 1):
-        drift += params.interest_drift * (2 * units(params.seed, numbers, step, 41) - 1)
+        drift += params.interest_drift * (2 * uniform_array(params.seed, numbers, step, 41) - 1)
     weights = ranks**-params.zipf * np.exp(drift)
     shares = {
         "off_topic": params.off_topic / 2,
         "navigational": params.off_topic / 2,
         "personal": params.personal_rate,
     }
-    result = np.zeros(len(queries))
+    probabilities = np.zeros(len(queries))
     for kind, share in shares.items():
-        chosen = kinds == kind
-        if chosen.any():
-            few = np.flatnonzero(chosen)
-            often = np.where(np.arange(len(few)) < len(KINDS), 4.0, 1.0)
-            result[few] = share * often / often.sum()
-    need = kinds == "need"
-    result[need] = max(0.0, 1 - result.sum()) * weights[need] / weights[need].sum()
-    total = result.sum()
-    return np.asarray(result / total if total else result, dtype=np.float64)
+        indexes = np.flatnonzero(kinds == kind)
+        if len(indexes):
+            is_frequent = np.arange(len(indexes)) < len(PERSONAL_DATA_KINDS)
+            kind_weights = np.where(is_frequent, 4.0, 1.0)
+            probabilities[indexes] = share * kind_weights / kind_weights.sum()
+    is_need = kinds == "need"
+    need_share = max(0.0, 1 - probabilities.sum())
+    probabilities[is_need] = need_share * weights[is_need] / weights[is_need].sum()
+    total = probabilities.sum()
+    return np.asarray(probabilities / total if total else probabilities, dtype=np.float64)
 
 
-def _teller(progress: Progress | None) -> Callable[[str, int], Callable[[int], None]]:
-    """Makes, for a label and a total, what a writer tells its progress to."""
+def _track_progress(
+    progress: ProgressCallback | None, label: str, total: int
+) -> Callable[[int], None]:
+    """Return a callback that adds up finished rows and passes their number to `progress`."""
+    finished = 0
 
-    def teller(label: str, total: int) -> Callable[[int], None]:
-        done = 0
+    def advance(count: int) -> None:
+        nonlocal finished
+        finished += count
+        if progress is not None:
+            progress(label, min(finished, total), total)
 
-        def tell(count: int) -> None:
-            nonlocal done
-            done += count
-            if progress is not None:
-                progress(label, min(done, total), total)
-
-        return tell
-
-    return teller
+    return advance
 
 
-def write_people(out: Path, params: Simulation) -> None:
-    """Which users are bots, and which texts hold personal data."""
+def write_user_truth(out: Path, params: Simulation) -> None:
+    """Write which users are bots and which query texts contain personal data."""
     users = max(10, params.impressions // params.impressions_per_user)
     bots = [
-        (f"bot-{mix(number, 9) % 10**10:010d}",)
-        for number in range(max(1, users // BOT_SHARE_OF_USERS))
+        (f"bot-{hash_integers(number, 9) % 10**10:010d}",)
+        for number in range(max(1, users // USERS_PER_BOT))
     ]
-    write_truth(out / "truth", "bots", bots, {"user": pl.String()})
-    texts = [personal_query(params.seed, number) for number in range(PERSONAL_QUERIES)]
-    write_truth(out / "truth", "personal", list(texts), {"text": pl.String(), "kind": pl.String()})
+    folder = out / "truth"
+    write_truth_table(folder, "bots", bots, {"user": pl.String()})
+    texts = [create_personal_query(params.seed, index) for index in range(PERSONAL_QUERIES)]
+    schema = {"text": pl.String(), "kind": pl.String()}
+    write_truth_table(folder, "personal", list(texts), schema)

@@ -1,4 +1,4 @@
-"""The crawl of a snapshot: every page of the index as it is then, some fetched twice."""
+"""Generation of the crawl of a snapshot: every page in the index, some of them fetched twice."""
 
 import gzip
 import html
@@ -14,20 +14,19 @@ import orjson
 from builder.runtime.executors import map_partitions
 from builder.runtime.limits import Limits
 from builder.simulation.calendar import Month
-from builder.simulation.draw import mix, unit
-from builder.simulation.evolution import pages_until, states
-from builder.simulation.faults import CRAWL_KINDS, Fault, with_faults
-from builder.simulation.files import gzip_file
-from builder.simulation.pages import url_of, write_page
+from builder.simulation.evolution import count_pages, page_states
+from builder.simulation.faults import CRAWL_FAULT_KINDS, Fault, insert_malformed_lines
+from builder.simulation.files import open_gzip
+from builder.simulation.pages import generate_page, page_url
 from builder.simulation.parameters import Simulation
+from builder.simulation.rng import hash_integers, uniform
 
-BLOCK = 2000
+PAGES_PER_TASK = 2000
 EXTENSIONS = {"jsonl": "jsonl.gz", "qwant": "jsonl.gz", "warc": "warc.gz"}
-Done = Callable[[int], None]
 
 
-class Fetch(NamedTuple):
-    """A page as fetched."""
+class FetchedPage(NamedTuple):
+    """Page at the time of a fetch; `time` is in Unix seconds."""
 
     page: int
     url: str
@@ -36,8 +35,8 @@ class Fetch(NamedTuple):
     text: str
 
 
-def crawl_name(params: Simulation, month: Month) -> str:
-    """Path of a snapshot's crawl in the world's folder."""
+def crawl_path(params: Simulation, month: Month) -> str:
+    """Return the path of a crawl file, relative to the output folder."""
     return f"crawls/{month.name}.{EXTENSIONS[params.crawl_format]}"
 
 
@@ -46,63 +45,83 @@ def write_crawl(
     params: Simulation,
     snapshot: int,
     month: Month,
-    noted: list[Fault],
-    done: Done,
+    faults: list[Fault],
+    on_progress: Callable[[int], None],
     limits: Limits,
 ) -> None:
-    """Write the crawl of a snapshot; faulty lines are noted. Executors write pages by blocks."""
-    name = crawl_name(params, month)
-    fetches = _fetches(params, snapshot, month, done, limits)
+    """Write the crawl of a snapshot.
+
+    Args:
+        out: Output folder.
+        params: Parameters of the simulation.
+        snapshot: Number of the snapshot, from 0.
+        month: Month of the snapshot.
+        faults: Output list; receives a `Fault` per malformed line.
+        on_progress: Called with the number of pages in each finished task.
+        limits: Executor that generates pages in parallel, and its limits.
+    """
+    name = crawl_path(params, month)
+    fetches = _fetch_pages(params, snapshot, month, on_progress, limits)
     if params.crawl_format == "warc":
         _write_warc(out / name, fetches)
         return
-    record = _qwant if params.crawl_format == "qwant" else _plain
-    lines = (orjson.dumps(record(fetch)) for fetch in fetches)
-    seed = mix(params.seed, snapshot, 21)
-    with gzip_file(out / name) as file:
-        for line in with_faults(lines, name, seed, params.malformed_rate, CRAWL_KINDS, noted):
+    to_record = _to_qwant_record if params.crawl_format == "qwant" else _to_json_record
+    lines = (orjson.dumps(to_record(fetch)) for fetch in fetches)
+    seed = hash_integers(params.seed, snapshot, 21)
+    with open_gzip(out / name) as file:
+        for line in insert_malformed_lines(
+            lines, name, seed, params.malformed_rate, CRAWL_FAULT_KINDS, faults
+        ):
             file.write(line + b"\n")
 
 
-def _fetches(
-    params: Simulation, snapshot: int, month: Month, done: Done, limits: Limits
-) -> Iterator[Fetch]:
-    last = pages_until(params, snapshot)
-    blocks = [(start, min(start + BLOCK, last)) for start in range(0, last, BLOCK)]
-    task = partial(_fetch_block, params, snapshot, month)
-    for (start, stop), fetches in zip(blocks, map_partitions(task, blocks, limits), strict=True):
-        yield from fetches
-        done(stop - start)
-
-
-def _fetch_block(
+def _fetch_pages(
     params: Simulation,
     snapshot: int,
     month: Month,
-    block: tuple[int, int],
-    limits: Limits,  # noqa: ARG001 - every task is given them
-) -> list[Fetch]:
-    """What is fetched of the pages of a block, in their order."""
-    pages = np.arange(*block, dtype=np.uint64)
-    state = states(params, pages, snapshot)
-    found = []
-    for index in np.flatnonzero(state.alive).tolist():
-        page = block[0] + index
-        url = url_of(params, page, int(state.moves[index]))
-        text = write_page(params, page, int(state.versions[index]), int(state.edits[index]))
-        time = month.start + 86_400 + mix(params.seed, page, snapshot, 22) % (20 * 86_400)
-        if unit(params.seed, page, snapshot, 23) < params.refetched:
-            early = text.text + "\nPage en travaux."
-            found.append(Fetch(page, url, time - 3600, text.title[0], early))
-        found.append(Fetch(page, url, time, text.title[0], text.text))
-    return found
+    on_progress: Callable[[int], None],
+    limits: Limits,
+) -> Iterator[FetchedPage]:
+    """Yield the pages of the index in order of their numbers, generated by parallel tasks."""
+    count = count_pages(params, snapshot)
+    ranges = [
+        (start, min(start + PAGES_PER_TASK, count)) for start in range(0, count, PAGES_PER_TASK)
+    ]
+    task = partial(_fetch_range, params, snapshot, month)
+    for (start, stop), fetches in zip(ranges, map_partitions(task, ranges, limits), strict=True):
+        yield from fetches
+        on_progress(stop - start)
 
 
-def _plain(fetch: Fetch) -> dict[str, object]:
+def _fetch_range(
+    params: Simulation,
+    snapshot: int,
+    month: Month,
+    page_range: tuple[int, int],
+    limits: Limits,  # noqa: ARG001 - signature of partition tasks
+) -> list[FetchedPage]:
+    """Return the existing pages with numbers in [start, stop), in order; refetched ones twice."""
+    pages = np.arange(*page_range, dtype=np.uint64)
+    states = page_states(params, pages, snapshot)
+    fetches = []
+    for index in np.flatnonzero(states.alive).tolist():
+        page = page_range[0] + index
+        url = page_url(params, page, int(states.moves[index]))
+        content = generate_page(params, page, int(states.versions[index]), int(states.edits[index]))
+        offset = hash_integers(params.seed, page, snapshot, 22) % (20 * 86_400)
+        title, time = content.title[0], month.start + 86_400 + offset
+        if uniform(params.seed, page, snapshot, 23) < params.refetched:
+            earlier_text = content.text + "\nPage en travaux."
+            fetches.append(FetchedPage(page, url, time - 3600, title, earlier_text))
+        fetches.append(FetchedPage(page, url, time, title, content.text))
+    return fetches
+
+
+def _to_json_record(fetch: FetchedPage) -> dict[str, object]:
     return {"url": fetch.url, "timestamp": fetch.time, "title": fetch.title, "text": fetch.text}
 
 
-def _qwant(fetch: Fetch) -> dict[str, object]:
+def _to_qwant_record(fetch: FetchedPage) -> dict[str, object]:
     return {
         "url": fetch.url,
         "content": f"{fetch.title}\n{fetch.text}",
@@ -111,22 +130,26 @@ def _qwant(fetch: Fetch) -> dict[str, object]:
     }
 
 
-def _write_warc(path: Path, fetches: Iterator[Fetch]) -> None:
-    """One gzip member a record, as WARC 1.1 asks for; now and then a page that is not there."""
+def _write_warc(path: Path, fetches: Iterator[FetchedPage]) -> None:
+    """Write a WARC file with one gzip member per record, including occasional 404 responses."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         for fetch in fetches:
-            file.write(gzip.compress(_record(fetch, "200 OK", _html(fetch)), 3, mtime=0))
+            record = _create_warc_record(fetch, "200 OK", _to_html(fetch))
+            file.write(gzip.compress(record, 3, mtime=0))
             if fetch.page % 50 == 7:
-                gone = fetch._replace(url=fetch.url + "/ancienne")
+                missing = fetch._replace(url=fetch.url + "/ancienne")
                 body = b"<html><body><h1>Page introuvable</h1></body></html>"
-                file.write(gzip.compress(_record(gone, "404 Not Found", body), 3, mtime=0))
+                record = _create_warc_record(missing, "404 Not Found", body)
+                file.write(gzip.compress(record, 3, mtime=0))
 
 
-def _record(fetch: Fetch, status: str, body: bytes) -> bytes:
+def _create_warc_record(fetch: FetchedPage, status: str, body: bytes) -> bytes:
+    """Create a WARC response record with an HTTP status and body."""
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n"
     http = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-    digits = f"{mix(fetch.page, fetch.time, len(fetch.url)):016x}{mix(fetch.time):016x}"
+    high, low = hash_integers(fetch.page, fetch.time, len(fetch.url)), hash_integers(fetch.time)
+    digits = f"{high:016x}{low:016x}"
     parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
     date = datetime.fromtimestamp(fetch.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     header = (
@@ -139,7 +162,7 @@ def _record(fetch: Fetch, status: str, body: bytes) -> bytes:
     return header.encode() + http + b"\r\n\r\n"
 
 
-def _html(fetch: Fetch) -> bytes:
+def _to_html(fetch: FetchedPage) -> bytes:
     body = []
     for line in fetch.text.split("\n"):
         text = html.escape(line.removeprefix("- "))

@@ -1,4 +1,4 @@
-"""The query log of a snapshot: blocks of impressions, drawn with numpy, written as they come."""
+"""Generation of the query log of a snapshot, in batches of impressions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,25 +9,31 @@ import numpy.typing as npt
 import orjson
 import pyarrow.parquet as pq
 
-from builder.simulation.behaviour import click
 from builder.simulation.calendar import Month
-from builder.simulation.draw import Floats, mix
-from builder.simulation.faults import LOG_KINDS, Fault, with_faults
-from builder.simulation.files import gzip_file
-from builder.simulation.log_columns import COLUMNS, TRACKER, Draws, Texts, columns_of
+from builder.simulation.faults import LOG_FAULT_KINDS, Fault, insert_malformed_lines
+from builder.simulation.files import open_gzip
+from builder.simulation.log_columns import (
+    LOG_SCHEMA,
+    TRACKING_PARAMETER,
+    ImpressionBatch,
+    QueryStrings,
+    to_arrow_table,
+)
 from builder.simulation.needs import Query
 from builder.simulation.parameters import Simulation
+from builder.simulation.rng import FloatArray, hash_integers
+from builder.simulation.user_model import simulate_clicks
 
-BLOCK = 50_000
-BOT_SHARE_OF_USERS = 500
-FORM_WEIGHTS = (0.35, 0.3, 0.1, 0.15, 0.1)
-"""How often the second, third ... form of a query is typed, among variants."""
+IMPRESSIONS_PER_BATCH = 50_000
+USERS_PER_BOT = 500
+VARIANT_PROBABILITIES = (0.35, 0.3, 0.1, 0.15, 0.1)
+"""Probability of the second, third, ... form of a query, given that it is not the first."""
 
-Integers = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.int64]
 
 
-def log_name(params: Simulation, month: Month) -> str:
-    """Path of a snapshot's log in the world's folder."""
+def log_path(params: Simulation, month: Month) -> str:
+    """Return the path of a log file, relative to the output folder."""
     suffix = "parquet" if params.log_format == "parquet" else "jsonl.gz"
     return f"logs/{month.name}.{suffix}"
 
@@ -36,99 +42,111 @@ def write_log(
     out: Path,
     params: Simulation,
     queries: Sequence[Query],
-    popularity: Floats,
+    probabilities: FloatArray,
     month: Month,
-    noted: list[Fault],
-    done: Callable[[int], None],
+    faults: list[Fault],
+    on_progress: Callable[[int], None],
 ) -> None:
-    """Write the log of a snapshot; faulty lines are noted.
+    """Write the query log of a snapshot.
 
     Args:
-        out: The world's folder.
-        params: The world.
-        queries: What is asked; each shows at least one result.
-        popularity: float64[queries]; sums to 1.
-        month: The snapshot.
-        noted: Receives a note of each faulty line.
-        done: Told the impressions written.
+        out: Output folder.
+        params: Parameters of the simulation.
+        queries: Queries to draw from; each has at least one result.
+        probabilities: float64[queries]; probability of each query.
+        month: Month of the snapshot.
+        faults: Output list; receives a `Fault` per malformed line.
+        on_progress: Called with the number of impressions in each finished batch.
     """
-    name = log_name(params, month)
-    blocks = _blocks(params, queries, popularity, month, done)
+    name = log_path(params, month)
+    batches = _generate_batches(params, queries, probabilities, month, on_progress)
     if params.log_format == "parquet":
-        _write_parquet(out / name, queries, blocks)
+        _write_parquet(out / name, queries, batches)
         return
-    seed = mix(params.seed, month.start, 31)
-    encoded = (
-        orjson.dumps(_line(queries, drawn, index))
-        for drawn in blocks
-        for index in range(len(drawn.query))
+    seed = hash_integers(params.seed, month.start, 31)
+    lines = (
+        orjson.dumps(_to_json_record(queries, batch, index))
+        for batch in batches
+        for index in range(len(batch.query))
     )
-    with gzip_file(out / name) as file:
-        for line in with_faults(encoded, name, seed, params.malformed_rate, LOG_KINDS, noted):
+    with open_gzip(out / name) as file:
+        for line in insert_malformed_lines(
+            lines, name, seed, params.malformed_rate, LOG_FAULT_KINDS, faults
+        ):
             file.write(line + b"\n")
 
 
-def _blocks(
+def _generate_batches(
     params: Simulation,
     queries: Sequence[Query],
-    popularity: Floats,
+    probabilities: FloatArray,
     month: Month,
-    done: Callable[[int], None],
-) -> Iterator[Draws]:
-    page = _result_table(queries, params.results_per_page)
-    for number, start in enumerate(range(0, params.impressions, BLOCK)):
-        size = min(BLOCK, params.impressions - start)
-        rng = np.random.Generator(np.random.Philox(key=mix(params.seed, month.start, number)))
-        yield _draw(params, queries, popularity, page, month, rng, start, size)
-        done(size)
+    on_progress: Callable[[int], None],
+) -> Iterator[ImpressionBatch]:
+    results = _create_result_arrays(queries, params.results_per_page)
+    for number, start in enumerate(range(0, params.impressions, IMPRESSIONS_PER_BATCH)):
+        size = min(IMPRESSIONS_PER_BATCH, params.impressions - start)
+        key = hash_integers(params.seed, month.start, number)
+        rng = np.random.Generator(np.random.Philox(key=key))
+        yield _draw_batch(params, queries, probabilities, results, month, rng, start, size)
+        on_progress(size)
 
 
 @dataclass(frozen=True)
-class _Results:
-    """Probabilities of every query's first page, padded with 0: queries x ranks."""
+class _ResultArrays:
+    """Click probabilities on the first result page of every query.
 
-    attractiveness: Floats
-    satisfaction: Floats
-    shown: Integers
+    Args:
+        attractiveness: float64[queries, ranks], padded with 0.
+        satisfaction: float64[queries, ranks], padded with 0.
+        counts: int64[queries]; number of results on the page.
+    """
+
+    attractiveness: FloatArray
+    satisfaction: FloatArray
+    counts: IntArray
 
 
-def _result_table(queries: Sequence[Query], ranks: int) -> _Results:
+def _create_result_arrays(queries: Sequence[Query], ranks: int) -> _ResultArrays:
     attractiveness = np.zeros((len(queries), ranks))
     satisfaction = np.zeros((len(queries), ranks))
     for row, query in enumerate(queries):
         count = min(ranks, len(query.urls))
         attractiveness[row, :count] = query.attractiveness[:count]
         satisfaction[row, :count] = query.satisfaction[:count]
-    shown = np.array([min(ranks, len(query.urls)) for query in queries], dtype=np.int64)
-    return _Results(attractiveness, satisfaction, shown)
+    counts = np.array([min(ranks, len(query.urls)) for query in queries], dtype=np.int64)
+    return _ResultArrays(attractiveness, satisfaction, counts)
 
 
-def _draw(
+def _draw_batch(
     params: Simulation,
     queries: Sequence[Query],
-    popularity: Floats,
-    page: _Results,
+    probabilities: FloatArray,
+    results: _ResultArrays,
     month: Month,
     rng: np.random.Generator,
     start: int,
     size: int,
-) -> Draws:
-    query = np.searchsorted(np.cumsum(popularity)[:-1], rng.random(size), side="right")
-    order = _orders(params, page.shown[query], rng)
-    attractiveness = np.take_along_axis(page.attractiveness[query], order, axis=1)
-    satisfaction = np.take_along_axis(page.satisfaction[query], order, axis=1)
-    clicks = click(attractiveness, satisfaction, rng.random(order.shape), rng.random(order.shape))
+) -> ImpressionBatch:
+    """Draw the queries, users, result orders and clicks of impressions [start, start + size)."""
+    query = np.searchsorted(np.cumsum(probabilities)[:-1], rng.random(size), side="right")
+    order = _draw_result_orders(params, results.counts[query], rng)
+    attractiveness = np.take_along_axis(results.attractiveness[query], order, axis=1)
+    satisfaction = np.take_along_axis(results.satisfaction[query], order, axis=1)
+    clicks = simulate_clicks(
+        attractiveness, satisfaction, rng.random(order.shape), rng.random(order.shape)
+    )
     bot = rng.random(size) < params.bot_rate
-    clicks[bot] = np.arange(order.shape[1]) < page.shown[query[bot]][:, None]
+    clicks[bot] = np.arange(order.shape[1]) < results.counts[query[bot]][:, None]
     users = max(10, params.impressions // params.impressions_per_user)
     user = np.floor(users * rng.random(size) ** 1.5).astype(np.int64)
-    bots = max(1, users // BOT_SHARE_OF_USERS)
-    span = (month.stop - month.start) / params.impressions
-    return Draws(
+    bots = max(1, users // USERS_PER_BOT)
+    seconds = (month.stop - month.start) / params.impressions
+    return ImpressionBatch(
         query=query.astype(np.int64),
-        form=_forms(params, queries, query, rng),
+        form=_draw_forms(params, queries, query, rng),
         user=np.where(bot, rng.integers(0, bots, size), user),
-        time=(month.start + (start + np.arange(size) + rng.random(size)) * span).astype(np.int64),
+        time=_draw_times(month, seconds, start, size, rng),
         bot=bot,
         anonymous=~bot & (rng.random(size) < params.anonymous),
         tracked=rng.random(size) < params.tracked,
@@ -137,45 +155,69 @@ def _draw(
     )
 
 
-def _orders(params: Simulation, shown: Integers, rng: np.random.Generator) -> Integers:
-    """Ranks of each impression: as the engine has them, or with two neighbours swapped."""
-    order = np.tile(np.arange(params.results_per_page), (len(shown), 1))
-    place = np.floor(rng.random(len(shown)) * np.maximum(shown - 1, 1)).astype(np.int64)
-    swapped = np.flatnonzero((rng.random(len(shown)) < params.reshuffled) & (shown > 1))
-    order[swapped, place[swapped]] += 1
-    order[swapped, place[swapped] + 1] -= 1
+def _draw_times(
+    month: Month, seconds: float, start: int, size: int, rng: np.random.Generator
+) -> IntArray:
+    """Draw ascending times in Unix seconds, on average `seconds` apart."""
+    time = month.start + (start + np.arange(size) + rng.random(size)) * seconds
+    return time.astype(np.int64)
+
+
+def _draw_result_orders(params: Simulation, counts: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw the result order of each impression: original, or with two adjacent results swapped.
+
+    Args:
+        params: Parameters of the simulation.
+        counts: int64[impressions]; number of results on the page.
+        rng: Random number generator.
+
+    Returns:
+        int64[impressions, ranks]; original index (from 0) of the result at each rank.
+    """
+    order = np.tile(np.arange(params.results_per_page), (len(counts), 1))
+    upper = np.floor(rng.random(len(counts)) * np.maximum(counts - 1, 1)).astype(np.int64)
+    swapped = np.flatnonzero((rng.random(len(counts)) < params.reshuffled) & (counts > 1))
+    order[swapped, upper[swapped]] += 1
+    order[swapped, upper[swapped] + 1] -= 1
     return order
 
 
-def _forms(
-    params: Simulation, queries: Sequence[Query], query: Integers, rng: np.random.Generator
-) -> Integers:
+def _draw_forms(
+    params: Simulation, queries: Sequence[Query], query: IntArray, rng: np.random.Generator
+) -> IntArray:
+    """Draw the index of the query form typed in each impression."""
     counts = np.array([len(queries[q].forms) for q in query.tolist()])
-    other = 1 + np.searchsorted(np.cumsum(FORM_WEIGHTS), rng.random(len(query)) * 0.999999)
-    varied = rng.random(len(query)) < params.variants
-    return np.where(varied, other % counts, 0).astype(np.int64)
+    limits = np.cumsum(VARIANT_PROBABILITIES)
+    variant = 1 + np.searchsorted(limits, rng.random(len(query)) * 0.999999)
+    is_variant = rng.random(len(query)) < params.variants
+    return np.where(is_variant, variant % counts, 0).astype(np.int64)
 
 
-def _line(queries: Sequence[Query], drawn: Draws, index: int) -> dict[str, object]:
-    query = queries[int(drawn.query[index])]
-    shown = [rank for rank in drawn.order[index].tolist() if rank < len(query.urls)]
-    urls = [query.urls[rank] for rank in shown]
-    if drawn.tracked[index]:
-        urls[0] += TRACKER
-    user = f"{'bot' if drawn.bot[index] else 'u'}-{mix(int(drawn.user[index]), 9) % 10**10:010d}"
+def _to_json_record(
+    queries: Sequence[Query], batch: ImpressionBatch, index: int
+) -> dict[str, object]:
+    """Convert the impression at an index of a batch to a JSON object."""
+    query = queries[int(batch.query[index])]
+    urls = [query.urls[rank] for rank in batch.order[index].tolist() if rank < len(query.urls)]
+    if batch.tracked[index]:
+        urls[0] += TRACKING_PARAMETER
+    prefix, number = "bot" if batch.bot[index] else "u", int(batch.user[index])
+    user = f"{prefix}-{hash_integers(number, 9) % 10**10:010d}"
     return {
-        "time": int(drawn.time[index]),
-        "user": None if drawn.anonymous[index] else user,
-        "query": query.forms[int(drawn.form[index])],
+        "time": int(batch.time[index]),
+        "user": None if batch.anonymous[index] else user,
+        "query": query.forms[int(batch.form[index])],
         "results": urls,
-        "clicks": (np.flatnonzero(drawn.clicks[index]) + 1).tolist(),
+        "clicks": (np.flatnonzero(batch.clicks[index]) + 1).tolist(),
     }
 
 
-def _write_parquet(path: Path, queries: Sequence[Query], blocks: Iterator[Draws]) -> None:
-    """Parquet in row groups of one block."""
-    texts = Texts(queries)
+def _write_parquet(
+    path: Path, queries: Sequence[Query], batches: Iterator[ImpressionBatch]
+) -> None:
+    """Write impressions to a Parquet file, with one row group per batch."""
+    strings = QueryStrings(queries)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(path, COLUMNS, compression="zstd") as writer:
-        for drawn in blocks:
-            writer.write_table(columns_of(texts, drawn))
+    with pq.ParquetWriter(path, LOG_SCHEMA, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_table(to_arrow_table(strings, batch))

@@ -1,7 +1,7 @@
-"""The only definition of each statistic: agreement, rankings, tests, regression, bootstrap.
+"""Statistics on arrays: rater agreement, rank correlation, tests, regression and bootstrap.
 
-Tests and distributions are those of scipy, regression and normality those of statsmodels. Ours are
-what they lack: the exact p-value of Durbin and Watson, a bootstrap with the same draws on every
-machine, rank-biased overlap, and coefficients of agreement on integer counts, which the core uses
-without statsmodels. Pure functions of arrays; they know nothing of snapshots, runs or files.
+Tests and distributions come from scipy, regression from statsmodels. Implemented here is only what
+they lack: the exact p-value of the Durbin-Watson test, a bootstrap with reproducible draws on every
+machine, rank-biased overlap, and agreement coefficients on integer counts that do not need
+statsmodels. Other packages must not implement statistics themselves.
 """

@@ -1,8 +1,8 @@
-"""Agreement of raters beyond chance: Cohen's kappa, Fleiss' kappa and Krippendorff's alpha.
+"""Inter-rater agreement: Cohen's kappa, Fleiss' kappa and Krippendorff's alpha.
 
-In: tables of counts. Out: a coefficient of at most 1, or None where no disagreement is expected:
-every rating is the same, or no unit has two ratings. Counts are added as integers where they are
-integers, so that the same table gives the same digits on every machine.
+Coefficients are computed from tables of counts. They are None if no disagreement is expected, that
+is, if all ratings are the same or no unit has two ratings. Integer counts are summed as integers,
+so that results are identical on every machine.
 """
 
 import math
@@ -20,11 +20,11 @@ POWERS: dict[Weights, int] = {"none": 0, "linear": 1, "quadratic": 2}
 
 
 def cohen_kappa(table: Sequence[Sequence[int]], weights: Weights = "none") -> float | None:
-    """Cohen's kappa of two raters (Cohen 1960; weighted 1968).
+    """Compute Cohen's kappa of two raters (Cohen 1960; weighted kappa, Cohen 1968).
 
     Args:
-        table: Square confusion matrix of counts: rating of the first rater (rows) and of the second
-            (columns), in ascending order of rating.
+        table: Square matrix of counts by rating of the first rater (rows) and of the second rater
+            (columns), both ascending.
         weights: Weight of a disagreement: constant, linear or quadratic in the difference.
 
     Returns:
@@ -44,15 +44,15 @@ def cohen_kappa(table: Sequence[Sequence[int]], weights: Weights = "none") -> fl
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
-    """Fleiss' kappa of any number of raters (Fleiss 1971).
+    """Compute Fleiss' kappa of any fixed number of raters (Fleiss 1971).
 
     Args:
-        counts: Number of raters by unit (rows) and rating (columns); every row has the same sum, of
+        counts: Number of raters by unit (rows) and rating (columns); all rows have the same sum of
             2 or more.
 
     Returns:
-        (observed - expected) / (1 - expected) agreement; None without units, or if no disagreement
-        is expected.
+        (observed - expected) / (1 - expected) agreement; None if there are no units or no
+        disagreement is expected.
     """
     if not counts:
         return None
@@ -71,13 +71,13 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
 def krippendorff_alpha(
     counts: Floats, values: Floats | None = None, metric: Metric = "nominal"
 ) -> float | None:
-    """Krippendorff's alpha of any number of raters, with missing ratings (Krippendorff 2011).
+    """Compute Krippendorff's alpha, which supports missing ratings (Krippendorff 2011).
 
     Args:
         counts: Number of raters by rating (rows, ascending) and unit (columns); units with fewer
-            than two ratings are left out.
-        values: The ratings as numbers; only the interval metric needs them.
-        metric: Difference function between two ratings.
+            than two ratings are ignored.
+        values: Numeric value of each rating; required only for the interval metric.
+        metric: Difference function of two ratings.
 
     Returns:
         1 - observed / expected disagreement; None if no disagreement is expected.
@@ -93,7 +93,7 @@ def krippendorff_alpha(
 
 
 def _difference_weights(totals: Floats, values: Floats | None, metric: Metric) -> Floats:
-    """Squared difference between every two ratings under a metric (section 3 of the paper)."""
+    """Return the squared difference of each pair of ratings under a metric (Krippendorff 2011)."""
     if metric == "nominal":
         return np.asarray(1.0 - np.eye(len(totals)))
     if metric == "interval" and values is not None:

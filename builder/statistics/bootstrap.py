@@ -1,14 +1,13 @@
 """Percentile bootstrap over queries (Efron 1979; Sakai 2006 for retrieval measures).
 
-In: per-query scores of one or several snapshots. Out: the means of resampled query sets, and
-percentile intervals of anything computed from them.
+Computes means over resampled query sets, and percentile intervals of any statistic of these means.
 
-A query is drawn with everything it has: its scores in every snapshot, of every system, under every
-measure. So resamples keep the correlation of systems and of times, as the data do. A snapshot's
-resample holds the drawn queries that are judged in it, each as often as it was drawn.
+A query is drawn jointly for all snapshots, systems and measures, so resamples preserve the
+correlation between systems and between snapshots. The resample of a snapshot contains the drawn
+queries that are judged in it, with repetitions.
 
-The draws are the raw output of Philox4x64 keyed by (seed, stream), turned into positions by exact
-arithmetic: the same on every machine and for every version of the library.
+Draws are the raw output of Philox4x64 with key (seed, stream), converted to indices by exact
+arithmetic, and therefore the same on every machine and with every version of NumPy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,11 +23,11 @@ _BLOCK_CELLS = 2**22
 
 
 class QueryScores(Protocol):
-    """Scores of the queries of one snapshot: ids, and an array (queries, systems, measures)."""
+    """Per-query scores of a snapshot."""
 
     @property
     def query_ids(self) -> Sequence[str]:
-        """Ids of the queries, in the order of the rows."""
+        """Query ids, in the row order of `values`."""
 
     @property
     def values(self) -> Floats:
@@ -36,16 +35,16 @@ class QueryScores(Protocol):
 
 
 def draw_counts(units: int, resamples: int, seed: int, stream: int = 0) -> Iterator[Floats]:
-    """How often each unit is drawn in each resample, in blocks of bounded size.
+    """Yield how often each unit is drawn in each resample, in blocks of limited size.
 
     Args:
-        units: Units to draw from, and draws per resample; at least 1.
+        units: Number of units, and of draws per resample; 1 or more.
         resamples: Number of resamples.
         seed: First half of the generator's key.
-        stream: Second half of the key, to keep independent draws apart.
+        stream: Second half of the key, for independent draws with the same seed.
 
     Yields:
-        Counts of shape (block, units); blocks add up to `resamples` rows, rows to `units`.
+        Counts of shape (block, units), with `resamples` rows in total; each row sums to `units`.
     """
     generator = np.random.Philox(key=np.array([seed, stream], dtype=np.uint64))
     block = max(1, _BLOCK_CELLS // units)
@@ -61,17 +60,17 @@ def draw_counts(units: int, resamples: int, seed: int, stream: int = 0) -> Itera
 def resampled_means(
     snapshots: Sequence[QueryScores], resamples: int, seed: int, stream: int = 0
 ) -> list[Floats]:
-    """Means over resampled queries.
+    """Compute mean scores over resampled queries.
 
     Args:
-        snapshots: Scores, with the same systems and measures in each.
+        snapshots: Scores of each snapshot, for the same systems and measures.
         resamples: Number of resamples.
-        seed: Key of the generator.
-        stream: Second half of the key.
+        seed: First half of the generator's key.
+        stream: Second half of the generator's key.
 
     Returns:
-        For each snapshot an array (resamples, systems, measures); NaN where a resample holds no
-        judged query of the snapshot, and throughout where there are fewer than two queries.
+        Array (resamples, systems, measures) per snapshot; NaN for resamples without a judged query
+        of the snapshot, and everywhere if there are fewer than two queries.
     """
     units = sorted({query for scores in snapshots for query in scores.query_ids})
     means = [np.full((resamples, *scores.values.shape[1:]), np.nan) for scores in snapshots]
@@ -89,9 +88,9 @@ def resampled_means(
 
 
 def _weighted_means(weights: Floats, values: Floats) -> Floats:
-    """Weighted means over queries: (resamples, queries) x (queries, systems, measures)."""
+    """Compute weighted means from (resamples, queries) and (queries, systems, measures) arrays."""
     total = weights.sum(axis=1)[:, None, None]
-    # einsum without a BLAS call adds in one fixed order, whatever the number of threads
+    # einsum without BLAS adds in the same order for any number of threads
     sums = np.einsum("bq,qsm->bsm", weights, values, optimize=False)
     means = np.full(sums.shape, np.nan)
     np.divide(sums, total, out=means, where=total > 0)
@@ -101,21 +100,20 @@ def _weighted_means(weights: Floats, values: Floats) -> Floats:
 def percentile_interval(
     samples: Floats, confidence: float
 ) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-    """Percentile intervals along the first axis, over the resamples that have a value.
+    """Compute percentile intervals along the first axis, ignoring NaN.
 
-    An interval is NaN when a larger share of the resamples than 1 - confidence has no value: its
-    ends would then be a guess.
+    An interval is NaN if more than a proportion of 1 - confidence of its samples are NaN.
 
     Args:
-        samples: Shape (resamples, ...); NaN where a resample has no value.
+        samples: Samples of shape (resamples, ...); NaN if undefined.
         confidence: Coverage, such as 0.95.
 
     Returns:
-        Lower ends, upper ends and numbers of resamples with a value, of the trailing shape.
+        Lower bounds, upper bounds and numbers of defined samples, all of the trailing shape.
     """
     if not len(samples):
-        nothing = np.full(samples.shape[1:], np.nan)
-        return nothing, nothing, np.zeros(samples.shape[1:], dtype=np.int64)
+        undefined = np.full(samples.shape[1:], np.nan)
+        return undefined, undefined, np.zeros(samples.shape[1:], dtype=np.int64)
     ordered = np.sort(samples, axis=0)
     defined = np.asarray((~np.isnan(samples)).sum(axis=0), dtype=np.int64)
     enough = (defined > 0) & (defined >= confidence * len(samples))
@@ -125,10 +123,10 @@ def percentile_interval(
 
 
 def _quantile(ordered: Floats, defined: npt.NDArray[np.int64], share: float) -> Floats:
-    """Linearly interpolated quantile of the first `defined` values of each column."""
-    place = share * np.maximum(defined - 1, 0)
-    below = np.floor(place).astype(np.int64)
+    """Compute the linearly interpolated quantile of the first `defined` values of each column."""
+    position = share * np.maximum(defined - 1, 0)
+    below = np.floor(position).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(defined - 1, 0))
     first = np.take_along_axis(ordered, below[None], axis=0)[0]
     second = np.take_along_axis(ordered, above[None], axis=0)[0]
-    return np.asarray(first + (place - below) * (second - first), dtype=np.float64)
+    return np.asarray(first + (position - below) * (second - first), dtype=np.float64)

@@ -1,8 +1,8 @@
-"""The Durbin-Watson test of the independence of residuals, with its exact p-value.
+"""Durbin-Watson test of the independence of residuals, with an exact p-value.
 
-In: times, weights and residuals of a weighted least squares line. Out: the statistic
-d = sum (e_i - e_{i-1})^2 / sum e_i^2 (Durbin and Watson 1951) and P(d <= observed) under
-independent normal errors whose variances are proportional to 1 / weight.
+Computes the statistic d = sum (e_i - e_{i-1})^2 / sum e_i^2 (Durbin and Watson 1951) of the
+residuals of a weighted least squares line, and P(d <= observed) under independent normal errors
+whose variances are proportional to 1 / weight.
 
 P(d <= x) = P(e'(A - xI)e <= 0), a quadratic form in normal variables, whose characteristic
 function is inverted numerically (Gil-Pelaez 1951; Imhof 1961). Residuals e are normal with
@@ -10,10 +10,10 @@ precision P restricted to C'e = 0, so that, with G = A - xI and K(u) = P - 2iuG,
 
     phi(u) = (det K(u) det(C'K(u)^-1 C) / (det P det(C'P^-1 C)))^(-1/2).
 
-K is tridiagonal: one pass over the n batches gives both determinants for all u at once, without
-the n x n eigenvalue problem. Every pivot has a positive real part, therefore the sum of principal
-logarithms is the right branch. The integral over u runs on a logarithmic grid, on which the
-trapezoidal rule converges geometrically; no table, no simulation, no random number.
+K is tridiagonal, so a single pass over the n batches computes both determinants for all u, without
+solving an n x n eigenvalue problem. Every pivot has a positive real part, so the sum of principal
+logarithms is on the correct branch. The integral over u uses a logarithmic grid, on which the
+trapezoidal rule converges geometrically.
 """
 
 import math
@@ -27,23 +27,23 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 ComplexVector: TypeAlias = npt.NDArray[np.complex128]
 
 STEP = 1 / 24
-"""Distance of the nodes in log u: the error is about exp(-2 pi * strip / STEP)."""
+"""Distance between nodes in log u; the error is about exp(-2 pi * strip / STEP)."""
 NODES_PER_BLOCK = 384
 NEGLIGIBLE = 1e-17
-LONGEST_GRID = 200.0
-LEAST_PRECISION = 1e-15
-"""Share of the largest precision below which an error has its limiting, boundless variance."""
-FEWEST_RESIDUALS = 4
+MAX_GRID_LENGTH = 200.0
+MIN_PRECISION = 1e-15
+"""Lower bound of the precision of an error, relative to the largest precision."""
+MIN_RESIDUALS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Independence:
-    """The Durbin-Watson test.
+class DurbinWatsonTest:
+    """Result of a Durbin-Watson test.
 
     Args:
-        statistic: d in [0, 4]; 2 says no first-order correlation.
-        p: Two-sided p-value; null below 4 batches, where d cannot vary.
-        p_positive: One-sided p-value against positive correlation (small d).
+        statistic: d in [0, 4]; 2 means no first-order autocorrelation.
+        p: Two-sided p-value; None for fewer than 4 residuals, for which d is constant.
+        p_positive: One-sided p-value against positive autocorrelation (small d).
     """
 
     statistic: float
@@ -51,36 +51,36 @@ class Independence:
     p_positive: float | None
 
 
-def durbin_watson(residuals: Vector, precision: Vector, constraint: Vector) -> Independence:
-    """Test the residuals of a line for first-order correlation.
+def durbin_watson(residuals: Vector, precision: Vector, constraint: Vector) -> DurbinWatsonTest:
+    """Test the residuals of a line for first-order autocorrelation.
 
     Args:
-        residuals: n residuals in order of time, not all zero.
+        residuals: n residuals in chronological order, not all zero.
         precision: n inverse variances of the errors, up to a common factor.
-        constraint: n x 2 matrix C to whose columns residuals are orthogonal: the design matrix,
-            its rows times the weights.
+        constraint: n x 2 matrix C with columns orthogonal to the residuals: the design matrix with
+            rows multiplied by the weights.
     """
     steps = np.diff(residuals)
     statistic = float(steps @ steps / (residuals @ residuals))
-    if len(residuals) < FEWEST_RESIDUALS:
-        return Independence(statistic, None, None)
-    below = probability_below(statistic, precision, constraint)
-    return Independence(statistic, min(1.0, 2.0 * min(below, 1.0 - below)), below)
+    if len(residuals) < MIN_RESIDUALS:
+        return DurbinWatsonTest(statistic, None, None)
+    below = durbin_watson_cdf(statistic, precision, constraint)
+    return DurbinWatsonTest(statistic, min(1.0, 2.0 * min(below, 1.0 - below)), below)
 
 
-def probability_below(value: float, precision: Vector, constraint: Vector) -> float:
-    """P(d <= value) under independent normal errors.
+def durbin_watson_cdf(value: float, precision: Vector, constraint: Vector) -> float:
+    """Compute P(d <= value), the distribution function of d under independent normal errors.
 
     Args:
-        value: A value of the statistic, in [0, 4].
+        value: Value of the statistic, in [0, 4].
         precision: n >= 4 inverse variances, up to a common factor.
-        constraint: n x 2 matrix of full rank.
+        constraint: n x 2 matrix of full rank, as for `durbin_watson`.
     """
-    scaled = np.maximum(precision / precision.max(), LEAST_PRECISION)
+    scaled = np.maximum(precision / precision.max(), MIN_PRECISION)
     basis, _ = np.linalg.qr(constraint)
     start = math.log(NEGLIGIBLE) - math.log(4.0 * float(np.sum(1.0 / scaled)))
     total, first = 0.0, 0
-    while first * STEP < LONGEST_GRID:
+    while first * STEP < MAX_GRID_LENGTH:
         nodes = np.exp(start + STEP * np.arange(first, first + NODES_PER_BLOCK))
         phi = np.exp(_log_characteristic(nodes, value, scaled, basis))
         total += float(phi.imag.sum())
@@ -93,7 +93,7 @@ def probability_below(value: float, precision: Vector, constraint: Vector) -> fl
 def _log_characteristic(
     nodes: Vector, value: float, precision: Vector, basis: Vector
 ) -> ComplexVector:
-    """Logarithm of phi at positive arguments."""
+    """Compute the logarithm of the characteristic function phi at positive nodes."""
     log_k, log_s = _log_determinants(nodes, value, precision, basis)
     zero = np.zeros(1)
     log_k0, log_s0 = _log_determinants(zero, value, precision, basis)
@@ -104,7 +104,7 @@ def _log_characteristic(
 def _log_determinants(
     nodes: Vector, value: float, precision: Vector, basis: Vector
 ) -> tuple[ComplexVector, ComplexVector]:
-    """Log det K and log det(C'K^-1 C) at each node, by one LDL' pass over the batches."""
+    """Compute log det K and log det(C'K^-1 C) at each node in a single LDL' pass."""
     last = len(precision) - 1
     off = 2j * nodes
     log_k = np.zeros(len(nodes), dtype=np.complex128)

@@ -1,4 +1,4 @@
-"""Translation with CTranslate2: sentence splitting, decoding, quality flags, memory."""
+"""Translation with CTranslate2: sentence splitting, decoding, quality flags and memory."""
 
 from builder.translation.adding import add_model
 from builder.translation.filter import translate_stream

@@ -1,4 +1,4 @@
-"""Check and convert a user's translation model: `longeval translate model add`.
+"""Checking and conversion of a user's translation model: `longeval translate model add`.
 
 In: a CTranslate2 folder, an OPUS-MT folder as published (Marian: `decoder.yml`), or an OPUS-MT or
 NLLB folder of Transformers (`config.json` with `model_type`). Out: the properties of the model, its
@@ -66,7 +66,7 @@ def add_model(
     folder = path.parent if path.name == WEIGHTS else path
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder")
-    kind = identify(folder)
+    kind = detect_format(folder)
     if kind is not Kind.CTRANSLATE2:
         folder = convert(folder, kind, out)
     prefixes = language_prefixes(read_model(folder).vocabulary)
@@ -81,7 +81,7 @@ def add_model(
     }
 
 
-def identify(folder: Path) -> Kind:
+def detect_format(folder: Path) -> Kind:
     """Identify the format of a model folder.
 
     Raises:
@@ -97,7 +97,7 @@ def identify(folder: Path) -> Kind:
     except (OSError, ValueError, KeyError, TypeError):
         raise FormatError(
             f"expected {WEIGHTS} (CTranslate2), {MARIAN} (OPUS-MT) or a config.json with "
-            f"model_type {' or '.join(MODEL_TYPES)} (Transformers); found none of them",
+            f"model_type {' or '.join(MODEL_TYPES)} (Transformers); but found none of them",
             folder,
         ) from None
 
@@ -110,9 +110,9 @@ def convert(folder: Path, kind: Kind, out: Path | None) -> Path:
         FormatError: the converter does not accept the model.
     """
     if out is None:
-        raise UsageError(f"{folder}: an {kind} model must be converted; give --out NEW_FOLDER")
+        raise UsageError(f"{folder}: an {kind} model must be converted; use --out NEW_FOLDER")
     if out.exists():
-        raise UsageError(f"--out: {out} exists; give a new folder")
+        raise UsageError(f"--out: {out} already exists; use a new folder")
     try:
         _converter(folder, kind).convert(str(out), quantization="int8")
     except ImportError as error:
@@ -137,7 +137,7 @@ def _converter(folder: Path, kind: Kind) -> Any:
 
 
 def _companion_files(folder: Path) -> list[Path]:
-    """Files to copy next to a converted model: SentencePiece models, licence, card."""
+    """List the files to copy to a converted model: SentencePiece models, licence, README.md."""
     names = [*PAIR, *SHARED, "README.md"]
     found = [folder / name for name in names if (folder / name).is_file()]
     return found + _licence_files(folder)
@@ -148,7 +148,7 @@ def _licence_files(folder: Path) -> list[Path]:
 
 
 def licence(folder: Path) -> str:
-    """Name of a model's licence file, or the licence named in its card."""
+    """Return the name of a model's licence file, or the licence stated in its README.md."""
     files = _licence_files(folder)
     if files:
         return ", ".join(path.name for path in files)
@@ -158,7 +158,7 @@ def licence(folder: Path) -> str:
 
 
 def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
-    """The language tokens that a multilingual model needs for French to English."""
+    """Return the language tokens that a multilingual model needs for French to English."""
     for source, target in PREFIXES:
         if source in vocabulary and (target is None or target in vocabulary):
             named = {"source_prefix": source, "target_prefix": target}
@@ -167,6 +167,6 @@ def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
 
 
 def definition(folder: Path, prefixes: dict[str, str]) -> str:
-    """The `[translate]` section that uses a model, as TOML."""
+    """Return the `[translate]` section that selects a model, as TOML."""
     values = {"model": str(folder.resolve()), **prefixes}
     return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

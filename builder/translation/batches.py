@@ -13,7 +13,7 @@ from itertools import groupby
 def equal_length_batches(
     lengths: Sequence[int], most_tokens: int, most_sentences: int | None = None
 ) -> Iterator[list[int]]:
-    """Batches of sentence indices of equal length, longest first; input order within a length.
+    """Group sentence indices into batches of equal length, longest first.
 
     Args:
         lengths: Number of pieces per sentence.

@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"\s+(?:\d|[IVXLC]+\b(?![’']))")
 
 
 def sentence_ends(line: str) -> list[int]:
-    """End offsets of the sentences of a line, except the last."""
+    """Return the end offsets of all sentences of a line except the last."""
     ends: list[int] = []
     start = 0
     for match in _CANDIDATE.finditer(line):

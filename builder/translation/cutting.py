@@ -1,4 +1,4 @@
-"""Split sentences around text that is copied, and long ones at clause boundaries.
+"""Splitting of sentences around text to copy, and of long sentences at clause boundaries.
 
 The parts concatenate to the sentence; nothing is dropped or truncated. A sentence that is too long
 is halved at the strongest boundary near its middle: semicolon, comma before a conjunction, comma,
@@ -31,7 +31,7 @@ _WORD = re.compile(r"(?<![\w$\\/:.@#&=+*-])[^\W\d_]{2,}(?![\w\\/=@*]|:\S|\(\)|\.
 
 
 def is_untranslatable(text: str) -> bool:
-    """Whether a text has no words, only numbers, addresses, identifiers or symbols."""
+    """Whether a text contains no words, only numbers, URLs, identifiers or symbols."""
     return _WORD.search(_COPIED.sub(" ", text)) is None
 
 
@@ -63,7 +63,7 @@ def split_to_size(text: str, most: int, size: Callable[[str], int]) -> list[str]
 
 
 def _boundary(text: str) -> int:
-    """Offset of the strongest boundary near the middle of a text, before its space."""
+    """Return the offset of the strongest boundary near the middle of a text, before the space."""
     low, high = (int(len(text) * share) for share in _MIDDLE)
     middle = len(text) // 2
     for boundary in _BOUNDARIES:

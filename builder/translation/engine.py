@@ -34,7 +34,7 @@ PROBES, PIECES = 12, 16
 
 @dataclass(frozen=True)
 class _Batch:
-    """An in-flight batch: equal-length parts of one block."""
+    """Batch that is being decoded: parts of equal length from one block."""
 
     block: Block
     indices: list[int]
@@ -86,11 +86,11 @@ class Engine:
 
     @property
     def identity(self) -> dict[str, str]:
-        """Everything that an output depends on besides the sentence and the parameters."""
+        """Everything that an output depends on except the sentence and the parameters."""
         return {"model": self.model.digest, "compute_type": self.translator.compute_type}
 
     def size(self, text: str) -> int:
-        """Number of source pieces of a text."""
+        """Return the number of source pieces of a text."""
         return len(self._source.encode(text))
 
     def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
@@ -108,7 +108,7 @@ class Engine:
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, careful: bool = False
     ) -> Iterator[list[Output]]:
-        """Translate blocks of sentences, starting the next block before the previous one is done.
+        """Translate blocks of sentences, starting each block before the previous one has finished.
 
         Args:
             blocks: Sentences in single spaces.
@@ -130,7 +130,7 @@ class Engine:
         yield from self._finished(queue, 0)
 
     def _finished(self, queue: "deque[_Batch | Block]", left: int) -> Iterator[list[Output]]:
-        """Collect batches until at most `left` remain; yield the outputs of completed blocks."""
+        """Collect batches until `left` remain, and yield the outputs of completed blocks."""
         while len(queue) > left:
             if self._stopped.is_set():
                 raise CancelledError
@@ -141,7 +141,7 @@ class Engine:
                 self._collect(first)
 
     def stop(self) -> None:
-        """Cancel a translation in another thread, at the next batch boundary."""
+        """Cancel a translation that runs in another thread, at the next batch boundary."""
         self._stopped.set()
 
     def split_sentence(self, sentence: str) -> SplitSentence:
@@ -223,7 +223,7 @@ class Engine:
     def _outputs(
         self, pieces: Sequence[list[str]], hypotheses: Sequence[list[str]]
     ) -> Iterator[Output]:
-        """Outputs of a decoded batch."""
+        """Return the outputs of a decoded batch."""
         start = bool(self.params.target_prefix)
         texts = self._target.decode([hypothesis[start:] for hypothesis in hypotheses])
         for source, hypothesis, text in zip(pieces, hypotheses, texts, strict=True):

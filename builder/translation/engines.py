@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from builder.errors import UsageError
 from builder.parameters import CTRANSLATE2, TranslateParameters
-from builder.plugins import load
+from builder.plugins import load_plugin
 from builder.translation.engine import Engine
 from builder.translation.parts import Output
 
@@ -22,13 +22,13 @@ class TranslationEngine(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Everything that an output depends on besides the sentence and the parameters."""
+        """Everything that an output depends on except the sentence and the parameters."""
 
     def size(self, text: str) -> int:
-        """Number of source pieces of a text, for progress."""
+        """Return the number of source pieces of a text, for progress reports."""
 
     def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
-        """One output per sentence, in order; outputs must not depend on other sentences."""
+        """Return one output per sentence, which must not depend on the other sentences."""
 
 
 @runtime_checkable
@@ -38,7 +38,7 @@ class StreamingEngine(TranslationEngine, Protocol):
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, careful: bool = False
     ) -> Iterator[list[Output]]:
-        """The outputs of each block, in order."""
+        """Yield the outputs of each block, in order."""
 
     def stop(self) -> None:
         """Cancel a translation that runs in another thread."""
@@ -56,7 +56,7 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
     """
     if params.engine == CTRANSLATE2:
         return Engine.load(folder, params, threads)
-    loader: Loader = load("translators", params.engine)
+    loader: Loader = load_plugin("translators", params.engine)
     engine = loader(folder, params, threads)
     if not isinstance(engine, TranslationEngine):
         raise UsageError(
@@ -69,7 +69,7 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
 def translate_blocks(
     engine: TranslationEngine, blocks: Iterable[list[str]], *, careful: bool = False
 ) -> Iterator[list[Output]]:
-    """The outputs of each block, in order; streamed if the engine supports it."""
+    """Yield the outputs of each block, in order; streamed if the engine supports it."""
     if isinstance(engine, StreamingEngine):
         return engine.translate_blocks(blocks, careful=careful)
     return (engine.translate(block, careful=careful) for block in blocks)

@@ -1,8 +1,8 @@
-"""Translate a stream line by line, as a filter.
+"""Line-by-line translation of a stream, as a filter.
 
 In: a binary stream of UTF-8 lines, such as standard input. Out: blocks of translations, one per
 line. A block consists of the lines available so far, so that interactive input is translated at
-once and piped input in batches. Each line is a text of its own; unlike in a file, a sentence
+once and piped input in batches. Each line is a separate text; unlike in a file, a sentence
 wrapped over two lines is not joined, because the next line may not have arrived.
 """
 
@@ -50,7 +50,7 @@ def translate_stream(
 
 
 def blocks_of_lines(stream: BinaryIO) -> Iterator[list[str]]:
-    """The lines of a stream without their line ends, in blocks as they arrive.
+    """Yield the lines of a stream without line endings, in blocks as they arrive.
 
     Raises:
         FormatError: a line is not UTF-8.

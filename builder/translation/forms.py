@@ -1,4 +1,4 @@
-"""Casing and final punctuation: normalised before decoding, restored afterwards.
+"""Normalisation of casing before decoding, and restoration of casing and final punctuation.
 
 An output gets no full stop that the source lacks, is uppercase if the whole source is, and begins
 in lowercase if the source does. A lowercase query stays lowercase, names included.
@@ -20,7 +20,7 @@ def is_capitals(text: str) -> bool:
 
 
 def model_text(text: str) -> str:
-    """Text to decode: uppercase text in sentence case, any other text unchanged."""
+    """Return the text to decode: uppercase text in sentence case, any other text unchanged."""
     if not is_capitals(text):
         return text
     lower = text.lower()
@@ -42,11 +42,11 @@ def match_source_form(output: str, source: str, *, query: bool = False) -> str:
         return text.upper()
     if query and source == source.lower():
         return text.lower()
-    return _begin_like(text, source)
+    return _match_initial_case(text, source)
 
 
-def _begin_like(text: str, source: str) -> str:
-    """Lowercase the first letter if the source begins so, unless the first word is a name or I."""
+def _match_initial_case(text: str, source: str) -> str:
+    """Lowercase the first letter if it is lowercase in the source, except in names and I."""
     first, given = _FIRST_WORD.search(text), _FIRST_WORD.search(source)
     if first is None or given is None or not given[0].islower():
         return text

@@ -1,4 +1,4 @@
-"""Detect sentences that are already English, which a French translator would garble.
+"""Detection of sentences that are already English, which a French model would garble.
 
 In: the sentences of a text. Out: for each, whether it is to be copied. A sentence is English when
 its English function words outnumber the French ones three to one and language identification says
@@ -29,13 +29,13 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def function_words(text: str) -> tuple[int, int]:
-    """Number of French and of English function words in a text."""
+    """Count the French and the English function words of a text."""
     words = [word.lower() for word in _WORD.findall(text)]
     return sum(word in FRENCH for word in words), sum(word in ENGLISH for word in words)
 
 
 def english_sentences(texts: Sequence[Sequence[str]]) -> list[list[bool]]:
-    """Whether each sentence of each text is English.
+    """Determine whether each sentence of each text is English.
 
     Args:
         texts: The sentences of each text.
@@ -51,15 +51,15 @@ def english_sentences(texts: Sequence[Sequence[str]]) -> list[list[bool]]:
     detected = detect_languages([texts[number][i] for number, i in asked])
     for (number, i), guess in zip(asked, detected, strict=True):
         guesses[number][i] = guess
-    return [_of_text(*text) for text in zip(texts, counts, guesses, strict=True)]
+    return [_english_flags(*text) for text in zip(texts, counts, guesses, strict=True)]
 
 
-def _of_text(
+def _english_flags(
     sentences: Sequence[str],
     counts: Sequence[tuple[int, int]],
     found: Mapping[int, DetectedLanguage],
 ) -> list[bool]:
-    """Whether each sentence of one text is English, by function words and detected language."""
+    """Determine whether each sentence of a text is English, by function words and language."""
     decided = [
         i in found and _is_english(sentences[i], counts[i][1], *found[i])
         for i in range(len(sentences))

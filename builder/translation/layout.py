@@ -1,4 +1,4 @@
-"""Split a text into sentences, and rebuild the translated text with the same lines.
+"""Splitting of a text into sentences, and reconstruction of its lines after translation.
 
 In: a text. Out: its sentences, normalised, and everything between them (line ends, blank lines,
 indentation, list marks), so that `fill` puts translations where their sentences stood. Nothing is
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.translation.boundaries import sentence_ends
-from builder.translation.wrapping import LONGEST, MARKER, continues, has_margin, rewrap
+from builder.translation.wrapping import LONGEST, MARKER, continues_on_next_line, has_margin, rewrap
 
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
@@ -26,7 +26,7 @@ class Segment:
 
     Args:
         text: Composed (NFC), in single spaces, without control and invisible characters.
-        breaks: Where its source had line ends: offset in `text`, and what stood there.
+        breaks: Line breaks of the source: offset in `text` and original characters.
         cleaned: Whether control characters were removed.
     """
 
@@ -48,7 +48,7 @@ class Layout:
     gaps: tuple[str, ...]
 
     def fill(self, texts: Sequence[str]) -> str:
-        """The text with its sentences replaced, one per segment, on the same number of lines."""
+        """Replace the sentence of each segment, keeping the number of lines of the text."""
         parts = [self.gaps[0]]
         for segment, gap, text in zip(self.segments, self.gaps[1:], texts, strict=True):
             parts += [rewrap(text, segment.breaks, len(segment.text)), gap]
@@ -72,7 +72,7 @@ def split_text(text: str) -> Layout:
 
 
 def single_segment(text: str) -> Layout:
-    """Treat the whole text, such as a query, as one sentence."""
+    """Return the layout of a text that is a single sentence, such as a query."""
     normal = normalise(text)
     if not normal:
         return Layout((), ("",))
@@ -80,7 +80,7 @@ def single_segment(text: str) -> Layout:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Logical lines with their line ends; lines wrapped at a margin are joined."""
+    """Return the logical lines and their line endings, with lines wrapped at a margin joined."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]
@@ -91,7 +91,7 @@ def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
     for number, line in enumerate(lines):
         size += len(line)
         following = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        if size > LONGEST or not continues(line.strip(), following, margin):
+        if size > LONGEST or not continues_on_next_line(line.strip(), following, margin):
             yield lines[first : number + 1], ends[first : number + 1]
             first, size = number + 1, 0
 
@@ -131,7 +131,7 @@ def _join(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]
 
 
 def _gap(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -> str:
-    """The gap between two sentences, with its line ends."""
+    """Return the gap between two sentences, with its line endings."""
     text, last = "", start
     for at, mark in breaks:
         if start <= at < stop:

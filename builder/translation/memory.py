@@ -1,4 +1,4 @@
-"""The translation memory: each distinct sentence is decoded once per model and options.
+"""Translation memory, so that each distinct sentence is decoded once per model and options.
 
 Keys are 128-bit hashes of model hash, decoding options and normalised sentence, so that several
 models can share a file. Each block is one transaction; after a kill, complete blocks remain. The
@@ -17,10 +17,10 @@ _MARKS = ("split", "truncated", "unknown", "empty")
 
 
 class TranslationMemory(SqliteCache):
-    """A translation memory on disk.
+    """Translation memory in a SQLite file.
 
     Args:
-        path: The file; created if missing.
+        path: Path of the file; created if missing.
     """
 
     TABLE = """
@@ -31,7 +31,7 @@ class TranslationMemory(SqliteCache):
     """
 
     def lookup(self, scope: str, sentences: Sequence[str]) -> dict[str, Output]:
-        """Outputs of the given sentences that are in the memory, by sentence.
+        """Return the outputs of those sentences that are in the memory, by sentence.
 
         Args:
             scope: Model hash and decoding options.
@@ -45,7 +45,7 @@ class TranslationMemory(SqliteCache):
         }
 
     def add(self, scope: str, outputs: Mapping[str, Output]) -> None:
-        """Store the given sentences' outputs atomically."""
+        """Store the outputs of sentences in one transaction."""
         rows = [
             (key(scope, sentence), output.text, output.pieces, _encode_flags(output))
             for sentence, output in outputs.items()

@@ -1,4 +1,4 @@
-"""Read and check the folder of a CTranslate2 model.
+"""Reading and checking of the folder of a CTranslate2 model.
 
 In: a folder with `model.bin`, `config.json`, a vocabulary, and either `source.spm` and
 `target.spm` (as OPUS-MT has them) or one shared SentencePiece model. Out: a `ModelFolder` with its
@@ -34,7 +34,7 @@ Processor = sentencepiece.SentencePieceProcessor
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A checked model folder.
+    """Model folder that has been checked.
 
     Args:
         folder: Path of the folder.
@@ -52,27 +52,27 @@ class ModelFolder:
 
     @property
     def append_eos(self) -> bool:
-        """Whether the caller must end a source sentence with `</s>`."""
+        """Whether the caller must append `</s>` to source sentences."""
         return not self.config.get("add_source_eos", False)
 
     def processors(self) -> tuple[Processor, Processor]:
-        """The loaded SentencePiece models of source and target.
+        """Load the SentencePiece models of source and target.
 
         Raises:
-            FormatError: a file is not a SentencePiece model, or belongs to another model.
+            FormatError: A file is not a SentencePiece model, or belongs to a different model.
         """
         source, target = (_load(path) for path in self.spm)
         known = self.known_share(source)
         if known < LEAST_KNOWN:
             raise FormatError(
-                f"only {known:.0%} of its pieces are in the model's vocabulary: this is the "
-                "SentencePiece model of another model",
+                f"only {known:.0%} of the pieces are in the model's vocabulary; the SentencePiece "
+                "model belongs to a different model",
                 self.spm[0],
             )
         return source, target
 
     def known_share(self, source: Processor) -> float:
-        """Fraction of the SentencePiece pieces that are in the model's vocabulary."""
+        """Return the proportion of SentencePiece pieces that are in the model's vocabulary."""
         pieces = [source.id_to_piece(i) for i in range(source.get_piece_size())]
         return sum(piece in self.vocabulary for piece in pieces) / len(pieces)
 
@@ -108,7 +108,7 @@ def _sentence_pieces(folder: Path) -> tuple[Path, Path]:
 
 
 def _vocabulary(folder: Path) -> tuple[list[Path], frozenset[str]]:
-    """The vocabulary files, and the set of source pieces."""
+    """Return the vocabulary files and the set of source pieces."""
     files = sorted([*folder.glob("*vocabulary.json"), *folder.glob("*vocabulary.txt")])
     for kind in ("source", "shared"):
         for path in files:

@@ -1,4 +1,4 @@
-"""Outcome of decoding a sentence, choice between two outcomes, and the fallback policy."""
+"""Outcomes of decoding sentences, choice between two outcomes, and fallback policies."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 
 @dataclass(frozen=True)
 class Outcome:
-    """Output of the model for a sentence, and its quality flags."""
+    """Model output for a sentence, with its quality flags."""
 
     output: Output
     flags: frozenset[str]
@@ -26,7 +26,7 @@ class Outcome:
         return not self.flags.isdisjoint(RETRIED)
 
 
-def outcome(text: str, output: Output) -> Outcome:
+def evaluate_output(text: str, output: Output) -> Outcome:
     """Determine the quality flags of an output.
 
     Args:
@@ -43,19 +43,19 @@ def outcome(text: str, output: Output) -> Outcome:
     return Outcome(output, frozenset(flags.union(flag for flag, is_so in said.items() if is_so)))
 
 
-def better(first: Outcome, second: Outcome) -> Outcome:
-    """The second outcome, flagged as retried, if it is better; else the first."""
+def choose_better(first: Outcome, second: Outcome) -> Outcome:
+    """Return the second outcome, flagged as retried, if it is better; otherwise the first."""
     if _severity(second) < _severity(first):
         return Outcome(second.output, second.flags | {"retried"})
     return first
 
 
-def fallback(flags: frozenset[str], params: TranslateParameters) -> str:
-    """The strictest policy among those of the flags: `drop`, `source` or `keep`."""
+def fallback_policy(flags: frozenset[str], params: TranslateParameters) -> str:
+    """Return the strictest policy of the flags: `drop`, `source` or `keep`."""
     asked = {getattr(params, f"on_{flag}") for flag in POLICIES if flag in flags}
     return next((answer for answer in ("drop", "source") if answer in asked), "keep")
 
 
 def _severity(found: Outcome) -> tuple[bool, ...]:
-    """Sort key of the defects, most serious first; lower is better."""
+    """Return a sort key of an outcome by its most serious defects; lower is better."""
     return tuple(flag in found.flags for flag in (*RETRIED, "numbers_differ"))

@@ -1,4 +1,4 @@
-"""Translate documents in groups; one group is decoded while others are split and written.
+"""Translation of documents in groups, decoding one group while others are split and written.
 
 Decoding uses all cores and runs in a background thread; splitting and joining is Python and uses
 the main thread. The translation of an unchanged page is looked up as a whole (see `text_cache`).
@@ -14,7 +14,7 @@ import polars as pl
 from builder.translation.outcomes import Outcome
 from builder.translation.sentences import Translation
 from builder.translation.text_cache import TextCache, code_digest
-from builder.translation.translator import Prepared, Translator
+from builder.translation.translator import PreparedTexts, Translator
 
 FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
@@ -27,7 +27,7 @@ Fields = dict[str, list[Translation]]
 
 @dataclass
 class _Group:
-    """A group of documents to translate.
+    """Group of documents to translate.
 
     Args:
         chunks: The documents, in order.
@@ -56,16 +56,16 @@ class _Group:
         missing = {text: None for text in asked if text not in self.known}
         self.chunks.append(pages)
         self.missing |= missing
-        self.new += _bytes(missing)
-        self.held += _bytes(wanted)
+        self.new += _total_bytes(missing)
+        self.held += _total_bytes(wanted)
 
 
 @dataclass(frozen=True)
 class _InFlightGroup:
-    """A group that is being decoded."""
+    """Group of documents that is being decoded."""
 
     group: _Group
-    prepared: Prepared
+    prepared: PreparedTexts
     decoded: Future[dict[str, Outcome]]
 
 
@@ -126,7 +126,7 @@ def _groups(chunks: Iterable[pl.DataFrame], texts: TextCache, scope: str) -> Ite
 def _finish(
     begun: _InFlightGroup, translator: Translator, texts: TextCache, scope: str
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
-    """Wait for a group and yield its documents with their translations."""
+    """Wait until a group is decoded, and yield its documents with their translations."""
     made = translator.finish(begun.prepared, begun.decoded.result())
     new = dict(zip(begun.group.missing, made, strict=True))
     texts.add(scope, new)
@@ -135,12 +135,12 @@ def _finish(
         yield pages, {name: [found[t] for t in pages[name].to_list()] for name in FIELDS}
 
 
-def _bytes(texts: Iterable[str]) -> int:
+def _total_bytes(texts: Iterable[str]) -> int:
     return sum(len(text.encode()) for text in texts)
 
 
 def _scope(translator: Translator) -> str:
-    """Cache key: everything that determines a translation besides the text."""
+    """Return everything that a translation depends on except the text, as a cache key."""
     return " ".join(
         (translator.scope(), translator.params.model_dump_json(exclude={"model"}), code_digest())
     )

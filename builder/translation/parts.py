@@ -1,4 +1,4 @@
-"""Join the outputs of the parts of split sentences.
+"""Joining of the outputs of the parts of split sentences.
 
 In: sentences split by `cutting`, and the outputs of their parts. Out: one output per sentence, with
 the copied parts and the spaces between parts restored.
@@ -11,7 +11,7 @@ from builder.translation.forms import match_source_form
 
 @dataclass(frozen=True)
 class Output:
-    """Output of the model for a sentence.
+    """Model output for a sentence.
 
     Args:
         text: The output; may be empty.
@@ -32,7 +32,7 @@ class Output:
 
 @dataclass(frozen=True)
 class SplitSentence:
-    """A sentence as (text, is_copied) parts; `split` is True if it was too long to decode whole."""
+    """Sentence as (text, is_copied) parts; `split` if it exceeded the maximum length."""
 
     parts: tuple[tuple[str, bool], ...]
     split: bool
@@ -40,7 +40,7 @@ class SplitSentence:
 
 @dataclass
 class Block:
-    """Sentences that are decoded together.
+    """Block of sentences that are decoded together.
 
     Args:
         divided: The split sentences.
@@ -55,7 +55,7 @@ class Block:
     known: dict[str, Output] = field(default_factory=dict)
 
     def outputs(self) -> list[Output]:
-        """One output per sentence, once every part has been decoded."""
+        """Return one output per sentence, after all parts have been decoded."""
         return [join_parts(sentence, self.known) for sentence in self.divided]
 
 

@@ -1,6 +1,6 @@
-"""Quality flags of a translation, from source, output and decoder state alone.
+"""Quality flags of a translation, derived from source, output and decoder state.
 
-In: a sentence, its output, and what the decoder said. Out: flags of `SENTENCE_FLAGS`. Bounds are
+In: a sentence, its output, and the decoder state. Out: flags of `SENTENCE_FLAGS`. Bounds are
 those that fewer than 1 in 500 of 33,000 real sentence pairs cross (length ratio 0.4 to 1.9).
 """
 
@@ -25,12 +25,12 @@ _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>]*)?/?>")
 
 
 def has_markup(text: str) -> bool:
-    """Whether a text has tags, such as `<DOC>` or `</TEXT>`."""
+    """Whether a text contains tags such as `<DOC>` or `</TEXT>`."""
     return _MARKUP.search(text) is not None
 
 
-def repeats(text: str) -> int:
-    """Maximum number of consecutive occurrences of a phrase; 1 if nothing repeats.
+def max_repetitions(text: str) -> int:
+    """Return the maximum number of consecutive occurrences of a phrase; 1 if none repeats.
 
     For a phrase of several words, one is added: fewer repetitions are as suspicious.
     """
@@ -49,8 +49,8 @@ def is_repetitive(output: str, source: str) -> bool:
     """Whether an output repeats itself more than its source does."""
     if REPEATED_CHARACTERS.search(output) and not REPEATED_CHARACTERS.search(source):
         return True
-    again = repeats(output)
-    return again >= REPEATS and again > repeats(source)
+    again = max_repetitions(output)
+    return again >= REPEATS and again > max_repetitions(source)
 
 
 def has_length_mismatch(output: str, source: str) -> bool:
@@ -73,7 +73,7 @@ def has_number_mismatch(output: str, source: str) -> bool:
 
 
 def output_flags(output: str, source: str) -> set[str]:
-    """Quality flags found by comparing an output with its source."""
+    """Return the quality flags of an output compared with its source."""
     if not output:
         return {"empty_output"}
     checks = {

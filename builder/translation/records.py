@@ -1,11 +1,11 @@
-"""Rows of the tables `sentences` and `translations`."""
+"""Conversion of translations to rows of the tables `sentences` and `translations`."""
 
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from builder.io.tables import arrow_schema
-from builder.translation.sentences import Sentence, Translation, ordered
+from builder.translation.sentences import Sentence, Translation, sort_flags
 from schemas import Sentences, Translations
 
 COPIED = frozenset({"untranslatable", "english"})
@@ -15,7 +15,7 @@ Fields = Mapping[str, Sequence[Translation]]
 
 
 def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
-    """One row per sentence of the given documents or queries (contract `Sentences`).
+    """Return a row per sentence of documents or queries (contract `Sentences`).
 
     Args:
         ids: Their ids, in order.
@@ -31,7 +31,7 @@ def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
 
 
 def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
-    """Translation outcome of the given documents or queries (contract `Translations`)."""
+    """Return a row per document or query with its sentence counts (contract `Translations`)."""
     rows = []
     for place, row_id in enumerate(ids):
         sentences = [s for name in fields for s in fields[name][place].sentences]
@@ -41,7 +41,7 @@ def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
         )
         translated = len(sentences) - copied - kept - dropped
         rows.append(
-            (row_id, len(sentences), translated, copied, kept, dropped, list(ordered(flags)))
+            (row_id, len(sentences), translated, copied, kept, dropped, list(sort_flags(flags)))
         )
     return _table(rows, arrow_schema(Translations))
 

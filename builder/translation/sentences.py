@@ -1,4 +1,4 @@
-"""Translations: the source sentences, their English, and their quality flags."""
+"""Data classes for translated texts and sentences with their quality flags."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class TextKind(StrEnum):
 
 @dataclass(frozen=True)
 class Sentence:
-    """A source sentence and its English rendering.
+    """Source sentence with its English translation.
 
     Args:
         source: The sentence, normalised.
@@ -31,13 +31,13 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Translation:
-    """An English text with the lines of its source, and its sentences in order."""
+    """English translation of a text, with the same lines, and its sentences in order."""
 
     text: str
     sentences: tuple[Sentence, ...]
 
 
-def ordered(flags: Iterable[str]) -> tuple[str, ...]:
+def sort_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Sort flags in the order of `SENTENCE_FLAGS`."""
     present = frozenset(flags)
     return tuple(flag for flag in SENTENCE_FLAGS if flag in present) if present else ()

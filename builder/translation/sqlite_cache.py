@@ -1,4 +1,4 @@
-"""A persistent cache: rows by 128-bit key in a SQLite file.
+"""Persistent cache in a SQLite file, with rows by 128-bit key.
 
 A row with a wrong checksum counts as missing; a damaged file is recreated. Each call that adds rows
 is one transaction, so that a kill or a power cut leaves all of them or none. A cache may be used by
@@ -18,7 +18,7 @@ KEYS_A_QUERY = 500
 
 
 class SqliteCache:
-    """Rows by key in a SQLite file.
+    """SQLite file with rows by 128-bit key.
 
     Args:
         path: The file; created if missing.
@@ -47,8 +47,8 @@ class SqliteCache:
         self._connection.execute(self.TABLE)
 
     def _rows(self, select: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
-        """Rows with the given keys, by a SELECT that ends in `IN ({})`."""
-        for part in _parts(keys, KEYS_A_QUERY):
+        """Return the rows with the given keys, using a SELECT that ends in `IN ({})`."""
+        for part in _split_into_chunks(keys, KEYS_A_QUERY):
             with self._rebuild_if_corrupt():
                 asked = select.format(",".join("?" * len(part)))
                 yield from self._connection.execute(asked, part)
@@ -60,7 +60,7 @@ class SqliteCache:
 
     @contextmanager
     def _rebuild_if_corrupt(self) -> Iterator[None]:
-        """Recreate the file if it is damaged; a full disk remains an error."""
+        """Recreate the file if it is damaged; re-raise other errors, such as a full disk."""
         try:
             yield
         except sqlite3.OperationalError:
@@ -91,7 +91,7 @@ class SqliteCache:
 
 
 def key(scope: str, text: str) -> bytes:
-    """128-bit key of a text within a scope, which names everything else that the row depends on."""
+    """Return the 128-bit key of a text and a scope, which together determine a row."""
     return hashlib.sha256(f"{scope}\n{text}".encode()).digest()[:16]
 
 
@@ -100,7 +100,7 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", errors="replace")
 
 
-def _parts(items: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
+def _split_into_chunks(items: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
     rest = iter(items)
     while part := list(islice(rest, size)):
         yield part

@@ -1,4 +1,4 @@
-"""The stage `translate`: add English to documents and queries.
+"""Pipeline stage `translate`: adds English translations to documents and queries.
 
 In: documents and queries of a snapshot in the source language. Out: the same rows in the same
 parts, with English title and text; each sentence with its English (`sentences`); a summary per
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from builder.definition.model import Workflow
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import TranslateParameters
-from builder.plugins import described
+from builder.plugins import plugin_packages
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -52,7 +52,7 @@ SAMPLED = 100
 
 
 def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
-    """The folder of the translation model, if there is one."""
+    """Return the folder of the translation model, if one is configured."""
     model = workflow.translate.model
     return (str(model),) if model else ()
 
@@ -62,7 +62,7 @@ def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
     version="3",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
     fingerprints={"model": Files(_model_files)},
-    plugins=lambda w: described("translators", (w.translate.engine,)),
+    plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),
 )
 def translate(
     out: Path,
@@ -74,7 +74,7 @@ def translate(
     progress: Progress,
     memory: CacheFolder | None = None,
 ) -> Ledger:
-    """Stage: add English to documents and queries.
+    """Translate documents and queries to English.
 
     Args:
         out: Folder that receives `documents` (the parts of `gathered`), `queries`, `sentences`,
@@ -109,7 +109,7 @@ def translate(
 
 
 def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
-    """Wrap `limits.executor` as a decoder."""
+    """Return a decoder that uses the workers of `limits.executor`."""
     folder = params.model or Path()
 
     def decode(blocks: Sequence[list[str]], careful: bool) -> Iterator[list[Output]]:
@@ -121,7 +121,7 @@ def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
 def _translate(
     out: Path, gathered: Table, split_queries: Table, translator: Translator, texts: TextCache
 ) -> int:
-    """Write all tables; returns the number of documents."""
+    """Write all tables and return the number of documents."""
     rows = 0
     with TableWriter(out / "translations.parquet", Translations) as went:
         for number, path in enumerate(gathered.paths):
@@ -144,7 +144,7 @@ def _translate(
         went.write(translation_rows(queries["query_id"].to_list(), of_queries))
     in_english = pl.Series("text_en", [t.text for t in english], dtype=pl.String)
     write_frame(queries.with_columns(in_english), out / "queries.parquet", Queries)
-    found = collisions(queries.with_columns(in_english))
+    found = find_collisions(queries.with_columns(in_english))
     write_frame(found, out / "query_collisions.parquet", QueryCollisions)
     return rows
 
@@ -157,15 +157,15 @@ def add_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
     )
 
 
-def collisions(queries: pl.DataFrame) -> pl.DataFrame:
-    """Queries whose folded English text equals that of another (`schemas.QueryCollisions`)."""
+def find_collisions(queries: pl.DataFrame) -> pl.DataFrame:
+    """Find queries that share their folded English text with others (`QueryCollisions`)."""
     folded = pl.Series("folded_en", fold_texts(queries["text_en"]), dtype=pl.String)
     rows = queries.select("query_id", "text", "text_en").with_columns(folded)
     return rows.filter((pl.len().over("folded_en") > 1) & (pl.col("folded_en") != ""))
 
 
 def _estimate(gathered: Table, size: Callable[[str], int]) -> int:
-    """Estimated number of source pieces of all documents."""
+    """Estimate the number of source pieces of all documents."""
     lengths = gathered.scan().select(pl.col("title", "text").str.len_chars().sum()).collect()
     sample = gathered.scan().select("text").head(SAMPLED).collect()["text"].to_list()
     characters = sum(map(len, sample))

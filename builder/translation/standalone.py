@@ -53,7 +53,7 @@ def translate_texts(
 
 
 def load(params: TranslateParameters, limits: Limits) -> Engine:
-    """Load the model named in the parameters.
+    """Load the model of the parameters.
 
     Raises:
         UsageError: no model is named, or it is not a folder.
@@ -63,7 +63,7 @@ def load(params: TranslateParameters, limits: Limits) -> Engine:
 
 
 def model_folder(params: TranslateParameters) -> Path:
-    """The model folder named by the parameters.
+    """Return the model folder of the parameters.
 
     Raises:
         UsageError: they name none, or no folder.
@@ -72,7 +72,7 @@ def model_folder(params: TranslateParameters) -> Path:
         raise UsageError("expected a translation model, found none; give --model DIR")
     folder = embedded_model() if is_embedded(params.model) else params.model
     if not folder.is_dir():
-        raise UsageError(f"--model: no such folder: {folder}")
+        raise UsageError(f"--model: folder does not exist: {folder}")
     return folder
 
 
@@ -141,7 +141,7 @@ def _translate_table(
 
 
 def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
-    """Properties of a model, and three translated sentences.
+    """Return the properties of a model and three translated sentences.
 
     Args:
         params: `[translate]`, with a model.

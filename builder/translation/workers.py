@@ -1,4 +1,4 @@
-"""Decode blocks of sentences on the workers of an executor, each of which loads the model once.
+"""Decoding of blocks of sentences on the workers of an executor, which load the model once each.
 
 Outputs do not depend on the worker (see `engine`), so that the caller's memory can store them.
 """
@@ -22,7 +22,7 @@ def decode_blocks(
     *,
     careful: bool,
 ) -> Iterator[list[Output]]:
-    """Decode blocks of sentences with the executor of the limits; yields their outputs in order.
+    """Decode blocks of sentences with the executor of the limits, and yield their outputs in order.
 
     Args:
         folder: Model folder, at the same path for every worker.

@@ -1,4 +1,4 @@
-"""Detect and restore lines wrapped at a margin.
+"""Detection and restoration of lines wrapped at a margin.
 
 In: the lines of a text. Out: which of them belong together, so that half a sentence is never
 translated alone; and a translation broken again into as many lines as its source had.
@@ -40,7 +40,7 @@ def has_margin(lines: Sequence[str]) -> bool:
     return wide * WIDE_SHARE <= len(written)
 
 
-def continues(line: str, following: str, margin: bool) -> bool:
+def continues_on_next_line(line: str, following: str, margin: bool) -> bool:
     """Whether a sentence continues on the next line.
 
     Args:
@@ -81,7 +81,7 @@ def rewrap(text: str, breaks: Sequence[tuple[int, str]], length: int) -> str:
 
 
 def _nearest_space(text: str, start: int, target: int) -> int | None:
-    """Offset of the space nearest to `target`, not before `start`."""
+    """Return the offset of the space nearest to `target` that is not before `start`."""
     before = text.rfind(" ", start, target + 1)
     after = text.find(" ", max(start, target))
     found = [place for place in (before, after) if place >= 0]

@@ -1,6 +1,6 @@
-"""Files in TREC format: runs, judgements and scores, read within bounds and with every check."""
+"""Read and write TREC files (runs, qrels, scores) with size limits and strict validation."""
 
-from builder.trec.released import in_release_ids
+from builder.trec.released import to_release_ids
 from builder.trec.runs import Run, read_run, write_run
 
-__all__ = ["Run", "in_release_ids", "read_run", "write_run"]
+__all__ = ["Run", "read_run", "to_release_ids", "write_run"]

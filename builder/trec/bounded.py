@@ -1,7 +1,7 @@
-"""Bytes of a file that people hand in, plain, gzip or zstd, within a bound.
+"""Read user-supplied files, plain or compressed with gzip or zstd, up to a size limit.
 
-In: a path. Out: the decompressed bytes. The compression is read from the first bytes, not from the
-name. Truncated or damaged streams, and streams that would grow beyond the bound, are errors.
+In: a path. Out: the decompressed bytes. The compression is detected from the first bytes, not from
+the file name. Truncated or damaged streams raise an error, as do files larger than the limit.
 """
 
 from pathlib import Path
@@ -12,30 +12,30 @@ from builder.errors import FormatError, UsageError
 from builder.io.sources import Source
 
 MAX_BYTES = 4 * 2**30
-"""Largest decompressed size read, in bytes: about 75 million lines of a TREC run."""
+"""Default maximum size of a decompressed run, about 75 million lines."""
 
-MAX_TEXT = 2**30
-"""Largest list or table that is held whole, in bytes."""
-_CHUNK = 16 * 2**20
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+MAX_TEXT_BYTES = 2**30
+"""Default maximum size of a text file that is loaded into memory at once."""
+_CHUNK_BYTES = 16 * 2**20
+_MAGIC_BYTES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """All bytes of a file, decompressed, without a UTF-8 byte order mark.
+    """Read a file, decompress it and remove a UTF-8 byte order mark.
 
     Args:
         path: A plain, gzip or zstd file.
-        max_bytes: Largest decompressed size accepted.
+        max_bytes: Maximum decompressed size in bytes.
 
     Raises:
         UsageError: the path is not a readable file.
-        FormatError: the compressed stream is damaged, or larger than `max_bytes`.
+        FormatError: the compressed stream is damaged, or decompresses to more than `max_bytes`.
     """
-    compression = compression_of(path)
+    compression = detect_compression(path)
     if compression is None:
         if path.stat().st_size > max_bytes:
-            raise too_large(path, max_bytes)
+            raise size_limit_error(path, max_bytes)
         return path.read_bytes().removeprefix(BYTE_ORDER_MARK)
     try:
         with pa.input_stream(str(path), compression=compression) as stream:
@@ -43,20 +43,20 @@ def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     except OSError as error:
         raise FormatError(f"expected an intact {compression} stream ({error})", path) from error
     if len(data) > max_bytes:
-        raise too_large(path, max_bytes)
+        raise size_limit_error(path, max_bytes)
     return data.removeprefix(BYTE_ORDER_MARK)
 
 
-def read_text(source: Source, max_bytes: int = MAX_TEXT) -> str:
-    """The text of a list or table that people hand in, plain or compressed.
+def read_text(source: Source, max_bytes: int = MAX_TEXT_BYTES) -> str:
+    """Read a plain or compressed UTF-8 text file.
 
     Args:
-        source: A file in UTF-8.
-        max_bytes: Largest decompressed size accepted.
+        source: The file to read.
+        max_bytes: Maximum decompressed size in bytes.
 
     Raises:
         UsageError: the path is not a readable file.
-        FormatError: it is not UTF-8, damaged, or larger than `max_bytes`.
+        FormatError: the file is not UTF-8, is damaged, or is larger than `max_bytes`.
     """
     try:
         return read_bounded(source.path, max_bytes).decode()
@@ -66,46 +66,47 @@ def read_text(source: Source, max_bytes: int = MAX_TEXT) -> str:
         ) from None
 
 
-def read_text_lines(source: Source, max_bytes: int = MAX_TEXT) -> list[str]:
-    """The lines of `read_text`, without their ends.
+def read_text_lines(source: Source, max_bytes: int = MAX_TEXT_BYTES) -> list[str]:
+    """Read the lines of a plain or compressed UTF-8 text file, without line endings.
 
-    A line ends with LF, CR or both, and with nothing else that Unicode calls a separator of lines.
+    Only LF, CR and CRLF end a line; other Unicode line separators do not. Arguments and errors are
+    the same as for `read_text`.
     """
     text = read_text(source, max_bytes)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
-def compression_of(path: Path) -> str | None:
-    """`gzip`, `zstd` or None, by the first bytes of a file.
+def detect_compression(path: Path) -> str | None:
+    """Return `gzip`, `zstd` or None (uncompressed), detected from the first bytes of a file.
 
     Raises:
         UsageError: the path is not a readable file.
     """
     if path.exists() and not path.is_file():
-        raise UsageError(f"{path}: expected a readable file, found a folder or a pipe")
+        raise UsageError(f"{path}: expected a regular file, found a directory or special file")
     try:
         with path.open("rb") as file:
             start = file.read(4)
     except OSError as error:
-        raise UsageError(f"{path}: expected a readable file ({error.strerror})") from error
-    return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
+        raise UsageError(f"{path}: cannot open file: {error.strerror}") from error
+    return next((name for magic, name in _MAGIC_BYTES.items() if start.startswith(magic)), None)
 
 
 def _decompress(stream: pa.NativeFile, max_bytes: int) -> bytes:
-    """At most one byte more than the bound."""
+    """Read up to `max_bytes + 1` bytes; the extra byte reveals a file over the limit."""
     chunks: list[bytes] = []
-    room = max_bytes + 1
-    while room and (chunk := stream.read(min(_CHUNK, room))):
+    remaining = max_bytes + 1
+    while remaining and (chunk := stream.read(min(_CHUNK_BYTES, remaining))):
         chunks.append(chunk)
-        room -= len(chunk)
+        remaining -= len(chunk)
     return b"".join(chunks)
 
 
-def too_large(path: Path, max_bytes: int) -> FormatError:
-    """What to raise for a file that unpacks to more."""
+def size_limit_error(path: Path, max_bytes: int) -> FormatError:
+    """Return the error to raise for a file that decompresses to more than `max_bytes`."""
     return FormatError(
         f"expected at most {max_bytes} bytes after decompression, found more; split the file, or "
-        "raise max_bytes if it is to be trusted",
+        "raise max_bytes if you trust it",
         path,
     )

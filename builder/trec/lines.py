@@ -1,13 +1,13 @@
-"""Whitespace-separated TREC files -> frames, strictly.
+"""Strict parser for whitespace-separated TREC files.
 
 In: the bytes of a run (`query Q0 document rank score tag`), of qrels (`query 0 document grade`) or
-of a scores file (`query document score`). Out: one row per line in file order, columns `query_id`,
-`doc_id` and the number. Every line has the right number of columns, every number is one, no pair
-of query and document comes twice; otherwise the error names the file and the line. Blank lines and
-CRLF are accepted.
+of a scores file (`query document score`). Out: a frame with one row per line in file order and the
+columns `query_id`, `doc_id` and the score or grade. A wrong number of columns, a malformed number
+or a duplicate (query, document) pair raises an error with file and line. Blank lines and CRLF are
+accepted.
 
-Two parsers give the same rows: Arrow's for files with single separators, ours for the others and
-for finding the line of an error.
+Files with single separators are parsed by Arrow. All other files, and files with an error, are
+parsed line by line, which gives the same rows and finds the line of the error.
 """
 
 import re
@@ -29,141 +29,163 @@ _SPACE = ord(" ")
 
 
 @dataclass(frozen=True)
-class Layout:
-    """The columns of a TREC file.
+class TrecFormat:
+    """Columns of a TREC file format.
 
     Args:
-        name: What the file is, for messages.
-        columns: Names of its columns, in order.
-        number: The column that holds a number.
-        integer: Whether that number is an integer (32 bits), otherwise a 64-bit float.
+        name: Name of the format in error messages.
+        columns: Column names, in order.
+        value_column: Name of the numeric column to parse.
+        is_integer: Whether that column is Int32; otherwise Float64.
     """
 
     name: str
     columns: tuple[str, ...]
-    number: str
-    integer: bool = False
+    value_column: str
+    is_integer: bool = False
 
     def schema(self) -> dict[str, pl.DataType]:
-        """Polars types of the columns that are kept."""
-        number = pl.Int32() if self.integer else pl.Float64()
-        return {"query_id": pl.String(), "doc_id": pl.String(), self.number: number}
+        """Return the Polars schema of the parsed frame."""
+        value = pl.Int32() if self.is_integer else pl.Float64()
+        return {"query_id": pl.String(), "doc_id": pl.String(), self.value_column: value}
 
 
-RUN = Layout("TREC run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), "score")
-QRELS = Layout("TREC qrels", ("query_id", "iteration", "doc_id", "grade"), "grade", integer=True)
-SCORES = Layout("scores file", ("query_id", "doc_id", "score"), "score")
+RUN = TrecFormat("TREC run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), "score")
+QRELS = TrecFormat(
+    "TREC qrels", ("query_id", "iteration", "doc_id", "grade"), "grade", is_integer=True
+)
+SCORES = TrecFormat("scores file", ("query_id", "doc_id", "score"), "score")
 
 
-def parse(data: bytes, layout: Layout, file: Path) -> pl.DataFrame:
-    """The rows of a TREC file, in file order.
+def parse_trec(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame:
+    """Parse a TREC file into a frame, in file order.
 
     Args:
-        data: The decompressed file.
-        layout: Its columns.
-        file: Its path, for messages.
+        data: The decompressed bytes of the file.
+        trec_format: The columns of the file.
+        path: Path of the file, for error messages.
 
     Returns:
-        Columns `query_id`, `doc_id` (strings) and `layout.number`, unique by the first two.
+        Columns `query_id` and `doc_id` (strings) and `trec_format.value_column`; each
+        (`query_id`, `doc_id`) pair is unique.
 
     Raises:
-        FormatError: a line is malformed or repeats a pair; names file and line.
+        FormatError: a line is malformed or repeats a pair; the error has file and line.
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
     if data.endswith(b"\n\n"):
         data = data.rstrip(b"\n")
-    frame = _parse_plain(data, layout)
-    return _parse_lines(data, layout, file) if frame is None else frame
+    frame = _parse_with_arrow(data, trec_format)
+    return _parse_line_by_line(data, trec_format, path) if frame is None else frame
 
 
-def _parse_plain(data: bytes, layout: Layout) -> pl.DataFrame | None:
-    """The rows of a file with single separators; None where anything is unusual or wrong."""
+def _parse_with_arrow(data: bytes, trec_format: TrecFormat) -> pl.DataFrame | None:
+    """Parse a file with single separators; return None if it needs the strict parser."""
     separators = _count_single_separators(data)
     if separators is None:
         return None
-    delimiter = "\t" if b"\t" in first_line(data) else " "
-    kinds = {"query_id": pa.string(), "doc_id": pa.string()}
-    kinds[layout.number] = pa.int32() if layout.integer else pa.float64()
+    delimiter = "\t" if b"\t" in first_nonblank_line(data) else " "
+    dtypes = {"query_id": pa.string(), "doc_id": pa.string()}
+    dtypes[trec_format.value_column] = pa.int32() if trec_format.is_integer else pa.float64()
     try:
         table = pyarrow.csv.read_csv(
             pa.py_buffer(data),
-            pyarrow.csv.ReadOptions(column_names=list(layout.columns)),
+            pyarrow.csv.ReadOptions(column_names=list(trec_format.columns)),
             pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False),
-            pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=list(kinds)),
+            pyarrow.csv.ConvertOptions(column_types=dtypes, include_columns=list(dtypes)),
         )
     except pa.ArrowInvalid:
         return None
-    if separators != table.num_rows * len(layout.columns) - (not data.endswith(b"\n")):
-        return None  # some field holds a control character, or another separator
-    if layout.integer and (b" 0x" in data or b" 0X" in data or b"\t0x" in data or b"\t0X" in data):
-        return None  # hexadecimal numbers, which Arrow takes
-    frame = pl.DataFrame(table).cast(layout.schema())  # type: ignore[arg-type]
-    numbers = frame[layout.number]
-    broken = numbers.null_count() or (not layout.integer and numbers.is_nan().any())
-    # equal hashes are no proof of a repeated pair, but different ones are proof of none
-    repeats = frame.select(pl.struct("query_id", "doc_id").hash().n_unique()).item() < frame.height
-    return None if broken or repeats else frame
+    if separators != table.num_rows * len(trec_format.columns) - (not data.endswith(b"\n")):
+        return None  # a field contains a control character or a different separator
+    if trec_format.is_integer and (
+        b" 0x" in data or b" 0X" in data or b"\t0x" in data or b"\t0X" in data
+    ):
+        return None  # Arrow accepts hexadecimal numbers, but TREC files must not have them
+    frame = pl.DataFrame(table).cast(trec_format.schema())  # type: ignore[arg-type]
+    values = frame[trec_format.value_column]
+    is_invalid = values.null_count() or (not trec_format.is_integer and values.is_nan().any())
+    # distinct hashes prove that pairs are unique; equal hashes may be a collision
+    has_duplicates = (
+        frame.select(pl.struct("query_id", "doc_id").hash().n_unique()).item() < frame.height
+    )
+    return None if is_invalid or has_duplicates else frame
 
 
-def first_line(data: bytes) -> bytes:
-    """The first line that is not blank, without its end."""
+def first_nonblank_line(data: bytes) -> bytes:
+    """Return the first line that is not blank, without its line ending."""
     text = data.lstrip()
     end = text.find(b"\n")
     return text if end < 0 else text[:end]
 
 
 def _count_single_separators(data: bytes) -> int | None:
-    """Bytes up to the space; None where two of them meet, or one begins the file."""
-    blank = np.frombuffer(data, dtype=np.uint8) <= _SPACE
-    if not len(blank) or blank[0] or bool((blank[1:] & blank[:-1]).any()):
+    """Count separator bytes; return None if two are adjacent or the first byte is one."""
+    is_separator = np.frombuffer(data, dtype=np.uint8) <= _SPACE
+    if (
+        not len(is_separator)
+        or is_separator[0]
+        or bool((is_separator[1:] & is_separator[:-1]).any())
+    ):
         return None
-    return int(np.count_nonzero(blank))
+    return int(np.count_nonzero(is_separator))
 
 
-def _parse_lines(data: bytes, layout: Layout, file: Path) -> pl.DataFrame:
-    """The rows of any file, line by line, with the line of the first error."""
+def _parse_line_by_line(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame:
+    """Parse any file line by line; errors report the line number."""
     rows: dict[tuple[str, str], tuple[int, float]] = {}
     for line, raw in enumerate(data.split(b"\n"), start=1):
-        fields = _fields(raw, layout, file, line)
+        fields = _split_fields(raw, trec_format, path, line)
         if not fields:
             continue
-        pair = (fields[layout.columns.index("query_id")], fields[layout.columns.index("doc_id")])
+        pair = (
+            fields[trec_format.columns.index("query_id")],
+            fields[trec_format.columns.index("doc_id")],
+        )
         if pair in rows:
             raise FormatError(
-                f"expected each document once per query, found document {pair[1]!r} of query "
-                f"{pair[0]!r} again (first in line {rows[pair][0]}); remove one of the two",
-                file,
+                f"duplicate document {pair[1]!r} for query {pair[0]!r} (first seen in line "
+                f"{rows[pair][0]}); remove one of the two lines",
+                path,
                 line,
             )
         rows[pair] = (
             line,
-            _number(fields[layout.columns.index(layout.number)], layout, file, line),
+            _parse_value(
+                fields[trec_format.columns.index(trec_format.value_column)], trec_format, path, line
+            ),
         )
-    columns = ([q for q, _ in rows], [d for _, d in rows], [number for _, number in rows.values()])
-    return pl.DataFrame(dict(zip(layout.schema(), columns, strict=True)), schema=layout.schema())
+    columns = ([q for q, _ in rows], [d for _, d in rows], [value for _, value in rows.values()])
+    return pl.DataFrame(
+        dict(zip(trec_format.schema(), columns, strict=True)), schema=trec_format.schema()
+    )
 
 
-def _fields(raw: bytes, layout: Layout, file: Path, line: int) -> list[str]:
+def _split_fields(raw: bytes, trec_format: TrecFormat, path: Path, line: int) -> list[str]:
     try:
         fields = [field.decode() for field in raw.split()]
     except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text ({error.reason})", file, line) from error
+        raise FormatError(f"expected UTF-8 text: {error.reason}", path, line) from error
     if b"\x00" in raw:
-        raise FormatError("expected text, found a NUL byte", file, line)
-    if fields and len(fields) != len(layout.columns):
+        raise FormatError("expected text, found a NUL byte", path, line)
+    if fields and len(fields) != len(trec_format.columns):
         start = raw[:80].decode(errors="replace")
         raise FormatError(
-            f"expected the {len(layout.columns)} columns of a {layout.name} "
-            f"({' '.join(layout.columns)}), found {len(fields)}: {start!r}",
-            file,
+            f"expected the {len(trec_format.columns)} columns of a {trec_format.name} "
+            f"({' '.join(trec_format.columns)}), found {len(fields)} columns: {start!r}",
+            path,
             line,
         )
     return fields
 
 
-def _number(text: str, layout: Layout, file: Path, line: int) -> float:
-    pattern, kind = (_INTEGER, "an integer") if layout.integer else (_FLOAT, "a number")
+def _parse_value(text: str, trec_format: TrecFormat, path: Path, line: int) -> float:
+    pattern, kind = (_INTEGER, "an integer") if trec_format.is_integer else (_FLOAT, "a number")
     if pattern.fullmatch(text) is None:
-        raise FormatError(f"expected {kind} as {layout.number}, found {text[:40]!r}", file, line)
-    return int(text) if layout.integer else float(text)
+        raise FormatError(
+            f"expected {kind} as {trec_format.value_column}, found {text[:40]!r}",
+            path,
+            line,
+        )
+    return int(text) if trec_format.is_integer else float(text)

@@ -1,8 +1,8 @@
-"""Runs and judgements of a snapshot of an imported release: ids of the release, and their keys.
+"""Convert between document ids of runs, ids of imported releases and alignment keys.
 
-In: a run, and the folder of a snapshot, which holds `release_ids.parquet` where it was imported.
-Out: the run under the ids that the judgements have; or frames under the keys by which snapshots are
-aligned. Snapshots that were built have one id for both.
+An imported snapshot has the file `release_ids.parquet`, which maps each id of the release to the
+key that identifies the same query or document in every snapshot. In snapshots built from raw data
+ids and keys are the same.
 """
 
 import re
@@ -13,58 +13,66 @@ import polars as pl
 from builder.io import parquet
 from builder.trec.runs import Run, read_run
 
-IDS = "release_ids.parquet"
-_PREFIXED = re.compile(r"doc(\d{1,19})")
+RELEASE_IDS_FILE = "release_ids.parquet"
+_PREFIXED_DOC_ID = re.compile(r"doc(\d{1,19})")
 
 
-def plain_number(alias: str) -> str:
-    """A document number of `longeval-web` without `doc`, which judgements leave out."""
-    match = _PREFIXED.fullmatch(alias)
-    return match[1] if match else alias
+def strip_doc_prefix(doc_id: str) -> str:
+    """Remove the `doc` prefix of a `longeval-web` document id: `doc12` becomes `12`."""
+    match = _PREFIXED_DOC_ID.fullmatch(doc_id)
+    return match[1] if match else doc_id
 
 
-def read_run_of(path: Path, depth: int | None, snapshot: Path | None) -> Run:
-    """Read a run of a snapshot, in the ids of its judgements; see `in_release_ids`."""
-    if snapshot is None or not (snapshot / IDS).is_file():
-        return read_run(path, depth)
-    return in_release_ids(read_run(path, None), snapshot).cut(depth)
-
-
-def in_release_ids(run: Run, snapshot: Path) -> Run:
-    """A run with document numbers as the judgements write them: `12` for `doc12` where it is so.
+def read_snapshot_run(path: Path, depth: int | None, snapshot: Path | None) -> Run:
+    """Read a run and convert its document ids to those of the qrels of a snapshot.
 
     Args:
-        run: Any run.
-        snapshot: The folder of its snapshot; of one that was not imported, the run is as it is.
+        path: The run file.
+        depth: Maximum documents per query; None keeps all.
+        snapshot: Folder of the snapshot; None leaves the ids unchanged.
     """
-    ids = release_ids(snapshot)
+    if snapshot is None or not (snapshot / RELEASE_IDS_FILE).is_file():
+        return read_run(path, depth)
+    return to_release_ids(read_run(path, None), snapshot).truncate(depth)
+
+
+def to_release_ids(run: Run, snapshot: Path) -> Run:
+    """Convert document ids of a run to those of the qrels, for example `doc12` to `12`.
+
+    Args:
+        run: The run to convert.
+        snapshot: Folder of the snapshot; if it was not imported, the run is returned unchanged.
+    """
+    ids = read_release_ids(snapshot)
     if ids is None:
         return run
-    known = ids.filter(kind="document")["id"].implode()
-    plain = pl.col("doc_id").str.extract(f"^{_PREFIXED.pattern}$")
-    is_other = plain.is_in(known) & ~pl.col("doc_id").is_in(known)
-    named = run.ranking.with_columns(doc_id=pl.when(is_other).then(plain).otherwise("doc_id"))
-    if named.equals(run.ranking):
+    judged_ids = ids.filter(kind="document")["id"].implode()
+    stripped = pl.col("doc_id").str.extract(f"^{_PREFIXED_DOC_ID.pattern}$")
+    needs_stripping = stripped.is_in(judged_ids) & ~pl.col("doc_id").is_in(judged_ids)
+    renamed = run.ranking.with_columns(
+        doc_id=pl.when(needs_stripping).then(stripped).otherwise("doc_id")
+    )
+    if renamed.equals(run.ranking):
         return run
-    best = named.sort("query_id", "rank").unique(["query_id", "doc_id"], keep="first")
+    best = renamed.sort("query_id", "rank").unique(["query_id", "doc_id"], keep="first")
     return Run.from_scores(best.select("query_id", "doc_id", "score"), run.tag, run.depth)
 
 
-def release_ids(snapshot: Path) -> pl.DataFrame | None:
-    """`schemas.ReleaseIds` of a snapshot; None of one that was not imported."""
-    path = snapshot / IDS
+def read_release_ids(snapshot: Path) -> pl.DataFrame | None:
+    """Read the `schemas.ReleaseIds` table of a snapshot; None if it was not imported."""
+    path = snapshot / RELEASE_IDS_FILE
     return parquet.read(path) if path.is_file() else None
 
 
-def query_keys(snapshot: Path) -> dict[str, str]:
-    """The key of each query id of an imported snapshot; none of others, whose ids are the keys."""
-    ids = release_ids(snapshot)
+def read_query_keys(snapshot: Path) -> dict[str, str]:
+    """Map query ids of an imported snapshot to their keys; empty if it was not imported."""
+    ids = read_release_ids(snapshot)
     return {} if ids is None else dict(ids.filter(kind="query").select("id", "key").rows())
 
 
-def by_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
-    """Rows with `query_id` and `doc_id` under their keys; ids without one stay as they are."""
-    ids = release_ids(snapshot)
+def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
+    """Replace `query_id` and `doc_id` with their keys; ids without a key are unchanged."""
+    ids = read_release_ids(snapshot)
     if ids is None:
         return rows
     for column, kind in (("query_id", "query"), ("doc_id", "document")):

@@ -1,8 +1,8 @@
-"""TREC runs: read, rank as trec_eval does, cut at one depth, write.
+"""Read, rank, truncate and write TREC runs.
 
-In: run files (plain, gzip, zstd) or frames of scored documents. Out: `Run`, whose ranking is
-complete, duplicate-free and in the order in which trec_eval sees it: by score as a 32-bit float,
-descending, then by document id in descending byte order. The rank column of a file is ignored.
+In: run files (plain, gzip, zstd) or frames of scored documents. Out: `Run`, with documents unique
+per query and in the order of trec_eval: descending by score as a 32-bit float, ties in descending
+byte order of the document id. The rank column of a file is ignored.
 """
 
 import gzip
@@ -13,10 +13,10 @@ import polars as pl
 
 from builder.errors import DataError, UsageError
 from builder.trec.bounded import MAX_BYTES, read_bounded
-from builder.trec.lines import RUN, first_line, parse
+from builder.trec.lines import RUN, first_nonblank_line, parse_trec
 
 DEFAULT_DEPTH = 1000
-"""Documents per query that TREC runs hold, and that trec_eval users expect to be looked at."""
+"""Default number of documents per query, the usual depth of TREC runs."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Run:
         tag: Name of the run, as in the last column of its file.
         ranking: `query_id` and `doc_id` (strings), `rank` (UInt32, from 1), `score` (Float64),
             sorted by query and rank.
-        depth: Documents kept per query; None when the run was not cut.
+        depth: Maximum documents per query; None if the run was not truncated.
     """
 
     tag: str
@@ -36,45 +36,45 @@ class Run:
 
     @classmethod
     def from_scores(cls, scores: pl.DataFrame, tag: str, depth: int | None = None) -> "Run":
-        """Rank scored documents.
+        """Create a run by ranking scored documents.
 
         Args:
             scores: Columns `query_id`, `doc_id` and `score`, in any order.
-            tag: Name of the run; no white space.
-            depth: Documents to keep per query; None keeps all.
+            tag: Name of the run, without white space.
+            depth: Maximum documents per query; None keeps all.
 
         Raises:
-            DataError: a value is null or NaN, or a query has a document twice.
-            UsageError: the tag holds white space, or the depth is below 1.
+            DataError: a value is null or NaN, or a query has a duplicate document.
+            UsageError: the tag is empty or contains white space, or the depth is below 1.
         """
         check_depth(depth)
         if not tag or len(tag.split()) != 1:
-            raise UsageError(f"expected a run tag without white space, found {tag!r}")
+            raise UsageError(f"expected a nonempty run tag without white space, found {tag!r}")
         frame = scores.select(
             pl.col("query_id", "doc_id").cast(pl.String), pl.col("score").cast(pl.Float64)
         )
-        _check(frame, tag)
+        _validate_scores(frame, tag)
         return cls(tag, rank_documents(frame, depth), depth)
 
-    def cut(self, depth: int | None) -> "Run":
-        """The same run at another depth.
+    def truncate(self, depth: int | None) -> "Run":
+        """Return the run truncated to a smaller depth.
 
         Raises:
-            UsageError: the run was cut above that depth before, so its documents are lost.
+            UsageError: the depth is below 1, or larger than the depth of this run.
         """
         check_depth(depth)
         if depth == self.depth:
             return self
         if self.depth is not None and (depth is None or depth > self.depth):
             raise UsageError(
-                f"run {self.tag}: expected a run of depth {depth or 'unlimited'}, found one that "
-                f"was cut at {self.depth}; read it again"
+                f"run {self.tag}: cannot extend to depth {depth or 'unlimited'}, because the run "
+                f"was cut at {self.depth}; read the file again with a larger depth"
             )
         return Run(self.tag, self.ranking.filter(pl.col("rank") <= depth), depth)
 
 
 def check_depth(depth: int | None) -> None:
-    """Refuse a depth below 1.
+    """Check that a depth is at least 1 or None (unlimited).
 
     Raises:
         UsageError: the depth is below 1.
@@ -83,31 +83,31 @@ def check_depth(depth: int | None) -> None:
         raise UsageError(f"expected a run depth of at least 1, found {depth}")
 
 
-def _check(frame: pl.DataFrame, tag: str) -> None:
+def _validate_scores(frame: pl.DataFrame, tag: str) -> None:
     if sum(frame.null_count().row(0)) or frame["score"].is_nan().any():
-        raise DataError(f"run {tag}: expected a query, a document and a number in every row")
+        raise DataError(f"run {tag}: expected a query id, a document id and a score in every row")
     pairs = frame.select("query_id", "doc_id")
     if pairs.n_unique() != pairs.height:
         first = pairs.filter(pairs.is_duplicated()).row(0)
-        raise DataError(f"run {tag}: document {first[1]!r} comes twice for query {first[0]!r}")
+        raise DataError(f"run {tag}: duplicate document {first[1]!r} for query {first[0]!r}")
 
 
 def rank_documents(scores: pl.DataFrame, depth: int | None = None) -> pl.DataFrame:
-    """Order scored documents as trec_eval does and number them.
+    """Rank scored documents in the order of trec_eval.
 
-    trec_eval keeps scores as 32-bit floats, so that two scores which differ by less than that are
-    tied, and breaks ties by document id, descending.
+    trec_eval keeps scores as 32-bit floats, so scores that are equal after rounding are tied. Ties
+    are broken by document id, descending.
 
     Args:
-        scores: Columns `query_id`, `doc_id`, `score`; unique by the first two, no NaN.
-        depth: Documents to keep per query; None keeps all.
+        scores: Columns `query_id`, `doc_id`, `score`; pairs are unique and scores are not NaN.
+        depth: Maximum documents per query; None keeps all.
 
     Returns:
         Columns `query_id`, `doc_id`, `rank`, `score`, sorted by query and rank.
     """
     ranked = (
-        scores.with_columns(seen=pl.col("score").cast(pl.Float32))
-        .sort("query_id", "seen", "doc_id", descending=[False, True, True])
+        scores.with_columns(float32_score=pl.col("score").cast(pl.Float32))
+        .sort("query_id", "float32_score", "doc_id", descending=[False, True, True])
         .with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over("query_id"))
     )
     if depth is not None:
@@ -119,28 +119,28 @@ def read_run(path: Path, depth: int | None = DEFAULT_DEPTH, *, max_bytes: int = 
     """Read a TREC run.
 
     Args:
-        path: The file: six columns, plain, gzip or zstd.
-        depth: Documents to keep per query after ranking; None keeps all.
-        max_bytes: Largest decompressed size accepted.
+        path: File with six columns, plain or compressed with gzip or zstd.
+        depth: Maximum documents per query, applied after ranking; None keeps all.
+        max_bytes: Maximum decompressed size in bytes.
 
     Raises:
         UsageError: the path is not a readable file, or the depth is below 1.
-        FormatError: wrong columns, a duplicate document, a score that is not a number (NaN
-            included), a damaged or too large file; names file and line.
+        FormatError: the file is damaged or too large, has a wrong number of columns, a duplicate
+            document or an invalid score (NaN included); the error has file and line.
     """
     check_depth(depth)
     data = read_bounded(path, max_bytes)
-    scores = parse(data, RUN, path)
-    first = first_line(data).split()
+    scores = parse_trec(data, RUN, path)
+    first = first_nonblank_line(data).split()
     tag = first[-1].decode(errors="replace") if first else path.name
     return Run(tag, rank_documents(scores, depth), depth)
 
 
 def write_run(run: Run, path: Path) -> None:
-    """Write a run as a TREC file, compressed where the name ends in `.gz`.
+    """Write a run as a TREC file, compressed with gzip if the path ends in `.gz`.
 
-    The same run is always the same bytes. Scores are written in full, so that reading the file
-    gives the same ranking.
+    Scores are written in full precision, so reading the file gives the same ranking. Equal runs
+    give identical bytes.
     """
     lines = run.ranking.select(
         pl.format(

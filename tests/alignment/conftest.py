@@ -13,7 +13,7 @@ from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, url_key
 from schemas import Contract, Documents, Qrels, Queries
 
@@ -114,7 +114,7 @@ def align(
             to_snapshot="2022-09",
             params=ChangeParameters(**parameters),
             limits=limits,
-            progress=Silent(),
+            progress=NoProgress(),
             **(crawls or {}),
         )
         return ledger, {path.stem: pl.read_parquet(path) for path in out.glob("*.parquet")}

@@ -12,7 +12,7 @@ from builder.alignment.id_maps import build_maps
 from builder.io.tables import Table
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 from schemas import Contract, DocumentChanges, Documents, Pages, Queries, ShownDocuments
 from tests.alignment.conftest import describe, frame, identifier
@@ -54,7 +54,7 @@ def statuses(limits: Limits, stored: Store, tmp_path: Any) -> Callable[..., dict
                 ("2022-06", "2022-07"),
                 ChangeParameters(),
                 limits,
-                Silent(),
+                NoProgress(),
                 crawls,
             )
         rows = DocumentChanges.validate(pl.read_parquet(target))
@@ -128,7 +128,7 @@ def test_the_map_lists_the_crawls(
         documents={name: stored(rows, Documents) for name, rows in months.items()},
         queries={name: stored(frame([], Queries), Queries) for name in months},
         limits=limits,
-        progress=Silent(),
+        progress=NoProgress(),
         pages={n: stored(rows, Pages) for n, rows in pages.items()} if known else None,
     )
     rows = pl.read_parquet(tmp_path / "documents_map.parquet").to_dicts()

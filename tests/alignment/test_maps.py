@@ -14,7 +14,7 @@ from builder.alignment.id_maps import id_ranges
 from builder.io.tables import Table
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, query_id
 from schemas import Contract, Documents, DocumentsMap, Queries, QueriesMap, Variants
 
@@ -62,7 +62,7 @@ def run(
         queries={name: stored(q, Queries) for name, (_, q) in snapshots.items()},
         variants={name: stored(ALIASES.get(name, variants()), Variants) for name in snapshots},
         limits=limits,
-        progress=Silent(),
+        progress=NoProgress(),
     )
     pages, asked = (pl.read_parquet(out / f"{n}_map.parquet") for n in ("documents", "queries"))
     return ledger, pages, asked

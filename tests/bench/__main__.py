@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from builder.cli.output import table
+from builder.cli.output import format_table
 from workflows.machine import benchmark
 
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2")
@@ -50,7 +50,7 @@ def _measure(names: list[str], quick: bool, results: dict[str, Any]) -> None:
         results[name] = rows
         columns = list(dict.fromkeys(key for row in rows for key in row))
         print(f"\n{name}")  # noqa: T201 - a report is its purpose
-        print(table([[_cell(row.get(c)) for c in columns] for row in rows], columns))  # noqa: T201
+        print(format_table([[_cell(row.get(c)) for c in columns] for row in rows], columns))  # noqa: T201
 
 
 def _cell(value: object) -> object:

@@ -21,7 +21,7 @@ from builder.alignment import align_snapshots, build_maps
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 from tests.bench.peak import peak_bytes
 
@@ -155,7 +155,7 @@ def _align(folder: Path) -> float:
             to_snapshot=pair[1],
             params=ChangeParameters(),
             limits=Limits(_made(out / "scratch"), threads=2, memory=MEMORY),
-            progress=Silent(),
+            progress=NoProgress(),
         )
     return time.perf_counter() - begun
 
@@ -168,7 +168,7 @@ def _map(folder: Path) -> float:
         documents={s: _table(folder, s, "documents", Documents) for s in SNAPSHOTS},
         queries={s: _table(folder, s, "queries", Queries) for s in SNAPSHOTS},
         limits=Limits(_made(out / "scratch"), threads=2, memory=MEMORY),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     return time.perf_counter() - begun
 

@@ -34,7 +34,7 @@ from builder.io.sources import Interval, Source
 from builder.io.tables import Table, table_at
 from builder.parameters import ClickParameters, LogParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import Candidates, Impressions
 from tests.bench.click_log import write_log
 from tests.bench.coded_log import write_impressions
@@ -60,7 +60,7 @@ import json, sys, time
 from pathlib import Path
 from builder.clicks import estimate
 from builder.parameters import ClickParameters
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.runtime.limits import Limits
 from builder.io.tables import Table, table_at
 from schemas import Candidates, Impressions
@@ -73,7 +73,7 @@ estimate(
     candidates=table_at(folder, "candidates", Candidates),
     params=ClickParameters(),
     limits=Limits(folder, threads=2, memory=2 * 2**30),
-    progress=Silent(),
+    progress=NoProgress(),
 )
 seconds = time.perf_counter() - begun
 print(json.dumps({"seconds": seconds, "peak_mib": peak_bytes() // 2**20}))
@@ -148,7 +148,7 @@ def _stage(folder: Path, log: Path, impressions: int) -> dict[str, object]:
             interval=Interval(0, 2**40),
             params=LogParameters(bots="keep"),
             limits=limits,
-            progress=Silent(),
+            progress=NoProgress(),
         )
         coded, chosen = table_at(keys, "impressions", Impressions), keys / "candidates.parquet"
         paths = list(map(str, coded.paths))
@@ -162,7 +162,7 @@ def _stage(folder: Path, log: Path, impressions: int) -> dict[str, object]:
             candidates=Table((chosen,), Candidates),
             params=ClickParameters(prior="beta"),
             limits=limits,
-            progress=Silent(),
+            progress=NoProgress(),
         )
     )
     return {

@@ -16,17 +16,17 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder.collection.export.files import Parts, trec_texts, write_documents
-from builder.collection.imports.documents import ReleasedPages
-from builder.collection.imports.found import ReleasedSnapshot
-from builder.collection.imports.notes import Notes
+from builder.collection.export.files import PartWriter, render_trec, write_parts
+from builder.collection.imports.documents import DocumentImporter
+from builder.collection.imports.import_log import ImportLog
+from builder.collection.imports.layouts import SnapshotFiles
 from builder.collection.imports.origin import Release
 from builder.collection.imports.publish import _describe_tables
 from builder.collection.manifest import write_collection_manifest
 from builder.collection.validate import validate
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import RELEASED, Documents
 from tests.bench.peak import peak_bytes
 
@@ -49,8 +49,8 @@ def write_version(folder: Path, documents: int) -> Path:
     home.mkdir(parents=True)
     scratch = Limits(folder / "scratch")
     scratch.scratch.mkdir()
-    release = Release(folder, "longeval-sci", "fr", is_escaped=False)
-    released = ReleasedPages(ReleasedSnapshot("2022-06"), release, Notes())
+    release = Release(folder, "longeval-sci", "fr", is_markup_escaped=False)
+    released = DocumentImporter(SnapshotFiles("2022-06"), release, ImportLog())
     nothing = pl.Series("judged", [], dtype=pl.String)
     rng = np.random.default_rng(0)
     letters = rng.integers(97, 123, (50_000, 12)).astype(np.uint8).view("S12").ravel().astype(str)
@@ -110,8 +110,8 @@ def bench_export(version: Path) -> Row:
     path = version / "snapshots/2022-06/documents/part-00000.parquet"
     with tempfile.TemporaryDirectory() as name:
         start = time.perf_counter()
-        parts = Parts(Path(name) / "a", str, 2**40)
-        write_documents(parts, trec_texts(Table((path,), Documents), "", Silent()))
+        parts = PartWriter(Path(name) / "a", str, 2**40)
+        write_parts(parts, render_trec(Table((path,), Documents), "", NoProgress()))
         seconds = time.perf_counter() - start
         start = time.perf_counter()
         bare_loop(path, Path(name) / "b")

@@ -21,11 +21,11 @@ from typing import Any
 import duckdb
 
 from builder.explore import Source, open_source
-from builder.explore.asked import Asked
-from builder.explore.changes import changes
-from builder.explore.page import page
-from builder.explore.queries import queries
-from builder.explore.query import query
+from builder.explore.changes import changes_page
+from builder.explore.document import document_page
+from builder.explore.page_request import PageRequest
+from builder.explore.queries import queries_page
+from builder.explore.query import query_page
 from builder.explore.statements import Row as Found
 from builder.explore.statements import Statement
 from tests.bench.explored import write_version
@@ -45,16 +45,16 @@ def run_bench(quick: bool = False) -> list[Row]:
 def bench_pages(version: Path) -> list[Row]:
     """The pages of a version."""
     source = Recorder(open_source(version).collection)
-    key = str(source.value(Statement("SELECT query_id FROM queries_map LIMIT 1 OFFSET 77")))
-    doc = str(source.value(Statement(CHANGED)))
+    key = str(source.scalar(Statement("SELECT query_id FROM queries_map LIMIT 1 OFFSET 77")))
+    doc = str(source.scalar(Statement(CHANGED)))
     journeys: dict[str, tuple[str, Any]] = {
-        "a query": (f"/query/{key}", lambda a: query(source, a, key)),
-        "a page with its difference": (f"/page/{doc}", lambda a: page(source, a, doc)),
+        "a query": (f"/query/{key}", lambda a: query_page(source, a, key)),
+        "a page with its difference": (f"/page/{doc}", lambda a: document_page(source, a, doc)),
         "a filtered list": (
             "/changes?status=updated&degree=rewritten",
-            lambda a: changes(source, a),
+            lambda a: changes_page(source, a),
         ),
-        "a search": ("/queries?text=abc", lambda a: queries(source, a)),
+        "a search": ("/queries?text=abc", lambda a: queries_page(source, a)),
     }
     command = [sys.executable, "-m", "builder", "explore", str(version), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -97,7 +97,7 @@ class Recorder(Source):
         """The statements of a page, ready to be executed on bare files."""
         path, _, given = address.partition("?")
         self.asked = []
-        view(Asked(path, dict(part.split("=") for part in given.split("&") if part)))
+        view(PageRequest(path, dict(part.split("=") for part in given.split("&") if part)))
         return Bare(self, self.asked)
 
 

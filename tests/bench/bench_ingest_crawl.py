@@ -41,7 +41,7 @@ from builder.io.sources import Interval, Source
 from builder.io.tables import table_at, write_frame
 from builder.parameters import CrawlParameters, DocumentParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64
 from schemas import Fetches, Pages, ShownDocuments
 from tests.bench.main_text import overlap
@@ -150,7 +150,7 @@ def to_documents(crawl: Path, share: float, **params: Any) -> tuple[int, int]:
             interval=Interval(0, 2**40),
             params=CrawlParameters(interval="ignore"),
             limits=Limits(folder / "scratch1", THREADS, MEMORY),
-            progress=Silent(),
+            progress=NoProgress(),
         )
         if share:
             shown = pl.DataFrame(schema=ShownDocuments.dtypes())
@@ -162,7 +162,7 @@ def to_documents(crawl: Path, share: float, **params: Any) -> tuple[int, int]:
                 shown_documents=table_at(folder, "shown_documents", ShownDocuments),
                 params=DocumentParameters(sample_share=share, **params),
                 limits=Limits(folder / "scratch2", THREADS, MEMORY),
-                progress=Silent(),
+                progress=NoProgress(),
             )
         return ledger.rows_in, ledger.rows_out
 

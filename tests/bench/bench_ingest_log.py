@@ -21,7 +21,7 @@ from builder.ingest import ingest_log
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from tests.bench.click_log import write_log
 from tests.bench.peak import peak_bytes
 
@@ -108,7 +108,7 @@ def run_alone(log: Path) -> tuple[float, int, int]:
             interval=Interval(START, START + DAYS * 86_400),
             params=LogParameters(),
             limits=Limits(folder / "scratch", THREADS, MEMORY),
-            progress=Silent(),
+            progress=NoProgress(),
         )
         seconds = time.perf_counter() - start
     return seconds, peak_bytes(), ledger.rows_out

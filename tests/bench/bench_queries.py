@@ -27,10 +27,10 @@ import polars as pl
 from builder.io.tables import Table
 from builder.parameters import SelectParameters, SplitParameters, VariantParameters
 from builder.queries import select
-from builder.queries.given_sets import read_given_sets
-from builder.queries.sets import form_sets
+from builder.queries.manual_sets import read_manual_sets
+from builder.queries.sets import build_variant_sets
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, key64
 from schemas import Impressions, LogQueries, Topics
 from tests.bench.peak import peak_bytes
@@ -89,7 +89,7 @@ def run_selection(folder: Path) -> tuple[float, int, int]:
         topics=Table((folder / "topics.parquet",), Topics),
         params=SelectParameters(),
         limits=Limits(scratch=folder, threads=2, memory=2 * 2**30),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     seconds = time.perf_counter() - start
     ledger.check("select")
@@ -185,10 +185,10 @@ def automatic_pairs(texts: list[str], threshold: float | None) -> set[tuple[str,
         else VariantParameters(sets="edit", threshold=threshold)
     )
     with duckdb.connect() as connection:
-        sets = form_sets(
+        sets = build_variant_sets(
             connection,
             frame.with_columns(impressions=pl.lit(1, pl.UInt32)),
-            read_given_sets(()),
+            read_manual_sets(()),
             [],
             params,
             SplitParameters(heldout_share=0),

@@ -18,7 +18,7 @@ from builder.io.tables import Table, write_frame
 from builder.models import embedded_model
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.translation import translate
 from builder.translation.engine import Engine
 from builder.translation.layout import split_text
@@ -109,7 +109,7 @@ def _stage(
         split_queries=Table((home / "queries.parquet",), Queries),
         params=params,
         limits=limits,
-        progress=Silent(),
+        progress=NoProgress(),
         memory=memory,
     )
     seconds = time.perf_counter() - start

@@ -53,7 +53,7 @@ def test_wrong_usage_exits_2(arguments: tuple[str, ...], capsys: Captured) -> No
         ("topics =", "topisc =", (), "collection.topisc: unknown key; did you mean 'topics'?"),
         ("logs/2022-07", "logs/2022-99", (), "snapshots[1].log[0]: no such file"),
         ("topics.tsv", "topic.tsv", (), "collection.topics: no such file"),
-        ("start = 2022-07-01", "start = 2022-06-20", (), "snapshots[1].start: 2022-07"),
+        ("start = 2022-07-01", "start = 2022-06-20", (), "snapshots[1].start: snapshot 2022-07"),
         ("", "", ("--snapshot", "2023-01"), "--snapshot: unknown snapshot '2023-01'"),
         ("version = ", "version ", (), "not valid TOML"),
         ('"0.1.0"', '"one"', (), "collection.version: expected a version such as 1.0.0"),
@@ -88,9 +88,9 @@ def test_other_wrong_values_exit_2(world: Path, tmp_path: Path, capsys: Captured
     assert run("build", definition, "--out", tmp_path, "--memory", "much") == 2
     assert "expected a size such as 4GiB" in capsys.readouterr().err
     assert run("build", tmp_path / "none.toml") == 2
-    assert "no such definition file" in capsys.readouterr().err
+    assert "definition file not found" in capsys.readouterr().err
     assert run("validate", tmp_path) == 2
-    assert "no published collection here" in capsys.readouterr().err
+    assert "not a published collection" in capsys.readouterr().err
     assert run("schema", "qrel") == 2
     assert "no table 'qrel'; did you mean 'qrels'" in capsys.readouterr().err
 
@@ -106,8 +106,8 @@ def test_validate_prints_findings(built: BuildReport, tmp_path: Path, capsys: Ca
     (damaged / "0.1.0/extra.txt").touch()
     assert run("validate", damaged) == 1
     text = capsys.readouterr().out
-    assert "LB001 error: topics.parquet: the manifest lists this file" in text
-    assert "LB002 error: extra.txt: this file is not in the manifest" in text
+    assert "LB001 error: topics.parquet: the file is listed in the manifest" in text
+    assert "LB002 error: extra.txt: the file is not listed in the manifest" in text
     assert run("validate", damaged, "--format", "json") == 1
     report = json.loads(capsys.readouterr().out)
     assert not report["valid"]
@@ -127,7 +127,7 @@ def test_schema_prints_every_table(capsys: Captured) -> None:
     assert columns["grade"]["type"] == "UInt8"
     assert columns["query_id"]["key"]
     assert run("schema", "documents") == 0
-    assert "rule has_an_origin: Every document was shown or sampled." in capsys.readouterr().out
+    assert "rule has_an_origin: Every document is shown or sampled." in capsys.readouterr().out
 
 
 def test_simulate_and_build_and_build_again(tmp_path: Path, capsys: Captured) -> None:
@@ -150,7 +150,7 @@ def test_simulate_and_build_and_build_again(tmp_path: Path, capsys: Captured) ->
 
 @pytest.mark.parametrize(
     ("log", "told"),
-    [(b"", "THERE WAS NOTHING TO READ"), (b"no log\n" * 7, "(not_json 7); NO ROW WAS KEPT")],
+    [(b"", "THE INPUT WAS EMPTY"), (b"no log\n" * 7, "(not_json 7); NO ROWS WERE KEPT")],
 )
 def test_a_log_without_impressions_is_refused_unless_allowed(
     log: bytes, told: str, tmp_path: Path, capsys: Captured
@@ -172,8 +172,8 @@ def test_a_log_without_impressions_is_refused_unless_allowed(
     assert f"log 2022-06              {told.rpartition('; ')[2]}\n" in said.err
     assert run("validate", tmp_path / "out", "--select", "LB224") == 0
     shown = capsys.readouterr().out
-    assert "there are no queries" in shown
-    assert "there are no qrels" in shown
+    assert "the table queries is empty" in shown
+    assert "the table qrels is empty" in shown
 
 
 def test_interrupted_builds_exit_130_and_resume(

@@ -101,7 +101,7 @@ def test_documents_that_are_gone_are_missed(
     folder.rename(tmp_path / "documents")
     try:
         assert run(*verb.format(**place, out=tmp_path / "out").split()) == 1
-        with pytest.raises(FormatError, match="that the manifest counts, found none"):
+        with pytest.raises(FormatError, match="according to the manifest, found none"):
             _ = open_collection(place["damaged"]).snapshot("2022-06").documents
     finally:
         (tmp_path / "documents").rename(folder)

@@ -97,11 +97,11 @@ def test_changes_of_crawls_under_other_names(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[crawl]\n", "reading.toml: expected a section [log], found none"),
+        ("[crawl]\n", "reading.toml: missing section [log]"),
         ("[log]\nfeilds = 1\n", "reading.toml: log.feilds: unknown key; did you mean 'fields'?"),
         ("[log]\nmax_results = 0\n", "log.max_results: expected at least 1; found 0"),
         ("[log", "reading.toml: not valid TOML"),
-        (None, "reading.toml: no such definition file"),
+        (None, "reading.toml: definition file not found"),
     ],
 )
 def test_wrong_definitions(

@@ -149,4 +149,4 @@ def test_a_model_that_loses_to_clicks_by_rank_is_named(tmp_path: Path, capsys: C
     ]
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run("clicks", "compare", log, "--chosen", "sdbn") == 0
-    assert "warning: sdbn predicts the held-out pages worse" in capsys.readouterr().err
+    assert "warning: sdbn predicts held-out clicks worse" in capsys.readouterr().err

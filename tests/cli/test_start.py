@@ -10,7 +10,7 @@ import pytest
 import builder
 from builder.cli import app
 from builder.commands.doctor import doctor
-from builder.commands.new import as_toml, name_for, new
+from builder.commands.new import default_collection_name, new, to_toml
 from builder.definition.model import Definition
 from builder.errors import UsageError
 from builder.parameters import Parameters
@@ -37,7 +37,7 @@ def test_every_verb_has_help_with_an_example(capsys: Captured) -> None:
     assert run("--help") == 0
     shown = capsys.readouterr().out
     assert shown.count("...") == 1  # in [ARGS]... alone: no sentence is cut off
-    listed = shown.partition("Begin:\n")[2].splitlines()
+    listed = shown.partition("Get started:\n")[2].splitlines()
     verbs = [line.split()[0] for line in listed if line.startswith("  ") and line[2] != " "]
     known = {command.name or "" for command in app.registered_commands}
     groups = {group.typer_instance.info.name or "" for group in app.registered_groups}
@@ -58,7 +58,7 @@ def test_a_new_definition_builds(world: Path, tmp_path: Path, capsys: Captured) 
             (home / part / path.name).symlink_to(path)
     (home / "topics.tsv").write_bytes((world / "topics.tsv").read_bytes())
     report = builder.build(home / "workflow.toml", tmp_path / "out", until="select")
-    assert report.ran > 0
+    assert report.units_run > 0
 
 
 def test_a_new_definition_has_every_key_and_no_other_value(tmp_path: Path) -> None:
@@ -79,16 +79,16 @@ def test_a_new_definition_has_every_key_and_no_other_value(tmp_path: Path) -> No
 
 
 def test_wrong_new_ones(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="expected lower-case letters"):
+    with pytest.raises(UsageError, match="expected lowercase letters"):
         new(tmp_path, "../Mine", ["2022-06"])
     with pytest.raises(UsageError, match="expected a month such as 2022-06, found '2022-13'"):
         new(tmp_path, "mine", ["2022-13"])
-    with pytest.raises(UsageError, match="in order of time"):
+    with pytest.raises(UsageError, match="in chronological order"):
         new(tmp_path, "mine", ["2022-07", "2022-06"])
     with pytest.raises(UsageError, match="at least one month"):
         new(tmp_path, "mine", [])
     (tmp_path / "topics.tsv").write_text("")
-    with pytest.raises(UsageError, match="exists; nothing was written"):
+    with pytest.raises(UsageError, match="already exists"):
         new(tmp_path, "mine", ["2022-06"])
     assert not (tmp_path / "workflow.toml").exists()
 
@@ -97,7 +97,7 @@ def test_toml_of_hostile_values() -> None:
     import tomllib
 
     for value in ('a"b\\c', True, (1, 2.5), ["x"]):
-        parsed = tomllib.loads(f"v = {as_toml(value)}")["v"]
+        parsed = tomllib.loads(f"v = {to_toml(value)}")["v"]
         assert parsed == (list(value) if isinstance(value, tuple) else value)
 
 
@@ -112,8 +112,8 @@ def test_the_doctor_finds_this_machine_well(tmp_path: Path, capsys: Captured) ->
 
 
 def test_a_name_is_made_of_a_folder(tmp_path: Path) -> None:
-    assert name_for(tmp_path / "My Data (été)") == "my-data-ete"
-    assert name_for(tmp_path / "...") == "collection"
+    assert default_collection_name(tmp_path / "My Data (été)") == "my-data-ete"
+    assert default_collection_name(tmp_path / "...") == "collection"
     assert run("new", tmp_path / "Mes Données", "--snapshot", "2022-06") == 0
     assert 'name = "mes-donnees"' in (tmp_path / "Mes Données" / "workflow.toml").read_text()
 

@@ -13,7 +13,7 @@ from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import ClickParameters, QrelParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import Candidates, ClickEstimates, Contract, Documents, Impressions, Qrels
 
 Impression = tuple[int | None, int, list[int], list[int]]
@@ -100,7 +100,7 @@ def run_estimate(
             candidates=candidates(*kept),
             params=params or ClickParameters(),
             limits=limits,
-            progress=Silent(),
+            progress=NoProgress(),
             **tables,
         )
         ledger.check("clicks")
@@ -122,7 +122,7 @@ def run_grade(tmp_path: Path, limits: Limits) -> Callable[..., tuple[Path, Ledge
             estimates = table_at(estimates, "click_estimates", ClickEstimates)
         arguments.setdefault("params", QrelParameters())
         ledger = grade(
-            out, click_estimates=estimates, limits=limits, progress=Silent(), **arguments
+            out, click_estimates=estimates, limits=limits, progress=NoProgress(), **arguments
         )
         ledger.check("qrels")
         Qrels.validate(pl.read_parquet(out / "graded_pairs.parquet"))

@@ -111,9 +111,9 @@ REFUSED = [
     ({"model": "sdnb"}, {}, "unknown click model; did you mean 'sdbn'"),
     ({"model": "dcm"}, {"score": "relevance"}, "needs a model with satisfaction"),
     ({"model": "dbn"}, {"policy": "credible"}, "needs the posterior of a score"),
-    ({"model": "rank-ctr"}, {}, "nothing can be graded"),
-    ({"model": "dbn", "votes": "user"}, {}, "counted for sdbn alone"),
-    ({"model": "dbn", "pages": "joined"}, {}, "counted for sdbn alone"),
+    ({"model": "rank-ctr"}, {}, "cannot be used for grading"),
+    ({"model": "dbn", "votes": "user"}, {}, "only supported by the click model sdbn"),
+    ({"model": "dbn", "pages": "joined"}, {}, "only supported by the click model sdbn"),
 ]
 
 
@@ -137,5 +137,5 @@ def test_a_definition_says_what_to_change(world: Path, tmp_path: Path) -> None:
 
 def test_standalone_log_rejects_unsupported_votes(tmp_path: Path) -> None:
     log = written(tmp_path, RECORDS)
-    with pytest.raises(UsageError, match="counted for sdbn alone"):
+    with pytest.raises(UsageError, match="only supported by the click model sdbn"):
         model_log(log, "dbn", tmp_path / "out.tsv", params=ClickParameters(votes="user"))

@@ -11,7 +11,7 @@ from builder.errors import UsageError
 from builder.io.tables import Table, table_at
 from builder.parameters import ClickParameters, VerdictFilter
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import ClickDiagnostics, ClickEstimates, Rejects, Variants, Verdicts
 
 UNIFORM = ClickParameters(prior="beta")
@@ -89,7 +89,7 @@ def test_bytes_do_not_depend_on_threads(tmp_path: Path, impressions: Any, candid
         out.mkdir()
         scratch.mkdir()
         limits = Limits(scratch, threads, 2**29)
-        estimate(out, **tables, params=ClickParameters(), limits=limits, progress=Silent())
+        estimate(out, **tables, params=ClickParameters(), limits=limits, progress=NoProgress())
         written.append({path.name: path.read_bytes() for path in sorted(out.iterdir())})
     assert written[0] == written[1]
 

@@ -16,7 +16,7 @@ from builder.clicks.log import REJECTED, STANDALONE, open_log
 from builder.errors import DataError, FormatError, UsageError
 from builder.parameters import CLICK_MODELS, ClickParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import PairStatistics
 from tests.clicks.log_files import RECORDS, lines, random_records, written
 
@@ -329,7 +329,7 @@ def test_parquet_read_in_place_equals_converted(
         converting = STANDALONE.model_copy(update={"max_query_chars": 1000})
         for params in (STANDALONE, converting):
             with duckdb.connect() as connection:
-                summary = open_log(connection, log, Limits(Path(folder)), Silent(), params)
+                summary = open_log(connection, log, Limits(Path(folder)), NoProgress(), params)
                 rows = connection.sql(
                     "SELECT query, results, clicks FROM used_impressions ORDER BY impression"
                 ).fetchall()

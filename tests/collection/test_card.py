@@ -7,7 +7,7 @@ import pytest
 import builder
 from builder import BuildReport, Simulation
 from builder.collection.card_tables import parameter_table, provenance_table
-from builder.collection.markdown import as_cell, as_code
+from builder.collection.markdown import code_span, table_cell
 
 WORLD = Simulation(documents=100, queries=10, impressions=1000, snapshots=1)
 
@@ -22,8 +22,8 @@ WORLD = Simulation(documents=100, queries=10, impressions=1000, snapshots=1)
     ],
 )
 def test_no_character_ends_the_code(text: str, code: str) -> None:
-    assert as_code(text) == code
-    assert as_cell(text) == code.replace("|", "\\|")
+    assert code_span(text) == code
+    assert table_cell(text) == code.replace("|", "\\|")
 
 
 def test_values_stand_as_in_a_definition() -> None:
@@ -52,9 +52,9 @@ def test_the_card_says_what_was_built(tmp_path: Path, built: BuildReport) -> Non
     assert alone is not None
     cards = [(folder / "README.md").read_text("utf-8") for folder in (alone, usual)]
     for said, of_alone, of_usual in (
-        ("at 1 point in time", True, False),
-        ("only where it was asked at least 1 time in the snapshot", True, False),
-        ("only where at least 5 users asked it in the snapshot", False, True),
+        ("retrieval: 1 snapshot of", True, False),
+        ("only if it was submitted at least 1 time in the snapshot", True, False),
+        ("only if at least 5 users submitted it in the snapshot", False, True),
         ("- `trec/<snapshot>/`", False, True),
         ("machine translations", False, False),
     ):

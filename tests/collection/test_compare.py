@@ -8,14 +8,14 @@ import pytest
 
 import builder
 from builder import BuildReport
-from builder.collection.compare import Difference, compare
-from builder.collection.compare.changelog import changelog
-from builder.collection.compare.definitions import differences
+from builder.collection.compare import VersionDifference, compare
+from builder.collection.compare.changelog import format_changelog
+from builder.collection.compare.definitions import diff_values
 from builder.collection.compare.judgements import (
-    Changed,
+    DefinitionChanges,
     JudgementDifference,
-    judged_texts,
-    label_causes,
+    count_grade_changes,
+    count_text_mismatches,
 )
 from builder.errors import UsageError
 from tests.collection.mutations import edit, edit_manifest, seal, where
@@ -41,7 +41,7 @@ def test_nothing_differs_from_itself(built: BuildReport) -> None:
     found = compare(built.root, built.root)
     assert found.is_empty
     assert found.definition == found.tools == found.judgements == ()
-    assert changelog(found).endswith("Nothing differs.\n")
+    assert format_changelog(found).endswith("No differences.\n")
 
 
 def test_rows_are_counted(built: BuildReport, tmp_path: Path) -> None:
@@ -71,9 +71,9 @@ def test_rows_are_counted(built: BuildReport, tmp_path: Path) -> None:
     (judged,) = found.judgements
     assert judged.causes == {"code": 1}
     assert judged.judged == qrels.height
-    log = changelog(found)
+    log = format_changelog(found)
     assert "- `snapshots/2022-06/qrels`: 0 added, 2 removed, 1 changed" in log
-    assert "- 2022-06: 1 grades changed by code" in log
+    assert "- 2022-06: 1 grades changed (cause: code)" in log
 
 
 def test_causes_by_hand() -> None:
@@ -91,10 +91,13 @@ def test_causes_by_hand() -> None:
         ("q1", "d4", 2, 0.8, 9, 5, 4, 1, "click"),
         ("q2", "d1", 1, 0.3, 9, 5, 2, 1, "click"),
     )
-    changed = Changed(("select.min_users",), ("qrels.cuts[0]",), inputs=True)
-    assert label_causes(old, new, changed) == {"parameters": 2, "threshold": 1, "unknown": 1}
-    assert label_causes(old, new, Changed(inputs=True)) == {"inputs": 3, "unknown": 1}
-    assert label_causes(old, new, Changed()) == {"code": 3, "unknown": 1}
+    changed = DefinitionChanges(("select.min_users",), ("qrels.cuts[0]",), inputs=True)
+    assert count_grade_changes(old, new, changed) == {"parameters": 2, "threshold": 1, "unknown": 1}
+    assert count_grade_changes(old, new, DefinitionChanges(inputs=True)) == {
+        "inputs": 3,
+        "unknown": 1,
+    }
+    assert count_grade_changes(old, new, DefinitionChanges()) == {"code": 3, "unknown": 1}
 
 
 def test_texts_that_are_judged_by_hand() -> None:
@@ -106,7 +109,7 @@ def test_texts_that_are_judged_by_hand() -> None:
     )
     new = _qrels(("qa", "d1", 0, 0.1, 1, 1, 1, 0, "click"))
     queries = pl.LazyFrame({"query_id": ["qa", "qb"]})
-    assert judged_texts((queries, old), (queries, new)) == (2, 1)
+    assert count_text_mismatches((queries, old), (queries, new)) == (2, 1)
 
 
 def test_a_minimum_of_users_is_the_cause_and_not_the_log(
@@ -123,20 +126,20 @@ def test_a_minimum_of_users_is_the_cause_and_not_the_log(
     causes = {cause for judged in found.judgements for cause in judged.causes}
     assert causes == {"parameters"}
     assert {judged.parameters for judged in found.judgements} == {("select.min_users",)}
-    assert "parameters that decide about grades and differ: select.min_users" in changelog(found)
+    assert "changed parameters that affect grades: select.min_users" in format_changelog(found)
 
 
 def test_shares_are_of_the_judgements_that_can_be_compared() -> None:
     found = JudgementDifference("2022-06", 100, {}, (), 10, 5)
-    difference = Difference("a|", "b|", (), (), (), (), (found,))
-    assert "5 of 10 judgements of the old version that have a query text" in changelog(difference)
-    assert "(50%)" in changelog(difference)
+    difference = VersionDifference("a|", "b|", (), (), (), (), (found,))
+    assert "5 of 10 comparable judgements of the old version (50%)" in format_changelog(difference)
+    assert "(50%)" in format_changelog(difference)
 
 
 def test_definitions_key_by_key() -> None:
     before = {"a": {"b": 1, "c": [1, 2]}, "d": [1]}
     now = {"a": {"b": 2, "c": [1, 3]}, "d": [1, 2], "e": None}
-    assert differences(before, now) == ["a.b: 1 -> 2", "a.c[1]: 2 -> 3", "d changed"]
+    assert diff_values(before, now) == ["a.b: 1 -> 2", "a.c[1]: 2 -> 3", "d changed"]
 
 
 def test_a_version_is_verified(world: Path, built: BuildReport, tmp_path: Path) -> None:
@@ -154,15 +157,15 @@ def test_a_version_is_verified(world: Path, built: BuildReport, tmp_path: Path) 
 
 def test_the_same_queries_of_all_snapshots(built: BuildReport) -> None:
     collection = builder.open_collection(built.root)
-    frame = collection.aligned("documents", language="fr").collect()
+    frame = collection.aligned_texts("documents", language="fr").collect()
     held = collection.table("documents_map").collect()
     assert frame.height == held["snapshots"].list.len().sum()
     assert frame.columns == ["doc_id", "snapshot", "text"]
     assert frame.select("doc_id", "snapshot").is_unique().all()
     assert frame["text"].null_count() == 0
-    with pytest.raises(UsageError, match="no texts in 'en'; the collection is in fr"):
-        collection.aligned("documents", language="en")
-    queries = collection.aligned("queries").collect()
+    with pytest.raises(UsageError, match="no texts in 'en'; available languages: fr"):
+        collection.aligned_texts("documents", language="en")
+    queries = collection.aligned_texts("queries").collect()
     core = collection.core_queries().collect()["query_id"]
     counts = queries.group_by("query_id").len().filter(pl.col("query_id").is_in(core.implode()))
     assert (counts["len"] == len(collection.snapshots)).all()

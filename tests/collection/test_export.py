@@ -13,20 +13,20 @@ import builder
 from builder import BuildReport
 from builder.collection.compare import compare
 from builder.collection.export import LAYOUTS, export
-from builder.collection.export.files import Parts, json_texts, trec_texts, write_documents
-from builder.collection.export.longeval_2023 import label_of
-from builder.collection.export.markup import lines
-from builder.collection.export.numbers import document_numbers
-from builder.collection.files import sum_lines
+from builder.collection.export.files import PartWriter, render_json, render_trec, write_parts
+from builder.collection.export.longeval_2023 import snapshot_label
+from builder.collection.export.markup import join_lines
+from builder.collection.export.numeric_ids import assign_document_numbers
+from builder.collection.files import checksum_lines
 from builder.collection.imports import import_release
-from builder.collection.imports.notes import Notes
-from builder.collection.imports.pages import read_pages
+from builder.collection.imports.import_log import ImportLog
+from builder.collection.imports.pages import read_documents
 from builder.collection.validate import validate
 from builder.errors import DataError, UsageError
 from builder.io.tables import Table
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
-from builder.trec.lines import QRELS, parse
+from builder.runtime.progress import NoProgress
+from builder.trec.lines import QRELS, parse_trec
 from schemas import Documents
 from tests.thorough import examples
 
@@ -65,7 +65,7 @@ def test_what_is_exported_comes_back(
     assert all(not ledger.rejected for ledger in report.ledgers.values())
     found = compare(built.root, report.version)
     assert found.is_empty
-    assert found.lost == LAYOUTS[layout].lost
+    assert found.lost == LAYOUTS[layout].omitted
     assert {finding.check for finding in validate(report.version)} == set()
     imported, original = (
         builder.open_collection(report.version),
@@ -92,7 +92,7 @@ def test_files_are_split_and_summed(release: tuple[str, Path]) -> None:
     assert max(p.stat().st_size for p in parts) < 2**18 + 100_000
     sums = (folder / "SHA256SUMS").read_text()
     (folder / "SHA256SUMS").unlink()
-    assert sum_lines(folder) == sums
+    assert checksum_lines(folder) == sums
     (folder / "SHA256SUMS").write_text(sums)
     assert json.loads((folder / "longeval-export.json").read_text())["layout"] == layout
 
@@ -113,16 +113,16 @@ def test_the_field_s_loader_reads_it(release: tuple[str, Path], built: BuildRepo
     homes = {
         "longeval-web": {n: f"{train}/{n}_fr" for n in original.snapshots},
         "longeval-2023": {
-            n: f"test-collection/{label_of(place, n)}/French" if place else "publish/French"
+            n: f"test-collection/{snapshot_label(place, n)}/French" if place else "publish/French"
             for place, n in enumerate(original.snapshots)
         },
     }[layout]
     for place, (name, home) in enumerate(homes.items()):
         dataset = longeval.load(str(folder / home))
         snapshot = original.snapshot(name)
-        texts = snapshot.documents.select(text=lines(pl.col("title"), pl.col("text"))).collect()[
-            "text"
-        ]
+        texts = snapshot.documents.select(
+            text=join_lines(pl.col("title"), pl.col("text"))
+        ).collect()["text"]
         documents = list(dataset.docs_iter())
         assert sorted(d.default_text().strip() for d in documents) == sorted(texts)
         queries = {q.query_id: q.text for q in dataset.queries_iter()}
@@ -152,7 +152,7 @@ def test_judgements_are_those_of_trec(built: BuildReport, tmp_path: Path) -> Non
     collection = builder.open_collection(built.root)
     for name in collection.snapshots:
         path = tmp_path / "trec" / name / "qrels.txt"
-        found = parse(path.read_bytes(), QRELS, path)
+        found = parse_trec(path.read_bytes(), QRELS, path)
         assert found.height == collection.snapshot(name).qrels.collect().height
         inside = collection.path / "trec" / name
         for path in (p for p in inside.rglob("*") if p.is_file()):
@@ -176,24 +176,24 @@ def test_parquet_for_hugging_face(built: BuildReport, tmp_path: Path) -> None:
 
 
 def test_wrong_uses(built: BuildReport, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no layout 'zip'; known are trec"):
+    with pytest.raises(UsageError, match="unknown layout 'zip'; expected one of trec"):
         export(built.root, "zip", tmp_path / "out")
     (tmp_path / "full").mkdir()
     (tmp_path / "full/file").write_text("")
-    with pytest.raises(UsageError, match="expected an empty or new folder"):
+    with pytest.raises(UsageError, match="expected a new or empty folder"):
         export(built.root, "trec", tmp_path / "full")
-    with pytest.raises(UsageError, match="is in fr, not in en"):
+    with pytest.raises(UsageError, match="no texts in en; available languages: fr"):
         export(built.root, "trec", tmp_path / "out", languages=("en",))
     assert not (tmp_path / "out").exists()
-    with pytest.raises(DataError, match="same first 63 bits"):
-        document_numbers(pl.Series(["d" + "0" * 16, "d" + "0" * 15 + "1"]))
+    with pytest.raises(DataError, match="first 63 bits of their ids are equal"):
+        assign_document_numbers(pl.Series(["d" + "0" * 16, "d" + "0" * 15 + "1"]))
 
 
 @pytest.mark.parametrize(
     ("place", "label"), [(0, "2022-06"), (1, "A-2022-06"), (26, "Z-2022-06"), (27, "AA-2022-06")]
 )
 def test_labels(place: int, label: str) -> None:
-    assert label_of(place, "2022-06") == label
+    assert snapshot_label(place, "2022-06") == label
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -210,18 +210,18 @@ def test_hostile_texts_come_back(
         schema_overrides={"title": pl.String, "text": pl.String},
     )
     frame.write_parquet(folder / "t.parquet")
-    wanted = frame.select("doc_id", text=lines(pl.col("title"), pl.col("text"))).rows()
+    wanted = frame.select("doc_id", text=join_lines(pl.col("title"), pl.col("text"))).rows()
     table = Table((folder / "t.parquet",), Documents)
     for kind, documents, around in (
-        ("trec", trec_texts(table, "", Silent()), ("", "", "")),
-        ("json", json_texts(table, "", Silent()), ("[\n", ",\n", "\n]\n")),
+        ("trec", render_trec(table, "", NoProgress()), ("", "", "")),
+        ("json", render_json(table, "", NoProgress()), ("[\n", ",\n", "\n]\n")),
     ):
-        parts = Parts(folder / kind, lambda n: f"{n:03d}", size, around)
-        assert write_documents(parts, documents) == len(texts)
-        notes = Notes()
+        parts = PartWriter(folder / kind, lambda n: f"{n:03d}", size, around)
+        assert write_parts(parts, documents) == len(texts)
+        log = ImportLog()
         found = []
         for path in sorted((folder / kind).iterdir()):
-            pages = read_pages(path, path.name, notes, is_escaped=kind == "trec")
-            found += [(page.alias, page.text.strip("\n")) for page in pages]
+            pages = read_documents(path, path.name, log, is_markup_escaped=kind == "trec")
+            found += [(page.doc_id, page.text.strip("\n")) for page in pages]
         assert found == wanted
-        assert notes.offered == len(texts)
+        assert log.records_read == len(texts)

@@ -12,17 +12,17 @@ import pytest
 import builder
 from builder.collection.compare import compare
 from builder.collection.imports import import_release
-from builder.collection.imports.found import find_snapshots
-from builder.collection.imports.ids import document_keys
+from builder.collection.imports.ids import document_key_candidates
+from builder.collection.imports.layouts import find_snapshots
 from builder.collection.imports.release import ImportReport
-from builder.collection.imports.walk import walk
+from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import UsageError
 from builder.evaluation.runs.qrels import read_qrels
 from builder.runtime.limits import Limits
 from builder.text.keys import doc_id, key64, query_id
-from builder.trec import in_release_ids, read_run
-from builder.trec.released import plain_number
+from builder.trec import read_run, to_release_ids
+from builder.trec.released import strip_doc_prefix
 from tests.collection.releases import write
 
 TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<DOCID>{id}</DOCID>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
@@ -141,7 +141,7 @@ def test_runs_in_the_ids_of_the_release_are_scored(web: Path, tmp_path: Path) ->
         "x Q0 y 1 1 x",
     ]
     write(tmp_path / "run", "\n".join(lines) + "\n")
-    found = in_release_ids(read_run(tmp_path / "run", None), qrels.parent).ranking
+    found = to_release_ids(read_run(tmp_path / "run", None), qrels.parent).ranking
     assert found.filter(query_id="1")["doc_id"].to_list() == ["12", "11"]
     assert found.filter(query_id="3")["doc_id"].to_list() == ["12"]
     assert found.filter(query_id="x")["doc_id"].to_list() == ["y"]
@@ -195,17 +195,17 @@ def test_the_release_of_2023(tmp_path: Path) -> None:
     assert (page["text"], page["text_en"]) == ("Une page.", "A page.")
     assert page["doc_id"] == "doc072200100001"
     key = doc_id(key64("https://a.example/page"))
-    assert collection.aligned("documents").collect()["doc_id"].to_list() == [key, key]
+    assert collection.aligned_texts("documents").collect()["doc_id"].to_list() == [key, key]
     assert collection.table("documents_map").collect()["doc_id"].to_list() == [key]
     assert validate(report.version) == []
 
 
 def test_months_must_be_said(tmp_path: Path) -> None:
     write(tmp_path / "r/C-Later/French/Queries/test.tsv", "q1\teau\n")
-    with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(walk(tmp_path / "r"), "longeval-2023")
-    with pytest.raises(UsageError, match="no snapshot in layout longeval-web"):
-        find_snapshots(walk(tmp_path / "r"), "longeval-web")
+    with pytest.raises(UsageError, match="cannot determine the month"):
+        find_snapshots(list_release_files(tmp_path / "r"), "longeval-2023")
+    with pytest.raises(UsageError, match="no snapshot found in layout longeval-web"):
+        find_snapshots(list_release_files(tmp_path / "r"), "longeval-web")
     with pytest.raises(UsageError, match="expected the folder of a release"):
         _import(tmp_path / "none", "longeval-web", tmp_path)
 
@@ -227,11 +227,11 @@ def test_two_imports_are_the_same_bytes(web: Path, tmp_path: Path) -> None:
 
 
 def test_ids_without_an_address() -> None:
-    assert plain_number("doc12") == plain_number("12") == "12"
-    assert plain_number("docx1") == "docx1"
+    assert strip_doc_prefix("doc12") == strip_doc_prefix("12") == "12"
+    assert strip_doc_prefix("docx1") == "docx1"
     own = "d0123456789abcdef"
-    assert document_keys(own, None, "r")[1][0] == own
-    assert document_keys("7", "ftp://x", "r") == ("r:7", (doc_id(key64("r:7")),))
+    assert document_key_candidates(own, None, "r")[1][0] == own
+    assert document_key_candidates("7", "ftp://x", "r") == ("r:7", (doc_id(key64("r:7")),))
 
 
 def test_the_broken_release_of_june(shared: Path, tmp_path: Path) -> None:

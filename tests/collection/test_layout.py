@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from builder.collection.layout import find_version, version_key
+from builder.collection.layout import find_version, version_sort_key
 from builder.collection.read import open_collection
 from builder.errors import FormatError, UsageError
 
 
 def test_versions_are_ordered_by_number() -> None:
     versions = ["1.0.1", "1.0.0", "1.0.0-rc1", "0.10.0", "0.9.0"]
-    assert sorted(versions, key=version_key, reverse=True) == versions
+    assert sorted(versions, key=version_sort_key, reverse=True) == versions
 
 
 def _publish(folder: Path) -> Path:
@@ -32,11 +32,11 @@ def test_the_highest_version_is_found(tmp_path: Path) -> None:
 def test_nothing_is_found(tmp_path: Path) -> None:
     assert find_version(tmp_path) is None
     assert find_version(tmp_path / "none") is None
-    with pytest.raises(UsageError, match="no published collection here"):
+    with pytest.raises(UsageError, match="not a published collection"):
         open_collection(tmp_path)
 
 
 def test_a_broken_manifest(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{")
-    with pytest.raises(FormatError, match="not a readable manifest"):
+    with pytest.raises(FormatError, match="cannot read the manifest"):
         open_collection(tmp_path).name  # noqa: B018

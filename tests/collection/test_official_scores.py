@@ -167,7 +167,7 @@ def test_links_and_prior_datasets_are_read(tmp_path: Path) -> None:
         "2024-11": {"queries": 1, "qrels": 1, "documents": 1},
         "2025-01": {"queries": 1, "qrels": 0, "documents": 1},
     }
-    assert (report.plan.outside, report.plan.missing, report.plan.unread) == (
+    assert (report.plan.external_links, report.plan.missing_datasets, report.plan.unread_files) == (
         ("away",),
         ("../none/",),
         {},
@@ -192,8 +192,8 @@ def test_links_and_prior_datasets_are_read(tmp_path: Path) -> None:
         ["2025-01", "1", "0", "1"],
     ]
     said = CliRunner().invoke(app, command)
-    assert "links that lead out of the release, not followed: away\n" in said.output
-    assert "prior datasets that are missing: ../none/\n" in said.output
+    assert "skipped links to files outside the release: away\n" in said.output
+    assert "prior datasets not found: ../none/\n" in said.output
 
 
 def test_labels_whose_metadata_say_the_month(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_labels_whose_metadata_say_the_month(tmp_path: Path) -> None:
     report = imported(tmp_path / "r", "longeval-web")
     one = {"queries": 1, "qrels": 1, "documents": 1}
     assert report.rows == {"2022-05": one, "2022-06": one}
-    assert report.plan.unread == {}
+    assert report.plan.unread_files == {}
 
 
 def _web_with_times(root: Path) -> None:
@@ -270,7 +270,7 @@ def test_papers_are_the_same_after_an_export(tmp_path: Path) -> None:
     first = imported(tmp_path / "r", "longeval-sci")
     out = export(first.version, "longeval-sci", tmp_path / "again/r")
     second = imported(out, "longeval-sci")
-    assert second.plan.unread == {}
+    assert second.plan.unread_files == {}
     for name in ("2024-11", "2025-01"):
         for table in ("documents", "queries", "qrels"):
             before, after = (
@@ -291,7 +291,7 @@ def test_a_wrong_layout_is_refused_with_the_right_one(tmp_path: Path) -> None:
     _web_with_times(tmp_path / "r")
     for layout in ("longeval-sci", "longeval-2023"):
         (tmp_path / layout).mkdir()
-        with pytest.raises(UsageError, match="it is in layout longeval-web: give --layout"):
+        with pytest.raises(UsageError, match="the release has layout longeval-web: use --layout"):
             import_release(tmp_path / "r", layout, tmp_path / "o", limits=Limits(tmp_path / layout))
 
 

@@ -35,5 +35,5 @@ def test_documents_that_are_gone_are_missed(built: BuildReport, tmp_path: Path) 
     collection = builder.open_collection(tmp_path)
     name = collection.snapshots[0]
     shutil.rmtree(tmp_path / "0.1.0/snapshots" / name / "documents")
-    with pytest.raises(FormatError, match="documents that the manifest counts, found none"):
+    with pytest.raises(FormatError, match="documents according to the manifest, found none"):
         _ = collection.snapshot(name).documents

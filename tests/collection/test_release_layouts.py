@@ -8,15 +8,15 @@ import pytest
 from typer.testing import CliRunner
 
 from builder.cli import app
-from builder.collection.imports.found import find_snapshots, unread_files
+from builder.collection.imports.layouts import find_snapshots, find_unread_files
 from builder.collection.imports.release import ImportReport
-from builder.collection.imports.walk import walk
+from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import DataError, FormatError
 from builder.evaluation.attribution import attribute_paths
 from builder.judging.pooling import draw_pool
 from builder.text.keys import key64, query_id
-from builder.trec.released import by_keys
+from builder.trec.released import replace_ids_with_keys
 from tests.collection.releases import imported, opened, query_of, write
 
 TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
@@ -25,7 +25,9 @@ TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
 def _judged(report: ImportReport, snapshot: str) -> set[str]:
     """The keys of the judged queries."""
     opened_snapshot = opened(report).snapshot(snapshot)
-    return set(by_keys(opened_snapshot.qrels.collect(), opened_snapshot.folder)["query_id"])
+    return set(
+        replace_ids_with_keys(opened_snapshot.qrels.collect(), opened_snapshot.folder)["query_id"]
+    )
 
 
 def _months(root: Path, months: dict[str, tuple[str, str]]) -> Path:
@@ -54,7 +56,10 @@ def test_unlisted_queries_are_known_from_other_months(tmp_path: Path) -> None:
     assert report.rows["2022-09"] == {"queries": 20, "qrels": 61, "documents": 0}
     found = {finding.check: finding for finding in validate(report.version)}
     assert found["LB112"].count == 41
-    assert "text that 1 judgements are for, the other texts are known" in found["LB112"].message
+    assert (
+        "the query text is unknown for 1 of the judgements; the other texts occur"
+        in found["LB112"].message
+    )
     assert "the query file changed by construction" in found["LB212"].message
     drift = json.loads((report.version / "drift.json").read_text())
     assert drift["queries"]["judged"]["core"] == 60
@@ -105,7 +110,7 @@ def test_the_release_of_2024(tmp_path: Path) -> None:
     assert splits == ["train", "test"]
     one = {"queries": 1, "qrels": 1, "documents": 1}
     assert report.rows == {"2023-01": one, "2023-06": one}
-    assert report.plan.unread == {}
+    assert report.plan.unread_files == {}
 
 
 def test_a_release_without_its_french_pages_is_an_english_one(tmp_path: Path) -> None:
@@ -121,7 +126,7 @@ def test_a_release_without_its_french_pages_is_an_english_one(tmp_path: Path) ->
     assert collection.snapshot("2022-06").queries.collect()["text"].to_list() == ["drinking water"]
     (document,) = collection.snapshot("2022-06").documents.collect().iter_rows(named=True)
     assert (document["text"], document["text_en"]) == ("A page about water.", None)
-    assert report.plan.unread == {"publish/French/Queries/train.tsv": 1}
+    assert report.plan.unread_files == {"publish/French/Queries/train.tsv": 1}
     assert report.ledgers["2022-06"].rejected == {}
     assert validate(report.version) == []
 
@@ -131,15 +136,15 @@ def test_what_is_not_read_is_told(tmp_path: Path) -> None:
     write(release / "collection/qrels/2022-06_qrels_broken.txt", "1 0 8 1\n")
     for part in ("a", "b"):
         write(release / f"Json/2023-07_fr/{part}.jsonl", "[]")
-    found = find_snapshots(walk(release), "longeval-web")
+    found = find_snapshots(list_release_files(release), "longeval-web")
     expected = {"Json/2023-07_fr": 2, "collection/qrels/2022-06_qrels_broken.txt": 1}
-    assert unread_files(walk(release), found) == expected
+    assert find_unread_files(list_release_files(release), found) == expected
     arguments = ["import", str(release), "--layout", "longeval-web", "--out"]
     said = CliRunner().invoke(app, [*arguments, str(tmp_path / "a")])
     assert said.exit_code == 0
     assert "2022-06         1           1          0        2     2" in said.output
     line = "Json/2023-07_fr (2 files), collection/qrels/2022-06_qrels_broken.txt\n"
-    assert f"not read, as they are of no snapshot or repeat what was read: {line}" in said.output
+    assert f"skipped files (no snapshot, or duplicate content): {line}" in said.output
     as_json = CliRunner().invoke(app, [*arguments, str(tmp_path / "b"), "--format", "json"])
     shape = json.loads(as_json.stdout)
     assert shape["unread"] == expected
@@ -150,11 +155,13 @@ def test_of_two_editions_one_is_read(tmp_path: Path) -> None:
     release = _months(tmp_path / "r", {"2022-06": ("1\teau\n", "1 0 7 1\n")})
     older = release / "collection/qrels/2022-06_fr_qrels_processed.txt"
     write(older, "1 0 7 2\n")
-    found = find_snapshots(walk(release), "longeval-web")
+    found = find_snapshots(list_release_files(release), "longeval-web")
     assert [path.name for path in found[0].qrels] == ["2022-06_qrels_processed.txt"]
-    assert unread_files(walk(release), found) == {older.relative_to(release).as_posix(): 1}
+    assert find_unread_files(list_release_files(release), found) == {
+        older.relative_to(release).as_posix(): 1
+    }
     (release / "collection/qrels/2022-06_qrels_processed.txt").unlink()
-    assert find_snapshots(walk(release), "longeval-web")[0].qrels == [older]
+    assert find_snapshots(list_release_files(release), "longeval-web")[0].qrels == [older]
 
 
 def test_runs_in_ids_of_the_release_are_attributed_and_pooled(tmp_path: Path) -> None:
@@ -215,7 +222,7 @@ def test_texts_of_the_whole_release(tmp_path: Path, form: str) -> None:
             connection.execute("CREATE TABLE queries (id INTEGER PRIMARY KEY, query TEXT)")
             connection.executemany("INSERT INTO queries VALUES (?, ?)", texts)
     report = imported(tmp_path / "r", "longeval-web")
-    assert report.plan.unread == {}
+    assert report.plan.unread_files == {}
     june = opened(report).snapshot("2022-06").queries.sort("text").collect()
     assert june["text"].to_list() == ["eau", "pain"]
     assert _judged(report, "2022-06") == {
@@ -229,7 +236,9 @@ def test_texts_of_the_whole_release(tmp_path: Path, form: str) -> None:
 def test_a_database_of_queries_that_is_none(tmp_path: Path) -> None:
     release = _months(tmp_path / "r", {"2022-06": ("1\teau\n", "1 0 7 1\n")})
     write(release / "queries_db.db", "no database")
-    with pytest.raises(FormatError, match=r"expected a database with queries\(id, query"):
+    with pytest.raises(
+        FormatError, match=r"expected a SQLite database with table queries\(id, query"
+    ):
         imported(release, "longeval-web")
 
 

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from builder.cli import app
-from builder.collection.imports.found import find_snapshots
-from builder.collection.imports.walk import walk
+from builder.collection.imports.layouts import find_snapshots
+from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import UsageError
 from tests.collection.releases import imported, opened, query_of, write
@@ -69,7 +69,7 @@ def test_a_release_of_scientific_papers(tmp_path: Path) -> None:
     assert later.queries.collect()["split"].to_list() == ["test"]
     assert later.documents.collect()["doc_id"].to_list() == [ids[11]]
     assert collection.core_queries().collect()["query_id"].to_list() == [query_of("water")]
-    assert report.plan.unread == {"NOTES.md": 1}
+    assert report.plan.unread_files == {"NOTES.md": 1}
     assert {finding.check for finding in validate(report.version)} == {"LB201", "LB205"}
 
 
@@ -77,15 +77,15 @@ def test_a_snapshot_of_papers_may_say_its_month(tmp_path: Path) -> None:
     home = tmp_path / "r/lag"
     write(home / "documents/a.jsonl", '{"id": "1", "title": "t", "abstract": "a"}\n')
     write(home / "queries.txt", "x\tsalt\n")
-    with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(walk(tmp_path / "r"), "longeval-sci")
+    with pytest.raises(UsageError, match="cannot determine the month"):
+        find_snapshots(list_release_files(tmp_path / "r"), "longeval-sci")
     write(home / "metadata.json", '{"timestamp": "2024-11", "snapshot": "s1"}')
-    (snapshot,) = find_snapshots(walk(tmp_path / "r"), "longeval-sci")
+    (snapshot,) = find_snapshots(list_release_files(tmp_path / "r"), "longeval-sci")
     assert snapshot.name == "2024-11"
     assert len(snapshot.paths) == 2
     write(home / "metadata.json", '{"snapshot": "../../x"}')
-    with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(walk(tmp_path / "r"), "longeval-sci")
+    with pytest.raises(UsageError, match="cannot determine the month"):
+        find_snapshots(list_release_files(tmp_path / "r"), "longeval-sci")
 
 
 def _science_of_2026(root: Path) -> Path:
@@ -124,7 +124,7 @@ def test_the_release_of_papers_of_2026(tmp_path: Path) -> None:
     assert third.queries.collect()["text"].to_list() == ["salt"]
     assert first.documents.collect()["text"].to_list() == ["Wet.\nVery wet."]
     assert [s.qrels.collect()["grade"].to_list() for s in (first, second, third)] == [[2], [1], []]
-    assert report.plan.unread == {
+    assert report.plan.unread_files == {
         "a/data/snapshot-1/longeval_sci_training_2026_abstract/documents/documents_1.jsonl": 1,
         "task1_longeval_adhoc-qrels-snapshot-train-raw.txt": 1,
         "task3_longeval_usim-sessions-train.csv": 1,
@@ -133,7 +133,7 @@ def test_the_release_of_papers_of_2026(tmp_path: Path) -> None:
 
 def test_an_edition_of_judgements_can_be_chosen(tmp_path: Path) -> None:
     release = _science_of_2026(tmp_path / "r")
-    found = find_snapshots(walk(release), "longeval-sci", "raw")
+    found = find_snapshots(list_release_files(release), "longeval-sci", "raw")
     assert [[path.name for path in snapshot.qrels] for snapshot in found] == [
         ["task1_longeval_adhoc-qrels-snapshot-train-raw.txt"],
         ["qrels-snapshot-2-raw.txt"],
@@ -141,28 +141,30 @@ def test_an_edition_of_judgements_can_be_chosen(tmp_path: Path) -> None:
     ]
     arguments = ["import", str(release), "--layout", "longeval-sci", "--out", str(tmp_path / "o")]
     said = CliRunner().invoke(app, [*arguments, "--qrels", "dtcr"])
-    assert "--qrels: no judgements 'dtcr' here; did you mean 'dctr'" in str(said.exception)
-    with pytest.raises(UsageError, match="this release has no editions"):
-        find_snapshots(walk(_science(tmp_path / "s")), "longeval-sci", "raw")
+    assert "--qrels: no qrels variant 'dtcr' in this release; did you mean 'dctr'" in str(
+        said.exception
+    )
+    with pytest.raises(UsageError, match="this release has no qrels variants"):
+        find_snapshots(list_release_files(_science(tmp_path / "s")), "longeval-sci", "raw")
 
 
 def test_numbers_of_another_year_are_not_guessed(tmp_path: Path) -> None:
     page = '{"id": "1", "title": "t", "abstract": "a"}\n'
     write(tmp_path / "r/longeval_sci_training_2027/snapshot-1/documents/a.jsonl", page)
     write(tmp_path / "r/task1_longeval_adhoc-queries-snapshot-train.tsv", "a\twater\n")
-    with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(walk(tmp_path / "r"), "longeval-sci")
+    with pytest.raises(UsageError, match="cannot determine the month"):
+        find_snapshots(list_release_files(tmp_path / "r"), "longeval-sci")
     write(tmp_path / "longeval_sci_2026/s/snapshot-1/documents/a.jsonl", page)
     (tmp_path / "longeval_sci_2026/s").rename(tmp_path / "s")
-    with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(walk(tmp_path / "s"), "longeval-sci")
+    with pytest.raises(UsageError, match="cannot determine the month"):
+        find_snapshots(list_release_files(tmp_path / "s"), "longeval-sci")
 
 
 def test_queries_that_lie_among_papers(tmp_path: Path) -> None:
     home = tmp_path / "r/2025-03/documents"
     write(home / "a.jsonl", '{"id": "1", "title": "t", "abstract": "a"}\n')
     write(home / "queries-test.tsv", "a\twater\n")
-    (snapshot,) = find_snapshots(walk(tmp_path / "r"), "longeval-sci")
+    (snapshot,) = find_snapshots(list_release_files(tmp_path / "r"), "longeval-sci")
     assert [path.name for path, _, _ in snapshot.queries] == ["queries-test.tsv"]
     assert [path.name for path in snapshot.documents["en"]] == ["a.jsonl"]
 

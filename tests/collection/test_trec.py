@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.collection.export.markup import escape_markup, lines, unescape_markup
+from builder.collection.export.markup import escape_markup, join_lines, unescape_markup
 from builder.collection.export.trec import export_trec
 from builder.io.tables import table_at, write_frame
 from builder.parameters import ExportParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 
 PIECES = st.lists(
@@ -64,7 +64,7 @@ def test_one_line_a_sentence() -> None:
     texts = pl.DataFrame(
         {"title": [" Titre", ""], "text": ["Une.\r\nDeux.\u2028\n  \n Trois ", "\n"]}
     )
-    found = texts.select(lines(pl.col("title"), pl.col("text")))
+    found = texts.select(join_lines(pl.col("title"), pl.col("text")))
     assert found.to_series().to_list() == ["Titre\nUne.\nDeux.\nTrois", ""]
 
 
@@ -117,7 +117,7 @@ def _export(tmp_path: Path, texts: list[str | None], text: str | None) -> tuple[
         qrels=table_at(tmp_path, "qrels", Qrels),
         params=ExportParameters(),
         limits=Limits(tmp_path),
-        progress=Silent(),
+        progress=NoProgress(),
         languages=("fr", "en"),
     )
     return ledger, out

@@ -10,7 +10,7 @@ import pytest
 import builder
 from builder import Simulation
 from builder.collection.checks import CHECKS
-from builder.collection.validate import FINDINGS_SCHEMA, as_github, as_json, validate
+from builder.collection.validate import FINDINGS_SCHEMA, format_github, format_json, validate
 from builder.errors import UsageError
 from tests.collection.mutations import MUTATIONS
 
@@ -59,7 +59,7 @@ def test_checks_can_be_chosen_and_weighed(good: Path, tmp_path: Path) -> None:
     assert {f.check for f in validate(copy, ignore=("LB0",))} == set()
     (finding,) = validate(copy, select=("LB002",), severities={"LB002": "warning"})
     assert finding.severity == "warning"
-    with pytest.raises(UsageError, match="no check 'LB9'"):
+    with pytest.raises(UsageError, match="no check matches 'LB9'"):
         validate(copy, select=("LB9",))
 
 
@@ -68,9 +68,9 @@ def test_findings_are_what_their_schema_says(good: Path, tmp_path: Path) -> None
     shutil.copytree(good, copy)
     (copy / "no%20,a:b.txt").write_text("x")
     findings = validate(copy)
-    jsonschema.validate(json.loads(as_json(findings)), FINDINGS_SCHEMA)
-    assert json.loads(as_json(findings))["valid"] is False
+    jsonschema.validate(json.loads(format_json(findings)), FINDINGS_SCHEMA)
+    assert json.loads(format_json(findings))["valid"] is False
     (finding,) = findings
-    assert as_github(finding).startswith(
+    assert format_github(finding).startswith(
         "::error file=no%2520%2Ca%3Ab.txt,title=LB002::LB002 error"
     )

@@ -59,8 +59,8 @@ def _load(folder: Path, text: str) -> Definition:
 def test_a_good_definition(folder: Path) -> None:
     definition = _load(folder, GOOD)
     workflow = definition.workflow
-    assert workflow.names == ("2022-06", "2022-07")
-    assert workflow.training == ("2022-06",)
+    assert workflow.snapshot_names == ("2022-06", "2022-07")
+    assert workflow.training_snapshots == ("2022-06",)
     assert workflow.clicks.no_click == "skip"
     assert workflow.clicks.prior_alpha == 1.0
     assert not workflow.collection.is_draft
@@ -68,9 +68,12 @@ def test_a_good_definition(folder: Path) -> None:
     assert (june.interval.start, june.interval.stop) == (1654041600, 1656633600)
     assert 1654041600 in june.interval
     assert 1656633600 not in june.interval
-    names = [source.name for source in definition.sources(june.log)]
+    names = [source.name for source in definition.expand_sources(june.log)]
     assert names == ["logs/june/part-0", "logs/june/part-1"]
-    assert [s.name for s in definition.sources(june.crawl)] == ["crawl-1.jsonl", "crawl-2.jsonl"]
+    assert [s.name for s in definition.expand_sources(june.crawl)] == [
+        "crawl-1.jsonl",
+        "crawl-2.jsonl",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -94,14 +97,14 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
         ("no_click", "no_clik", "clicks.no_clik", "unknown key; did you mean 'no_click'?"),
         ("[clicks]", "[click]", "click", "unknown key; did you mean 'clicks'?"),
         ("[clicks]", "[zzz]", "zzz", "unknown key; known keys: log, crawl"),
-        ('name = "small"\n', "", "collection.name", "this key is required"),
+        ('name = "small"\n', "", "collection.name", "required key is missing"),
         ('name = "small"', 'nom = "small"', "collection.nom", "unknown key; did you mean 'name'?"),
         ("july.jsonl", "juli.jsonl", "snapshots[1].log[0]", "no such file"),
         ("crawl-*.jsonl", "page-*.jsonl", "snapshots[0].crawl[0]", "no such file"),
         ("topics.tsv", "topic.tsv", "collection.topics", "no such file"),
         ("start = 2022-07-01", "start = 2022-06-15", "snapshots[1].start", "must be disjoint"),
-        ("end = 2022-08-01", "end = 2022-07-01", "snapshots[1].end", "the interval is empty"),
-        ('"2022-07"', '"2022-06"', "snapshots[1].name", "listed twice"),
+        ("end = 2022-08-01", "end = 2022-07-01", "snapshots[1].end", "empty interval"),
+        ('"2022-07"', '"2022-06"', "snapshots[1].name", "duplicate snapshot name"),
         ('"2022-07"', '"July"', "snapshots[1].name", "expected a month such as 2022-06"),
         ("start = 2022-06-01", 'start = "2022-06-01"', "snapshots[0].start", "without quotes"),
         ('"skip"', '"never"', "clicks.no_click", "found 'never'"),
@@ -136,13 +139,13 @@ def test_messages_name_file_and_key(
 
 
 def test_a_missing_definition(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match="no such definition file"):
+    with pytest.raises(DefinitionError, match="definition file not found"):
         Definition.load(tmp_path / "none.toml")
 
 
 def test_a_definition_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "workflow.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DefinitionError, match="cannot be read as a UTF-8 text"):
+    with pytest.raises(DefinitionError, match="cannot be read as UTF-8 text"):
         Definition.load(tmp_path / "workflow.toml")
 
 
@@ -180,11 +183,11 @@ def test_languages_and_translation_say_the_same(
 @pytest.mark.parametrize(
     ("languages", "model", "message"),
     [
-        ('"fr"', MODEL, "collection.languages: expected two languages, since translate.model"),
-        ('"fr", "de"', MODEL, "collection.languages: expected 'en' as the language to translate"),
-        ('"en", "en"', MODEL, "collection.languages: expected another language than that of the"),
+        ('"fr"', MODEL, "collection.languages: expected two languages because translate.model"),
+        ('"fr", "de"', MODEL, "collection.languages: expected the target language 'en'"),
+        ('"en", "en"', MODEL, "collection.languages: expected two distinct languages"),
         ('"../fr"', "", r"collection.languages\[0\]: expected an ISO 639 code"),
-        ('"de", "en"', "", "translate.model: expected a model: the one that is shipped does not"),
+        ('"de", "en"', "", "translate.model: a model is required, because the embedded one does"),
     ],
 )
 def test_languages_that_contradict_the_translation(
@@ -218,7 +221,5 @@ def test_a_snapshot_overrides_how_its_files_are_written(folder: Path) -> None:
 
 def test_a_snapshot_does_not_override_which_records_are_kept(folder: Path) -> None:
     text = GOOD.replace("[clicks]", "[snapshots.overrides.log]\nbot_rate = 5\n\n[clicks]")
-    with pytest.raises(
-        DefinitionError, match=r"bot_rate decides which records are kept .* set it in \[log\]"
-    ):
+    with pytest.raises(DefinitionError, match=r"cannot override bot_rate .* set it in \[log\]"):
         _load(folder, text)

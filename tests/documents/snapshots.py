@@ -12,7 +12,7 @@ from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters, VerdictFilter
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, url_key
 from schemas import Documents, Rejects, ShownDocuments, Verdicts
 from tests.crawled import write_crawled
@@ -83,7 +83,7 @@ def gather_documents(
         filters=filters,
         params=DocumentParameters(**{"sample_share": 1.0, **params}),
         limits=Limits(scratch, threads=threads),
-        progress=Silent(),
+        progress=NoProgress(),
         deny=sources["deny"],
         allow=sources["allow"],
     )

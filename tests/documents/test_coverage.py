@@ -10,7 +10,7 @@ from builder.errors import DataError
 from builder.io.tables import table_at, write_frame
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64
 from schemas import (
     Coverage,
@@ -59,7 +59,7 @@ def measure(folder: Path, *, kept: dict[int, int], collected: list[int]) -> Ledg
         pages=pages,
         documents=table_at(folder, "documents", Documents),
         limits=Limits(folder / "scratch", threads=1),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("coverage")
     return ledger
@@ -101,5 +101,5 @@ def test_one_id_for_two_addresses_is_found(tmp_path: Path) -> None:
             pages=table_at(tmp_path, "pages", Pages),
             documents=table_at(tmp_path, "documents", Documents),
             limits=Limits(scratch, threads=1),
-            progress=Silent(),
+            progress=NoProgress(),
         )

@@ -13,7 +13,7 @@ from builder.documents.tokens import tokens
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id
 from schemas import Candidates, Impressions, ShownDocuments
 from tests.crawled import write_crawled
@@ -50,7 +50,7 @@ def _gather(
         shown_documents=table_at(folder, "shown_documents", ShownDocuments),
         params=DocumentParameters(sample_share=share),
         limits=Limits(scratch),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("documents")
     return pl.read_parquet(out / "gathered/part-00000.parquet")
@@ -131,7 +131,7 @@ def test_shown_documents_of_candidates(tmp_path: Path) -> None:
         impressions=table_at(tmp_path, "impressions", Impressions),
         candidates=table_at(tmp_path, "candidates", Candidates),
         limits=Limits(tmp_path),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     assert (ledger.rows_in, ledger.rows_out) == (3, 2)
     assert dict(ledger.rejected) == {"query_not_selected": 1}

@@ -14,7 +14,7 @@ from builder.parameters import DocumentParameters
 from builder.runtime.executors import Executor, LocalExecutor, ProcessExecutor
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64
 from schemas import Documents, ShownDocuments
 from tests.crawled import write_crawled
@@ -63,7 +63,7 @@ def _gather(
         shown_documents=table_at(folder, "shown_documents", ShownDocuments),
         params=DocumentParameters(sample_share=0.6, duplicates="keep_first"),
         limits=Limits(folder / "scratch", threads, 2**30, executor),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("documents")
     return [path.read_bytes() for path in sorted((folder / "gathered").iterdir())], ledger

@@ -15,7 +15,7 @@ from builder.documents.rules import PageRules
 from builder.io.tables import Table
 from builder.parameters import DocumentParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from tests.documents.snapshots import store_pages, store_shown
 
 DRAW = random.Random(11)
@@ -50,7 +50,7 @@ def gathered(folder: Path, crawl: tuple[Table, Table], **limits: int) -> dict[st
         shown_documents=store_shown(folder, SHOWN),
         params=DocumentParameters(sample_share=0.8, near_duplicates="keep_first"),
         limits=Limits(scratch, **limits),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("documents")
     assert ledger.rows_in == 30
@@ -101,7 +101,7 @@ def test_pages_that_are_all_left_out(
     rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
     limits = Limits(tmp_path, threads=2, memory=2**30)
     store = build_fingerprint_store(
-        list(row_groups(*several_parts(tmp_path))), rules, params, limits, Silent()
+        list(row_groups(*several_parts(tmp_path))), rules, params, limits, NoProgress()
     )
     assert store.excluded == {"not_in_sample": 30}
     assert store.find_duplicates(limits, 0.8).is_empty()

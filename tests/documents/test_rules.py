@@ -14,7 +14,7 @@ from builder.errors import FormatError
 from builder.io.sources import Source
 from builder.parameters import DocumentParameters, VerdictFilter, VerdictParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, url_key
 from schemas import Verdicts
 from tests.documents.snapshots import gather_documents, store_pages
@@ -166,7 +166,7 @@ def test_verdicts_on_pages_that_no_log_shows(tmp_path: Path) -> None:
         pages=store_pages(tmp_path, PAGES)[1],
         params=VerdictParameters(),
         limits=Limits(scratch, threads=1),
-        progress=Silent(),
+        progress=NoProgress(),
         files=[Source(path, "verdicts.tsv")],
     )
     ledger.check("page_verdicts")

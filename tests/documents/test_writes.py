@@ -13,7 +13,7 @@ from builder.io.sources import Interval, Source
 from builder.io.tables import TableWriter, table_at, write_frame
 from builder.parameters import CrawlParameters, DocumentParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import Fetches, Pages, ShownDocuments
 
 PAGES, FETCHES = 300, 3
@@ -51,7 +51,7 @@ def test_texts_are_written_once_when_crawled_and_once_as_documents(
         interval=Interval(0, 9),
         params=CrawlParameters(),
         limits=limits,
-        progress=Silent(),
+        progress=NoProgress(),
     )
     assert dict(ledger.rejected) == {"superseded": PAGES * (FETCHES - 1)}
     assert written["text"] == PAGES * FETCHES
@@ -65,6 +65,6 @@ def test_texts_are_written_once_when_crawled_and_once_as_documents(
         shown_documents=table_at(tmp_path, "s", ShownDocuments),
         params=DocumentParameters(sample_share=1.0),
         limits=limits,
-        progress=Silent(),
+        progress=NoProgress(),
     )
     assert written["text"] == PAGES * FETCHES + PAGES

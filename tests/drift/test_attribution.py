@@ -8,7 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builder.drift.attribution import COMPONENTS, Evaluated, attribute, freeze, shapley
+from builder.drift.attribution import (
+    COMPONENTS,
+    RunWithQrels,
+    attribute_change,
+    freeze_qrels,
+    shapley_value,
+)
 from builder.errors import DataError
 
 
@@ -46,18 +52,18 @@ class World:
         self.run = frame.with_columns(pl.Series("score", grade + rng.normal(0, 1, len(rows))))
 
     @property
-    def evaluated(self) -> Evaluated:
-        return Evaluated(self.run, self.qrels)
+    def evaluated(self) -> RunWithQrels:
+        return RunWithQrels(self.run, self.qrels)
 
     @property
     def ids(self) -> pl.Series:
         return self.qrels["doc_id"].unique().sort()
 
-    def jitter(self, share: float) -> "Evaluated":
+    def jitter(self, share: float) -> "RunWithQrels":
         """The same world a month later: a few judgements differ by chance."""
         noisy = self.rng.random(self.qrels.height) < share
         grade = pl.when(pl.Series(noisy)).then((pl.col("grade") + 1) % 3).otherwise(pl.col("grade"))
-        return Evaluated(self.run, self.qrels.with_columns(grade))
+        return RunWithQrels(self.run, self.qrels.with_columns(grade))
 
 
 def share_of(attributed: Mapping[str, float | None], component: str) -> float:
@@ -75,7 +81,7 @@ def test_only_documents_change(seed: int) -> None:
         (pl.col("doc_id") + "-new").alias("doc_id"),
     )
     stays = ~pl.col("doc_id").is_in(gone.implode())
-    after = Evaluated(
+    after = RunWithQrels(
         pl.concat(
             [later.run.filter(stays), new.select(*QUERY_DOCUMENT, pl.lit(9.0).alias("score"))]
         ),
@@ -87,7 +93,7 @@ def test_only_documents_change(seed: int) -> None:
         ),
     )
     unchanged = world.ids.filter(~world.ids.is_in(gone.implode()))
-    found = attribute(world.evaluated, after, unchanged, ndcg)
+    found = attribute_change(world.evaluated, after, unchanged, ndcg)
     assert found.change < -0.05
     assert share_of(found.contributions, "documents") > 0.9
     assert abs(found.statistics_and_system or 0.0) < 0.1 * abs(found.change)
@@ -101,7 +107,7 @@ def test_only_queries_change(seed: int) -> None:
         -pl.col("score"), (pl.lit("new") + pl.col("query_id")).alias("query_id")
     )
     asked = pl.col("query_id").is_in([f"q{n}" for n in range(30)])
-    after = Evaluated(
+    after = RunWithQrels(
         pl.concat([later.run.filter(asked), harder.select(world.run.columns)]),
         pl.concat(
             [
@@ -110,7 +116,7 @@ def test_only_queries_change(seed: int) -> None:
             ]
         ),
     )
-    found = attribute(world.evaluated, after, world.ids, ndcg)
+    found = attribute_change(world.evaluated, after, world.ids, ndcg)
     assert found.change < -0.05
     assert share_of(found.contributions, "queries") > 0.9
     cells = {cell.held: (cell.n_from, cell.n_to) for cell in found.cells}
@@ -122,7 +128,7 @@ def test_only_queries_change(seed: int) -> None:
 def test_only_judgements_change(seed: int) -> None:
     world = World(seed)
     after = world.jitter(0.4)
-    found = attribute(world.evaluated, after, world.ids, ndcg)
+    found = attribute_change(world.evaluated, after, world.ids, ndcg)
     assert found.change < -0.03
     assert share_of(found.contributions, "judgements") > 0.9
     assert found.statistics_and_system == pytest.approx(0.0, abs=1e-12)
@@ -130,8 +136,8 @@ def test_only_judgements_change(seed: int) -> None:
 
 def test_a_new_system_is_the_residual() -> None:
     world = World(3)
-    after = Evaluated(world.run.with_columns(-pl.col("score")), world.qrels)
-    found = attribute(world.evaluated, after, world.ids, ndcg)
+    after = RunWithQrels(world.run.with_columns(-pl.col("score")), world.qrels)
+    found = attribute_change(world.evaluated, after, world.ids, ndcg)
     assert found.statistics_and_system == pytest.approx(found.change)
     assert found.contributions == dict.fromkeys(COMPONENTS, 0.0)
 
@@ -139,8 +145,8 @@ def test_a_new_system_is_the_residual() -> None:
 def test_parts_and_residual_add_up() -> None:
     world, other = World(1), World(2)
     unchanged = world.ids.sort().head(400)
-    after = Evaluated(other.run.filter(pl.col("query_id") != "q1"), other.jitter(0.2).qrels)
-    found = attribute(world.evaluated, after, unchanged, ndcg)
+    after = RunWithQrels(other.run.filter(pl.col("query_id") != "q1"), other.jitter(0.2).qrels)
+    found = attribute_change(world.evaluated, after, unchanged, ndcg)
     parts = [value or 0.0 for value in found.contributions.values()]
     assert sum(parts) + (found.statistics_and_system or 0.0) == pytest.approx(found.change)
     assert len(found.cells) == 8
@@ -155,11 +161,11 @@ def test_shapley_of_a_known_game() -> None:
             held = frozenset(order[:size])
             both = 0.6 if {"documents", "queries"} <= held else 0.0
             changes[held] = 5.0 - sum(worth[name] for name in held) - both
-    assert shapley(changes, "documents") == pytest.approx(3.3)
-    assert shapley(changes, "queries") == pytest.approx(1.3)
-    assert shapley(changes, "judgements") == pytest.approx(0.5)
+    assert shapley_value(changes, "documents") == pytest.approx(3.3)
+    assert shapley_value(changes, "queries") == pytest.approx(1.3)
+    assert shapley_value(changes, "judgements") == pytest.approx(0.5)
     changes[frozenset()] = None
-    assert shapley(changes, "queries") is None
+    assert shapley_value(changes, "queries") is None
 
 
 def test_frozen_judgements() -> None:
@@ -174,7 +180,7 @@ def test_frozen_judgements() -> None:
         schema=columns,
         orient="row",
     )
-    frozen = freeze(before, after, pl.Series(["a", "b", "c"]))
+    frozen = freeze_qrels(before, after, pl.Series(["a", "b", "c"]))
     assert set(frozen.iter_rows()) == {
         ("q1", "a", 2),  # in both: the earlier grade
         ("q1", "b", 1),  # judged before only: still counts
@@ -185,11 +191,11 @@ def test_frozen_judgements() -> None:
 
 def test_no_common_query_gives_no_parts() -> None:
     world = World(1)
-    renamed = Evaluated(
+    renamed = RunWithQrels(
         world.run.with_columns((pl.lit("n") + pl.col("query_id")).alias("query_id")),
         world.qrels.with_columns((pl.lit("n") + pl.col("query_id")).alias("query_id")),
     )
-    found = attribute(world.evaluated, renamed, world.ids, ndcg)
+    found = attribute_change(world.evaluated, renamed, world.ids, ndcg)
     assert found.statistics_and_system is None
     assert found.contributions == dict.fromkeys(COMPONENTS)
     assert found.change == pytest.approx(0.0)
@@ -197,6 +203,6 @@ def test_no_common_query_gives_no_parts() -> None:
 
 def test_judgements_are_needed() -> None:
     world = World(1)
-    nothing = Evaluated(world.run, world.qrels.clear())
+    nothing = RunWithQrels(world.run, world.qrels.clear())
     with pytest.raises(DataError, match="expected judgements of the later snapshot"):
-        attribute(world.evaluated, nothing, world.ids, ndcg)
+        attribute_change(world.evaluated, nothing, world.ids, ndcg)

@@ -17,12 +17,12 @@ from builder.drift.checks import (
     texts,
     thresholds,
 )
-from builder.drift.checks.neighbours import pages_stay
-from builder.drift.checks.outcome import Outcome
-from builder.drift.checks.parameters import parameters_agree
+from builder.drift.checks.neighbours import check_missing_pages
+from builder.drift.checks.outcome import Outcome, ShareComparison, compare_shares
+from builder.drift.checks.parameters import check_parameters
+from builder.drift.checks.safe_queries import binomial_tail
 from builder.drift.checks.scoring import recover_prior
-from builder.drift.checks.selection import chance
-from builder.drift.checks.thresholds import Floor, log10_chance
+from builder.drift.checks.thresholds import MinimumCountModel, log10_probability
 from builder.text.keys import doc_id, key64
 from schemas import (
     Contract,
@@ -68,17 +68,17 @@ def crawl(count: int, **values: Any) -> Rows:
 
 def test_listed_and_judged_queries_disagree() -> None:
     every = range(100)
-    found = lists.overlaps_agree(
+    found = lists.check_query_overlaps(
         asking(queries(*every), queries(*range(80, 180)), (judged(*every), judged(*every)))
     )
     assert found.found is True
     assert found.numbers["listed_jaccard"] == 20 / 180
     assert found.numbers["judged_jaccard"] == 1.0
-    assert "query file changed" in found.evidence
+    assert "query file was built differently" in found.evidence
     same = asking(queries(*every), queries(*every), (judged(*every), judged(*every)))
-    assert lists.overlaps_agree(same).found is False
+    assert lists.check_query_overlaps(same).found is False
     few = asking(queries(1), queries(1), (judged(1), judged(1)))
-    assert lists.overlaps_agree(few).found is None
+    assert lists.check_query_overlaps(few).found is None
 
 
 @pytest.mark.parametrize(("listed", "missing"), [(range(100), False), (range(97), True)])
@@ -86,16 +86,19 @@ def test_judged_queries_are_listed(listed: range, missing: bool) -> None:
     connection = asking(queries(*listed), [], (judged(*range(100)), []))
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
-    outcome = lists.judged_are_listed(connection)
+    outcome = lists.check_judged_queries_listed(connection)
     assert outcome.found is missing
-    assert f"{100 - len(listed)} of 100 judged queries are not listed" in outcome.evidence
+    assert (
+        f"{100 - len(listed)} of 100 judged queries are missing from the query file"
+        in outcome.evidence
+    )
 
 
 def test_listed_queries_are_judged() -> None:
     connection = asking(queries(*range(100)), [], (judged(*range(70)), []))
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
-    outcome = lists.listed_are_judged(connection)
+    outcome = lists.check_listed_queries_judged(connection)
     assert (outcome.found, outcome.evidence) == (
         True,
         "30 of 100 listed queries have no judgement (30.0 %)",
@@ -104,20 +107,20 @@ def test_listed_queries_are_judged() -> None:
 
 def test_chance_of_a_greatest_value() -> None:
     before = [(5, 60, 30), (10, 40, 0)]
-    assert log10_chance(before, [(5, 9, 0)]) == 0.0
-    assert log10_chance(before, [(10, 100, 0)]) == pytest.approx(100 * -0.15490196)
-    assert log10_chance([(5, 9, 9)], [(6, 1, 1)]) == float("-inf")
+    assert log10_probability(before, [(5, 9, 0)]) == 0.0
+    assert log10_probability(before, [(10, 100, 0)]) == pytest.approx(100 * -0.15490196)
+    assert log10_probability([(5, 9, 9)], [(6, 1, 1)]) == float("-inf")
 
 
 def test_rows_that_should_lie_below_a_raised_threshold() -> None:
     """Under Poisson(5), P(5 <= X < 20) is .5595, P(X in {5, 6}) .3217 and P(X = 5) .1755."""
-    floor = Floor([(5, 100, 0), (40, 100, 0)], (1, 1))
+    floor = MinimumCountModel([(5, 100, 0), (40, 100, 0)], (1, 1))
     assert floor.expected_below(20) == pytest.approx(55.97, abs=0.01)
-    half_gone = Floor([(5, 100, 0), (40, 100, 50)], (1, 1))
+    half_gone = MinimumCountModel([(5, 100, 0), (40, 100, 50)], (1, 1))
     assert half_gone.expected_below(20) == pytest.approx(55.97 / 2, abs=0.01)
-    assert floor.visible() == 6
-    assert Floor([(5, 60, 0), (40, 100, 0)], (1, 1)).visible() == 7
-    assert Floor([(5, 10, 0), (40, 9, 0)], (1, 1)).visible() is None
+    assert floor.smallest_detectable() == 6
+    assert MinimumCountModel([(5, 60, 0), (40, 100, 0)], (1, 1)).smallest_detectable() == 7
+    assert MinimumCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).smallest_detectable() is None
 
 
 def test_rows_that_could_not_have_stayed_do_not_count() -> None:
@@ -128,29 +131,29 @@ def test_rows_that_could_not_have_stayed_do_not_count() -> None:
         row | {"impressions": 20 + n % 20, "users": 20 + n % 20}
         for n, row in enumerate(before[60:])
     ]
-    outcome = thresholds.floors_stand(asking(before, after))
+    outcome = thresholds.check_minimum_counts(asking(before, after))
     assert outcome.found is None
-    assert "impressions of a query (a minimum of 24 instead of 6 would show" in outcome.sees
+    assert "impressions of a query (a minimum of 24 instead of 6 is detectable" in outcome.sees
 
 
 def test_a_least_value_that_growth_lifts() -> None:
     before = [query(f"requête {n}", "t", impressions=5 + n % 100) for n in range(300)]
     doubled = [row | {"impressions": 2 * row["impressions"]} for row in before]
-    assert thresholds.floors_stand(asking(before, doubled)).found is not True
+    assert thresholds.check_minimum_counts(asking(before, doubled)).found is not True
     cut = [row for row in before if row["impressions"] >= 30]
-    outcome = thresholds.floors_stand(asking(before, cut))
+    outcome = thresholds.check_minimum_counts(asking(before, cut))
     assert outcome.found is True
-    assert "the least impressions of a query went from 5 to 30" in outcome.evidence
-    assert thresholds.floors_stand(asking(cut, before)).found is True
-    assert thresholds.floors_stand(asking([], [])).found is None
+    assert "the minimum number of impressions of a query changed from 5 to 30" in outcome.evidence
+    assert thresholds.check_minimum_counts(asking(cut, before)).found is True
+    assert thresholds.check_minimum_counts(asking([], [])).found is None
 
 
 def test_a_longest_query() -> None:
     long = [query(" ".join(["mot"] * (1 + n % 8)) + f" x{n}", "t") for n in range(120)]
     short = [row for row in long if len(row["text"].split()) <= 5]
-    assert thresholds.longest_query_stands(asking(long, short)).found is True
-    assert thresholds.longest_query_stands(asking(long, long[:60])).found is False
-    assert thresholds.longest_query_stands(asking([], short)).found is None
+    assert thresholds.check_longest_query(asking(long, short)).found is True
+    assert thresholds.check_longest_query(asking(long, long[:60])).found is False
+    assert thresholds.check_longest_query(asking([], short)).found is None
 
 
 def graded(cut: float) -> Rows:
@@ -158,41 +161,43 @@ def graded(cut: float) -> Rows:
 
 
 def test_cuts_of_scores() -> None:
-    moved = grading.cuts_stand(asking([], [], (graded(0.3), graded(0.5))))
+    moved = grading.check_grade_thresholds(asking([], [], (graded(0.3), graded(0.5))))
     assert moved.found is True
-    assert "grade 1 began between 0.290 and 0.300, now between 0.490 and 0.500" in moved.evidence
-    assert grading.cuts_stand(asking([], [], (graded(0.3), graded(0.3)))).found is False
+    assert (
+        "the threshold of grade 1 was between 0.290 and 0.300 and is now between 0.490 and 0.500"
+    ) in moved.evidence
+    assert grading.check_grade_thresholds(asking([], [], (graded(0.3), graded(0.3)))).found is False
     unscored = [row | {"score": None} for row in graded(0.3)]
-    assert grading.cuts_stand(asking([], [], (unscored, graded(0.3)))).found is None
+    assert grading.check_grade_thresholds(asking([], [], (unscored, graded(0.3)))).found is None
     blurred = [row | {"grade": n % 2} for n, row in enumerate(graded(0.3))]
-    assert grading.cuts_stand(asking([], [], (blurred, graded(0.9)))).found is None
+    assert grading.check_grade_thresholds(asking([], [], (blurred, graded(0.9)))).found is None
 
 
 def test_rule_of_examination() -> None:
     every = [qrel(f"q{n // 4}", f"p{n}", 0, examinations=10 - n % 4) for n in range(120)]
     skip = [row | {"examinations": row["examinations"] - 4} for row in every]
-    outcome = grading.examination_stands(asking([], [], (every, skip)))
+    outcome = grading.check_examination_rule(asking([], [], (every, skip)))
     assert outcome.found is True
-    assert "examined at 100.0 % of its impressions before and 60.0 % after" in outcome.evidence
-    assert grading.examination_stands(asking([], [], (every, every))).found is False
-    assert grading.examination_stands(asking([], [], (skip, skip))).found is None
-    assert grading.examination_stands(asking([], [], (every[:9], skip))).found is None
+    assert "examined in 100.0 % of its impressions before and 60.0 % after" in outcome.evidence
+    assert grading.check_examination_rule(asking([], [], (every, every))).found is False
+    assert grading.check_examination_rule(asking([], [], (skip, skip))).found is None
+    assert grading.check_examination_rule(asking([], [], (every[:9], skip))).found is None
 
 
 def test_deeper_clicks_are_no_other_rule_of_examination() -> None:
     """As many clicks at deeper ranks: all documents but the first are examined more often."""
     before = [qrel(f"q{n // 4}", f"p{n}", 0, examinations=10 - 2 * (n % 4)) for n in range(120)]
     after = [row | {"examinations": max(row["examinations"], 9)} for row in before]
-    assert grading.examination_stands(asking([], [], (before, after))).found is False
+    assert grading.check_examination_rule(asking([], [], (before, after))).found is False
 
 
 def test_grades_follow_clicks() -> None:
     before = [qrel("eau", f"p{n}", n % 2, clicks=3) for n in range(200)]
     after = [row | {"grade": 1} for row in before]
-    same_clicks = grading.grade_shares_follow_clicks(asking([], [], (before, after)))
+    same_clicks = grading.check_grade_shares(asking([], [], (before, after)))
     assert same_clicks.found is True
     more = [row | {"clicks": 6} for row in after]
-    assert grading.grade_shares_follow_clicks(asking([], [], (before, more))).found is None
+    assert grading.check_grade_shares(asking([], [], (before, more))).found is None
 
 
 def test_noise_in_clicks_is_no_change_of_grading() -> None:
@@ -200,9 +205,9 @@ def test_noise_in_clicks_is_no_change_of_grading() -> None:
     before = [qrel("eau", f"p{n}", 2 * (n % 2), clicks=6 * (n % 2)) for n in range(200)]
     before += [qrel("eau", f"r{n}", 1, clicks=3) for n in range(20)]
     after = [row | {"clicks": 3, "grade": 1} for row in before]
-    outcome = grading.grade_shares_follow_clicks(asking([], [], (before, after)))
+    outcome = grading.check_grade_shares(asking([], [], (before, after)))
     assert outcome.found is False
-    assert "0.0 % of 220 later judgements got another grade" in outcome.evidence
+    assert "0.0 % of 220 later judgements have another grade" in outcome.evidence
 
 
 def cells(alpha: float, beta: float, most: int = 24) -> list[tuple[int, int, float, int]]:
@@ -244,7 +249,7 @@ def estimating(before: Rows, after: Rows, recorded: dict[str, Any] | None) -> An
     for side, rows in (("from", before), ("to", after)):
         connection.execute(f"DROP VIEW click_estimates_{side}")
         connection.register(f"click_estimates_{side}", frame(rows, Qrels).to_arrow())
-    return scoring.priors_stand(connection)
+    return scoring.check_priors(connection)
 
 
 def fitted(rate: float) -> Rows:
@@ -264,7 +269,7 @@ def test_a_prior_that_is_fitted_follows_its_clicks() -> None:
     """Attractiveness x .3: the strength of the prior moves by itself, and no rule changed."""
     outcome = estimating(fitted(1.0), fitted(0.3), FITTED)
     assert outcome.found is False
-    assert "each as it is fitted to its own clicks" in outcome.evidence
+    assert "each fitted to the clicks of its own snapshot" in outcome.evidence
     strengths = [sum(outcome.numbers[side]["prior"].values()) for side in ("from", "to")]
     assert max(strengths) > 1.8 * min(strengths)
     assert estimating(fitted(1.0), scored(2, 2), FITTED).found is True
@@ -274,7 +279,7 @@ def test_a_prior_that_the_recorded_parameters_do_not_imply() -> None:
     assert estimating(scored(1, 1), scored(1, 1), UNIFORM).found is False
     outcome = estimating(scored(1, 1), scored(4, 4), UNIFORM)
     assert outcome.found is True
-    assert "the prior of the later scores is Beta(4, 4), the recorded one Beta(1, 1)" in (
+    assert "the prior of the later scores is Beta(4, 4), but the recorded prior is Beta(1, 1)" in (
         outcome.evidence
     )
 
@@ -283,17 +288,17 @@ def test_scores_of_another_click_model() -> None:
     other = [row | {"attractiveness": 0.1 + 0.8 * n / 400} for n, row in enumerate(scored(1, 1))]
     outcome = estimating(scored(1, 1), other, UNIFORM)
     assert outcome.found is True
-    assert "the later scores are not those of sdbn, which is recorded" in outcome.evidence
+    assert "the later scores do not follow the recorded click model sdbn" in outcome.evidence
     assert estimating(scored(1, 1), other, None).found is True
     assert estimating(other, other, None).found is None
 
 
 def test_nobody_knows_whether_priors_were_fitted() -> None:
-    assert scoring.priors_stand(asking([], [], (scored(1, 1), scored(1, 1)))).found is False
-    outcome = scoring.priors_stand(asking([], [], (scored(1, 1), scored(4, 4))))
+    assert scoring.check_priors(asking([], [], (scored(1, 1), scored(1, 1)))).found is False
+    outcome = scoring.check_priors(asking([], [], (scored(1, 1), scored(4, 4))))
     assert outcome.found is None
-    assert outcome.sees == "no parameters say whether priors are fitted"
-    assert scoring.priors_stand(asking([], [], (scored(1, 1), []))).found is None
+    assert outcome.sees == "needs parameters that record how priors are chosen"
+    assert scoring.check_priors(asking([], [], (scored(1, 1), []))).found is None
 
 
 def test_pairs_with_the_same_counts_pass_a_cut_together() -> None:
@@ -310,11 +315,11 @@ def test_pairs_with_the_same_counts_pass_a_cut_together() -> None:
         ]
 
     before, after = pairs(0.40, 3.06), pairs(0.48, 3.01)
-    outcome = grading.grade_shares_follow_clicks(asking([], [], (before, after)))
+    outcome = grading.check_grade_shares(asking([], [], (before, after)))
     assert outcome.found is None
-    assert "scores are cut by the same rule" in outcome.evidence
+    assert "grade thresholds are the same" in outcome.evidence
     unscored = [row | {"score": None} for row in before]
-    outcome = grading.grade_shares_follow_clicks(asking([], [], (unscored, after)))
+    outcome = grading.check_grade_shares(asking([], [], (unscored, after)))
     assert outcome.found is True
 
 
@@ -323,27 +328,27 @@ def test_which_score_is_graded() -> None:
         row | {"score": row["attractiveness"], "satisfaction": 0.5} for row in scored(1, 1)
     ]
     relevant = [row | {"score": row["attractiveness"] * 0.5} for row in attractive]
-    outcome = scoring.score_is_the_same(asking([], [], (attractive, relevant)))
+    outcome = scoring.check_graded_score(asking([], [], (attractive, relevant)))
     assert outcome.found is True
     assert outcome.numbers["to"] == "attractiveness x satisfaction"
-    assert scoring.score_is_the_same(asking([], [], (relevant, relevant))).found is False
-    assert scoring.score_is_the_same(asking([], [], ([], relevant))).found is None
+    assert scoring.check_graded_score(asking([], [], (relevant, relevant))).found is False
+    assert scoring.check_graded_score(asking([], [], ([], relevant))).found is None
 
 
 def test_a_query_that_gathers_judgements() -> None:
     one = [qrel("eau", f"p{n}", 0) for n in range(60)]
-    outcome = attachment.none_gathers_judgements(asking([], [], (one[:9], one)))
+    outcome = attachment.check_judgements_per_query(asking([], [], (one[:9], one)))
     assert (outcome.found, outcome.numbers) == (True, {"most_from": 9, "most_to": 60})
-    assert attachment.none_gathers_judgements(asking([], [], (one, one))).found is False
-    assert attachment.none_gathers_judgements(asking([], [], (one[:5], one[:40]))).found is False
-    assert attachment.none_gathers_judgements(asking([], [], ([], one))).found is None
+    assert attachment.check_judgements_per_query(asking([], [], (one, one))).found is False
+    assert attachment.check_judgements_per_query(asking([], [], (one[:5], one[:40]))).found is False
+    assert attachment.check_judgements_per_query(asking([], [], ([], one))).found is None
 
 
 def test_pairs_that_do_not_recur_decide_nothing() -> None:
     before = [qrel(f"q{n}", f"p{n}", 1) for n in range(200)]
     shifted = [qrel(f"q{n}", f"p{(n + 1) % 200}", 1) for n in range(200)]
-    assert attachment.pairs_recur(asking([], [], (before, before))).found is False
-    outcome = attachment.pairs_recur(asking([], [], (before, shifted)))
+    assert attachment.check_recurring_pairs(asking([], [], (before, before))).found is False
+    outcome = attachment.check_recurring_pairs(asking([], [], (before, shifted)))
     assert outcome.found is None
     assert "0.0 % are judged in both" in outcome.evidence
 
@@ -358,7 +363,7 @@ def test_pages_that_do_not_mention_the_query() -> None:
         connection = asking(asked, asked, (right, after))
         for side in ("from", "to"):
             connection.register(f"documents_{side}", frame(texts, Documents).to_arrow())
-        outcomes.append(attachment.pages_mention_queries(connection))
+        outcomes.append(attachment.check_query_mentions(connection))
     assert [outcome.found for outcome in outcomes] == [True, False, None]
     assert outcomes[0].numbers["from"] == {"pairs": 250, "mentions": 250}
     assert outcomes[0].numbers["to"]["mentions"] < 125
@@ -367,28 +372,28 @@ def test_pages_that_do_not_mention_the_query() -> None:
 def test_languages() -> None:
     french, mixed = crawl(200), [*crawl(170), *crawl(200, language="en")[170:]]
     new = [row | {"text_hash": "0" * 32} for row in mixed]
-    assert pages.languages_stand(holding(french, french)).found is False
-    filtered = pages.languages_stand(holding(french, new))
+    assert pages.check_languages(holding(french, french)).found is False
+    filtered = pages.check_languages(holding(french, new))
     assert filtered.found is True
-    assert "0.0 % of documents are not in the main language 'fr' before and 15.0 % after" in (
+    assert "0.0 % of documents before and 15.0 % after are not in the main language 'fr'" in (
         filtered.evidence
     )
-    relabelled = pages.languages_stand(holding(french, mixed))
-    assert "30 of 200 unchanged texts got another language" in relabelled.evidence
-    assert pages.languages_stand(holding(crawl(9), crawl(9))).found is None
+    relabelled = pages.check_languages(holding(french, mixed))
+    assert "30 of 200 unchanged texts have another language" in relabelled.evidence
+    assert pages.check_languages(holding(crawl(9), crawl(9))).found is None
 
 
 def test_repeated_texts() -> None:
     repeated = crawl(150) + [
         page(f"https://miroir.fr/{n}", "Titre", "page en travaux") for n in range(30)
     ]
-    outcome = pages.repeated_texts_stand(holding(crawl(150), repeated))
+    outcome = pages.check_repeated_texts(holding(crawl(150), repeated))
     assert outcome.found is True
-    assert "the most repeated text occurs 1 and 30 times" in outcome.evidence
-    assert pages.repeated_texts_stand(holding(crawl(150), crawl(150))).found is False
-    blind = pages.repeated_texts_stand(holding(repeated, repeated))
+    assert "the most frequent text occurs 1 and 30 times" in outcome.evidence
+    assert pages.check_repeated_texts(holding(crawl(150), crawl(150))).found is False
+    blind = pages.check_repeated_texts(holding(repeated, repeated))
     assert (blind.found, blind.sees[:20]) == (None, "only a difference of")
-    assert pages.repeated_texts_stand(holding(crawl(5), repeated)).found is None
+    assert pages.check_repeated_texts(holding(crawl(5), repeated)).found is None
 
 
 def change(number: int, **values: Any) -> dict[str, Any]:
@@ -399,32 +404,35 @@ def change(number: int, **values: Any) -> dict[str, Any]:
 def test_one_edit_on_many_pages() -> None:
     footer = [change(n, tokens_from=50 + n, tokens_to=57 + n) for n in range(60)]
     others = [change(100 + n, status="unchanged", band=None) for n in range(60)]
-    outcome = pages.edits_differ(holding([], [], footer + others))
+    outcome = pages.check_uniform_edits(holding([], [], footer + others))
     assert outcome.found is True
-    assert "60 of 120 common pages changed by exactly +7 words" in outcome.evidence
+    assert "60 of 120 common pages changed their length by exactly +7 words" in outcome.evidence
     varied = [change(n, tokens_from=50, tokens_to=51 + n) for n in range(60)]
-    assert pages.edits_differ(holding([], [], varied + others)).found is False
-    assert pages.edits_differ(holding([], [], others + others)).found is False
-    assert pages.edits_differ(holding([], [], footer[:5])).found is None
+    assert pages.check_uniform_edits(holding([], [], varied + others)).found is False
+    assert pages.check_uniform_edits(holding([], [], others + others)).found is False
+    assert pages.check_uniform_edits(holding([], [], footer[:5])).found is None
 
 
 def test_the_keyed_sample() -> None:
     moved = [row | {"sampled": n % 2 == 0} for n, row in enumerate(crawl(10))]
-    outcome = pages.sample_stands(holding(crawl(10), moved))
+    outcome = pages.check_sample(holding(crawl(10), moved))
     assert (outcome.found, outcome.numbers) == (True, {"common": 10, "changed": 5})
-    assert pages.sample_stands(holding(moved, moved)).found is False
-    assert pages.sample_stands(holding([], moved)).found is None
+    assert pages.check_sample(holding(moved, moved)).found is False
+    assert pages.check_sample(holding([], moved)).found is None
 
 
 def test_addresses_of_another_form() -> None:
     gone = [change(n, status="removed", matched_by="loose") for n in range(60)]
     stay = [change(100 + n, status="unchanged") for n in range(40)]
-    outcome = pages.addresses_stand(holding([], [], gone + stay))
+    outcome = pages.check_url_forms(holding([], [], gone + stay))
     assert outcome.found is True
-    assert "of 60 removed pages 60 stand at an address that differs by scheme" in outcome.evidence
+    assert (
+        "of 60 removed pages, 60 reappear under a URL that differs only in scheme"
+        in outcome.evidence
+    )
     lost = [row | {"matched_by": None} for row in gone]
-    assert pages.addresses_stand(holding([], [], lost + stay)).found is False
-    assert pages.addresses_stand(holding([], [], stay)).found is None
+    assert pages.check_url_forms(holding([], [], lost + stay)).found is False
+    assert pages.check_url_forms(holding([], [], stay)).found is None
 
 
 def covering(before: Rows, after: Rows, kind: type[Contract] = Coverage) -> Any:
@@ -445,26 +453,28 @@ def held(shown: int, in_crawl: int, **values: Any) -> dict[str, Any]:
 
 def test_a_partial_crawl() -> None:
     """Of 394 pages shown the crawl holds 273, a month before all 386."""
-    outcome = crawling.crawl_holds_shown(covering([held(386, 386)], [held(394, 273)]))
+    outcome = crawling.check_crawl_coverage(covering([held(386, 386)], [held(394, 273)]))
     assert outcome.found is True
-    assert "the crawl holds 386 of 386 pages shown before (100.0 %) and 273 of 394 after" in (
+    assert "the crawl contains 386 of 386 shown pages before (100.0 %) and 273 of 394 after" in (
         outcome.evidence
     )
-    assert crawling.crawl_holds_shown(covering([held(386, 386)], [held(394, 390)])).found is False
-    few = crawling.crawl_holds_shown(covering([held(12, 12)], [held(12, 11)]))
+    assert (
+        crawling.check_crawl_coverage(covering([held(386, 386)], [held(394, 390)])).found is False
+    )
+    few = crawling.check_crawl_coverage(covering([held(12, 12)], [held(12, 11)]))
     assert (few.found, few.sees[:20]) == (None, "only a difference of")
-    assert crawling.crawl_holds_shown(covering([], [held(394, 273)])).found is None
+    assert crawling.check_crawl_coverage(covering([], [held(394, 273)])).found is None
 
 
 def test_hosts_that_a_crawl_lacks() -> None:
     before = [held(9, 9, host=f"h{n}.fr") for n in range(12)]
     after = [row | {"in_crawl": 0 if n < 4 else 9} for n, row in enumerate(before)]
-    outcome = crawling.hosts_are_crawled(covering(before, after, HostCoverage))
+    outcome = crawling.check_host_coverage(covering(before, after, HostCoverage))
     assert outcome.found is True
-    assert "4 are crawled before only and 0 after only (h0.fr, h1.fr, h2.fr)" in outcome.evidence
+    assert "4 are crawled only before and 0 only after (h0.fr, h1.fr, h2.fr)" in outcome.evidence
     one = [row | {"in_crawl": 0 if n < 1 else 9} for n, row in enumerate(before)]
-    assert crawling.hosts_are_crawled(covering(before, one, HostCoverage)).found is False
-    assert crawling.hosts_are_crawled(covering(before[:4], after, HostCoverage)).found is None
+    assert crawling.check_host_coverage(covering(before, one, HostCoverage)).found is False
+    assert crawling.check_host_coverage(covering(before[:4], after, HostCoverage)).found is None
 
 
 def long_texts(*, cut: int | None = None) -> Rows:
@@ -476,30 +486,30 @@ def long_texts(*, cut: int | None = None) -> Rows:
 
 
 def test_texts_that_end_at_one_length() -> None:
-    outcome = texts.texts_end_freely(holding(long_texts(), long_texts(cut=400)))
+    outcome = texts.check_text_lengths(holding(long_texts(), long_texts(cut=400)))
     assert outcome.found is True
-    assert "at 400 characters after: texts are cut at one length" in outcome.evidence
-    assert texts.texts_end_freely(holding(long_texts(cut=400), long_texts())).found is True
-    assert texts.texts_end_freely(holding(long_texts(), long_texts())).found is False
-    assert texts.texts_end_freely(holding(long_texts()[:20], long_texts())).found is None
+    assert "at 400 characters after: texts are truncated differently" in outcome.evidence
+    assert texts.check_text_lengths(holding(long_texts(cut=400), long_texts())).found is True
+    assert texts.check_text_lengths(holding(long_texts(), long_texts())).found is False
+    assert texts.check_text_lengths(holding(long_texts()[:20], long_texts())).found is None
 
 
 @pytest.mark.parametrize(
     ("change", "evidence"),
     [
-        (lambda text: f"<p>{text}</p>", "tags of HTML"),
-        (lambda text: text.encode().decode("latin-1"), "characters of another encoding"),
-        (lambda text: text.replace("é", "\ufffd"), "characters of another encoding"),
+        (lambda text: f"<p>{text}</p>", "HTML tags"),
+        (lambda text: text.encode().decode("latin-1"), "wrongly decoded characters"),
+        (lambda text: text.replace("é", "\ufffd"), "wrongly decoded characters"),
     ],
 )
 def test_texts_that_are_read_by_another_rule(change: Any, evidence: str) -> None:
     before = [page(f"https://site.fr/{n}", "T", f"été {n} à la mer") for n in range(100)]
     after = [row | {"text": change(row["text"])} for row in before]
-    outcome = texts.texts_are_read_alike(holding(before, after))
+    outcome = texts.check_text_damage(holding(before, after))
     assert outcome.found is True
-    assert f"0.0 % of texts hold {evidence} before and 100.0 % after" in outcome.evidence
-    assert texts.texts_are_read_alike(holding(before, before)).found is False
-    assert texts.texts_are_read_alike(holding(before[:9], after)).found is None
+    assert f"0.0 % of texts contain {evidence} before, 100.0 % after" in outcome.evidence
+    assert texts.check_text_damage(holding(before, before)).found is False
+    assert texts.check_text_damage(holding(before[:9], after)).found is None
 
 
 def crawled(*patterns: tuple[str, int]) -> duckdb.DuckDBPyConnection:
@@ -521,16 +531,16 @@ def crawled(*patterns: tuple[str, int]) -> duckdb.DuckDBPyConnection:
 
 def test_pages_that_one_crawl_alone_lacks() -> None:
     names = ("2022-06", "2022-07", "2022-08")
-    ((name, outcome),) = pages_stay(crawled(("678", 70), ("68", 30), ("6", 9)), names)
+    ((name, outcome),) = check_missing_pages(crawled(("678", 70), ("68", 30), ("6", 9)), names)
     assert (name, outcome.found) == ("2022-07", True)
-    assert "the crawl lacks 120 of 400 pages that the crawls before and after it have" in (
+    assert "the crawl lacks 120 of 400 pages that are in the crawls before and after it" in (
         outcome.evidence
     )
-    ((_, whole),) = pages_stay(crawled(("678", 70), ("67", 30), ("8", 9)), names)
+    ((_, whole),) = check_missing_pages(crawled(("678", 70), ("67", 30), ("8", 9)), names)
     assert whole.found is False
-    ((_, few),) = pages_stay(crawled(("678", 2)), names)
+    ((_, few),) = check_missing_pages(crawled(("678", 2)), names)
     assert few.found is None
-    assert list(pages_stay(crawled(("67", 2)), names[:2])) == []
+    assert list(check_missing_pages(crawled(("67", 2)), names[:2])) == []
 
 
 def recording(before: dict[str, Any] | None, after: dict[str, Any] | None) -> Any:
@@ -541,18 +551,41 @@ def recording(before: dict[str, Any] | None, after: dict[str, Any] | None) -> An
 
 def test_recorded_parameters() -> None:
     old = {"select.min_users": 5, "qrels.cuts": [0.15, 0.4]}
-    assert parameters_agree(recording(old, dict(old))).found is False
-    outcome = parameters_agree(recording(old, old | {"select.min_users": 3}))
+    assert check_parameters(recording(old, dict(old))).found is False
+    outcome = check_parameters(recording(old, old | {"select.min_users": 3}))
     assert outcome == Outcome(
         True,
         "recorded parameters differ: select.min_users 5 -> 3",
         {"changed": {"select.min_users": {"from": 5, "to": 3}}},
     )
-    assert parameters_agree(recording(None, old)).found is None
+    assert check_parameters(recording(None, old)).found is None
 
 
 def test_chance_of_a_taken_topic() -> None:
-    assert chance(3, 3, 0.5) == pytest.approx(0.125)
-    assert chance(4, 3, 0.5) == pytest.approx(5 / 16)
-    assert chance(5000, 5000, 0.01) == 0.0
-    assert chance(5000, 0, 0.01) == pytest.approx(1.0)
+    assert binomial_tail(3, 3, 0.5) == pytest.approx(0.125)
+    assert binomial_tail(4, 3, 0.5) == pytest.approx(5 / 16)
+    assert binomial_tail(5000, 5000, 0.01) == 0.0
+    assert binomial_tail(5000, 0, 0.01) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("foreign", "found"), [(0, False), (9, False), (10, None), (13, None), (14, True), (40, True)]
+)
+def test_a_difference_that_may_be_chance_is_not_clear(foreign: int, found: bool | None) -> None:
+    """0 of 200 against k of 200 has p = 2 C(200, k) / C(400, k): 2.0e-4 at 13, 9.6e-5 at 14."""
+    shares = ShareComparison((0, 200), (foreign, 200), min_difference=0.05)
+    outcome = compare_shares(shares, "says", "conclusion", {})
+    assert outcome.found is found
+    assert shares.smallest_detectable == 0.07
+    if found is None:
+        assert outcome.sees == "a difference below 7.0 points may be due to chance"
+
+
+def test_the_smallest_visible_difference_is_the_first_that_is_found() -> None:
+    for rows, part in ((150, 0), (150, 40), (2_000, 1_990), (100_000, 0)):
+        shares = ShareComparison((part, rows), (part, rows), min_difference=0.05)
+        step = round(shares.smallest_detectable * rows) * (1 if part <= rows / 2 else -1)
+        assert ShareComparison((part, rows), (part + step, rows), min_difference=0.05).is_changed
+        assert shares.smallest_detectable >= shares.min_difference
+    assert ShareComparison((0, 9), (9, 9), min_difference=0.05).smallest_detectable > 0.5
+    assert ShareComparison((0, 0), (0, 9), min_difference=0.05).smallest_detectable == 1.0

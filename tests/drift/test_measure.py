@@ -10,14 +10,14 @@ import duckdb
 import polars as pl
 import pytest
 
-from builder.drift import measure
-from builder.drift.checks import OF_PAIR, OF_SNAPSHOT
-from builder.drift.measure import measure_series, to_json
-from builder.drift.queries import over_all
-from builder.drift.series import Evidence, Series
+from builder.drift import measure_drift
+from builder.drift.checks import PAIR_CHECKS, SNAPSHOT_CHECKS
+from builder.drift.measure import measure_without_clicks, to_json
+from builder.drift.queries import series_statistics
+from builder.drift.series import OptionalInputs, SnapshotSeries
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 from tests.drift.worlds import Month, Rules, World, frame, observe, page, qrel, query, store
 
@@ -33,7 +33,7 @@ def months() -> dict[str, Month]:
 @pytest.fixture(scope="module")
 def drift(months: dict[str, Month], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     series, limits = store(tmp_path_factory.mktemp("series"), months)
-    found = measure_series(series, ChangeParameters(), limits, Silent())
+    found = measure_without_clicks(series, ChangeParameters(), limits, NoProgress())
     return dict(json.loads(to_json(found)))
 
 
@@ -162,12 +162,12 @@ def test_words_of_queries_have_letters_of_all_kinds() -> None:
     texts = ["prix de l'énergie à Sète", "été", "क्या है", "eau"]
     with duckdb.connect() as connection:
         asked = pl.DataFrame({"query_id": ["a", "b", "c", "d"], "text": texts})
-        asked = asked.with_columns(place=0, impressions=pl.lit(1), topics=pl.lit(["t"]))
+        asked = asked.with_columns(index=0, impressions=pl.lit(1), topics=pl.lit(["t"]))
         connection.register("all_queries", asked.to_arrow())
-        nothing = "SELECT 0 AS place, '' AS query_id, [''] AS snapshots LIMIT 0"
+        nothing = "SELECT 0 AS index, '' AS query_id, [''] AS snapshots LIMIT 0"
         for view in ("all_qrels", "queries_map"):
             connection.execute(f"CREATE VIEW {view} AS {nothing}")
-        lengths = over_all(connection, ["2022-06"])["lengths"]
+        lengths = series_statistics(connection, ["2022-06"])["lengths"]
     assert lengths[0]["queries_by_words"] == {"1": 2, "2": 1, "6": 1}
 
 
@@ -200,17 +200,17 @@ def graded(qrels: pl.DataFrame) -> dict[tuple[str, str], tuple[int, int]]:
 def test_every_check_is_answered(drift: dict[str, Any]) -> None:
     assert not [c for c in drift["checks"] if c["verdict"] == "construction"]
     assert all(check["evidence"] for check in drift["checks"])
-    assert len(drift["checks"]) == 3 * len(OF_SNAPSHOT) + 2 * len(OF_PAIR) + 1
+    assert len(drift["checks"]) == 3 * len(SNAPSHOT_CHECKS) + 2 * len(PAIR_CHECKS) + 1
 
 
-def run(series: Series, limits: Limits, out: Path) -> Any:
+def run(series: SnapshotSeries, limits: Limits, out: Path) -> Any:
     out.mkdir()
-    return measure(
+    return measure_drift(
         out,
         **vars(series),
         params=ChangeParameters(),
         limits=limits,
-        progress=Silent(),
+        progress=NoProgress(),
     )
 
 
@@ -227,7 +227,7 @@ def test_the_stage_writes_the_same_bytes(months: dict[str, Month], tmp_path: Pat
 def test_recorded_parameters_are_compared(months: dict[str, Month], tmp_path: Path) -> None:
     recorded = {"2022-06": {"select.min_users": 5}, "2022-07": {"select.min_users": 3}}
     two = dict(list(months.items())[:2])
-    series, limits = store(tmp_path / "x", two, Evidence(recorded=recorded))
+    series, limits = store(tmp_path / "x", two, OptionalInputs(recorded=recorded))
     run(series, limits, tmp_path / "out")
     checks = json.loads((tmp_path / "out/drift.json").read_text())["checks"]
     (found,) = (check for check in checks if check["verdict"] == "construction")
@@ -252,7 +252,7 @@ def test_one_page_one_query(tmp_path: Path) -> None:
         frame([qrel("eau", "https://site.fr/", 2)], Qrels),
     )
     series, limits = store(tmp_path / "x", dict.fromkeys(NAMES, month))
-    drift = measure_series(series, ChangeParameters(), limits, Silent())
+    drift = measure_without_clicks(series, ChangeParameters(), limits, NoProgress())
     assert all(pair["documents"]["unchanged"] == 1 for pair in drift["pairs"])
     assert [row["js_bits"] for row in drift["vocabulary"]["all"]] == [0.0, 0.0, 0.0]
     assert drift["queries"]["judged"]["core"] == 1

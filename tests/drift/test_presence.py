@@ -15,37 +15,39 @@ PATTERNS = {
 
 
 def test_sizes_and_overlap() -> None:
-    assert presence.sizes(PATTERNS, NAMES) == [8, 8, 13]
-    overlap = presence.overlap(PATTERNS, NAMES)
+    assert presence.snapshot_sizes(PATTERNS, NAMES) == [8, 8, 13]
+    overlap = presence.overlap_matrices(PATTERNS, NAMES)
     assert overlap["common"] == [[8, 5, 6], [5, 8, 8], [6, 8, 13]]
     assert overlap["jaccard"][0] == [1.0, 5 / 11, 6 / 15]
 
 
 def test_survival() -> None:
-    rows = presence.survival(PATTERNS, NAMES)
+    rows = presence.survival_of_first(PATTERNS, NAMES)
     assert [row["present"] for row in rows] == [8, 5, 6]
     assert [row["uninterrupted"] for row in rows] == [8, 5, 5]
     assert rows[2]["present_share"] == 6 / 8
 
 
 def test_core_and_returning() -> None:
-    assert presence.core(PATTERNS, NAMES) == 5
-    assert presence.returning(PATTERNS, NAMES) == 1
+    assert presence.count_core(PATTERNS, NAMES) == 5
+    assert presence.count_returning(PATTERNS, NAMES) == 1
 
 
 def test_intersections_are_largest_first_and_complete() -> None:
-    rows = presence.intersections(PATTERNS, most=2)
+    rows = presence.exclusive_intersections(PATTERNS, limit=2)
     assert rows == [
         {"snapshots": list(NAMES), "ids": 5},
         {"snapshots": ["2022-09"], "ids": 4},
         {"snapshots": None, "ids": 6},
     ]
-    assert sum(row["ids"] for row in presence.intersections(PATTERNS)) == sum(PATTERNS.values())
+    assert sum(row["ids"] for row in presence.exclusive_intersections(PATTERNS)) == sum(
+        PATTERNS.values()
+    )
 
 
 @pytest.mark.parametrize("names", [NAMES, NAMES[:1]])
 def test_nothing(names: tuple[str, ...]) -> None:
-    assert presence.core({}, names) == 0
-    assert presence.intersections({}) == []
-    assert presence.survival({}, names)[0]["present_share"] is None
-    assert presence.overlap({}, names)["jaccard"][0][0] is None
+    assert presence.count_core({}, names) == 0
+    assert presence.exclusive_intersections({}) == []
+    assert presence.survival_of_first({}, names)[0]["present_share"] is None
+    assert presence.overlap_matrices({}, names)["jaccard"][0][0] is None

@@ -58,12 +58,12 @@ def connected(
 ) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]]:
     connection = compare(tables(editions[first]), tables(editions[second]))
     connection.register("document_changes", frame([], DocumentChanges).to_arrow())
-    return connection, judgements.between(connection)
+    return connection, judgements.pair_statistics(connection)
 
 
 def test_two_real_months(editions: dict[str, Edition]) -> None:
     connection, found = connected(editions, "2022-06", "2022-07")
-    overlaps = lists.overlaps_agree(connection)
+    overlaps = lists.check_query_overlaps(connection)
     (texts, before), (later_texts, after) = editions["2022-06"], editions["2022-07"]
     listed = [texts.keys(), later_texts.keys()]
     judged = [{q for q, _ in grades} for grades in (before, after)]
@@ -86,31 +86,31 @@ def test_half_of_the_listed_queries_have_no_judgement(editions: dict[str, Editio
     for side in ("from", "to"):
         connection.execute(f"CREATE OR REPLACE VIEW queries AS FROM queries_{side}")
         connection.execute(f"CREATE OR REPLACE VIEW qrels AS FROM qrels_{side}")
-        assert lists.listed_are_judged(connection).found is True
-        assert lists.judged_are_listed(connection).found is False
-    overlaps = lists.overlaps_agree(connection)
+        assert lists.check_listed_queries_judged(connection).found is True
+        assert lists.check_judged_queries_listed(connection).found is False
+    overlaps = lists.check_query_overlaps(connection)
     assert overlaps.found is True
-    assert "the set of judged queries changed by construction" in overlaps.evidence
+    assert "the set of judged queries was built differently" in overlaps.evidence
 
 
 def test_the_broken_edition_is_found(editions: dict[str, Edition]) -> None:
     connection, _ = connected(editions, "2022-06 _broken_release", "2022-07")
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
-    missing = lists.judged_are_listed(connection)
+    missing = lists.check_judged_queries_listed(connection)
     assert missing.found is True
     assert "2,667 of" in missing.evidence
-    gathered = attachment.none_gathers_judgements(connection)
+    gathered = attachment.check_judgements_per_query(connection)
     assert gathered.found is True
     assert gathered.numbers["most_from"] > 10 * gathered.numbers["most_to"]
-    assert lists.overlaps_agree(connection).found is True
-    assert attachment.pairs_recur(connection).found is None
+    assert lists.check_query_overlaps(connection).found is True
+    assert attachment.check_recurring_pairs(connection).found is None
 
 
 def test_the_repaired_edition_is_not(editions: dict[str, Edition]) -> None:
     connection, found = connected(editions, "2022-06", "2022-07")
-    assert attachment.none_gathers_judgements(connection).found is False
-    assert attachment.pairs_recur(connection).found is False
+    assert attachment.check_judgements_per_query(connection).found is False
+    assert attachment.check_recurring_pairs(connection).found is False
     assert found["kappa"] > 0.4
     connection.register("all_queries", tables(editions["2022-06"])[0].to_arrow())
-    assert queries.between(connection)["kept"] > 20000
+    assert queries.pair_statistics(connection)["kept"] > 20000

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from builder.drift import render_report
-from builder.drift.measure import measure_series
-from builder.drift.report.findings import findings, unseen
+from builder.drift.measure import measure_without_clicks
+from builder.drift.report.findings import list_findings, list_undecided_checks
 from builder.parameters import ChangeParameters
 from builder.reporting import numbers
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import Documents, Qrels, Queries
 from tests.drift.worlds import Rules, World, frame, observe, page, qrel, query, store
 
@@ -33,7 +33,7 @@ def drift(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     rules = (Rules(), Rules(), Rules(cuts=(0.3, 0.6)))
     months = {f"2022-0{6 + n}": observe(world, rules[n], n) for n in range(3)}
     series, limits = store(tmp_path_factory.mktemp("world"), months)
-    return measure_series(series, ChangeParameters(), limits, Silent())
+    return measure_without_clicks(series, ChangeParameters(), limits, NoProgress())
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     months = {"2022-06": before, "2022-07": after}
     series, limits = store(tmp_path_factory.mktemp("hostile"), months)
-    return measure_series(series, ChangeParameters(), limits, Silent())
+    return measure_without_clicks(series, ChangeParameters(), limits, NoProgress())
 
 
 class Outline(HTMLParser):
@@ -137,12 +137,12 @@ def test_what_a_screen_reader_needs(drift: dict[str, Any]) -> None:
 
 
 def test_findings_begin_with_the_construction(drift: dict[str, Any]) -> None:
-    found = findings(drift)
-    assert found[0].warns
-    assert "scores are cut elsewhere" in "".join(f.text for f in found if f.warns)
-    plain = [f.text for f in found if not f.warns]
+    found = list_findings(drift)
+    assert found[0].is_warning
+    assert "the grade thresholds changed" in "".join(f.text for f in found if f.is_warning)
+    plain = [f.text for f in found if not f.is_warning]
     assert any(
-        re.match(r"[\d.]+ % of the \d+ pages of 2022-06 are in 2022-08 as well", t) for t in plain
+        re.match(r"[\d.]+ % of the \d+ pages of 2022-06 are still in 2022-08", t) for t in plain
     )
     assert any("kept their grade" in text for text in plain)
 
@@ -150,11 +150,11 @@ def test_findings_begin_with_the_construction(drift: dict[str, Any]) -> None:
 def test_numbers_of_the_page_are_those_of_the_file(drift: dict[str, Any]) -> None:
     text = Outline(render_report(json.loads(json.dumps(drift)))).text
     for row in drift["snapshots"]:
-        assert numbers.count(row["documents"]) in text
-        assert numbers.count(row["tokens"]) in text
+        assert numbers.format_count(row["documents"]) in text
+        assert numbers.format_count(row["tokens"]) in text
     for pair in drift["pairs"]:
         assert f"{pair['documents']['updated']} updated" in text
-        assert numbers.percent(pair["qrels"]["flip_rate"]) in text
+        assert numbers.format_percent(pair["qrels"]["flip_rate"]) in text
         for word in pair["documents"]["most_rewritten"]:
             assert word["url_key"] in text
 
@@ -175,13 +175,15 @@ def test_same_numbers_same_page(drift: dict[str, Any]) -> None:
     ],
 )
 def test_shares_are_not_rounded_away(value: float | None, text: str) -> None:
-    assert numbers.percent(value) == text
+    assert numbers.format_percent(value) == text
 
 
 def test_what_could_not_be_seen_is_listed(drift: dict[str, Any]) -> None:
-    blind = unseen(drift)
-    assert any(text.startswith("Does the crawl hold the pages that were shown?") for text in blind)
-    assert f"What no check could have seen ({len(blind)})" in Outline(render_report(drift)).text
+    blind = list_undecided_checks(drift)
+    assert any(text.startswith("Does the crawl contain the shown pages?") for text in blind)
+    assert (
+        f"Changes that no check could detect ({len(blind)})" in Outline(render_report(drift)).text
+    )
 
 
 def calm(drift: dict[str, Any]) -> dict[str, Any]:
@@ -195,7 +197,7 @@ def calm(drift: dict[str, Any]) -> dict[str, Any]:
 def test_no_check_found_anything(drift: dict[str, Any]) -> None:
     text = Outline(render_report(calm(drift))).text
     assert "No check found a change of construction" in text
-    assert "what none could have seen is listed here" in text
+    assert "undetectable changes are listed here" in text
 
 
 def test_a_topical_shift_is_a_finding(tmp_path: Path) -> None:
@@ -210,11 +212,11 @@ def test_a_topical_shift_is_a_finding(tmp_path: Path) -> None:
         for name, rows in (("2022-06", [*queries[0], *queries[1]]), ("2022-07", later))
     }
     series, limits = store(tmp_path, months)
-    found = measure_series(series, ChangeParameters(), limits, Silent())
+    found = measure_without_clicks(series, ChangeParameters(), limits, NoProgress())
     topics = found["queries"]["topics"]
     assert topics["js_bits"] == [0.0]
     assert topics["js_bits_impressions"][0] > 0.2
-    (sentence,) = (f.text for f in findings(found) if "mix of topics" in f.text)
+    (sentence,) = (f.text for f in list_findings(found) if "topic mix" in f.text)
     assert "went from 50.0 % to 98.4 % of impressions" in sentence
 
 
@@ -229,7 +231,7 @@ def test_queries_that_were_never_shown_do_not_move(tmp_path: Path) -> None:
         for name, table in zip(("2022-06", "2022-07"), rows, strict=True)
     }
     series, limits = store(tmp_path, months)
-    found = measure_series(series, ChangeParameters(), limits, Silent())
+    found = measure_without_clicks(series, ChangeParameters(), limits, NoProgress())
     assert found["pairs"][0]["queries"]["new"] == 9
     assert not any(found["pairs"][0]["queries"]["movers"].values())
 
@@ -243,7 +245,7 @@ def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         for n in range(request.param)
     }
     series, limits = store(tmp_path_factory.mktemp("many"), months)
-    return measure_series(series, ChangeParameters(), limits, Silent())
+    return measure_without_clicks(series, ChangeParameters(), limits, NoProgress())
 
 
 def test_many_snapshots(many: dict[str, Any]) -> None:

@@ -10,9 +10,9 @@ from scipy.spatial.distance import jensenshannon
 
 from builder.drift.statistics import (
     counted_quantile,
-    divergence_terms,
     jaccard,
     jensen_shannon,
+    jensen_shannon_terms,
     quantile,
     share,
 )
@@ -57,6 +57,6 @@ def test_jensen_shannon_by_hand() -> None:
 
 
 def test_terms_of_the_divergence() -> None:
-    unchanged, new = divergence_terms([(2, 2), (0, 2)], (2, 4))
+    unchanged, new = jensen_shannon_terms([(2, 2), (0, 2)], (2, 4))
     assert unchanged == pytest.approx((math.log2(4 / 3) + 0.5 * math.log2(2 / 3)) / 2)
     assert new == pytest.approx(0.25)

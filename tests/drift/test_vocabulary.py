@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builder.drift.words
-from builder.drift.vocabulary import IN_ALL, IN_CORE, compare_words, measures, put_beside
-from builder.drift.words import count_words, row_groups
+from builder.drift.vocabulary import (
+    IN_ALL,
+    IN_CORE,
+    compare_words,
+    join_word_counts,
+    vocabulary_statistics,
+)
+from builder.drift.words import read_row_groups, write_word_counts
 from builder.io.tables import Table, write_frame
 from schemas import Documents, WordCounts
 from tests.drift.worlds import frame, page
@@ -28,14 +34,14 @@ def counted(folder: Path, name: str, texts: list[str], core: list[int]) -> Path:
     )
     target = folder / f"{name}.parquet"
     with duckdb.connect() as connection:
-        count_words(connection, row_groups(Table((path,), Documents)), ids, target, 2)
+        write_word_counts(connection, read_row_groups(Table((path,), Documents)), ids, target, 2)
     return target
 
 
 def beside(folder: Path, *files: Path) -> Path:
     counts = {f"2022-0{n + 1}": Table((path,), WordCounts) for n, path in enumerate(files)}
     with duckdb.connect() as connection:
-        put_beside(connection, counts, (), folder / "beside.parquet")
+        join_word_counts(connection, counts, (), folder / "beside.parquet")
     return folder / "beside.parquet"
 
 
@@ -58,8 +64,8 @@ def test_measures_equal_plain_python(tmp_path: Path) -> None:
     files = [counted(tmp_path, name, t, [0]) for name, t in zip("ab", TEXTS, strict=True)]
     first, second = (python_counts(texts) for texts in TEXTS)
     together = beside(tmp_path, *files)
-    found = compare_words(together, 0, 1, IN_ALL, words=True)
-    core = compare_words(together, 0, 1, IN_CORE, words=False)
+    found = compare_words(together, 0, 1, IN_ALL, list_words=True)
+    core = compare_words(together, 0, 1, IN_CORE, list_words=False)
     assert found["types_common"] == len(first.keys() & second.keys())
     assert found["jaccard"] == len(first.keys() & second.keys()) / len(first.keys() | second.keys())
     unknown = sum(n for word, n in second.items() if word not in first)
@@ -76,7 +82,7 @@ def test_words_that_rise_are_in_any_letters(tmp_path: Path) -> None:
     files = [
         counted(tmp_path, name, [text], []) for name, text in (("a", "x"), ("b", "पानी 42 a1"))
     ]
-    found = compare_words(beside(tmp_path, *files), 0, 1, IN_ALL, words=True)
+    found = compare_words(beside(tmp_path, *files), 0, 1, IN_ALL, list_words=True)
     assert [row["word"] for row in found["rising"]] == ["पानी"]
 
 
@@ -99,7 +105,7 @@ def test_pieces_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_no_document(tmp_path: Path) -> None:
     empty, full = counted(tmp_path, "a", [], []), counted(tmp_path, "b", ["un"], [])
-    found = compare_words(beside(tmp_path, empty, full), 0, 1, IN_ALL, words=True)
+    found = compare_words(beside(tmp_path, empty, full), 0, 1, IN_ALL, list_words=True)
     assert found["js_bits"] is None
     assert found["jaccard"] == 0.0
     assert found["oov_share"] == 1.0
@@ -108,6 +114,6 @@ def test_no_document(tmp_path: Path) -> None:
 
 @given(st.dictionaries(st.tuples(st.integers(0, 5), st.integers(0, 5)), st.integers(1, 9)))
 def test_shares_are_shares(classes: dict[tuple[int, int], int]) -> None:
-    found = measures({pair: n for pair, n in classes.items() if any(pair)})
+    found = vocabulary_statistics({pair: n for pair, n in classes.items() if any(pair)})
     for name in ("jaccard", "js_bits", "oov_share", "oov_share_back"):
         assert found[name] is None or 0 <= found[name] <= 1

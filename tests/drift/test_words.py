@@ -9,11 +9,11 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.drift.vocabulary import put_beside
-from builder.drift.words import count_lost, count_snapshot
+from builder.drift.vocabulary import join_word_counts
+from builder.drift.words import count_lost_words, count_snapshot_words
 from builder.io.tables import Table, table_at, write_frame
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import Documents, LostWords, WordCounts
 from tests.drift.worlds import frame, page
 from tests.thorough import examples
@@ -50,25 +50,25 @@ def beside(folder: Path, series: list[Held]) -> pl.DataFrame:
         (folder / name).mkdir()
         earlier = tuple(tables.values())
         tables[name] = written(folder / name, held)
-        count_snapshot(
+        count_snapshot_words(
             folder / name,
             documents=tables[name],
             earlier=earlier,
             limits=limits(folder / name / "scratch"),
-            progress=Silent(),
+            progress=NoProgress(),
         )
         counts[name] = table_at(folder / name, "word_counts", WordCounts)
     for place, (_, later) in enumerate(pairwise(tables)):
         out = folder / f"to-{later}"
         scratch = limits(out / "scratch")
         before = dict(list(tables.items())[: place + 1])
-        ledger = count_lost(
-            out, earlier=before, documents_to=tables[later], limits=scratch, progress=Silent()
+        ledger = count_lost_words(
+            out, earlier=before, documents_to=tables[later], limits=scratch, progress=NoProgress()
         )
         assert ledger.rows_out == sum(len(left(series, place)) for _ in before)
         lost.append(table_at(out, "lost_words", LostWords))
     with limits(folder / "together").connect() as connection:
-        put_beside(connection, counts, lost, folder / "beside.parquet")
+        join_word_counts(connection, counts, lost, folder / "beside.parquet")
     return pl.read_parquet(folder / "beside.parquet")
 
 

@@ -12,7 +12,7 @@ from tests.drift.worlds import Rules, World, asked, compare, frame, query
 
 SEEDS = range(20)
 CHECKS = (
-    *lists.OF_PAIR,
+    *lists.PAIR_CHECKS,
     *selection.CHECKS,
     *thresholds.CHECKS,
     *scoring.CHECKS,
@@ -117,7 +117,7 @@ def test_few_queries_cannot_show_that_a_topic_was_struck(seed: int) -> None:
     world = World(seed, queries_per_topic=4)
     after = replace(Rules(), dropped_topics=(1, 5))
     with compare(asked(world, Rules(), 0), asked(world, after, 1)) as connection:
-        outcome = selection.topics_are_the_same(connection)
+        outcome = selection.check_topics(connection)
     assert outcome.found is not False
     assert outcome.found or "frequent queries" in outcome.sees
 
@@ -125,8 +125,8 @@ def test_few_queries_cannot_show_that_a_topic_was_struck(seed: int) -> None:
 def test_enough_queries_show_any_topic() -> None:
     world = World(0)
     with compare(asked(world, Rules(), 0), asked(world, Rules(), 1)) as connection:
-        outcome = selection.topics_are_the_same(connection)
-    assert (outcome.found, outcome.sees) == (False, "any one topic struck from the list")
+        outcome = selection.check_topics(connection)
+    assert (outcome.found, outcome.sees) == (False, "any one topic deleted from the list")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -135,9 +135,9 @@ def test_a_threshold_that_few_impressions_cannot_show(seed: int) -> None:
     small = World(seed, topics=2, queries_per_topic=8)
     raised = replace(Rules(), min_impressions=20)
     with compare(asked(small, Rules(), 0), asked(small, raised, 1)) as connection:
-        outcome = thresholds.floors_stand(connection)
+        outcome = thresholds.check_minimum_counts(connection)
     assert outcome.found is not False
-    assert outcome.found or "would show from about" in outcome.sees
+    assert outcome.found or "is detectable with about" in outcome.sees
 
 
 @pytest.mark.parametrize(("judo_later", "expected"), [(12, None), (200, True)])
@@ -158,7 +158,7 @@ def test_a_topic_that_vanishes_as_others_fade_is_not_called_struck(
         for rows in (before, after)
     ]
     with compare((months[0], frame([], Qrels)), (months[1], frame([], Qrels))) as connection:
-        outcome = selection.topics_are_the_same(connection)
+        outcome = selection.check_topics(connection)
     assert outcome.found is expected
     topics = [topic["topic"] for topic in outcome.numbers.get("topics", [])]
     assert topics == (["ski"] if expected else [])

@@ -12,13 +12,13 @@ import polars as pl
 
 from builder.alignment.changes import QREL_CHANGES, QUERY_CHANGES
 from builder.documents.tokens import md5_hex, tokens
-from builder.drift.between import view_optional
-from builder.drift.checks import Recorded, record
-from builder.drift.series import Evidence, Series, compare_snapshots
+from builder.drift.checks import Recorded, store_recorded_parameters
+from builder.drift.pair_drift import create_optional_views
+from builder.drift.series import OptionalInputs, SnapshotSeries, compare_snapshots
 from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, query_id
 from schemas import (
     Contract,
@@ -186,16 +186,16 @@ def compare(
         connection.register(f"queries_{side}", queries.to_arrow())
         connection.register(f"qrels_{side}", qrels.to_arrow())
         connection.execute(f"SET VARIABLE {side}_snapshot = '2022-06'")
-        record(connection, side, (recorded or {}).get(side))
-    view_optional(connection, {})
+        store_recorded_parameters(connection, side, (recorded or {}).get(side))
+    create_optional_views(connection, {})
     connection.execute(f"CREATE TABLE query_changes AS {QUERY_CHANGES}")
     connection.execute(f"CREATE TABLE qrel_changes AS {QREL_CHANGES}")
     return connection
 
 
 def store(
-    folder: Path, months: Mapping[str, Month], evidence: Evidence | None = None
-) -> tuple[Series, Limits]:
+    folder: Path, months: Mapping[str, Month], evidence: OptionalInputs | None = None
+) -> tuple[SnapshotSeries, Limits]:
     """Write the tables of all snapshots, align them, and map them: what drift reads."""
     limits = Limits(folder / "scratch", threads=2, memory=2**30)
     limits.scratch.mkdir(parents=True)
@@ -209,5 +209,5 @@ def store(
             each[name][month] = Table((path,), contract)
     (folder / "maps").mkdir()
     maps, params = folder / "maps", ChangeParameters()
-    series, _ = compare_snapshots(maps, each, params, limits, Silent(), evidence)
+    series, _ = compare_snapshots(maps, each, params, limits, NoProgress(), evidence)
     return series, limits

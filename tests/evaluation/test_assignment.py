@@ -50,10 +50,10 @@ def test_paths(path: str, system: str, snapshot: str) -> None:
         (["bm25/snapshot-10.txt"], "expected the name of a snapshot"),
         (["bm25/mysnapshot-1.txt"], "expected the name of a snapshot"),
         (["bm25/snapshot-1.txt", "bm25/2022-06.txt"], "both runs of 'bm25' for 2022-06"),
-        (["a_2022-06_2022-07.txt"], "expected one snapshot .* found 2022-06, 2022-07"),
+        (["a_2022-06_2022-07.txt"], "names several snapshots: 2022-06, 2022-07"),
         (["bm25/2022-06.txt", "bm25_2022-06.txt"], "both runs of 'bm25' for 2022-06"),
         (["2022-06/2022-06.txt"], "expected the name of a system"),
-        ([], "at least one run file"),
+        ([], "no run files were given"),
     ],
 )
 def test_what_cannot_be_assigned(paths: list[str], message: str) -> None:
@@ -86,7 +86,7 @@ def test_folders_stand_for_their_files(tmp_path: Path) -> None:
     assert find_pivot(str(tmp_path / "rrf"), runs) == "rrf"
     assert find_pivot(str(tmp_path / "bm25" / "2022-07.txt"), runs) == "bm25"
     for wrong in ("BM25", str(tmp_path), str(tmp_path / "rrf" / "2022-07.txt")):
-        with pytest.raises(UsageError, match="expected one of the systems bm25, rrf"):
+        with pytest.raises(UsageError, match="one of the systems bm25, rrf"):
             find_pivot(wrong, runs)
 
 
@@ -108,13 +108,15 @@ def test_a_folder_without_runs_is_not_passed_over(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "README.md").write_text("no run\n")
     for paths in ([folder], [run, folder]):
-        with pytest.raises(UsageError, match=r"empty: expected run files in this folder"):
+        with pytest.raises(UsageError, match=r"empty: the folder contains no run files"):
             assign_runs(paths, SNAPSHOTS)
 
 
 def test_a_run_of_another_month_is_refused(tmp_path: Path) -> None:
     for name in ("lag6/2023-06/bm25.txt", "bm25_2023-06.txt"):
-        with pytest.raises(UsageError, match=r"a run of 2023-06.*has 2022-06 alone"):
+        with pytest.raises(
+            UsageError, match=r"the month 2023-06, but the only snapshot is 2022-06"
+        ):
             assign_runs([tmp_path / name], ["2022-06"])
     (run,) = assign_runs([Path("runs/bm25.txt")], ["2022-06"])
     assert (run.system, run.snapshot) == ("bm25", "2022-06")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import DataError, UsageError
-from builder.evaluation.measures.effectiveness import Judge
+from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.err import expected_reciprocal_rank
 from builder.evaluation.measures.registry import parse_measures
 from builder.trec.runs import Run
@@ -44,10 +44,10 @@ def scores(
     """A column per measure, a row per judged query."""
     judged = frame([(q, d, g) for q, docs in qrels.items() for d, g in docs.items()], "grade")
     ranked = frame([(q, d, s) for q, docs in run.items() for d, s in docs.items()], "score")
-    judge = Judge(judged, parse_measures(names))
-    values = judge.score(Run.from_scores(ranked, "t")).values
+    scorer = RunScorer(judged, parse_measures(names))
+    values = scorer.score(Run.from_scores(ranked, "t")).values
     return pl.DataFrame(values, schema=list(names)).insert_column(
-        0, pl.Series("query_id", judge.query_ids)
+        0, pl.Series("query_id", scorer.query_ids)
     )
 
 
@@ -147,7 +147,7 @@ def test_the_published_case_of_one_query() -> None:
 
 
 def test_err_refuses_a_grade_above_its_maximum() -> None:
-    with pytest.raises(DataError, match=r"found grade 3 in the judgements; ask for ERR\(max=3\)"):
+    with pytest.raises(DataError, match=r"found grade 3 in the judgements; use ERR\(max=3\)"):
         expected_reciprocal_rank(np.array([[0, 3]]), 2)
     with pytest.raises(DataError, match="maximum grade 1"):
         scores({"q": {"d": 2}}, {"q": {"d": 1.0}}, "ERR@5(max=1)")
@@ -188,22 +188,22 @@ def test_a_negative_grade_is_no_judgement() -> None:
 
 def test_missing_unjudged_and_irrelevant_queries(make_qrels, make_run) -> None:
     qrels = make_qrels([("q1", "a", 1), ("q2", "a", 1), ("q3", "a", 0)])
-    judge = Judge(qrels, parse_measures(["P@1", "AP"]))
-    scored = judge.score(make_run({"q1": ["a"], "q9": ["a"], "q8": ["b"]}))
-    assert judge.query_ids == ("q1", "q2", "q3")
+    scorer = RunScorer(qrels, parse_measures(["P@1", "AP"]))
+    scored = scorer.score(make_run({"q1": ["a"], "q9": ["a"], "q8": ["b"]}))
+    assert scorer.query_ids == ("q1", "q2", "q3")
     assert scored.values.tolist() == [[1, 1], [0, 0], [0, 0]]
     assert scored.missing.tolist() == [False, True, True]
     assert scored.unjudged == 2
-    assert judge.irrelevant.tolist() == [False, False, True]
+    assert scorer.irrelevant.tolist() == [False, False, True]
 
 
 def test_a_measure_may_not_look_below_the_cut(make_qrels, make_run) -> None:
-    judge = Judge(make_qrels([("q", "a", 1)]), parse_measures(["R@100"]))
-    with pytest.raises(UsageError, match=r"depth of at least 100, .* found 50"):
-        judge.score(make_run({"q": ["a"]}, depth=50))
-    assert judge.score(make_run({"q": ["a"]}, depth=100)).values.tolist() == [[1.0]]
+    scorer = RunScorer(make_qrels([("q", "a", 1)]), parse_measures(["R@100"]))
+    with pytest.raises(UsageError, match=r"largest cutoff of the measures is 100, .* only 50"):
+        scorer.score(make_run({"q": ["a"]}, depth=50))
+    assert scorer.score(make_run({"q": ["a"]}, depth=100)).values.tolist() == [[1.0]]
 
 
 def test_document_ids_with_white_space_are_refused(make_qrels) -> None:
-    with pytest.raises(DataError, match="without white space"):
-        Judge(make_qrels([("q", " 1", 1)]), parse_measures(["AP"]))
+    with pytest.raises(DataError, match="must not contain white space"):
+        RunScorer(make_qrels([("q", " 1", 1)]), parse_measures(["AP"]))

@@ -140,7 +140,7 @@ def test_significance_against_the_pivot(make_qrels, make_run) -> None:
     assert (row["t"], row["p"], row["p_holm"]) == pytest.approx((0, 1, 1))
     same = pick(table, system="same", topic_set="full", measure="AP")
     assert (same["p"], same["p_holm"]) == (None, None)
-    assert same["reason"] == "the differences do not vary"
+    assert same["reason"] == "the differences have no variance"
     assert "bm25" not in set(table["system"])
 
 
@@ -155,9 +155,9 @@ def test_a_system_may_lack_a_snapshot(make_qrels, make_run) -> None:
     told = {row["quantity"]: row["reason"] for row in rows.iter_rows(named=True)}
     assert told["arp_from"] is None
     assert told["re_delta_drop"] == "no mean of the system in the second snapshot"
-    assert told["p_unpaired"] == "no run in one of the snapshots"
+    assert told["p_unpaired"] == "no run for one of the snapshots"
     agreement = evaluation.agreement
-    assert set(agreement["reason"]) == {"fewer than two systems in both"}
+    assert set(agreement["reason"]) == {"fewer than two systems with runs for both"}
     assert set(agreement["systems"]) == {1}
 
 
@@ -270,7 +270,9 @@ def test_wrong_use(make_qrels, make_run) -> None:
         evaluate(qrels, {})
     with pytest.raises(UsageError, match="expected one of the systems bm25, mono"):
         evaluate(qrels, runs, EvaluationParameters(pivot="bm26"))
-    with pytest.raises(UsageError, match="one of the snapshots 2022-06, 2022-07, found '2023-01'"):
+    with pytest.raises(
+        UsageError, match="unknown snapshot '2023-01'; expected one of 2022-06, 2022-07"
+    ):
         evaluate(qrels, {"bm25": {"2023-01": runs["bm25"]["2022-06"]}})
     shallow = {"bm25": {"2022-06": make_run({"q1": ["a"]}, depth=10)}}
     with pytest.raises(UsageError, match="was cut at 10"):
@@ -278,7 +280,7 @@ def test_wrong_use(make_qrels, make_run) -> None:
     with pytest.raises(UsageError, match="largest cutoff"):
         evaluate(qrels, shallow, EvaluationParameters(("P@20",), depth=10))
     twice = {"2022-06": pl.concat([qrels["2022-06"]] * 2)}
-    with pytest.raises(DataError, match="qrels of 2022-06: expected one grade"):
+    with pytest.raises(DataError, match="qrels of 2022-06: several grades"):
         evaluate(twice, {"bm25": {"2022-06": runs["bm25"]["2022-06"]}})
 
 

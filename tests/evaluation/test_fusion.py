@@ -91,7 +91,7 @@ def test_ties_keep_the_old_order(make_run) -> None:
 
 def test_wrong_scores(make_run) -> None:
     run = make_run({"q": ["a"]})
-    with pytest.raises(DataError, match="a number in every row"):
+    with pytest.raises(DataError, match="a score in every row"):
         rerank(run, scores([("q", "a", float("nan"))]))
     with pytest.raises(UsageError, match="at least 1"):
         rerank(run, scores([("q", "a", 1.0)]), top=0)

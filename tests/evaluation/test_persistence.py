@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from repro_eval.measure.overall_effects import DRI, ER
 
-from builder.evaluation.tables.persistence import QUANTITIES, compare, difference, terms_of
+from builder.evaluation.tables.persistence import (
+    QUANTITIES,
+    compute_quantities,
+    mean_terms,
+    subtract,
+)
 
 FIXTURES = Path(__file__).parent / "fixtures"
 TOY = json.loads((FIXTURES / "keller2024_toy.json").read_text())
@@ -20,8 +25,8 @@ def means(*systems: list[float]) -> np.ndarray:
 
 def test_the_published_toy_case() -> None:
     case = TOY["er_dri"]
-    terms = terms_of(means(case["S"], case["P"]), means(case["S2"], case["P2"]), pivot=1)
-    found = {name: values[0, 0] for name, values in compare(terms).items()}
+    terms = mean_terms(means(case["S"], case["P"]), means(case["S2"], case["P2"]), pivot=1)
+    found = {name: values[0, 0] for name, values in compute_quantities(terms).items()}
     assert {name: found[name] for name in case["expected"]} == pytest.approx(
         case["expected"], abs=1e-9
     )
@@ -29,7 +34,7 @@ def test_the_published_toy_case() -> None:
 
 def test_drops_are_positive() -> None:
     case = TOY["longeval2023_drop"]
-    found = compare(terms_of(means([case["within"]]), means([case["temporal"]]), None))
+    found = compute_quantities(mean_terms(means([case["within"]]), means([case["temporal"]]), None))
     assert {name: found[name][0, 0] for name in case["expected"]} == pytest.approx(case["expected"])
     assert "effect_ratio" not in found
 
@@ -41,7 +46,7 @@ def hits(time: str) -> np.ndarray:
 @pytest.mark.parametrize("time", ["ST", "LT"])
 def test_the_p_at_10_column_of_table_1(time: str) -> None:
     systems = list(KELLER["hits"])
-    found = compare(terms_of(hits("WT"), hits(time), systems.index(KELLER["pivot"])))
+    found = compute_quantities(mean_terms(hits("WT"), hits(time), systems.index(KELLER["pivot"])))
     for row, system in enumerate(systems):
         assert round(hits("WT")[row, 0], 3) == KELLER["printed"][system]["WT"][0]
         columns = ("arp_to", "re_delta_drop", "delta_ri", "effect_ratio")
@@ -66,7 +71,7 @@ def test_repro_eval_says_the_same() -> None:
         s, p = rng.random((2, n)) * [[1], [rng.random()]]
         s2, p2 = rng.random((2, m))
         orig, rep = (scores_of(s), scores_of(p)), (scores_of(s2), scores_of(p2))
-        found = compare(terms_of(means(s, p), means(s2, p2), pivot=1))
+        found = compute_quantities(mean_terms(means(s, p), means(s2, p2), pivot=1))
         ratio = ER(orig[0], orig[1], rep[0], rep[1])["m"]
         assert found["effect_ratio"][0, 0] == pytest.approx(ratio, rel=1e-9)
         delta = DRI(orig[0], orig[1], rep[0], rep[1])["m"]
@@ -80,15 +85,15 @@ mean = st.sampled_from([0.0, 0.25, 1.0, float("nan"), 1e-17]) | st.floats(0, 1)
 def test_every_value_is_finite_or_has_a_reason(
     before: list[float], after: list[float], pivot: int | None
 ) -> None:
-    terms = terms_of(np.array(before)[:, None], np.array(after)[:, None], pivot)
+    terms = mean_terms(np.array(before)[:, None], np.array(after)[:, None], pivot)
     with np.errstate(all="raise"):
-        found = compare(terms)
+        found = compute_quantities(terms)
     for quantity in QUANTITIES:
         if quantity.name in found:
             for system in range(3):
                 value = found[quantity.name][system, 0]
                 if np.isnan(value):
-                    assert quantity.why_undefined(terms, system, 0, pivot) != "undefined"
+                    assert quantity.undefined_reason(terms, system, 0, pivot) != "undefined"
                 assert not np.isinf(value)
 
 
@@ -123,24 +128,26 @@ def test_every_value_is_finite_or_has_a_reason(
     ],
 )
 def test_reasons(before: list[float], after: list[float], reasons: dict[str, str]) -> None:
-    terms = terms_of(np.array(before)[:, None], np.array(after)[:, None], pivot=1)
-    found = compare(terms)
+    terms = mean_terms(np.array(before)[:, None], np.array(after)[:, None], pivot=1)
+    found = compute_quantities(terms)
     told = {
-        q.name: q.why_undefined(terms, 0, 0, 1) for q in QUANTITIES if np.isnan(found[q.name][0, 0])
+        q.name: q.undefined_reason(terms, 0, 0, 1)
+        for q in QUANTITIES
+        if np.isnan(found[q.name][0, 0])
     }
     assert reasons.items() <= told.items()
-    pivot = {q.name: q.why_undefined(terms, 1, 0, 1) for q in QUANTITIES if q.needs_pivot}
+    pivot = {q.name: q.undefined_reason(terms, 1, 0, 1) for q in QUANTITIES if q.needs_pivot}
     assert set(pivot.values()) == {"the system is the pivot"}
 
 
 def test_rounding_is_no_difference() -> None:
-    assert difference(np.array(0.1 + 0.2), np.array(0.3)) == 0
-    assert difference(np.array(0.3), np.array(0.2)) == pytest.approx(0.1)
+    assert subtract(np.array(0.1 + 0.2), np.array(0.3)) == 0
+    assert subtract(np.array(0.3), np.array(0.2)) == pytest.approx(0.1)
 
 
 def test_an_unchanged_system_is_ideal() -> None:
     before = np.array([[0.4], [0.3]])
-    found = compare(terms_of(before, before, pivot=1))
+    found = compute_quantities(mean_terms(before, before, pivot=1))
     for quantity in QUANTITIES:
         if quantity.ideal is not None:
             assert found[quantity.name][0, 0] == pytest.approx(quantity.ideal)

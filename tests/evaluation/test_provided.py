@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from builder.errors import DataError, MissingExtraError, UsageError
-from builder.evaluation.measures.effectiveness import Judge
+from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measure, parse_measures
 
 
@@ -16,7 +16,7 @@ def test_a_measure_of_ir_measures_is_that_of_trec_eval(make_qrels, make_run) -> 
     names = ["AP", "ir_measures:AP", "ir_measures:nDCG@2", "ir_measures:infAP"]
     measures = parse_measures(names)
     assert [str(measure) for measure in measures] == names
-    values = Judge(qrels, measures).score(run).values
+    values = RunScorer(qrels, measures).score(run).values
     assert values[0, 0] == values[0, 1] == pytest.approx((1 / 2 + 2 / 4) / 2)
     assert values[0, 2] == pytest.approx((2 / math.log2(3)) / (2 + 1 / math.log2(3)))
     assert values[0, 3] == pytest.approx(values[0, 0], abs=1e-4)
@@ -25,11 +25,11 @@ def test_a_measure_of_ir_measures_is_that_of_trec_eval(make_qrels, make_run) -> 
 
 def test_a_provider_that_fails_is_an_error_of_the_data(make_qrels, make_run) -> None:
     """The provider of exponential gains takes numbers as query ids only."""
-    judge = Judge(
+    scorer = RunScorer(
         make_qrels([("q1", "a", 2)]), parse_measures(["ir_measures:nDCG(dcg='exp-log2')@2"])
     )
     with pytest.raises(DataError, match="ir_measures failed"):
-        judge.score(make_run({"q1": ["a"]}))
+        scorer.score(make_run({"q1": ["a"]}))
 
 
 @pytest.mark.parametrize("name", ["ir_measures:nDGC", "ir_measures:", "ir_measures:AP(x=1)"])

@@ -55,11 +55,11 @@ def test_wrong_tables(tmp_path: Path) -> None:
         read_qrels(path)
     twice = {"query_id": ["q", "q"], "doc_id": ["d", "d"], "grade": [1, 2]}
     pl.DataFrame(twice).write_parquet(path)
-    with pytest.raises(DataError, match="one grade per query and document"):
+    with pytest.raises(DataError, match="several grades for query 'q' and document 'd'"):
         read_qrels(path)
     text = tmp_path / "qrels.txt"
     text.write_text("q 0 d 1\n")
-    with pytest.raises(UsageError, match=r"qrels\.parquet only"):
+    with pytest.raises(UsageError, match=r"only supported for the qrels\.parquet"):
         read_qrels(text, ["test"])
 
 

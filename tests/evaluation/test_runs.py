@@ -59,12 +59,12 @@ def test_depth_cuts_after_ranking_and_is_recorded(tmp_path: Path) -> None:
     run = read_run(path, depth=2)
     assert run.ranking["doc_id"].to_list() == ["high", "middle"]
     assert (run.tag, run.depth) == ("mine", 2)
-    assert run.cut(1).ranking["doc_id"].to_list() == ["high"]
-    assert run.cut(2) is run
+    assert run.truncate(1).ranking["doc_id"].to_list() == ["high"]
+    assert run.truncate(2) is run
     assert read_run(path, None).depth is None
     for deeper in (3, None):
         with pytest.raises(UsageError, match="was cut at 2"):
-            run.cut(deeper)
+            run.truncate(deeper)
     with pytest.raises(UsageError, match="at least 1"):
         read_run(path, 0)
 
@@ -105,11 +105,11 @@ def test_the_format_of_a_written_run(tmp_path: Path) -> None:
 
 
 def test_frames_are_checked() -> None:
-    with pytest.raises(DataError, match="'a' comes twice for query 'q'"):
+    with pytest.raises(DataError, match="duplicate document 'a' for query 'q'"):
         Run.from_scores(scored(("q", "a", 1.0), ("q", "a", 2.0)), "t")
-    with pytest.raises(DataError, match="a number in every row"):
+    with pytest.raises(DataError, match="a score in every row"):
         Run.from_scores(scored(("q", "a", float("nan"))), "t")
-    with pytest.raises(DataError, match="a number in every row"):
+    with pytest.raises(DataError, match="a score in every row"):
         Run.from_scores(pl.DataFrame({"query_id": ["q"], "doc_id": [None], "score": [1]}), "t")
     for tag in ("", "two words"):
         with pytest.raises(UsageError, match="without white space"):

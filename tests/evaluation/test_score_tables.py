@@ -37,7 +37,7 @@ def test_a_table_is_evaluated_as_its_run(tmp_path: Path, name: str, text: str) -
     assert by_table.effectiveness.equals(by_run.effectiveness)
     assert by_table.query_scores.equals(by_run.query_scores)
     assert by_table.effectiveness["value"][0] == pytest.approx(1 / 3)
-    with pytest.raises(UsageError, match=r"expected scores of RR, found AP, P@1"):
+    with pytest.raises(UsageError, match=r"no scores of RR; found AP, P@1"):
         evaluate_paths({"2022-06": qrels}, [table], EvaluationParameters(measures=("RR",)))
 
 
@@ -45,10 +45,10 @@ def test_a_table_is_evaluated_as_its_run(tmp_path: Path, name: str, text: str) -
     ("text", "message"),
     [
         ("map\tq1\tnan\n", "finite value"),
-        ("map\tq1\t0.5\nmap\tq1\t0.6\n", "several for 'q1'"),
+        ("map\tq1\t0.5\nmap\tq1\t0.6\n", "several values of AP for query 'q1'"),
         ("map\tq1\t0.5\nmap q1\n", "found 'map q1'"),
-        ("query_id,measure,score\nq1,AP,high\n", "numbers as score"),
-        ("query_id,measure,score\nq1,AP,\n", "finite score in every row"),
+        ("query_id,measure,score\nq1,AP,high\n", "numeric scores"),
+        ("query_id,measure,score\nq1,AP,\n", "every row must have a query"),
     ],
 )
 def test_a_damaged_table_is_refused(tmp_path: Path, text: str, message: str) -> None:

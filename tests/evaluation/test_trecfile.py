@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from builder.errors import FormatError, UsageError
 from builder.trec import lines
 from builder.trec.bounded import read_bounded
-from builder.trec.lines import QRELS, RUN, SCORES, parse
+from builder.trec.lines import QRELS, RUN, SCORES, parse_trec
 
 FILE = Path("some.run")
 LINES = b"q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 -1e-3 bm25\nq2 Q0 d1 1 .5 bm25\n"
@@ -31,7 +31,7 @@ ROWS = [("q1", "d1", 2.5), ("q1", "d2", -0.001), ("q2", "d1", 0.5)]
     ],
 )
 def test_white_space_does_not_matter(data: bytes) -> None:
-    assert parse(data, RUN, FILE).rows() == ROWS
+    assert parse_trec(data, RUN, FILE).rows() == ROWS
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_white_space_does_not_matter(data: bytes) -> None:
         (b"q1 Q0 d1 1 1_0 t\n", 1, "expected a number"),
         (b"q1 Q0 d1 1 0x1A t\n", 1, "expected a number"),
         (b"q1 Q0 d1 1 NA t\n", 1, "expected a number"),
-        (b"q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\nq1 Q0 d1 3 0 t\n", 3, r"'d1' of query 'q1' again .* 1"),
+        (b"q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\nq1 Q0 d1 3 0 t\n", 3, r"'d1' for query 'q1' .* 1"),
         (b"q1 Q0 d\xff 1 2 t\n", 1, "UTF-8"),
         (b"q1 Q0 d\x00e 1 2 t\n", 1, "NUL"),
         (b"query Q0 doc rank score tag\n", 1, "expected a number as score, found 'score'"),
@@ -55,26 +55,29 @@ def test_white_space_does_not_matter(data: bytes) -> None:
 )
 def test_a_malformed_run_names_its_line(lines: bytes, line: int, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
-        parse(lines, RUN, FILE)
+        parse_trec(lines, RUN, FILE)
     assert (caught.value.file, caught.value.line) == ("some.run", line)
 
 
 @pytest.mark.parametrize("grade", ["1.0", "x", "12345678901", "", "1e0"])
 def test_a_grade_is_an_integer(grade: str) -> None:
     with pytest.raises(FormatError) as caught:
-        parse(f"q1 0 d1 1\nq1 0 d2 {grade}\n".encode(), QRELS, FILE)
+        parse_trec(f"q1 0 d1 1\nq1 0 d2 {grade}\n".encode(), QRELS, FILE)
     assert caught.value.line == 2
 
 
 def test_signed_grades_and_infinite_scores_are_read() -> None:
-    assert parse(b"q 0 d -1\nq 0 e +2\n", QRELS, FILE).rows() == [("q", "d", -1), ("q", "e", 2)]
-    scores = parse(b"q d inf\nq e -Infinity\nq f 1e999\n", SCORES, FILE)["score"].to_list()
+    assert parse_trec(b"q 0 d -1\nq 0 e +2\n", QRELS, FILE).rows() == [
+        ("q", "d", -1),
+        ("q", "e", 2),
+    ]
+    scores = parse_trec(b"q d inf\nq e -Infinity\nq f 1e999\n", SCORES, FILE)["score"].to_list()
     assert scores == [float("inf"), float("-inf"), float("inf")]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"  \n\r\n"])
 def test_an_empty_file_has_no_rows(data: bytes) -> None:
-    frame = parse(data, RUN, FILE)
+    frame = parse_trec(data, RUN, FILE)
     assert frame.is_empty()
     assert frame.schema == pl.Schema(RUN.schema())
 
@@ -93,7 +96,7 @@ token = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min
 def test_both_parsers_read_the_same(rows: list[tuple[str, str, float]], separator: str) -> None:
     text = [separator.join((q, "Q0", d, "1", repr(score), "t")) for q, d, score in rows]
     data = "\n".join(text).encode()
-    quick, strict = parse(data, RUN, FILE), lines._parse_lines(data, RUN, FILE)
+    quick, strict = parse_trec(data, RUN, FILE), lines._parse_line_by_line(data, RUN, FILE)
     assert quick.equals(strict)
     assert quick.rows() == rows
 
@@ -116,7 +119,7 @@ def test_compression_is_read_from_the_content(tmp_path: Path, compress: object) 
 def test_a_byte_order_mark_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "run.txt"
     path.write_bytes(b"\xef\xbb\xbf" + LINES)
-    assert parse(read_bounded(path), RUN, path).rows() == ROWS
+    assert parse_trec(read_bounded(path), RUN, path).rows() == ROWS
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
@@ -137,7 +140,7 @@ def test_decompression_is_bounded(tmp_path: Path, compress: object) -> None:
 
 
 def test_a_path_that_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="readable file"):
+    with pytest.raises(UsageError, match="cannot open file"):
         read_bounded(tmp_path / "absent.txt")
-    with pytest.raises(UsageError, match="readable file"):
+    with pytest.raises(UsageError, match="expected a regular file"):
         read_bounded(tmp_path)

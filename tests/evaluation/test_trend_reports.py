@@ -59,7 +59,7 @@ def test_snapshot_trend_path(tmp_path):
     frame.write_csv(path, separator="\t")
     assert snapshot_trend_path(path).trends.equals(snapshot_trend(frame).trends)
     path.write_text("system\tmeasure\tsnapshot\tscore\na\tm\t2022-06\thigh\n")
-    with pytest.raises(FormatError, match="table of scores"):
+    with pytest.raises(FormatError, match="cannot read scores"):
         snapshot_trend_path(path)
 
 
@@ -67,7 +67,7 @@ def test_wrong_snapshot_tables_are_refused():
     frame = snapshots(a=[0.4, 0.3, 0.35, 0.1])
     with pytest.raises(UsageError, match="missing"):
         snapshot_trend(frame.drop("score"))
-    with pytest.raises(UsageError, match="repeated"):
+    with pytest.raises(UsageError, match="duplicates"):
         snapshot_trend(pl.concat([frame, frame]))
     with pytest.raises(UsageError, match="2022-06"):
         snapshot_trend(frame.with_columns(snapshot=pl.lit("June")))

@@ -15,7 +15,7 @@ from statsmodels.stats.stattools import durbin_watson as dw_statistic
 from builder.errors import MissingExtraError, UsageError
 from builder.evaluation.trends import Trend, fit_trend
 from builder.statistics.regression import compare_slopes
-from builder.statistics.significance import normal_two_sided, student_two_sided
+from builder.statistics.significance import normal_p_value, student_t_p_value
 from builder.tasks.filtering.batches import slope_per_second
 from tests.thorough import examples
 
@@ -89,8 +89,8 @@ def test_table_4():
         (2.2792607802874745, 0.15027631871701758, 0.02265156815750089),
         (4.466571834992887, 0.04664543711536528, 7.9482990001387e-06),
     ):
-        assert student_two_sided(statistic, 2) == exactly(two_df)
-        assert normal_two_sided(statistic) == exactly(normal)
+        assert student_t_p_value(statistic, 2) == exactly(two_df)
+        assert normal_p_value(statistic) == exactly(normal)
     test = compare_slopes(slopes[0], errors[0], slopes[1], errors[1])
     assert test.statistic == exactly(2.373695965564487)
     assert test.p == exactly(0.01761104503522188)
@@ -112,7 +112,7 @@ def test_slopes_without_error_are_not_compared():
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_fewer_than_three_batches(count):
     trend = fit_trend(range(count), [0.1, 0.7][:count], [1, 1][:count])
-    assert trend == Trend(count, reason=f"batches with weight: {count}, needed: 3 or more")
+    assert trend == Trend(count, reason=f"a trend needs 3 batches with weight, found {count}")
 
 
 def test_two_weighted_batches_among_many_are_too_few():

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 import builder
 from builder import Simulation
 from builder.explore import Source, open_source
-from builder.explore.application import application
+from builder.explore.application import create_application
 from builder.explore.runs import load_runs
 from builder.trec.runs import Run, write_run
 from tests.collection.releases import imported, write
@@ -54,7 +54,7 @@ def source(explored: Path, runs: Path) -> Iterator[Source]:
     """The collection with its runs."""
     opened = open_source(explored)
     load_runs(opened, runs)
-    opened.seal()
+    opened.restrict_access()
     yield opened
     opened.close()
 
@@ -62,7 +62,7 @@ def source(explored: Path, runs: Path) -> Iterator[Source]:
 @pytest.fixture(scope="session")
 def app(source: Source) -> ASGIApp:
     """The application of the collection."""
-    return application(source, PORT)
+    return create_application(source, PORT)
 
 
 @pytest.fixture(scope="session")
@@ -81,6 +81,6 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def imported_app(release: Path) -> Iterator[ASGIApp]:
     """The application of the imported release."""
     opened = open_source(release)
-    opened.seal()
-    yield application(opened, PORT)
+    opened.restrict_access()
+    yield create_application(opened, PORT)
     opened.close()

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp
 import builder
 from builder import Simulation
 from builder.explore import Source, open_source
-from builder.explore.application import application
-from builder.explore.serve import listen
+from builder.explore.application import create_application
+from builder.explore.serve import bind_socket
 from tests.security.explorer import hostile_copy, hostile_runs
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -40,7 +40,7 @@ CONTRAST = (Path(__file__).parent / "contrast.js").read_text("utf-8")
 @contextmanager
 def served(make: Callable[[int], ASGIApp]) -> Iterator[str]:
     """An application on a free port, in a thread."""
-    with listen(0) as bound:
+    with bind_socket(0) as bound:
         port = bound.getsockname()[1]
         config = uvicorn.Config(make(port), log_config=None, lifespan="off")
         server = uvicorn.Server(config)
@@ -54,7 +54,7 @@ def served(make: Callable[[int], ASGIApp]) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def site(source: Source) -> Iterator[str]:
     """The collection in two languages, with runs."""
-    with served(lambda port: application(source, port)) as address:
+    with served(lambda port: create_application(source, port)) as address:
         yield address
 
 
@@ -66,8 +66,8 @@ def opened(path: Path, runs: Path | None = None) -> Iterator[str]:
     source = open_source(path)
     if runs is not None:
         load_runs(source, runs)
-    source.seal()
-    with served(lambda port: application(source, port)) as address:
+    source.restrict_access()
+    with served(lambda port: create_application(source, port)) as address:
         yield address
     source.close()
 

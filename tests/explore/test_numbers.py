@@ -83,7 +83,7 @@ def test_a_query(data: Any, truth: Truth, app: ASGIApp) -> None:
     moved = truth.qrel_changes.filter(query_id=key).filter(
         pl.col("grade_from").ne_missing(pl.col("grade_to"))
     )
-    caption = "Grades that differ between neighbouring snapshots"
+    caption = "Grades that differ between consecutive snapshots"
     shown = read.table(caption).records() if moved.height else []
     assert len(shown) == moved.height
     for row, change in zip(

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 import builder
 from builder.explore import Source, open_source
 from builder.explore import changes as changed
-from builder.explore.application import application
+from builder.explore.application import create_application
 from builder.explore.queries import GROUPS, ORDERS
 from tests.collection.releases import imported, write
 from tests.explore.client import PORT, Reader, ask, number
@@ -137,10 +137,10 @@ def test_rejects_name_file_and_line(app: ASGIApp, explored: Path) -> None:
     )
     one = rows.filter(pl.col("line").is_not_null()).row(0, named=True)
     address = f"/rejects?snapshot={one['snapshot']}&stage={one['stage']}&reason={one['reason']}"
-    found = Reader(ask(app, address).text).table("Rows left out").records()
+    found = Reader(ask(app, address).text).table("Rejected rows").records()
     assert (one["file"], float(one["line"])) in {(r["File"], number(r["Line"])) for r in found}
     summary = Reader(ask(app, "/rejects").text)
-    table = summary.table("Rows left out, by reason, stage and snapshot")
+    table = summary.table("Rejected rows by reason, stage and snapshot")
     total = sum(number(r[n]) or 0 for r in table.records() for n in collection.snapshots)
     assert total == rows["rows"].sum()
 
@@ -189,7 +189,7 @@ def test_queries_of_a_release_are_aligned(imported_app: ASGIApp) -> None:
     assert [row["Typed as"] for row in life] == ["question 7", "question 7"]
     assert [number(row["Judged"]) for row in life] == [1, 1]
     page = next(x for x in read.links if x.startswith("/page/"))
-    assert "does not have the text of this page" in ask(imported_app, page).text
+    assert "does not contain the text of this page" in ask(imported_app, page).text
 
 
 def test_unknown_things_are_pages(app: ASGIApp) -> None:
@@ -224,8 +224,8 @@ def test_a_release_with_texts_is_compared(tmp_path: Path) -> None:
         write(home / "queries.txt", "ab-1\twater\n")
         write(home / "qrels.txt", "ab-1 0 11 2\n")
     source = open_source(imported(tmp_path / "r", "longeval-sci").version)
-    source.seal()
-    app = application(source, PORT)
+    source.restrict_access()
+    app = create_application(source, PORT)
     listed = Reader(ask(app, "/pages").text)
     (link,) = {one for one in listed.links if one.startswith("/page/")}
     text = ask(app, link).text
@@ -247,7 +247,7 @@ def test_pages_that_moved_lead_to_each_other(app: ASGIApp, explored: Path) -> No
         (one["matched_id"], one["doc_id"], "moved from"),
     ):
         read = Reader(ask(app, f"/page/{page}").text)
-        rows = read.table("Addresses of the page").records()
+        rows = read.table("URLs of the page").records()
         assert any(row["What"].startswith(text) for row in rows)
         assert f"/page/{other}" in read.links
 
@@ -259,8 +259,8 @@ def test_loose_matches_lead_to_each_other(explored: Path, tmp_path: Path) -> Non
     loose = pl.when(pl.col("doc_id").is_in([first, second])).then(pl.lit(first))
     pages.with_columns(loose_id=loose).write_parquet(copy / "documents_map.parquet")
     source = open_source(copy)
-    source.seal()
-    app = application(source, PORT)
+    source.restrict_access()
+    app = create_application(source, PORT)
     assert f"/page/{second}" in Reader(ask(app, f"/page/{first}").text).links
     assert f"/page/{first}" in Reader(ask(app, f"/page/{second}").text).links
     source.close()

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import UsageError
-from builder.explore.serve import listen
+from builder.explore.serve import bind_socket
 
 
 @contextmanager
@@ -70,13 +70,13 @@ def test_it_ends_at_once_while_connections_are_open(explored: Path, number: int)
 def test_a_second_one_on_the_same_port_is_told_which_is_free(explored: Path) -> None:
     with started(explored, "--port", 0) as (_, port):
         with pytest.raises(UsageError) as error:
-            listen(port)
+            bind_socket(port)
         found = re.fullmatch(
-            rf"--port: {port} is in use; (\d+) is free: --port \1, or --port 0 for any",
+            rf"--port: {port} is in use; use --port (\d+), or --port 0 for any free port",
             str(error.value),
         )
         assert found
-        with listen(int(found[1])) as other:
+        with bind_socket(int(found[1])) as other:
             assert other.getsockname()[1] == int(found[1])
 
 
@@ -107,7 +107,7 @@ def test_no_collection_is_an_error(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "builder", "explore", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "no published collection here" in done.stderr
+    assert "not a published collection" in done.stderr
 
 
 def test_without_its_extra_it_says_how_to_install_it(
@@ -118,4 +118,4 @@ def test_without_its_extra_it_says_how_to_install_it(
 
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtraError, match=r"longeval-builder\[explore\]"):
-        serve(explored, ready=lambda _: None)
+        serve(explored, on_ready=lambda _: None)

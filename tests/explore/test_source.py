@@ -21,7 +21,7 @@ LETTERS = st.text(
 
 @given(text=LETTERS)
 def test_search_folds_as_identity_does(text: str, source: Source) -> None:
-    found = source.value(Statement("SELECT folded($text) AS folded", {"text": text}))
+    found = source.scalar(Statement("SELECT folded($text) AS folded", {"text": text}))
     assert found == fold_texts([text])[0]
 
 
@@ -44,24 +44,24 @@ def test_stopping_interrupts_what_runs(explored: Path) -> None:
     thread.join(60)
     assert not thread.is_alive()
     assert len(errors) == 1
-    with pytest.raises(DataError, match="the explorer ends"):
+    with pytest.raises(DataError, match="shutting down"):
         source.rows(Statement("SELECT 1 AS one"))
     source.close()
 
 
 def test_a_statement_that_needs_more_memory_is_an_error(explored: Path) -> None:
-    source = open_source(explored, memory="16MiB")
+    source = open_source(explored, memory_limit="16MiB")
     statement = "SELECT max(len(l)) AS m FROM (SELECT list(range) AS l FROM range(30000000))"
-    with pytest.raises(DataError, match="needs more than 16MiB"):
+    with pytest.raises(DataError, match="memory limit of 16MiB"):
         source.rows(Statement(statement))
-    assert source.value(Statement("SELECT 1 AS one")) == 1
+    assert source.scalar(Statement("SELECT 1 AS one")) == 1
     source.close()
 
 
 def test_tables_that_are_not_there_are_empty(explored: Path) -> None:
     source = open_source(explored)
     assert source.rows(Statement("SELECT * FROM release_ids")) == []
-    assert source.has("documents")
+    assert source.has_rows("documents")
     names = {row["snapshot"] for row in source.rows(Statement("SELECT snapshot FROM documents"))}
     assert names == set(source.snapshots)
     one = source.rows(Statement("SELECT * FROM queries LIMIT 1"))[0]

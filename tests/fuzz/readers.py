@@ -14,7 +14,7 @@ from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.simulation import Simulation, simulate
 from tests.fuzz.differential import LONG_FORMS
 from tests.fuzz.log_records import GOOD, ONE, TWO, long_rows
@@ -113,7 +113,7 @@ def read(kind: str, data: bytes) -> Ledger | LongEvalError:
             (folder / part).mkdir()
         limits = Limits(folder / "scratch", threads=1, memory=2**29)
         files = [Source(path, "input")]
-        common = {"files": files, "interval": INTERVAL, "limits": limits, "progress": Silent()}
+        common = {"files": files, "interval": INTERVAL, "limits": limits, "progress": NoProgress()}
         try:
             given = SETTINGS.get(kind, {})
             if kind.startswith("crawl"):

@@ -20,7 +20,7 @@ from builder.ingest.rejects import RejectError
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, key64, url_key
 
 INTERVAL = Interval(0, 2_000_000_000)
@@ -94,7 +94,7 @@ def ingested(data: bytes, params: LogParameters, threads: int = 1) -> Outcome:
             interval=INTERVAL,
             params=params.model_copy(update=KEEP_ALL),
             limits=Limits(folder / "scratch", threads=threads, memory=2**29),
-            progress=Silent(),
+            progress=NoProgress(),
         )
         ledger.check("log")
         rejects = pl.read_parquet(folder / "out/rejects.parquet")

@@ -123,7 +123,7 @@ def test_rejects_are_written_in_order_and_counted(tmp_path: Path) -> None:
 def test_rejects_of_one_kind_are_listed_up_to_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("builder.runtime.ledger.MOST_REJECTS", 2)
+    monkeypatch.setattr("builder.runtime.ledger.MAX_LISTED_REJECTS", 2)
     ledger = Ledger("lines")
     with RejectWriter(tmp_path, "log", ledger) as rejects:
         for line in range(1, 6):

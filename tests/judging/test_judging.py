@@ -133,7 +133,7 @@ def test_malformed_run_is_reported_with_line(tmp_path: Path) -> None:
 def test_invalid_pool_arguments(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least one run"):
         draw_pool([], queries=QUERIES, documents=DOCUMENTS)
-    with pytest.raises(UsageError, match="expected a readable file"):
+    with pytest.raises(UsageError, match="cannot open file"):
         draw_pool([tmp_path / "none"], queries=QUERIES, documents=DOCUMENTS)
     overlapping = (*LONGEVAL_STRATA, Stratum(30, 40, 0.1))
     with pytest.raises(UsageError, match="non-overlapping"):

@@ -126,8 +126,8 @@ import polars as pl
 from builder.collection.checks.finding import Check
 
 
-def _long(reading):
-    for name, queries in reading.snapshots("queries"):
+def _long(context):
+    for name, queries in context.scan_snapshots("queries"):
         found = queries.filter(pl.col("text").str.len_chars() > 10).collect()
         if found.height:
             yield f"snapshots/{name}/queries", "queries are long", found.height, ()

@@ -7,7 +7,7 @@ import pytest
 import schemas
 from builder.errors import FormatError
 from builder.queries import audit_text_file, audit_texts, audit_topic_file, audit_topics
-from builder.queries.texts import read_texts
+from builder.queries.texts import read_query_texts
 
 TOPICS = "topic_id\tlabel\taliases\tlanguage\tsource\neau\teau\t\tfr\tx\nloi\tloi\t\tfr\tx\n"
 
@@ -53,12 +53,12 @@ def test_an_empty_table_has_no_faults() -> None:
 def test_texts_are_read_as_they_are(room) -> None:
     plain = room.file("queries.txt", "1\t eau \r\n2\tloi").path
     rows = [("1", " eau \r", 1), ("2", "loi", 1)]
-    assert read_texts(plain).rows() == rows
+    assert read_query_texts(plain).rows() == rows
     packed = room.file("queries.txt.gz", gzip.compress(plain.read_bytes())).path
-    assert read_texts(packed).rows() == rows
+    assert read_query_texts(packed).rows() == rows
     path = room.folder / "table.parquet"
     pl.DataFrame({"query_id": ["q1"], "text": ["eau"], "impressions": [7]}).write_parquet(path)
-    assert read_texts(path).rows() == [("q1", "eau", 7)]
+    assert read_query_texts(path).rows() == [("q1", "eau", 7)]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_texts_are_read_as_they_are(room) -> None:
 )
 def test_another_format_is_an_error(room, name: str, data: bytes, message: str) -> None:
     with pytest.raises(FormatError) as error:
-        read_texts(room.file(name, data).path)
+        read_query_texts(room.file(name, data).path)
     assert message in str(error.value)
 
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from builder.io.tables import table_at
 from builder.parameters import SplitParameters, VariantParameters
 from builder.queries import merge_labels, split
-from builder.queries.labels import merge_qrels, representatives
-from builder.runtime.progress import Silent
+from builder.queries.labels import choose_representatives, merge_qrels
+from builder.runtime.progress import NoProgress
 from schemas import JudgedQueries, Qrels, Queries
 
 
@@ -48,7 +48,7 @@ def run(room, queries: list[dict], qrels: list[dict], merge: str = "labels"):  #
         graded_queries=room.table("judged_queries", queries),
         params=VariantParameters(merge=merge),
         limits=room.limits,
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("labels")
     merged = pl.read_parquet(out / "qrels.parquet")
@@ -111,7 +111,7 @@ def test_a_conflict_reaches_no_other_set(drawn: list) -> None:
     """What a set's labels become depends on that set alone."""
     queries = pl.DataFrame([query(n, n // 3) for n in range(12)], schema=JudgedQueries.dtypes())
     qrels = pl.DataFrame([qrel(*row) for row in drawn], schema=Qrels.dtypes())
-    chosen = representatives(queries)
+    chosen = choose_representatives(queries)
     together = merge_qrels(qrels, chosen)
     for of in range(4):
         own = [qrel(*row) for row in drawn if row[0] // 3 == of]
@@ -143,7 +143,7 @@ def test_heldout_conflicts_never_write_into_train(room) -> None:
             threshold=0.8,
             params=params,
             limits=room.limits,
-            progress=Silent(),
+            progress=NoProgress(),
         )
         table = table_at(out, "split_queries", Queries).scan().collect()
         kept = table.filter(pl.col("split") == "train")
@@ -159,7 +159,7 @@ def test_heldout_conflicts_never_write_into_train(room) -> None:
             threshold=0.8,
             params=params,
             limits=room.limits,
-            progress=Silent(),
+            progress=NoProgress(),
         )
         return table_at(out, "split_queries", Queries).scan().collect().to_dicts()
 

@@ -3,14 +3,14 @@ import pytest
 
 from builder.errors import DataError
 from builder.io.sources import Interval
-from builder.queries import SnapshotSides, check_leakage
+from builder.queries import SnapshotQueries, check_leakage
 
 SCHEMA = {"query_id": pl.String, "text": pl.String, "split": pl.String, "variant_set": pl.String}
 
 
-def sides(name, interval, rows) -> SnapshotSides:  # type: ignore[no-untyped-def]
+def sides(name, interval, rows) -> SnapshotQueries:  # type: ignore[no-untyped-def]
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    return SnapshotSides(name, Interval(*interval) if interval else None, frame)
+    return SnapshotQueries(name, Interval(*interval) if interval else None, frame)
 
 
 TRAIN = [
@@ -71,7 +71,7 @@ def test_intervals_that_meet_in_a_moment_are_a_fault(room) -> None:
         [sides("2022-06", (0, 11), TRAIN), sides("2022-09", (10, 20), [])], 0.8, room.limits
     )
     assert report.overlaps == (("2022-06", "2022-09"),)
-    with pytest.raises(DataError, match="2022-06 and 2022-09 in one moment"):
+    with pytest.raises(DataError, match="2022-06 and 2022-09 overlap"):
         report.require_clean()
     touching = [sides("2022-06", (0, 10), TRAIN), sides("2022-09", (10, 20), [])]
     assert check_leakage(touching, 0.8, room.limits).is_clean

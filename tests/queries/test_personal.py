@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.queries import personal_data
+from builder.queries import detect_personal_data
 
 
 def kind(text: str) -> str | None:
-    found: str | None = personal_data(pl.Series([text]))[0]
+    found: str | None = detect_personal_data(pl.Series([text]))[0]
     return found
 
 
@@ -100,7 +100,7 @@ def test_other_numbers_are_not(text: str) -> None:
 
 
 def test_null_stays_null() -> None:
-    assert personal_data(pl.Series([None, "eau"], dtype=pl.String)).to_list() == [None, None]
+    assert detect_personal_data(pl.Series([None, "eau"], dtype=pl.String)).to_list() == [None, None]
 
 
 words = st.sampled_from(["", "mon ", "le compte ", "99 ", "tel. "])
@@ -136,4 +136,4 @@ def test_any_text_is_read(text: str) -> None:
 def test_hostile_text_is_read_in_linear_time() -> None:
     """Quadratic patterns would need minutes for these."""
     hostile = ["1 " * 20_000, "a@" * 20_000, "1." * 20_000, "a:" * 20_000, "fr76 " * 10_000]
-    assert personal_data(pl.Series(hostile)).len() == len(hostile)
+    assert detect_personal_data(pl.Series(hostile)).len() == len(hostile)

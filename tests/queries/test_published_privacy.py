@@ -11,8 +11,8 @@ import pytest
 
 from builder import BuildReport
 from builder.parameters import SelectParameters
-from builder.queries import personal_data, select
-from builder.runtime.progress import Silent
+from builder.queries import detect_personal_data, select
+from builder.runtime.progress import NoProgress
 
 
 def published_bytes(version: Path) -> Iterator[tuple[Path, bytes]]:
@@ -49,7 +49,7 @@ def users(world: Path) -> set[bytes]:
 
 def test_all_planted_personal_data_is_recognised(planted: pl.DataFrame) -> None:
     assert planted["kind"].n_unique() == 6
-    assert personal_data(planted["text"]).to_list() == planted["kind"].to_list()
+    assert detect_personal_data(planted["text"]).to_list() == planted["kind"].to_list()
 
 
 def test_no_planted_query_is_selected_however_frequent(room, planted: pl.DataFrame) -> None:
@@ -62,7 +62,7 @@ def test_no_planted_query_is_selected_however_frequent(room, planted: pl.DataFra
         topics=room.topics(*{text.split()[0] for text in texts}),
         params=SelectParameters(),
         limits=room.limits,
-        progress=Silent(),
+        progress=NoProgress(),
     )
     assert pl.read_parquet(out / "candidates.parquet").is_empty()
     kinds = dict(planted["kind"].value_counts().rows())

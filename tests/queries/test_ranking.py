@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError, UsageError
-from builder.queries import STABILITIES, as_topics, parse_topics, rank_topics, read_counts
+from builder.queries import STABILITIES, parse_topics, rank_topics, read_counts, to_topics
 from builder.queries.topics import HEADER
 
 DAMAGED = {
@@ -70,7 +70,7 @@ def test_growth_of_the_source_is_no_trend() -> None:
 
 
 def test_ranked_topics_make_a_topic_table(room) -> None:
-    frame = as_topics(rank_topics(COUNTS).head(2), "fr")
+    frame = to_topics(rank_topics(COUNTS).head(2), "fr")
     assert frame["source"][0] == (
         "rank 1, score 1.0 = popularity 1.0 x cv 1.0, mean 100.0 over 4 months"
     )
@@ -115,7 +115,7 @@ def test_a_faulty_row_is_an_error_with_its_line(room, text: str, line: int) -> N
 def test_what_cannot_be_ranked_is_an_error(room) -> None:
     with pytest.raises(DataError, match="at least 3 months, found 2"):
         rank_topics(COUNTS.filter(pl.col("month") < "2022-03"))
-    with pytest.raises(DataError, match="a count above 0"):
+    with pytest.raises(DataError, match="at least one count above 0"):
         rank_topics(COUNTS.with_columns(count=pl.lit(0.0)))
     with pytest.raises(FormatError, match="missing \\['count', 'month'\\]"):
         read_counts(room.file("x.tsv", "label\nx\n").path)
@@ -129,5 +129,5 @@ def test_what_cannot_be_ranked_is_an_error(room) -> None:
             read_counts(room.folder / name)
     odd = pl.DataFrame({"label": [["a"]], "month": ["2022-01"], "count": [{"n": 1}]})
     odd.write_parquet(room.folder / "odd.parquet")
-    with pytest.raises(FormatError, match="texts and numbers"):
+    with pytest.raises(FormatError, match="text and numbers"):
         read_counts(room.folder / "odd.parquet")

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from builder.errors import DataError, FormatError
 from builder.parameters import SelectParameters, VerdictFilter
 from builder.queries import funnel, select
-from builder.queries.rules import LEFT_OUT_USERS
+from builder.queries.rules import EXCLUDED_USERS_ONLY
 from builder.queries.selection import read_stop_lists
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, key64
 from schemas import Candidates
 
@@ -28,7 +28,7 @@ def run(room, shown, params, topics=("eau", "loi"), **more) -> tuple[pl.DataFram
         topics=room.topics(*topics),
         params=params,
         limits=room.limits,
-        progress=Silent(),
+        progress=NoProgress(),
         **more,
     )
     ledger.check("select")
@@ -202,7 +202,7 @@ def test_verdicts_leave_out_users_and_queries(room) -> None:
     )
     candidates, ledger = run(room, shown, SelectParameters(), verdicts=verdicts, filters=filters)
     assert candidates.select("text", "impressions", "users", "clicks").rows() == [("eau", 6, 5, 0)]
-    assert dropped(ledger) == {LEFT_OUT_USERS: 1, "too_few_users": 1, "verdict_adult": 1}
+    assert dropped(ledger) == {EXCLUDED_USERS_ONLY: 1, "too_few_users": 1, "verdict_adult": 1}
     assert [s.rule for s in funnel(ledger.rows_in, ledger.rejected)][-2:] == [
         "verdict_adult",
         "no_topic",

@@ -9,7 +9,7 @@ from builder.errors import DataError
 from builder.io.tables import Table, table_at
 from builder.parameters import SplitParameters
 from builder.queries import split
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from schemas import Queries
 
 PARAMS = SplitParameters(heldout_share=0.4)
@@ -45,7 +45,7 @@ def run(  # type: ignore[no-untyped-def]
         threshold=0.8,
         params=params,
         limits=room.limits,
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("split")
     assert ledger.rows_out == len(rows)
@@ -97,7 +97,7 @@ def test_without_training_snapshots_all_is_test(room) -> None:
         threshold=0.8,
         params=PARAMS,
         limits=room.limits,
-        progress=Silent(),
+        progress=NoProgress(),
     )
     assert sides(table_at(out, "split_queries", Queries)) == {"q0000000000000001": "test"}
 
@@ -106,7 +106,7 @@ def test_one_text_under_two_ids_on_both_sides_stops_the_build(room) -> None:
     """What ids promise is checked on the texts: a published release had such queries."""
     rows = [judged(n, text="la même question") for n in range(40)]
     listed = SplitParameters(heldout_share=0.4, near="listed")
-    with pytest.raises(DataError, match="expected no tested query in training"):
+    with pytest.raises(DataError, match="expected no held-out or test query in training"):
         run(room, rows, params=listed)
     assert len(set(sides(run(room, rows)).values())) == 1
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from builder.io.tables import Table, table_at
 from builder.parameters import SplitParameters
 from builder.queries import split
-from builder.queries.leakage import SnapshotSides, check_leakage
-from builder.runtime.progress import Silent
+from builder.queries.leakage import SnapshotQueries, check_leakage
+from builder.runtime.progress import NoProgress
 from builder.text.keys import key64, query_id
 from schemas import Queries
 
@@ -44,7 +44,7 @@ def run(  # type: ignore[no-untyped-def]
         threshold=0.8,
         params=SplitParameters(heldout_share=0.5, near=near),  # type: ignore[arg-type]
         limits=room.limits,
-        progress=Silent(),
+        progress=NoProgress(),
     )
     return table_at(out, "split_queries", Queries)
 
@@ -54,7 +54,7 @@ def sides(table: Table) -> dict[str, str]:
 
 
 def near_leaks(room, **snapshots: Table) -> pl.DataFrame:  # type: ignore[no-untyped-def]
-    found = [SnapshotSides(name, None, t.scan().collect()) for name, t in snapshots.items()]
+    found = [SnapshotQueries(name, None, t.scan().collect()) for name, t in snapshots.items()]
     return check_leakage(found, 0.8, room.limits).near
 
 

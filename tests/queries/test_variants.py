@@ -10,9 +10,9 @@ from builder.errors import FormatError
 from builder.io.tables import Table, table_at
 from builder.parameters import SplitParameters, VariantParameters
 from builder.queries import find_variants, query_aliases
-from builder.queries.given_sets import read_given_sets
-from builder.queries.sets import form_sets
-from builder.runtime.progress import Silent
+from builder.queries.manual_sets import read_manual_sets
+from builder.queries.sets import build_variant_sets
+from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, in_sample, key64
 from schemas import Candidates, Variants
 
@@ -40,8 +40,8 @@ def sets_of(  # type: ignore[no-untyped-def]
     earlier=(),
 ) -> pl.DataFrame:
     with duckdb.connect() as connection:
-        given = read_given_sets(()) if given is None else given
-        sets = form_sets(connection, candidates(texts), given, earlier, params, split)
+        given = read_manual_sets(()) if given is None else given
+        sets = build_variant_sets(connection, candidates(texts), given, earlier, params, split)
     return Variants.validate(sets)
 
 
@@ -97,7 +97,7 @@ def test_a_chain_of_small_differences_does_not_join_its_ends() -> None:
 
 def test_hand_made_sets_join_what_no_rule_would(room) -> None:
     file = room.file("sets.tsv", "# a comment\njob\temploi\n\njob\tBoulot !\nother\teau\n")
-    given = read_given_sets([file])
+    given = read_manual_sets([file])
     sets = sets_of({"boulot": 1, "Emploi": 5, "emplois": 9, "eaux": 3, "eau": 1}, given=given)
     assert groups(sets) == {
         frozenset({"boulot", "Emploi"}),
@@ -113,14 +113,14 @@ def test_hand_made_sets_join_what_no_rule_would(room) -> None:
     [
         ("job emploi\n", "line 1: expected set<TAB>query"),
         ("\temploi\n", "line 1: expected set<TAB>query"),
-        ("job\t!?\n", "line 1: a query needs a letter or a digit"),
-        ("a\teau\nb\tEau\n", "line 2: the query is already in the set 'a', found 'b'"),
+        ("job\t!?\n", "line 1: expected a query with at least one letter or digit"),
+        ("a\teau\nb\tEau\n", "found a query of set 'b' that is already in set 'a'"),
         (b"\xff", "expected UTF-8"),
     ],
 )
 def test_a_faulty_file_of_sets_is_an_error(room, text, message: str) -> None:
     with pytest.raises(FormatError) as error:
-        read_given_sets([room.file("sets.tsv", text)])
+        read_manual_sets([room.file("sets.tsv", text)])
     assert message in str(error.value)
 
 
@@ -194,7 +194,7 @@ def run(room, shown: Sequence, params: VariantParameters) -> tuple[Table, Table]
         params=params,
         split=NO_SPLIT,
         limits=room.limits,
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("variants")
     assert ledger.rows_in == len(texts)

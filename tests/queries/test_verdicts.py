@@ -6,10 +6,10 @@ import pytest
 from builder.errors import ContractError, FormatError, UsageError
 from builder.io.tables import Table, table_at
 from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
-from builder.queries import collect_verdicts, coverage, left_out
+from builder.queries import collect_verdicts, excluded_keys, verdict_coverage
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 from schemas import Verdicts
 
@@ -33,7 +33,7 @@ def run(room, files=(), plugins=()) -> tuple[Table, Ledger]:  # type: ignore[no-
         params=VerdictParameters(plugins=plugins),
         select=SelectParameters(),
         limits=room.limits,
-        progress=Silent(),
+        progress=NoProgress(),
         files=files,
     )
     ledger.check("verdicts")
@@ -108,9 +108,9 @@ def test_plugins_that_are_none_are_errors(room, monkeypatch: pytest.MonkeyPatch)
     install(monkeypatch, wrong=object(), label=Judge("query", label="Not a label"))
     with pytest.raises(UsageError, match="'missing' is not installed"):
         run(room, plugins=("missing",))
-    with pytest.raises(UsageError, match="'wrong' is not a verdict plug-in"):
+    with pytest.raises(UsageError, match="expected 'wrong' to have the attributes name"):
         run(room, plugins=("wrong",))
-    with pytest.raises(ContractError, match="plug-in judge_query: answers break the rules"):
+    with pytest.raises(ContractError, match="plug-in judge_query: verdicts violate the rules"):
         run(room, plugins=("label",))
 
 
@@ -118,8 +118,8 @@ def test_plugins_that_are_none_are_errors(room, monkeypatch: pytest.MonkeyPatch)
     ("answer", "message"),
     [
         (pl.DataFrame({"key": [1]}), "missing \\['label', 'score'\\]"),
-        (pl.DataFrame({"key": [99], "label": ["bot"], "score": [0.5]}), "was not asked about"),
-        (pl.DataFrame({"key": [7], "label": ["bot"], "score": [1.5]}), "break the rules"),
+        (pl.DataFrame({"key": [99], "label": ["bot"], "score": [0.5]}), "about other keys"),
+        (pl.DataFrame({"key": [7], "label": ["bot"], "score": [1.5]}), "violate the rules"),
     ],
 )
 def test_wrong_answers_are_errors(
@@ -137,12 +137,12 @@ def test_wrong_answers_are_errors(
     [
         ("query\teau\tbot\t2\ts\t1", "line 2: score: expected a number from 0 to 1"),
         ("page\teau\tbot\t1\ts\t1", "line 2: kind: expected query, user or document"),
-        ("query\teau\tBot!\t1\ts\t1", "line 2: label: expected lower-case letters"),
+        ("query\teau\tBot!\t1\ts\t1", "line 2: label: expected lowercase letters"),
         ("user\tdupont\tbot\t1\ts\t1", "line 2: invalid literal"),
         ("document\tnope\tbot\t1\ts\t1", "line 2: not an absolute http or https URL"),
         ("query\teau\tbot\t1\t\t1", "line 2: expected a source, a version"),
         ("query\teau\tbot", "line 2: expected 6 tab-separated fields, found 3"),
-        ("query\teau\tbot\t1\ts\t1\nquery\tEau\tbot\t0\ts\t1", "two scores for 'bot'"),
+        ("query\teau\tbot\t1\ts\t1\nquery\tEau\tbot\t0\ts\t1", "expected one score of 'bot'"),
     ],
 )
 def test_a_faulty_list_is_an_error(room, line: str, message: str) -> None:
@@ -169,19 +169,19 @@ def test_filters_choose_by_label_score_and_source(room) -> None:
         VerdictFilter(name="two", kind="query", label="adult", source="b"),
         VerdictFilter(name="three", kind="user", label="adult"),
     ]
-    assert {k: v.to_list() for k, v in left_out(table, filters, "query").items()} == {
+    assert {k: v.to_list() for k, v in excluded_keys(table, filters, "query").items()} == {
         "one": [1, 3],
         "two": [3],
     }
-    assert left_out(table, filters, "user")["three"].to_list() == [5]
-    assert left_out(None, filters, "query") == {}
-    assert left_out(table, filters, "document") == {}
+    assert excluded_keys(table, filters, "user")["three"].to_list() == [5]
+    assert excluded_keys(None, filters, "query") == {}
+    assert excluded_keys(table, filters, "document") == {}
 
 
 def test_coverage_names_the_snapshots_without_a_verdict(room) -> None:
     june = room.table("verdicts", [("query", 1, "adult", "a", "1", 0.9)])
     july = room.table("verdicts", [])
-    table = coverage({"2022-06": june, "2022-07": july})
+    table = verdict_coverage({"2022-06": june, "2022-07": july})
     assert table.select("source", "label", "snapshot", "verdicts").rows() == [
         ("a", "adult", "2022-06", 1),
         ("a", "adult", "2022-07", 0),

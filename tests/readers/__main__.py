@@ -11,7 +11,7 @@ from pathlib import Path
 
 import builder
 from builder import Simulation
-from builder.cli.output import table
+from builder.cli.output import format_table
 from tests.readers.loaders import LOADERS, export_all
 
 
@@ -33,7 +33,7 @@ def main() -> int:
             except Exception as error:
                 said = f"fails: {type(error).__name__}: {error}"
             rows.append((loader.__name__, (loader.__doc__ or "").partition("\n")[0], said))
-    print(table(rows, ("reader", "what it reads", "result")))  # noqa: T201 - a report is its purpose
+    print(format_table(rows, ("reader", "what it reads", "result")))  # noqa: T201 - a report is its purpose
     return any(said.startswith(("fails", "differs")) for *_, said in rows)
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from builder import BuildReport
 from builder.collection.export import export
-from builder.collection.export.numbers import query_numbers
+from builder.collection.export.numeric_ids import assign_query_numbers
 from builder.errors import UsageError
 from tests.readers.loaders import LOADERS, Exports, export_all
 
@@ -47,13 +47,13 @@ def test_the_card_for_hugging_face(exports: Exports) -> None:
 
 def test_numbers_of_queries_fit_32_bits() -> None:
     ids = pl.Series([f"q{n:016x}" for n in (0, 1, 2**33, 2**33 + 5, 2**64 - 1)])
-    numbers = dict(query_numbers(ids).iter_rows())
+    numbers = dict(assign_query_numbers(ids).iter_rows())
     assert list(numbers.values()) == [0, 1, 2, 3, 2**31 - 1]
     assert all(0 <= number < 2**31 for number in numbers.values())
-    assert query_numbers(ids.reverse()).equals(query_numbers(ids))
+    assert assign_query_numbers(ids.reverse()).equals(assign_query_numbers(ids))
     own = pl.Series(["7", "12"])
-    assert query_numbers(own).sort("number").rows() == [("7", 7), ("12", 12)]
-    mixed = query_numbers(pl.Series(["7", "q06223196"]))
+    assert assign_query_numbers(own).sort("number").rows() == [("7", 7), ("12", 12)]
+    mixed = assign_query_numbers(pl.Series(["7", "q06223196"]))
     assert mixed["number"].n_unique() == 2
 
 
@@ -62,8 +62,8 @@ def test_an_export_into_the_working_folder_is_refused(
     out: str, built: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="a folder of its own"):
+    with pytest.raises(UsageError, match="cannot export to the current folder"):
         export(built.root, "trec", out)
     assert built.version is not None
-    with pytest.raises(UsageError, match="a folder of its own"):
+    with pytest.raises(UsageError, match="cannot export to the current folder"):
         export(built.root, "trec", built.version / "more")

@@ -7,7 +7,15 @@ from xml.etree import ElementTree as ET
 import pytest
 from markupsafe import Markup
 
-from builder.reporting.charts import Point, Scale, Series, bars, histogram, lines, scatter
+from builder.reporting.charts import (
+    LinearScale,
+    LineSeries,
+    ScatterPoint,
+    bar_chart,
+    histogram,
+    line_chart,
+    scatter_plot,
+)
 
 MONTHS = [f"2022-{month:02d}" for month in range(1, 13)]
 
@@ -18,8 +26,10 @@ def image(chart: Markup) -> ET.Element:
 
 
 def test_lines_break_where_a_value_is_missing() -> None:
-    series = Series("s", "c", [0.1, None, 0.3, 0.4], [0, None, None, 0.3], [0.2, None, None, 0.5])
-    chart = image(lines("t", ["a", "b", "c", "d"], [series]))
+    series = LineSeries(
+        "s", "c", [0.1, None, 0.3, 0.4], [0, None, None, 0.3], [0.2, None, None, 0.5]
+    )
+    chart = image(line_chart("t", ["a", "b", "c", "d"], [series]))
     (path,) = (p.get("d") or "" for p in chart.iter("path"))
     assert re.fullmatch(r"M[\d. ]+M[\d. ]+L[\d. ]+", path)
     hints = [c.findtext("title") for c in chart.iter("circle")]
@@ -28,7 +38,7 @@ def test_lines_break_where_a_value_is_missing() -> None:
 
 
 def test_labels_have_room() -> None:
-    chart = image(lines("t", MONTHS, [Series("s", "c", [0.5] * 12)]))
+    chart = image(line_chart("t", MONTHS, [LineSeries("s", "c", [0.5] * 12)]))
     labels = [text for text in chart.iter("text") if text.text in MONTHS]
     places = [float(label.get("x", "")) for label in labels]
     assert labels[0].text == "2022-01"
@@ -36,7 +46,9 @@ def test_labels_have_room() -> None:
 
 
 def test_shares_are_drawn_from_nothing_to_all() -> None:
-    chart = image(lines("t", MONTHS[:3], [Series("s", "c", [1.0, 0.5, 0.25])], as_shares=True))
+    chart = image(
+        line_chart("t", MONTHS[:3], [LineSeries("s", "c", [1.0, 0.5, 0.25])], as_shares=True)
+    )
     texts = [text.text for text in chart.iter("text")]
     assert {"0 %", "50 %", "100 %"} <= set(texts)
     heights = [float(c.get("cy", "")) for c in chart.iter("circle")]
@@ -45,8 +57,8 @@ def test_shares_are_drawn_from_nothing_to_all() -> None:
 
 
 def test_higher_is_further_up_and_right() -> None:
-    points = [Point("a", "c0", 0.5, -0.1), Point("b", "c1", 2.0, 0.2)]
-    chart = image(scatter("t", points, "x", "y", (1, 0)))
+    points = [ScatterPoint("a", "c0", 0.5, -0.1), ScatterPoint("b", "c1", 2.0, 0.2)]
+    chart = image(scatter_plot("t", points, "x", "y", (1, 0)))
     a, b = chart.iter("circle")
     assert float(a.get("cx", "")) < float(b.get("cx", ""))
     assert float(a.get("cy", "")) > float(b.get("cy", ""))
@@ -56,13 +68,13 @@ def test_higher_is_further_up_and_right() -> None:
 
 
 def test_bars_meet_at_zero() -> None:
-    chart = image(bars("t", [0.5, 0.1, -0.2], "c"))
+    chart = image(bar_chart("t", [0.5, 0.1, -0.2], "c"))
     up, middle, down = (
         (float(bar.get("y", "")), float(bar.get("height", ""))) for bar in chart.iter("rect")
     )
     assert up[0] + up[1] == pytest.approx(middle[0] + middle[1]) == pytest.approx(down[0])
     assert up[1] > down[1] > middle[1]
-    assert image(bars("t", [], "c")) is not None
+    assert image(bar_chart("t", [], "c")) is not None
 
 
 def test_a_histogram_says_its_bins() -> None:
@@ -82,8 +94,10 @@ def test_a_histogram_says_its_bins() -> None:
 @pytest.mark.parametrize("count", [1, 9, 36])
 def test_nothing_is_drawn_outside(count: int) -> None:
     names = [f"2022-{n}" for n in range(count)]
-    series = [Series(f"s{n}", "c", [n / 3] * count, [0.0] * count, [1.0] * count) for n in range(4)]
-    chart = image(lines("t", names, series))
+    series = [
+        LineSeries(f"s{n}", "c", [n / 3] * count, [0.0] * count, [1.0] * count) for n in range(4)
+    ]
+    chart = image(line_chart("t", names, series))
     _, _, width, height = map(float, (chart.get("viewBox") or "").split())
     for circle in chart.iter("circle"):
         assert 0 <= float(circle.get("cx", "")) <= width
@@ -101,6 +115,6 @@ def test_nothing_is_drawn_outside(count: int) -> None:
     ],
 )
 def test_ticks_are_round_and_hold_all_values(values: list[float], ticks: list[float]) -> None:
-    scale = Scale(values, 0, 100)
+    scale = LinearScale(values, 0, 100)
     assert scale.ticks() == pytest.approx(ticks)
     assert all(0 <= scale(value) <= 100 for value in values)

@@ -8,29 +8,31 @@ from markupsafe import Markup
 from builder.reporting.parts import (
     Cell,
     Segment,
-    folded,
+    collapsible,
     heat_map,
-    integer,
-    intersections,
-    share,
+    integer_cell,
+    share_cell,
     stacked_bars,
     table,
+    upset_plot,
 )
-from builder.reporting.render import join, page
+from builder.reporting.render import join_markup, render_page
 
 HOSTILE = '<img src=x onerror="a">'
 ESCAPED = "&lt;img src=x onerror=&#34;a&#34;&gt;"
 
 
 def test_content_is_escaped_once() -> None:
-    assert join(["a", Markup("<br>"), ("b", ["<"]), None, 3]) == "a<br>b&lt;3"
-    assert str(folded(HOSTILE, join("<"))).strip() == (
+    assert join_markup(["a", Markup("<br>"), ("b", ["<"]), None, 3]) == "a<br>b&lt;3"
+    assert str(collapsible(HOSTILE, join_markup("<"))).strip() == (
         f"<details><summary>{ESCAPED}</summary>&lt;</details>"
     )
 
 
 def test_a_table_is_text_with_values_to_sort_by() -> None:
-    found = table(HOSTILE, ("Name", "Count", "Share"), [[HOSTILE, integer(1234), share(0.25)]])
+    found = table(
+        HOSTILE, ("Name", "Count", "Share"), [[HOSTILE, integer_cell(1234), share_cell(0.25)]]
+    )
     assert HOSTILE not in found
     assert found.count(ESCAPED) == 3
     assert '<th scope="col"><button type="button">Name</button></th>' in found
@@ -45,7 +47,7 @@ def test_a_table_without_rows_has_its_headings() -> None:
 
 
 def test_a_missing_number_sorts_last() -> None:
-    assert integer(None) == Cell("\N{EN DASH}", -1e300)
+    assert integer_cell(None) == Cell("\N{EN DASH}", -1e300)
 
 
 def test_bars_say_their_numbers() -> None:
@@ -68,7 +70,7 @@ def test_a_map_of_many_columns_gives_way(columns: int, kind: str) -> None:
 
 def test_counts_of_intersections_come_before_the_dots() -> None:
     names = [f"2022-{n:02d}" for n in range(1, 10)]
-    found = intersections("Queries", names, [(["2022-01"], 1200), (None, 7)])
+    found = upset_plot("Queries", names, [(["2022-01"], 1200), (None, 7)])
     (first,) = re.findall(r"<tbody>\s*<tr>(<td[^>]*>[^<]*</td>)", found)
     assert first == '<td class="number bar-cell" style="--bar:100.0%">1,200</td>'
     assert 'class="upset tall wide"' in found
@@ -78,7 +80,7 @@ def test_counts_of_intersections_come_before_the_dots() -> None:
 
 
 def test_a_page_is_complete() -> None:
-    document = page(HOSTILE, "Heading", "Line", [("one", "One")], "<", "Foot")
+    document = render_page(HOSTILE, "Heading", "Line", [("one", "One")], "<", "Foot")
     assert document.startswith("<!doctype html>")
     assert HOSTILE not in document
     assert "default-src &#39;none&#39;" in document

@@ -42,21 +42,21 @@ def test_the_guard_of_a_released_version_answers_first(
 
     monkeypatch.setattr(Runner, "run", never)
     expected = "stage clicks" if what == "stage" else "table snapshots/2022-06/qrels"
-    with pytest.raises(UsageError, match=f"would make it otherwise .{expected}"):
+    with pytest.raises(UsageError, match=f"whose output differs .{expected}"):
         builder.build(released, tmp_path / "collection")
 
 
 def test_a_draft_says_that_its_topics_change(world: Path, tmp_path: Path) -> None:
     shutil.copytree(world, tmp_path / "world")
     definition = tmp_path / "world/workflow.toml"
-    assert builder.build(definition, tmp_path / "c").notes == ()
+    assert builder.build(definition, tmp_path / "c").topic_changes == ()
     topics = next((tmp_path / "world").glob("topics*"))
     lines = topics.read_text().splitlines()
     gone = lines.pop().split("\t")[0]
     topics.write_text("\n".join(lines) + "\n")
     report = builder.build(definition, tmp_path / "c")
-    assert report.notes == (f"topics removed: {gone}",)
-    assert builder.build(definition, tmp_path / "c").notes == ()
+    assert report.topic_changes == (f"topics removed: {gone}",)
+    assert builder.build(definition, tmp_path / "c").topic_changes == ()
 
 
 def test_a_snapshot_without_judgements_is_not_published(world: Path, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_snapshot_without_judgements_is_not_published(world: Path, tmp_path: P
     else:
         text = text.replace("[[snapshots]]", f"{header}min_judged = 100000\n\n[[snapshots]]", 1)
     definition.write_text(text)
-    with pytest.raises(DataError, match="nothing is published: 2022-06 has no judgements"):
+    with pytest.raises(DataError, match="nothing was published: 2022-06 has no judgements"):
         builder.build(definition, tmp_path / "c")
     assert not (tmp_path / "c/0.1.0").exists()
     assert builder.build(definition, tmp_path / "c", allow_empty=True).published
@@ -81,7 +81,9 @@ def test_an_import_without_a_row_is_not_published(tmp_path: Path) -> None:
     write(tmp_path / "r/2022-06_qrels.txt", "1 0 7\n")
     (tmp_path / "scratch").mkdir()
     limits = Limits(tmp_path / "scratch")
-    with pytest.raises(DataError, match=r"1 files of qrels gave no row \(1 not_four_columns"):
+    with pytest.raises(
+        DataError, match=r"no qrels could be read from 1 file\(s\) \(1 not_four_columns"
+    ):
         import_release(tmp_path / "r", "longeval-web", tmp_path / "out", limits=limits)
     assert not (tmp_path / "out/1.0.0").exists()
     (tmp_path / "again").mkdir()

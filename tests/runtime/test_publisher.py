@@ -9,17 +9,17 @@ import pytest
 
 from builder.errors import DataError
 from builder.runtime import publisher
-from builder.runtime.publisher import locked, private_folder, publish, write_manifest
+from builder.runtime.publisher import lock_collection, private_folder, publish, write_manifest
 
 
 def test_one_process_holds_a_folder(tmp_path: Path) -> None:
     with (
-        locked(tmp_path / "c"),
+        lock_collection(tmp_path / "c"),
         pytest.raises(DataError, match="another build or import"),
-        locked(tmp_path / "c"),
+        lock_collection(tmp_path / "c"),
     ):
         pass
-    with locked(tmp_path / "c"):
+    with lock_collection(tmp_path / "c"):
         assert (tmp_path / "c/.work/lock").is_file()
 
 
@@ -27,7 +27,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     left = tmp_path / "c/.work/1.0.0.partial/x"
     left.parent.mkdir(parents=True)
     left.write_text("half")
-    with locked(tmp_path / "c"):
+    with lock_collection(tmp_path / "c"):
         assert not left.parent.exists()
 
 

@@ -18,7 +18,7 @@ from builder.parameters import ClickParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.references import All, Files, From, Same, To
 from builder.runtime.runner import Runner, Step
 from builder.runtime.scope import Scope
@@ -161,7 +161,7 @@ def run(folder: Path, pipeline: Pipeline | None = None) -> dict[str, Step]:
     pipeline = pipeline or toy()
     runner = _runner(folder, pipeline)
     units = pipeline.plan(runner.definition.workflow)
-    with runner.store.locked():
+    with runner.store.lock():
         return {str(step.unit): step for step in runner.run(units, lambda _: None)}
 
 
@@ -210,7 +210,7 @@ def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
     planned = runner.explain(pipeline.plan(runner.definition.workflow))
     assert [str(step.unit) for step in planned if step.ran] == [*ALL[2:5]]
     assert planned[2].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
-    assert planned[4].reasons == ("reads what shout writes",)
+    assert planned[4].reasons == ("input from shout changes",)
     steps = run(folder)
     assert ran(steps) == ALL[2:5]
     assert steps["shout 2022-06"].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
@@ -322,14 +322,14 @@ def test_a_broken_contract_is_a_fault(folder: Path) -> None:
         pl.read_parquet(path).rename({"word": "mot"}).write_parquet(path)
         return ledger
 
-    with pytest.raises(ContractError, match="table words has columns"):
+    with pytest.raises(ContractError, match="table words has the columns"):
         run(folder, toy(words=rename))
 
 
 def test_two_builds_at_once(folder: Path) -> None:
     store = Store(folder / "out")
     with (
-        store.locked(),
+        store.lock(),
         pytest.raises(DataError, match="another build or import of this collection"),
     ):
         run(folder)
@@ -366,7 +366,7 @@ def test_an_argument_without_origin() -> None:
     def count(out: Path, *, words: Table, limits: Limits, progress: Progress) -> Ledger:
         raise NotImplementedError
 
-    with pytest.raises(TypeError, match="argument 'words' is neither a table"):
+    with pytest.raises(TypeError, match="argument 'words' is not a table"):
         stage("count", version="1")(count)
 
 
@@ -377,7 +377,7 @@ def test_a_stage_is_still_its_function(tmp_path: Path) -> None:
         tmp_path,
         files=(Source(tmp_path / "june.txt", "june.txt"),),
         limits=Limits(tmp_path),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     assert (ledger.rows_in, ledger.rows_out) == (2, 2)
     assert words.__doc__ == read_words.__doc__

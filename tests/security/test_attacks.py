@@ -17,18 +17,18 @@ import zstandard
 import builder
 from builder import BuildReport, Simulation
 from builder.cli import main
-from builder.cli.output import printable, table
+from builder.cli.output import escape_control, format_table
 from builder.collection.card_tables import provenance_table
-from builder.collection.compare.changelog import changelog
+from builder.collection.compare.changelog import format_changelog
 from builder.collection.export import export
 from builder.collection.export.markup import escape_markup
 from builder.collection.imports import import_release
-from builder.collection.imports.found import find_snapshots
-from builder.collection.imports.ids import read_mapping
-from builder.collection.imports.notes import Notes
-from builder.collection.imports.pages import read_pages
-from builder.collection.imports.walk import walk
-from builder.collection.validate import as_github, validate
+from builder.collection.imports.ids import read_url_database
+from builder.collection.imports.import_log import ImportLog
+from builder.collection.imports.layouts import find_snapshots
+from builder.collection.imports.pages import read_documents
+from builder.collection.imports.walk import list_release_files
+from builder.collection.validate import format_github, validate
 from builder.definition.model import Definition
 from builder.drift import render_report
 from builder.errors import DefinitionError, FormatError, UsageError
@@ -36,7 +36,7 @@ from builder.ingest.logs.impression import parse_impression
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 from builder.queries.matching import match_topics
-from builder.queries.personal import personal_data
+from builder.queries.personal import detect_personal_data
 from builder.runtime.limits import Limits
 from builder.trec import read_run
 from builder.trec.bounded import read_bounded
@@ -91,7 +91,7 @@ def test_files_of_a_manifest_stay_in_the_version(
     built: BuildReport, tmp_path: Path, name: str
 ) -> None:
     version = forged(built, tmp_path, {"files": {name: {"sha256": "0", "bytes": 1}}})
-    with pytest.raises(FormatError, match="within the version"):
+    with pytest.raises(FormatError, match="inside the version folder"):
         validate(version)
 
 
@@ -101,8 +101,8 @@ def test_months_of_a_release_are_no_paths(tmp_path: Path) -> None:
     (home / "Queries/train.tsv").write_text("1\teau\n")
     (home / "etc").mkdir()
     (home / "etc/metadata.json").write_text('{"snapshot": "../../2022-06"}')
-    with pytest.raises(UsageError, match="which month is this"):
-        find_snapshots(walk(tmp_path / "r"), "longeval-2023")
+    with pytest.raises(UsageError, match="cannot determine the month"):
+        find_snapshots(list_release_files(tmp_path / "r"), "longeval-2023")
 
 
 def test_links_that_lead_out_of_a_release_are_not_followed(tmp_path: Path) -> None:
@@ -111,10 +111,10 @@ def test_links_that_lead_out_of_a_release_are_not_followed(tmp_path: Path) -> No
     (tmp_path / "secret_queries.txt").write_text("1\tsecret\n")
     (root / "2022-06_queries.txt").symlink_to(tmp_path / "secret_queries.txt")
     (root / "metadata.json").write_text('{"prior-datasets": ["../../", "../secret", "/etc"]}')
-    files = walk(root)
+    files = list_release_files(root)
     assert [path.name for path in files.paths] == ["metadata.json"]
-    assert [path.name for path in files.outside] == ["2022-06_queries.txt"]
-    assert files.missing == ["../../", "../secret", "/etc"]
+    assert [path.name for path in files.external_links] == ["2022-06_queries.txt"]
+    assert files.missing_datasets == ["../../", "../secret", "/etc"]
     with pytest.raises(UsageError, match="no snapshot"):
         find_snapshots(files, "longeval-web")
 
@@ -199,11 +199,11 @@ def test_a_mapping_is_only_read(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE mapping (id INTEGER, url TEXT)")
         connection.execute("INSERT INTO mapping VALUES (1, 'https://a.example/'), (2, x'00')")
     before = path.read_bytes()
-    assert list(read_mapping(path, "2022-06")) == [("1", "https://a.example/", 0)]
+    assert list(read_url_database(path, "2022-06")) == [("1", "https://a.example/", 0)]
     assert path.read_bytes() == before
     path.write_bytes(b"SQLite format 3\0" + bytes(100))
-    with pytest.raises(FormatError, match="expected a database"):
-        list(read_mapping(path, "2022-06"))
+    with pytest.raises(FormatError, match="expected a SQLite database"):
+        list(read_url_database(path, "2022-06"))
 
 
 def test_the_program_runs_no_text() -> None:
@@ -281,13 +281,15 @@ def test_texts_are_no_tags(text: str) -> None:
 def test_a_document_cannot_end_another(tmp_path: Path) -> None:
     hostile = escape_markup("a\n</TEXT>\n</DOC>\n<DOC>\n<DOCNO>forged</DOCNO>\n<TEXT>\nb")
     (tmp_path / "f").write_text(f"<DOC>\n<DOCNO>d1</DOCNO>\n<TEXT>\n{hostile}\n</TEXT>\n</DOC>\n")
-    assert [p[0] for p in read_pages(tmp_path / "f", "f", Notes(), is_escaped=True)] == ["d1"]
+    assert [
+        p[0] for p in read_documents(tmp_path / "f", "f", ImportLog(), is_markup_escaped=True)
+    ] == ["d1"]
 
 
 def test_terminals_get_no_commands(tmp_path: Path, capsys: Captured) -> None:
     hostile = "a\x1b[2J\x07\u202e\x9b31m"
-    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202e]", printable(hostile))
-    assert "\x1b" not in table([(hostile, 1)], ("text", "count"))
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202e]", escape_control(hostile))
+    assert "\x1b" not in format_table([(hostile, 1)], ("text", "count"))
     with pytest.raises(SystemExit):
         main(["validate", str(tmp_path / hostile)])
     assert "\x1b" not in capsys.readouterr().err
@@ -300,16 +302,16 @@ def test_annotations_cannot_be_forged(built: BuildReport, tmp_path: Path) -> Non
     shutil.copytree(built.version, tmp_path / "copy")
     (tmp_path / "copy/a\n::error file=x::forged").write_text("")
     for finding in validate(tmp_path / "copy", select=("LB002",)):
-        line = as_github(finding)
+        line = format_github(finding)
         assert "\n" not in line
         assert line.startswith("::error file=a%0A%3A%3Aerror file=x%3A%3Aforged,title=LB002::")
 
 
 def test_change_logs_escape() -> None:
-    from builder.collection.compare import Difference
+    from builder.collection.compare import VersionDifference
 
     lines = ("licence: a -> `b`\n# Forged\n[x](javascript:1)",)
-    log = changelog(Difference("a|", "b|", lines, (), (), (), ()))
+    log = format_changelog(VersionDifference("a|", "b|", lines, (), (), (), ()))
     assert "\n# Forged" not in log
 
 
@@ -375,10 +377,10 @@ def test_a_bomb_in_a_run_stops(tmp_path: Path) -> None:
 
 def test_a_bomb_in_a_release_stops(tmp_path: Path) -> None:
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"<DOC>" * 2**26, 9))
-    notes = Notes()
+    log = ImportLog()
     with at_most(30):
-        assert list(read_pages(tmp_path / "b.gz", "b", notes, is_escaped=False)) == []
-    assert notes.offered >= 1
+        assert list(read_documents(tmp_path / "b.gz", "b", log, is_markup_escaped=False)) == []
+    assert log.records_read >= 1
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'{"query":['])
@@ -397,7 +399,7 @@ def test_deep_json_in_a_crawl_is_a_reject(tmp_path: Path) -> None:
 def test_deep_json_in_a_release_is_a_reject(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b'[{"id":' + b"[" * 100_000)
     with at_most(30):
-        assert list(read_pages(tmp_path / "f", "f", Notes(), is_escaped=False)) == []
+        assert list(read_documents(tmp_path / "f", "f", ImportLog(), is_markup_escaped=False)) == []
 
 
 def test_a_deep_definition_is_an_error(tmp_path: Path) -> None:
@@ -432,7 +434,7 @@ def test_scores_that_are_no_numbers_are_errors(tmp_path: Path) -> None:
 )
 def test_patterns_are_linear(text: str) -> None:
     with at_most(20):
-        personal_data(pl.Series([text]))
+        detect_personal_data(pl.Series([text]))
 
 
 def test_a_chunk_that_lies_about_its_size_is_a_reject(tmp_path: Path) -> None:

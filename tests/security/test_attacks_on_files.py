@@ -139,7 +139,7 @@ def test_exports_go_into_empty_folders_only(version: Path, tmp_path: Path, victi
     home = tmp_path / "home"
     home.mkdir()
     (home / "queries.tsv").symlink_to(victim)
-    with pytest.raises(LongEvalError, match="empty or new folder"):
+    with pytest.raises(LongEvalError, match="new or empty folder"):
         export(version, "trec", home)
     assert victim.read_text() == SECRET
 

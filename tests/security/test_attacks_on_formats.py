@@ -17,7 +17,7 @@ from builder.evaluation.runs.qrels import read_qrels
 from builder.io.sources import Source
 from builder.judging.assessments import read_assessments
 from builder.judging.sheets import write_sheet
-from builder.queries.texts import read_texts
+from builder.queries.texts import read_query_texts
 from tests.security.tools import SCRIPT, at_most, read_crawl, read_log
 
 LONG = "x" * 2_000_000
@@ -72,9 +72,9 @@ def test_a_table_of_more_rows_than_bytes_is_refused(tmp_path: Path) -> None:
     same.write_parquet(path)
     assert path.stat().st_size < 2**20
     with pytest.raises(FormatError, match="expected at most one row per byte"):
-        read_texts(path)
+        read_query_texts(path)
     same.tail(-1).write_parquet(path)
-    assert read_texts(path).height == 2**22
+    assert read_query_texts(path).height == 2**22
 
 
 def test_a_bomb_in_a_response_stops(tmp_path: Path) -> None:

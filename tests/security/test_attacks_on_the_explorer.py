@@ -15,7 +15,7 @@ import builder
 from builder import BuildReport
 from builder.errors import DataError
 from builder.explore import open_source
-from builder.explore.application import MOST_ADDRESS, application
+from builder.explore.application import MAX_URL_LENGTH, create_application
 from builder.explore.runs import load_runs
 from builder.explore.statements import Statement
 from tests.explore.client import PORT, Answer, Reader, ask
@@ -31,8 +31,8 @@ def hostile(built: BuildReport, tmp_path_factory: pytest.TempPathFactory) -> Ite
     copy = hostile_copy(built.version, folder)
     source = open_source(copy)
     load_runs(source, hostile_runs(built.version, folder / "runs"))
-    source.seal()
-    yield copy, application(source, PORT)
+    source.restrict_access()
+    yield copy, create_application(source, PORT)
     source.close()
 
 
@@ -123,7 +123,7 @@ def test_the_explorer_only_reads(hostile: Explored, method: str) -> None:
         "SET memory_limit = '100GB'",
     ):
         source = open_source(version)
-        source.seal()
+        source.restrict_access()
         if statement.startswith("CREATE"):
             source.rows(Statement(statement))  # in the memory of the engine alone
         else:
@@ -166,7 +166,7 @@ def test_the_explorer_reads_no_file_outside_the_collection(
     secret = tmp_path / "secret.parquet"
     pl.DataFrame({"a": [1]}).write_parquet(secret)
     source = open_source(version)
-    source.seal()
+    source.restrict_access()
     for path in (secret, Path("/etc/passwd"), version / ".." / ".." / "secret.parquet"):
         for reader in ("read_parquet", "read_text", "read_csv"):
             with pytest.raises(DataError):
@@ -176,8 +176,8 @@ def test_the_explorer_reads_no_file_outside_the_collection(
 
 def test_huge_parameters_are_refused_by_the_explorer(hostile: Explored) -> None:
     _, app = hostile
-    assert ask(app, "/queries?text=" + "a" * MOST_ADDRESS).status == 414
-    assert ask(app, "/query/" + "a" * MOST_ADDRESS).status == 414
+    assert ask(app, "/queries?text=" + "a" * MAX_URL_LENGTH).status == 414
+    assert ask(app, "/query/" + "a" * MAX_URL_LENGTH).status == 414
     assert ask(app, "/queries?text=" + "a" * 201).status == 400
     assert ask(app, "/queries?text=%00%1b").status == 400
     assert ask(app, "/queries?page=" + "9" * 100).status == 400
@@ -208,8 +208,8 @@ def test_a_damaged_table_is_a_page_of_the_explorer(built: BuildReport, tmp_path:
     middle[len(middle) // 4 : len(middle) // 2] = b"\xff" * (len(middle) // 2 - len(middle) // 4)
     queries.write_bytes(whole[: len(whole) // 2])
     source = open_source(tmp_path)
-    source.seal()
-    app = application(source, PORT)
+    source.restrict_access()
+    app = create_application(source, PORT)
     answer = ask(app, "/queries")
     assert answer.status == 500
     assert "queries.parquet" in answer.text
@@ -229,8 +229,8 @@ def test_a_drift_file_is_not_believed_by_the_explorer(built: BuildReport, tmp_pa
     for content in ("{", "[]", "{}", json.dumps({"snapshots": [], "pairs": 1, "checks": "x"})):
         (tmp_path / "1.0.0/drift.json").write_text(content, encoding="utf-8")
         source = open_source(tmp_path)
-        source.seal()
-        app = application(source, PORT)
+        source.restrict_access()
+        app = create_application(source, PORT)
         answer = ask(app, "/")
         assert answer.status == 500, content
         assert "Traceback" not in answer.text
@@ -239,7 +239,7 @@ def test_a_drift_file_is_not_believed_by_the_explorer(built: BuildReport, tmp_pa
 
 
 def test_the_explorer_listens_on_this_machine_alone() -> None:
-    from builder.explore.serve import listen
+    from builder.explore.serve import bind_socket
 
-    with listen(0) as bound:
+    with bind_socket(0) as bound:
         assert bound.getsockname()[0] == "127.0.0.1"

@@ -14,7 +14,7 @@ from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 
 ROOT = Path(__file__).parents[2]
 ANY = Interval(0, 2**40)
@@ -49,7 +49,7 @@ def read_log(folder: Path, data: bytes, name: str = "log", **params: object) -> 
         interval=ANY,
         params=LogParameters.model_validate({"empty": "allow", "clickless": "allow", **params}),
         limits=Limits(folder / "scratch", 1, 2**29),
-        progress=Silent(),
+        progress=NoProgress(),
     )
 
 
@@ -64,7 +64,7 @@ def read_crawl(folder: Path, data: bytes) -> Ledger:
         interval=ANY,
         params=CrawlParameters(interval="ignore"),
         limits=Limits(folder / "scratch", 1, 2**29),
-        progress=Silent(),
+        progress=NoProgress(),
     )
 
 

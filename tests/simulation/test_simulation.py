@@ -16,15 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder import Simulation, UsageError, simulate, simulate_over
-from builder.queries.personal import personal_data
+from builder.queries.personal import detect_personal_data
 from builder.simulation import sentence_pairs
-from builder.simulation.behaviour import click
-from builder.simulation.draw import Draw, mix, mix_arrays, unit, units
 from builder.simulation.lexicon import Noun, domains, subjects
-from builder.simulation.pages import page_about, subject_of, write_page
-from builder.simulation.personal import KINDS, personal_query
-from builder.simulation.words import plain, plural, slip
-from builder.simulation.world import needs, others, popularities
+from builder.simulation.pages import generate_page, nth_page_about, page_subject
+from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_query
+from builder.simulation.rng import Rng, hash_arrays, hash_integers, uniform, uniform_array
+from builder.simulation.text_variants import add_typo, normalize_text, pluralize
+from builder.simulation.user_model import simulate_clicks
+from builder.simulation.world import (
+    create_need_queries,
+    create_unwanted_queries,
+    query_probabilities,
+)
 
 SMALL = Simulation(documents=200, queries=20, impressions=400, snapshots=2, malformed_rate=0.05)
 
@@ -79,7 +83,7 @@ def test_logs_are_the_same_in_both_formats(tmp_path: Path) -> None:
 
 def test_pages_are_as_long_as_they_are_asked_for() -> None:
     params = SMALL.model_copy(update={"sentences": 72})
-    pages = [write_page(params, number, 0, 0) for number in range(60)]
+    pages = [generate_page(params, number, 0, 0) for number in range(60)]
     assert 4500 < np.mean([len(page.text) for page in pages]) < 5500
     for page in pages:
         sentences = re.findall(r"[^.?!]+[.?!]", " ".join(page.text.split("\n")[::2]))
@@ -176,7 +180,7 @@ def test_popular_needs_are_asked_more_often(tmp_path: Path) -> None:
 def test_clicks_follow_the_model() -> None:
     rng = np.random.default_rng(1)
     a, s = np.full((200_000, 2), [0.5, 0.4]), np.full((200_000, 2), [0.7, 0.2])
-    clicks = click(a, s, rng.random(a.shape), rng.random(a.shape))
+    clicks = simulate_clicks(a, s, rng.random(a.shape), rng.random(a.shape))
     first, second = clicks.mean(axis=0)
     assert first == pytest.approx(0.5, abs=0.005)
     examined = 0.5 + 0.5 * (1 - 0.7)
@@ -187,18 +191,18 @@ def test_certain_clicks_by_hand() -> None:
     a = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
     s = np.array([[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]])
     half = np.full(a.shape, 0.5)
-    assert click(a, s, half, half).tolist() == [[True, False, True], [True, True, False]]
+    assert simulate_clicks(a, s, half, half).tolist() == [[True, False, True], [True, True, False]]
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=4))
 def test_scalars_and_arrays_mix_alike(parts: list[int]) -> None:
     arrays = [np.array([part], dtype=np.uint64) for part in parts]
-    assert int(mix_arrays(*arrays)[0]) == mix(*parts)
-    assert float(units(*arrays)[0]) == unit(*parts)
+    assert int(hash_arrays(*arrays)[0]) == hash_integers(*parts)
+    assert float(uniform_array(*arrays)[0]) == uniform(*parts)
 
 
 def test_units_are_uniform() -> None:
-    values = units(7, np.arange(100_000, dtype=np.uint64))
+    values = uniform_array(7, np.arange(100_000, dtype=np.uint64))
     counts, _ = np.histogram(values, bins=10, range=(0, 1))
     assert counts.min() > 9_600
     assert counts.max() < 10_400
@@ -215,7 +219,7 @@ def test_units_are_uniform() -> None:
     ],
 )
 def test_articles(noun: Noun, expected: tuple[str, ...]) -> None:
-    forms = noun.forms(("neuf", "new"))
+    forms = noun.template_slots(("neuf", "new"))
     found = tuple(forms[slot].removesuffix(" neuf") for slot in ("le", "du", "au", "un"))
     assert found == expected
 
@@ -238,23 +242,23 @@ def test_there_are_many_subjects_and_pages_are_about_them() -> None:
     assert len({s.domain.name for s in subjects()}) >= 8
     for subject in range(0, len(subjects()), 37):
         for turn in (0, 1, 5):
-            assert subject_of(page_about(subject, turn)) == subjects()[subject]
+            assert page_subject(nth_page_about(subject, turn)) == subjects()[subject]
 
 
 def test_personal_data_has_valid_check_digits() -> None:
-    texts = [personal_query(3, number) for number in range(300)]
-    found = personal_data(pl.Series([text for text, _ in texts]))
+    texts = [create_personal_query(3, number) for number in range(300)]
+    found = detect_personal_data(pl.Series([text for text, _ in texts]))
     assert [kind for _, kind in texts] == found.to_list()
-    assert set(found) == set(KINDS)
+    assert set(found) == set(PERSONAL_DATA_KINDS)
 
 
 def test_words_as_people_type_them() -> None:
-    assert plain("L'Œuf n° 2, pâte à crêpes") == "l oeuf n 2 pate a crepes"
-    assert [plural(w) for w in ("gâteau", "prix", "crêpe")] == ["gâteaux", "prix", "crêpes"]
+    assert normalize_text("L'Œuf n° 2, pâte à crêpes") == "l oeuf n 2 pate a crepes"
+    assert [pluralize(w) for w in ("gâteau", "prix", "crêpe")] == ["gâteaux", "prix", "crêpes"]
     for number in range(50):
-        typed = slip("recette facile", Draw(number))
+        typed = add_typo("recette facile", Rng(number))
         assert typed != "recette facile" or "cc" in typed or "tt" in typed
-    assert slip("le pain", Draw(1)) == "le pain"
+    assert add_typo("le pain", Rng(1)) == "le pain"
 
 
 def test_users_over_existing_pages(tmp_path: Path) -> None:
@@ -287,14 +291,14 @@ def test_no_query_finds_a_document(tmp_path: Path) -> None:
     few = {"documents": 1, "queries": 1, "impressions": 5, "snapshots": 1}
     unasked = {"off_topic": 0.0, "personal_rate": 0.0}
     for params in (Simulation(seed=4, **few), Simulation(seed=1, **few, **unasked)):
-        with pytest.raises(UsageError, match=r"expected documents that some query finds.* in 2022"):
+        with pytest.raises(UsageError, match=r"no query has a result in 2022"):
             simulate(tmp_path / "world", params)
 
 
 def test_shares_of_queries_are_never_negative() -> None:
     params = Simulation(documents=200, queries=5, off_topic=1.0, personal_rate=0.5)
-    queries = [*needs(params, 0), *others(params, 0)]
-    popularity = popularities(params, queries, 0)
+    queries = [*create_need_queries(params, 0), *create_unwanted_queries(params, 0)]
+    popularity = query_probabilities(params, queries, 0)
     kinds = np.array([query.kind for query in queries])
     assert popularity.min() >= 0
     assert popularity.sum() == pytest.approx(1)

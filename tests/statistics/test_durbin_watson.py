@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate
 
 from builder.evaluation.trends import fit_trend
-from builder.statistics.durbin_watson import durbin_watson, probability_below
+from builder.statistics.durbin_watson import durbin_watson, durbin_watson_cdf
 
 
 def differences(n):
@@ -56,7 +56,7 @@ def test_two_residual_dimensions_have_a_closed_form(value, weights):
     precision, constraint = line(4, weights)
     low, high = eigenvalues(value, precision, constraint)
     expected = 2 / math.pi * math.atan(math.sqrt(-low / high)) if low < 0 < high else float(low < 0)
-    assert probability_below(value, precision, constraint) == pytest.approx(expected, abs=1e-9)
+    assert durbin_watson_cdf(value, precision, constraint) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [5, 6, 9, 20, 60, 150])
@@ -67,7 +67,7 @@ def test_agrees_with_imhof_on_eigenvalues(n, shift):
         precision, constraint = line(n, weights)
         value = 2 + shift
         expected = imhof(eigenvalues(value, precision, constraint))
-        assert probability_below(value, precision, constraint) == pytest.approx(expected, abs=1e-9)
+        assert durbin_watson_cdf(value, precision, constraint) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_agrees_with_imhof_on_eigenvalues(n, shift):
 )
 def test_agrees_with_the_five_per_cent_table_of_1951(n, lower, upper):
     precision, constraint = line(n)
-    assert probability_below(lower - 0.005, precision, constraint) < 0.05
-    assert probability_below(upper + 0.005, precision, constraint) > 0.05
+    assert durbin_watson_cdf(lower - 0.005, precision, constraint) < 0.05
+    assert durbin_watson_cdf(upper + 0.005, precision, constraint) > 0.05
 
 
 def test_agrees_with_simulation():
@@ -91,7 +91,7 @@ def test_agrees_with_simulation():
     residuals = errors - (design @ fits).T
     simulated = (np.diff(residuals) ** 2).sum(axis=1) / (residuals**2).sum(axis=1)
     for value in (1.2, 2.0, 2.8):
-        exact = probability_below(value, precision, constraint)
+        exact = durbin_watson_cdf(value, precision, constraint)
         assert exact == pytest.approx((simulated <= value).mean(), abs=0.006)
 
 

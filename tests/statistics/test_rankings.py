@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
-from builder.statistics.rankings import kendall_tau_b, rank_biased_overlap, spearman
+from builder.statistics.rankings import kendall_tau_b, rank_biased_overlap, spearman_correlation
 
 
 def test_tau_is_that_of_scipy() -> None:
@@ -69,7 +69,7 @@ def test_rbo_of_identical_and_of_undefined_rankings() -> None:
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12))
 def test_spearman_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    found = spearman(pairs)
+    found = spearman_correlation(pairs)
     if len(set(first)) < 2 or len(set(second)) < 2:
         assert found is None
     else:

@@ -7,7 +7,13 @@ from scipy import stats
 from statsmodels.stats.diagnostic import normal_ad
 from statsmodels.stats.multitest import multipletests
 
-from builder.statistics.significance import anderson_darling, holm, paired, unpaired
+from builder.statistics.significance import (
+    anderson_darling,
+    fisher_exact_p_value,
+    holm_adjust,
+    paired_t_test,
+    unpaired_t_test,
+)
 
 FIXTURES = Path(__file__).parents[1] / "evaluation" / "fixtures"
 TOY = json.loads((FIXTURES / "keller2024_toy.json").read_text())["ttest"]
@@ -15,7 +21,7 @@ TOY = json.loads((FIXTURES / "keller2024_toy.json").read_text())["ttest"]
 
 def test_the_published_case_is_student_not_welch() -> None:
     x, y = (np.array(TOY[name]) for name in "xy")
-    t, p = unpaired(x, y)
+    t, p = unpaired_t_test(x, y)
     assert float(p) == pytest.approx(TOY["p"], abs=1e-9)
     assert abs(float(p) - TOY["p_welch"]) > 1e-3
     assert float(t) < 0
@@ -23,9 +29,9 @@ def test_the_published_case_is_student_not_welch() -> None:
 
 def test_welch_is_the_published_value() -> None:
     x, y = (np.array(TOY[name]) for name in "xy")
-    assert float(unpaired(x, y, pooled=False)[1]) == pytest.approx(TOY["p_welch"], abs=1e-9)
+    assert float(unpaired_t_test(x, y, pooled=False)[1]) == pytest.approx(TOY["p_welch"], abs=1e-9)
     one = np.ones((1, 2))
-    assert np.isnan(unpaired(one, np.arange(4.0).reshape(2, 2), pooled=False)[1]).all()
+    assert np.isnan(unpaired_t_test(one, np.arange(4.0).reshape(2, 2), pooled=False)[1]).all()
 
 
 def pooled_t(before: np.ndarray, after: np.ndarray) -> float:
@@ -42,7 +48,7 @@ def test_unpaired_is_the_formula() -> None:
     for _ in range(100):
         n, m = rng.integers(2, 40, 2)
         before, after = rng.random((n, 3)) ** 2, rng.random((m, 3)) * rng.random()
-        t, p = unpaired(before, after)
+        t, p = unpaired_t_test(before, after)
         for i in range(3):
             expected = pooled_t(before[:, i], after[:, i])
             assert t[i] == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -58,9 +64,9 @@ def test_welch_by_hand() -> None:
     one, two = 0.25 / 3, 0.02 / 2
     freedom = (one + two) ** 2 / (one**2 / 2 + two**2 / 1)
     expected = 2 * stats.t.sf(0.4 / np.sqrt(one + two), freedom)
-    assert unpaired(before, after, pooled=False)[1][0] == pytest.approx(expected, rel=1e-12)
-    assert np.isnan(unpaired(before, after, pooled=False)[1][1])
-    assert np.isnan(unpaired(before, after[:1], pooled=False)[1]).all()
+    assert unpaired_t_test(before, after, pooled=False)[1][0] == pytest.approx(expected, rel=1e-12)
+    assert np.isnan(unpaired_t_test(before, after, pooled=False)[1][1])
+    assert np.isnan(unpaired_t_test(before, after[:1], pooled=False)[1]).all()
 
 
 def test_paired_is_that_of_scipy() -> None:
@@ -68,7 +74,7 @@ def test_paired_is_that_of_scipy() -> None:
     for _ in range(100):
         system, pivot = rng.random((2, rng.integers(2, 40), 10))
         expected = stats.ttest_rel(system, pivot, axis=0)
-        t, p = paired(system - pivot)
+        t, p = paired_t_test(system - pivot)
         np.testing.assert_allclose(t, expected.statistic, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(p, expected.pvalue, rtol=0, atol=1e-9)
 
@@ -87,7 +93,7 @@ def test_holm_is_that_of_statsmodels(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     for _ in range(200):
         p = np.round(rng.random((rng.integers(1, 9), 5)) ** 3, 2)
-        for column, adjusted in zip(p.T, holm(p).T, strict=True):
+        for column, adjusted in zip(p.T, holm_adjust(p).T, strict=True):
             np.testing.assert_allclose(
                 adjusted, multipletests(column, method="holm")[1], atol=1e-12
             )
@@ -95,20 +101,20 @@ def test_holm_is_that_of_statsmodels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_holm_by_hand_and_with_tests_that_do_not_exist() -> None:
     p = np.array([0.01, 0.04, 0.03])
-    np.testing.assert_allclose(holm(p), [0.03, 0.06, 0.06])
-    adjusted = holm(np.array([np.nan, 0.04, np.nan, 0.03]))
+    np.testing.assert_allclose(holm_adjust(p), [0.03, 0.06, 0.06])
+    adjusted = holm_adjust(np.array([np.nan, 0.04, np.nan, 0.03]))
     np.testing.assert_allclose(adjusted, [np.nan, 0.06, np.nan, 0.06])
-    assert np.isnan(holm(np.array([np.nan, np.nan]))).all()
-    assert holm(np.empty((0, 2))).shape == (0, 2)
+    assert np.isnan(holm_adjust(np.array([np.nan, np.nan]))).all()
+    assert holm_adjust(np.empty((0, 2))).shape == (0, 2)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.3, 0.1 + 0.2])
 def test_scores_that_do_not_vary_have_no_test(value: float) -> None:
     constant = np.full((7, 2), value)
     for t, p in (
-        unpaired(constant, constant),
-        unpaired(constant, constant + 0.1),
-        paired(constant),
+        unpaired_t_test(constant, constant),
+        unpaired_t_test(constant, constant + 0.1),
+        paired_t_test(constant),
     ):
         assert np.isnan(t).all()
         assert np.isnan(p).all()
@@ -116,10 +122,15 @@ def test_scores_that_do_not_vary_have_no_test(value: float) -> None:
 
 def test_too_few_queries_have_no_test() -> None:
     one, none = np.ones((1, 2)), np.ones((0, 2))
-    for t, p in (unpaired(one, one), unpaired(none, np.ones((5, 2))), paired(one), paired(none)):
+    for t, p in (
+        unpaired_t_test(one, one),
+        unpaired_t_test(none, np.ones((5, 2))),
+        paired_t_test(one),
+        paired_t_test(none),
+    ):
         assert np.isnan([t, p]).all()
         assert t.shape == p.shape == (2,)
-    assert np.isfinite(unpaired(one, np.arange(4.0).reshape(2, 2))[1]).all()
+    assert np.isfinite(unpaired_t_test(one, np.arange(4.0).reshape(2, 2))[1]).all()
 
 
 def test_a_system_without_a_run_is_undefined_and_leaves_others_alone() -> None:
@@ -127,6 +138,13 @@ def test_a_system_without_a_run_is_undefined_and_leaves_others_alone() -> None:
     scores = rng.random((9, 3))
     holed = scores.copy()
     holed[:, 1] = np.nan
-    t, p = unpaired(holed, scores[:5])
+    t, p = unpaired_t_test(holed, scores[:5])
     assert np.isnan([t[1], p[1]]).all()
-    np.testing.assert_array_equal(p[[0, 2]], unpaired(scores, scores[:5])[1][[0, 2]])
+    np.testing.assert_array_equal(p[[0, 2]], unpaired_t_test(scores, scores[:5])[1][[0, 2]])
+
+
+def test_fisher_exact_by_hand() -> None:
+    # 3 of 3 against 0 of 3: 1 of the C(6, 3) = 20 tables on either side
+    assert fisher_exact_p_value((3, 3), (0, 3)) == pytest.approx(2 / 20, abs=1e-12)
+    assert fisher_exact_p_value((2, 4), (2, 4)) == 1.0
+    assert fisher_exact_p_value((0, 0), (2, 4)) == 1.0

@@ -1,18 +1,22 @@
 """Runs the matrix of planted causes and prints it as a table: `make truth SEEDS="0 1"`.
 
-An interrupt (Ctrl-C) ends the run, and prints the cells that are finished.
+An interrupt (Ctrl-C) ends the run and prints the finished cells. With `--cells FILE` each finished
+cell is appended to a file of JSON lines, and a later run continues with the cells that it lacks.
 """
 
 import argparse
+import json
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 
 from tests.truth.matrix import SIZES, Laboratory, Verdict
-from tests.truth.planted import CAUSES
+from tests.truth.planted import CAUSES, Cause
 
 PAGE = Path("docs/drift.md")
 BEGIN, END = "<!-- truth: begin -->", "<!-- truth: end -->"
@@ -25,18 +29,21 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, nargs="*", default=range(10), help="of the worlds")
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
     parser.add_argument("--causes", nargs="*", help="only causes whose name contains one of these")
+    parser.add_argument("--cells", type=Path, help="file of finished cells, to resume a run")
     parser.add_argument("--write", action="store_true", help=f"also write it into {PAGE}")
     options = parser.parse_args()
     causes = [c for c in CAUSES if not options.causes or any(n in c.name for n in options.causes)]
-    verdicts: list[Verdict] = []
+    verdicts = read_cells(options.cells)
+    finished = {(v.cause, v.size, v.seed) for v in verdicts}
     with suppress(KeyboardInterrupt):
         for seed, size in product(options.seeds, options.sizes):
-            with tempfile.TemporaryDirectory() as folder:
-                laboratory = Laboratory(Path(folder), size, seed)
-                for cause in causes:
-                    verdicts.append(verdict := laboratory.judge(cause))
-                    line = f"{size} seed {seed} {cause.name}: {verdict.said} {verdict.named}"
-                    sys.stderr.write(f"{line}\n")
+            left = [c for c in causes if (c.name, size, seed) not in finished]
+            for verdict in judge_world(size, seed, left):
+                verdicts.append(verdict)
+                sys.stderr.write(f"{size} seed {seed} {verdict.cause}: {verdict.said}\n")
+                if options.cells:
+                    with options.cells.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(asdict(verdict)) + "\n")
     table = as_table(verdicts, options.sizes)
     sys.stdout.write(f"{table}\n")
     if options.write:
@@ -46,6 +53,28 @@ def main() -> int:
     expected = {c.name for c in CAUSES if c.check}
     wrong = [v for v in verdicts if v.said == ("clear" if v.cause in expected else "false")]
     return 1 if wrong else 0
+
+
+def read_cells(path: Path | None) -> list[Verdict]:
+    """Read the finished cells; an unterminated last line is cut off."""
+    if path is None or not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    if not text.endswith("\n"):
+        text = text[: text.rfind("\n") + 1]
+        path.write_text(text, encoding="utf-8")
+    cells = (json.loads(line) for line in text.splitlines())
+    return [Verdict(**{**cell, "named": tuple(cell["named"])}) for cell in cells]
+
+
+def judge_world(size: str, seed: int, causes: list[Cause]) -> Iterator[Verdict]:
+    """Yield the verdict of each cause planted in one world."""
+    if not causes:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        laboratory = Laboratory(Path(folder), size, seed)
+        for cause in causes:
+            yield laboratory.judge(cause)
 
 
 def as_table(verdicts: list[Verdict], sizes: list[str]) -> str:

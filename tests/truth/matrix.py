@@ -18,14 +18,14 @@ import polars as pl
 
 import builder
 from builder.collection.read import open_collection
-from builder.drift import Evidence, compare_snapshots
-from builder.drift.between import OPTIONAL, read_pair
+from builder.drift import OptionalInputs, compare_snapshots
+from builder.drift.pair_drift import OPTIONAL_TABLES, read_pair_drift
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.simulation import Simulation, simulate
-from builder.text.keys import key_of_id
+from builder.text.keys import id_to_key
 from schemas import TABLES, Pages, Qrels
 from tests.truth.planted import Cause, World
 
@@ -138,17 +138,25 @@ class Laboratory:
         recorded = {
             f"{s}.{key}": v for s, values in parameters.items() for key, v in values.items()
         }
-        evidence = Evidence(
+        evidence = OptionalInputs(
             {month: _crawled(home, month, scratch) for month, home in homes.items()},
-            {kind: {m: _table(home, m, kind) for m, home in homes.items()} for kind in OPTIONAL},
+            {
+                kind: {m: _table(home, m, kind) for m, home in homes.items()}
+                for kind in OPTIONAL_TABLES
+            },
             DocumentParameters(**parameters["documents"]),
             dict.fromkeys(MONTHS, recorded),
         )
         params = ChangeParameters()
         series, _ = compare_snapshots(
-            scratch / "maps", main, params, limits.within("pair"), Silent(), evidence
+            scratch / "maps",
+            main,
+            params,
+            limits.with_scratch_folder("pair"),
+            NoProgress(),
+            evidence,
         )
-        return list(read_pair(series.pair_drift[MONTHS])["checks"])
+        return list(read_pair_drift(series.pair_drift[MONTHS])["checks"])
 
 
 def _records(content: bytes) -> Iterator[dict[str, Any]]:
@@ -180,7 +188,7 @@ def _crawled(version: Path, month: str, folder: Path) -> Table:
     path = folder / f"crawled-{month}.parquet"
     held = pl.read_parquet(version / "documents_map.parquet")
     crawled = held.filter(pl.col("crawled").list.contains(month))
-    crawled.select(key_of_id("doc_id").alias("doc")).write_parquet(path)
+    crawled.select(id_to_key("doc_id").alias("doc")).write_parquet(path)
     return Table((path,), Pages)
 
 

@@ -8,7 +8,7 @@ import pytest
 import builder
 from builder import BuildReport, Simulation
 from builder.evaluation import Bm25, bm25_snapshot, sanity_table
-from builder.evaluation.measures.effectiveness import Judge
+from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
 from builder.models import embedded_model
 from builder.text.keys import doc_id, fold_texts, key64, query_id, url_key
@@ -93,5 +93,5 @@ def test_bm25_finds_what_is_truly_relevant(
     queries = snapshot.folder / "queries.parquet"
     run = bm25_snapshot(parts, queries, Bm25(language=language))
     assert held["query_id"].n_unique() > 15
-    scores = Judge(held, parse_measures(["nDCG@10"])).score(run).values
+    scores = RunScorer(held, parse_measures(["nDCG@10"])).score(run).values
     assert scores.mean() > 0.15

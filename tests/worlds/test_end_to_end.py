@@ -168,7 +168,7 @@ def test_a_second_build_does_nothing(copy: tuple[Path, Path]) -> None:
     definition, root = copy
     before = sums(root)
     report = builder.build(definition, root)
-    assert report.ran == 0
+    assert report.units_run == 0
     assert not report.published
     assert sums(root) == before
 
@@ -229,7 +229,7 @@ def test_a_released_version_never_changes(copy: tuple[Path, Path]) -> None:
     builder.build(definition, root)
     before = (root / "1.0.0/SHA256SUMS").read_bytes()
     definition.write_text(definition.read_text() + '\n[clicks]\nno_click = "skip"\n')
-    message = r"version 1.0.0 is published .*clicks.no_click: all_examined -> skip"
+    message = r"version 1.0.0 is already published .*clicks.no_click: all_examined -> skip"
     with pytest.raises(UsageError, match=message):
         builder.build(definition, root)
     assert (root / "1.0.0/SHA256SUMS").read_bytes() == before
@@ -276,5 +276,5 @@ def test_another_build_at_the_same_time_is_refused(copy: tuple[Path, Path]) -> N
     from builder.runtime.store import Store
 
     definition, root = copy
-    with Store(root).locked(), pytest.raises(DataError, match="another build"):
+    with Store(root).lock(), pytest.raises(DataError, match="another build"):
         builder.build(definition, root)

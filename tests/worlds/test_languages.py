@@ -32,7 +32,7 @@ def test_a_collection_in_one_language(built: tuple[str, BuildReport]) -> None:
     assert builder.validate(report.root) == []
     collection = builder.open_collection(report.root)
     assert collection.languages == {language: ""}
-    assert collection.aligned("queries").collect()["text"].null_count() == 0
+    assert collection.aligned_texts("queries").collect()["text"].null_count() == 0
     found = {p.name for p in (report.version / "trec/2022-06").iterdir() if p.is_dir()}
     assert found == {language}
 
@@ -61,7 +61,7 @@ def test_it_is_searched_in_its_language(
     rows = json.loads(capsys.readouterr().out)
     assert [row["language"] for row in rows] == [language, language]
     assert run("baseline", report.root, "--out", tmp_path / "no", "--language", "fr") == 2
-    assert f"no texts in 'fr'; the collection is in {language}" in capsys.readouterr().err
+    assert f"no texts in 'fr'; available languages: {language}" in capsys.readouterr().err
 
 
 def test_languages_of_a_manifest_are_no_paths(built: tuple[str, BuildReport]) -> None:

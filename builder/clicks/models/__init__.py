@@ -5,9 +5,9 @@ from importlib import import_module
 from builder.clicks.models.pages import ClickCounts, Pages
 from builder.clicks.models.probabilities import MIN_PROBABILITY, Prediction
 from builder.clicks.models.training import FitFunction, TrainedModel, TrainingOptions
-from builder.errors import UsageError, meant
+from builder.errors import UsageError, suggest
 from builder.parameters import CLICK_MODELS
-from builder.plugins import installed, load
+from builder.plugins import find_plugins, load_plugin
 
 
 def get_model(name: str) -> FitFunction:
@@ -20,10 +20,10 @@ def get_model(name: str) -> FitFunction:
         module, _, function = CLICK_MODELS[name].partition(":")
         known: FitFunction = getattr(import_module(module), function)
         return known
-    others = installed("click_models")
+    others = find_plugins("click_models")
     if name not in others:
-        raise UsageError(f"unknown click model {name!r}; {meant(name, (*CLICK_MODELS, *others))}")
-    found: FitFunction = load("click_models", name)
+        raise UsageError(f"unknown click model {name!r}; {suggest(name, (*CLICK_MODELS, *others))}")
+    found: FitFunction = load_plugin("click_models", name)
     return found
 
 

@@ -1,8 +1,8 @@
-"""The checks of `longeval validate`, in the order in which they run.
+"""All checks of `longeval validate`, sorted by id.
 
-A check is a function from what was read of a collection to findings. Each finding carries the id
-of its check; ids are never reused. `LB0xx` are about files, `LB1xx` about tables and what they
-refer to, `LB2xx` about the defects that published collections had.
+A check takes the `ValidationContext` of a collection and yields findings. Check ids are never
+reused: `LB0xx` checks files, `LB1xx` checks tables and their references, `LB2xx` checks for
+defects that were found in published collections.
 """
 
 from builder.collection.checks import (
@@ -14,12 +14,14 @@ from builder.collection.checks import (
     releases,
     tables,
 )
+from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Finding, Severity
-from builder.collection.checks.reading import Reading
 
-_ROOMS = (files, tables, references, releases, defects, labels, contents)
+_CHECK_MODULES = (files, tables, references, releases, defects, labels, contents)
 CHECKS: tuple[Check, ...] = tuple(
-    sorted((check for room in _ROOMS for check in room.CHECKS), key=lambda check: check.id)
+    sorted(
+        (check for module in _CHECK_MODULES for check in module.CHECKS), key=lambda check: check.id
+    )
 )
 
-__all__ = ["CHECKS", "Check", "Finding", "Reading", "Severity"]
+__all__ = ["CHECKS", "Check", "Finding", "Severity", "ValidationContext"]

@@ -1,27 +1,29 @@
-"""Checks for the defects of texts: repeated, untranslated, runaway, broken on export."""
+"""Checks for defects of texts: boilerplate, missing or bad translations, markup, broken exports."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 import polars as pl
 
-from builder.collection.checks.finding import Check, Found
-from builder.collection.checks.reading import Reading
+from builder.collection.checks.context import ValidationContext
+from builder.collection.checks.finding import Check, Defect
 
-COMMON = 0.01
-"""Share of documents with one text from which it is boilerplate."""
-MARKUP = 0.05
-"""Share of texts with tags beyond which a crawl of HTML was taken for text; some are about HTML."""
-REPEATED = 50
-"""Documents below which a repeated text is none."""
+BOILERPLATE_SHARE = 0.01
+"""A text shared by more than this share of the documents is boilerplate."""
+MARKUP_SHARE = 0.05
+"""If more texts than this share contain HTML tags, the crawl was probably read as plain text."""
+MIN_BOILERPLATE_DOCUMENTS = 50
+"""A text shared by at most this number of documents is not boilerplate."""
 
 
-def _boilerplate(reading: Reading) -> Iterator[Found]:
-    for name, documents in reading.snapshots("documents"):
+def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
+    for name, documents in context.scan_snapshots("documents"):
         counts = documents.group_by("text_hash").agg(pl.len(), pl.col("doc_id").min()).collect()
-        least = max(REPEATED, COMMON * int(counts["len"].sum()))
-        found = counts.filter(pl.col("len") > least).sort("len", "doc_id", descending=True)
+        threshold = max(MIN_BOILERPLATE_DOCUMENTS, BOILERPLATE_SHARE * int(counts["len"].sum()))
+        found = counts.filter(pl.col("len") > threshold).sort("len", "doc_id", descending=True)
         if found.height:
-            message = f"texts stand for many documents, the most frequent for {found['len'][0]:,}"
+            message = (
+                f"texts are shared by many documents, the most frequent by {found['len'][0]:,}"
+            )
             yield (
                 f"snapshots/{name}/documents",
                 message,
@@ -30,92 +32,100 @@ def _boilerplate(reading: Reading) -> Iterator[Found]:
             )
 
 
-def _faults(*names: str, share: float = 0) -> Callable[[Reading], Iterable[Found]]:
-    """Findings for faults of the texts of documents and queries that more than a share have."""
+def _text_fault_finder(
+    *faults: str, min_share: float = 0
+) -> Callable[[ValidationContext], Iterable[Defect]]:
+    """Return a check function that reports texts with one of the faults, above a minimum share."""
     messages = {
         "empty_english": "English texts are empty",
-        "untranslated": "English texts are the French ones",
-        "runaway_english": "English texts repeat a word over and over",
-        "search_operator": "texts have a search operator such as site:",
-        "markup": "texts are pages of HTML, tags and all",
+        "untranslated": "English texts are identical to the French texts",
+        "runaway_english": "English texts repeat the same word many times",
+        "search_operator": "texts contain a search operator such as site:",
+        "markup": "texts contain HTML tags",
     }
 
-    def find(reading: Reading) -> Iterator[Found]:
-        for where, facts in reading.facts.items():
-            for name in names:
-                count = facts.faults.counts[name]
-                if count > share * facts.rows:
-                    yield where, messages[name], count, tuple(facts.faults.examples[name])
+    def find_text_faults(context: ValidationContext) -> Iterator[Defect]:
+        for where, summary in context.table_summaries.items():
+            for name in faults:
+                count = summary.text_faults.counts[name]
+                if count > min_share * summary.rows:
+                    yield where, messages[name], count, tuple(summary.text_faults.examples[name])
 
-    return find
+    return find_text_faults
 
 
-def _exports(reading: Reading) -> Iterator[Found]:
-    """TREC files that do not hold what the tables do."""
-    for name in reading.collection.snapshots:
-        documents = reading.facts.get(f"snapshots/{name}/documents")
-        for folder in sorted((reading.collection.path / "trec" / name).glob("*/documents")):
+def _find_incomplete_exports(context: ValidationContext) -> Iterator[Defect]:
+    """Report TREC exports with a different number of documents than the table."""
+    for name in context.collection.snapshots:
+        documents = context.table_summaries.get(f"snapshots/{name}/documents")
+        for folder in sorted((context.collection.path / "trec" / name).glob("*/documents")):
             found = sum(path.read_bytes().count(b"<DOC>\n") for path in folder.iterdir())
             if documents and documents.is_readable and found != documents.rows:
-                where = folder.relative_to(reading.collection.path).as_posix()
-                yield where, f"{found} documents, where the table has {documents.rows}", 1, ()
+                where = folder.relative_to(context.collection.path).as_posix()
+                yield (
+                    where,
+                    f"the export has {found} documents, the table has {documents.rows}",
+                    1,
+                    (),
+                )
 
 
 CHECKS = (
     Check(
         "LB215",
-        "no text stands for many documents",
+        "few documents share the same text",
         "warning",
-        "one boilerplate text 13,288 times",
+        "the same boilerplate text in 13,288 documents",
         'set `documents.duplicates = "keep_first"` or `documents.duplicates = "drop"`',
-        _boilerplate,
+        _find_boilerplate,
     ),
     Check(
         "LB216",
-        "no English text is empty",
+        "English texts are not empty",
         "error",
-        "337,348 of 1,790,028 English documents empty",
-        'translate again with `translate.on_empty_output = "source"`, which marks what it keeps',
-        _faults("empty_english"),
+        "337,348 of 1,790,028 English documents were empty",
+        'translate again with `translate.on_empty_output = "source"`, which keeps and marks '
+        "the source text",
+        _text_fault_finder("empty_english"),
     ),
     Check(
         "LB217",
-        "English texts are English",
+        "English texts are translated",
         "warning",
-        "untranslated French left silently",
-        "translate again with `translate.retry = true`, which marks what it keeps",
-        _faults("untranslated"),
+        "French texts left untranslated without a warning",
+        "translate again with `translate.retry = true`, which marks texts that remain untranslated",
+        _text_fault_finder("untranslated"),
     ),
     Check(
         "LB218",
-        "no translation runs away",
+        "translations do not repeat words endlessly",
         "warning",
-        "leg leg leg ... 108 times",
+        'the word "leg" repeated 108 times',
         'translate again with `translate.beam_size = 4` and `translate.on_repetition = "source"`',
-        _faults("runaway_english"),
+        _text_fault_finder("runaway_english"),
     ),
     Check(
         "LB219",
-        "TREC files hold the documents of the tables",
+        "TREC exports contain the same documents as the tables",
         "error",
-        "page text with <DOC> or </TEXT>, which breaks every TREC reader",
-        "export again; escape markup",
-        _exports,
+        "document texts with <DOC> or </TEXT>, which TREC parsers cannot read",
+        "export the version again",
+        _find_incomplete_exports,
     ),
     Check(
         "LB222",
-        "queries hold no search operator",
+        "queries contain no search operators",
         "warning",
-        "site: operators among published queries",
+        "published queries with the operator site:",
         'set `select.operators = "drop"`',
-        _faults("search_operator"),
+        _text_fault_finder("search_operator"),
     ),
     Check(
         "LB226",
-        "texts are no markup",
+        "texts contain no markup",
         "warning",
-        "crawls of HTML that were taken for text: the words of every page are tags",
+        "HTML pages imported as plain text, with their tags as words",
         'set `crawl.text_format = "html"`',
-        _faults("markup", share=MARKUP),
+        _text_fault_finder("markup", min_share=MARKUP_SHARE),
     ),
 )

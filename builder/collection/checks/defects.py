@@ -1,4 +1,4 @@
-"""Checks for the defects of queries and labels that published collections had."""
+"""Checks for defects of queries and snapshots that were found in published collections."""
 
 import json
 from collections.abc import Iterator
@@ -7,27 +7,27 @@ from typing import Any
 import orjson
 import polars as pl
 
-from builder.collection.checks.finding import Check, Found
-from builder.collection.checks.reading import Reading
+from builder.collection.checks.context import ValidationContext
+from builder.collection.checks.finding import Check, Defect
 from builder.parameters import CrawlParameters, LogParameters
 from builder.queries.matching import match_topics
-from builder.queries.personal import personal_data
+from builder.queries.personal import detect_personal_data
 from builder.text.names import ENGLISH_SUFFIX
 
-DESCRIPTIVE = frozenset(
+INPUT_FORMAT_PARAMETERS = frozenset(
     f"{name}.{key}"
     for name, section in (("log", LogParameters), ("crawl", CrawlParameters))
-    for key in section.describes_input
+    for key in section.format_keys
 )
-"""Parameters that say how raw files are written; snapshots may differ in them."""
-INSIDE = 0.2
-"""Share of queries that may hold their topic inside another word."""
+"""Parameters that describe the format of raw files; they may differ between snapshots."""
+MAX_SUBSTRING_SHARE = 0.2
+"""Maximum share of queries that contain their topic only inside another word."""
 
 
-def _construction(reading: Reading) -> Iterator[Found]:
-    """What the drift report calls a change of construction, between two snapshots."""
+def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
+    """Report differences that the drift report attributes to how snapshots were built."""
     try:
-        text = (reading.collection.path / "drift.json").read_text("utf-8")
+        text = (context.collection.path / "drift.json").read_text("utf-8")
         checks: list[dict[str, Any]] = orjson.loads(text)["checks"]
     except (OSError, ValueError, KeyError):
         return
@@ -37,43 +37,50 @@ def _construction(reading: Reading) -> Iterator[Found]:
             yield where, f"{check['evidence']} ({check['check']})", 1, tuple(check["snapshots"])
 
 
-def _inside_words(reading: Reading) -> Iterator[Found]:
-    select = reading.manifest["definition"]["parameters"].get("select", {})
-    topics = reading.scan("topics")
+def _find_substring_topics(context: ValidationContext) -> Iterator[Defect]:
+    select = context.manifest["definition"]["parameters"].get("select", {})
+    topics = context.scan("topics")
     if select.get("matching") != "substring" or topics is None:
         return
-    for name, queries in reading.snapshots("queries"):
+    for name, queries in context.scan_snapshots("queries"):
         texts = queries.select("query_id", "text").collect()
         matched = match_topics(texts["text"], topics.collect(), "word")
-        lost = texts.filter(matched.list.len().fill_null(0) == 0)
-        if lost.height > INSIDE * texts.height:
-            share = lost.height / texts.height
-            message = f"{share:.0%} of the queries hold their topic only inside another word"
-            yield f"snapshots/{name}/queries", message, lost.height, tuple(lost["text"].head(3))
+        unmatched = texts.filter(matched.list.len().fill_null(0) == 0)
+        if unmatched.height > MAX_SUBSTRING_SHARE * texts.height:
+            share = unmatched.height / texts.height
+            message = f"{share:.0%} of the queries contain their topic only inside another word"
+            yield (
+                f"snapshots/{name}/queries",
+                message,
+                unmatched.height,
+                tuple(unmatched["text"].head(3)),
+            )
 
 
-def _filters(reading: Reading) -> Iterator[Found]:
-    """Parameters of one stage that are not those of all snapshots."""
+def _find_parameter_differences(context: ValidationContext) -> Iterator[Defect]:
+    """Report stages whose parameters differ between snapshots."""
     seen: dict[str, dict[str, list[str]]] = {}
-    for unit, entry in reading.manifest["units"].items():
+    for unit, entry in context.manifest["units"].items():
         stage, _, key = unit.partition(" ")
-        if key in reading.collection.snapshots:
-            rules = {k: v for k, v in entry["parameters"].items() if k not in DESCRIPTIVE}
+        if key in context.collection.snapshots:
+            rules = {
+                k: v for k, v in entry["parameters"].items() if k not in INPUT_FORMAT_PARAMETERS
+            }
             recorded = json.dumps(rules, sort_keys=True)
             seen.setdefault(stage, {}).setdefault(recorded, []).append(key)
     for stage, groups in sorted(seen.items()):
         if len(groups) > 1:
-            odd = min(groups.values(), key=len)
-            message = f"stage {stage} has other parameters here than in other snapshots"
-            yield f"snapshots/{odd[0]}", message, len(odd), tuple(odd[:3])
+            deviating = min(groups.values(), key=len)
+            message = f"parameters of stage {stage} differ from those of other snapshots"
+            yield f"snapshots/{deviating[0]}", message, len(deviating), tuple(deviating[:3])
 
 
-def _personal(reading: Reading) -> Iterator[Found]:
-    for name, queries in reading.snapshots("queries"):
+def _find_personal_data(context: ValidationContext) -> Iterator[Defect]:
+    for name, queries in context.scan_snapshots("queries"):
         texts = queries.select("query_id", "text").collect()
-        kinds = texts.with_columns(kind=personal_data(texts["text"])).drop_nulls("kind")
+        kinds = texts.with_columns(kind=detect_personal_data(texts["text"])).drop_nulls("kind")
         for (kind,), group in kinds.sort("kind", "query_id").group_by("kind", maintain_order=True):
-            message = f"texts hold personal data: {kind}"
+            message = f"texts contain personal data: {kind}"
             yield (
                 f"snapshots/{name}/queries",
                 message,
@@ -82,28 +89,28 @@ def _personal(reading: Reading) -> Iterator[Found]:
             )
 
 
-def _languages(reading: Reading) -> Iterator[Found]:
-    """Snapshots without any English text in a collection that is said to be in English too."""
-    if ENGLISH_SUFFIX not in reading.collection.languages.values():
+def _find_missing_english(context: ValidationContext) -> Iterator[Defect]:
+    """Report snapshots of a bilingual collection in which no query has an English text."""
+    if ENGLISH_SUFFIX not in context.collection.languages.values():
         return
     english = pl.col("text_en").is_not_null().any()
-    for name, queries in reading.snapshots("queries"):
+    for name, queries in context.scan_snapshots("queries"):
         counts = queries.select(pl.len(), english=english).collect()
         if counts["len"][0] and not counts["english"][0]:
             yield f"snapshots/{name}/queries", "no query has an English text", counts["len"][0], ()
 
 
-def _collisions(reading: Reading) -> Iterator[Found]:
-    """French queries that are one English text, and are not listed as such."""
-    for name, queries in reading.snapshots("queries"):
+def _find_query_collisions(context: ValidationContext) -> Iterator[Defect]:
+    """Report queries with the same English text that `query_collisions` does not list."""
+    for name, queries in context.scan_snapshots("queries"):
         texts = queries.select("query_id", "text_en").filter(pl.col("text_en").is_not_null())
-        same = texts.filter(pl.col("text_en").is_duplicated()).sort("text_en", "query_id")
-        listed = reading.scan(f"snapshots/{name}/query_collisions")
+        colliding = texts.filter(pl.col("text_en").is_duplicated()).sort("text_en", "query_id")
+        listed = context.scan(f"snapshots/{name}/query_collisions")
         if listed is not None:
-            same = same.join(listed.select("query_id"), on="query_id", how="anti")
-        found = same.collect()
+            colliding = colliding.join(listed.select("query_id"), on="query_id", how="anti")
+        found = colliding.collect()
         if found.height:
-            message = "queries share their English text with another one"
+            message = "queries have the same English text as another query"
             yield (
                 f"snapshots/{name}/queries",
                 message,
@@ -112,80 +119,85 @@ def _collisions(reading: Reading) -> Iterator[Found]:
             )
 
 
-def _empty(reading: Reading) -> Iterator[Found]:
-    """Tables without a row that a snapshot needs, and labels without one that is relevant.
+def _find_empty_tables(context: ValidationContext) -> Iterator[Defect]:
+    """Report required tables without rows, and qrels without relevant documents.
 
-    A release may hold its labels back.
+    Qrels are optional in imported releases, which may withhold them.
     """
-    needed = {"queries", "documents"} if reading.has_documents else {"queries"}
-    needed |= set() if reading.is_imported else {"qrels"}
-    for where, facts in reading.facts.items():
-        room, _, name = where.rpartition("/")
-        is_needed = room.startswith("snapshots/") and name in needed
-        if is_needed and facts.is_readable and not facts.rows:
-            yield where, f"there are no {name}", 1, ()
-    for name, qrels in reading.snapshots("qrels"):
+    required = {"queries", "documents"} if context.has_documents else {"queries"}
+    required |= set() if context.is_imported else {"qrels"}
+    for where, summary in context.table_summaries.items():
+        folder, _, name = where.rpartition("/")
+        is_required = folder.startswith("snapshots/") and name in required
+        if is_required and summary.is_readable and not summary.rows:
+            yield where, f"the table {name} is empty", 1, ()
+    for name, qrels in context.scan_snapshots("qrels"):
         counts = qrels.select(pl.len(), pl.col("grade").max()).collect()
         if counts["len"][0] and counts["grade"][0] == 0:
-            yield f"snapshots/{name}/qrels", "no document is relevant", counts["len"][0], ()
+            yield (
+                f"snapshots/{name}/qrels",
+                "qrels contain no relevant documents",
+                counts["len"][0],
+                (),
+            )
 
 
 CHECKS = (
     Check(
         "LB212",
-        "snapshots differ by the world, not by their construction",
+        "differences between snapshots come from the data, not from how they were built",
         "warning",
-        "query files that overlap by 0.132 where judged queries overlap by 0.486; a topic with "
+        "query sets with an overlap of 0.132 while judged queries had 0.486; a topic with "
         "2,462 queries in one month and 8 in another",
-        "build all snapshots with one definition",
-        _construction,
+        "build all snapshots with the same definition",
+        _find_construction_changes,
     ),
     Check(
         "LB213",
-        "topics are whole words",
+        "topics match whole words",
         "warning",
-        "eau in 52 % of the query texts, and a word in a tenth of these (bordeaux, chateau)",
+        "the topic eau in 52 % of the queries, a tenth of them inside words such as bordeaux",
         'set `select.matching = "word"`',
-        _inside_words,
+        _find_substring_topics,
     ),
     Check(
         "LB214",
-        "every snapshot is made with the same parameters",
+        "all snapshots are built with the same parameters",
         "error",
         "filters that were applied differently per month",
-        "rebuild all snapshots with one definition",
-        _filters,
+        "rebuild all snapshots with the same definition",
+        _find_parameter_differences,
     ),
     Check(
         "LB221",
-        "queries hold no personal data",
+        "queries contain no personal data",
         "error",
-        "e-mail addresses and phone numbers among published queries",
-        "select with the privacy rules on",
-        _personal,
+        "e-mail addresses and phone numbers in published queries",
+        "enable the privacy rules of query selection and rebuild",
+        _find_personal_data,
     ),
     Check(
         "LB223",
-        "several queries do not become one in English",
+        "distinct queries have distinct English texts",
         "warning",
-        "several French queries that are one English text",
-        "list them, so that they can be left out",
-        _collisions,
+        "several French queries with the same English translation",
+        "list them in query_collisions, so that evaluations can exclude them",
+        _find_query_collisions,
     ),
     Check(
         "LB224",
-        "a snapshot has documents, queries, judgements, and some that are relevant",
+        "every snapshot has documents, queries, qrels and relevant documents",
         "warning",
-        "a month that nobody could search, since every line of its log was of another format",
-        "look at the rejects of the stages log, crawl and select, and at how grades are cut",
-        _empty,
+        "a month without queries, because all lines of its log had an unexpected format",
+        "inspect the rejects of the stages log, crawl and select, and the grade thresholds",
+        _find_empty_tables,
     ),
     Check(
         "LB225",
-        "texts are in the languages that the collection names",
+        "texts exist in all languages of the collection",
         "error",
-        "a collection of two languages whose English was never made",
-        'set `translate.model = "embedded"`, or leave English out: `collection.languages = ["fr"]`',
-        _languages,
+        "a collection declared as bilingual without English texts",
+        'set `translate.model = "embedded"`, or remove English: `collection.languages = ["fr"]`',
+        _find_missing_english,
     ),
 )

@@ -1,16 +1,16 @@
-"""Checks on files: everything the manifest lists is there, unchanged, and nothing else is."""
+"""Checks that a version contains exactly the files of its manifest, unchanged."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from builder.collection.checks.finding import Check, Found
-from builder.collection.checks.reading import Reading
+from builder.collection.checks.context import ValidationContext
+from builder.collection.checks.finding import Check, Defect
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
 
-REBUILD = "rebuild the version from its definition, or fetch it again"
+REBUILD = "rebuild the version from its definition, or download it again"
 
 
-def _sums(root: Path) -> dict[str, str]:
+def _read_checksums(root: Path) -> dict[str, str]:
     path = root / SUMS
     if not path.is_file():
         return {}
@@ -18,75 +18,75 @@ def _sums(root: Path) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def _present(root: Path) -> set[str]:
+def _list_files(root: Path) -> set[str]:
     return {p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file()}
 
 
-def _expected(reading: Reading) -> set[str]:
-    return {*reading.manifest["files"], MANIFEST, SUMS}
+def _expected_files(context: ValidationContext) -> set[str]:
+    return {*context.manifest["files"], MANIFEST, SUMS}
 
 
-def _missing(reading: Reading) -> Iterator[Found]:
-    for name in sorted(_expected(reading) - _present(reading.collection.path)):
-        yield name, "the manifest lists this file, but it is not there", 1, ()
+def _find_missing_files(context: ValidationContext) -> Iterator[Defect]:
+    for name in sorted(_expected_files(context) - _list_files(context.collection.path)):
+        yield name, "the file is listed in the manifest but does not exist", 1, ()
 
 
-def _unlisted(reading: Reading) -> Iterator[Found]:
-    for name in sorted(_present(reading.collection.path) - _expected(reading)):
-        yield name, "this file is not in the manifest", 1, ()
-    for path in sorted(reading.collection.path.rglob("*")):
+def _find_unlisted_files(context: ValidationContext) -> Iterator[Defect]:
+    for name in sorted(_list_files(context.collection.path) - _expected_files(context)):
+        yield name, "the file is not listed in the manifest", 1, ()
+    for path in sorted(context.collection.path.rglob("*")):
         if path.is_symlink():
-            name = path.relative_to(reading.collection.path).as_posix()
-            yield name, "this is a link to somewhere else, not a file of the version", 1, ()
+            name = path.relative_to(context.collection.path).as_posix()
+            yield name, "the path is a symbolic link; expected a regular file", 1, ()
 
 
-def _changed(reading: Reading) -> Iterator[Found]:
-    for name, entry in sorted(reading.manifest["files"].items()):
-        path = reading.collection.path / name
+def _find_changed_files(context: ValidationContext) -> Iterator[Defect]:
+    for name, entry in sorted(context.manifest["files"].items()):
+        path = context.collection.path / name
         if path.is_file() and sha256(path) != entry["sha256"]:
-            yield name, "the sha256 of this file is not the one in the manifest", 1, ()
+            yield name, "the SHA-256 of the file differs from the manifest", 1, ()
 
 
-def _edited_manifest(reading: Reading) -> Iterator[Found]:
-    sums = _sums(reading.collection.path)
-    expected = {name: e["sha256"] for name, e in reading.manifest["files"].items()}
-    expected[MANIFEST] = sha256(reading.collection.path / MANIFEST)
+def _find_checksum_mismatches(context: ValidationContext) -> Iterator[Defect]:
+    sums = _read_checksums(context.collection.path)
+    expected = {name: e["sha256"] for name, e in context.manifest["files"].items()}
+    expected[MANIFEST] = sha256(context.collection.path / MANIFEST)
     wrong = sorted({n for n in {*sums, *expected} if sums.get(n) != expected.get(n)})
     if wrong:
-        yield SUMS, f"{SUMS} and {MANIFEST} disagree", len(wrong), tuple(wrong[:3])
+        yield SUMS, f"checksums in {SUMS} differ from {MANIFEST}", len(wrong), tuple(wrong[:3])
 
 
 CHECKS = (
     Check(
         "LB001",
-        "every listed file is there",
+        "all files of the manifest exist",
         "error",
-        "a download or a copy that stopped half-way",
+        "an interrupted download or copy",
         REBUILD,
-        _missing,
+        _find_missing_files,
     ),
     Check(
         "LB002",
-        "no file is unlisted",
+        "all files are listed in the manifest",
         "error",
-        "notes, caches and old exports that travel with a collection as if they were part of it",
-        "remove it, or build a new version",
-        _unlisted,
+        "notes, caches and old exports distributed with a collection",
+        "remove the file, or build a new version",
+        _find_unlisted_files,
     ),
     Check(
         "LB003",
         "files are unchanged",
         "error",
-        "a published version never changes: papers cite what it was",
+        "published files that were changed after papers had cited them",
         REBUILD,
-        _changed,
+        _find_changed_files,
     ),
     Check(
         "LB004",
         "the manifest is unchanged",
         "error",
-        "counts in published metadata that are not those of the files",
+        "published metadata with counts that differ from the files",
         REBUILD,
-        _edited_manifest,
+        _find_checksum_mismatches,
     ),
 )

@@ -1,28 +1,28 @@
-"""What a check is and what it finds."""
+"""Types of checks and of their findings."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from builder.collection.checks.reading import Reading
+from builder.collection.checks.context import ValidationContext
 
 Severity = Literal["error", "warning"]
-Found = tuple[str, str, int, tuple[str, ...]]
-"""Where, message, count, examples."""
+Defect = tuple[str, str, int, tuple[str, ...]]
+"""File or table, message, number of affected rows or files, and examples."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One defect.
+    """One defect of a collection.
 
     Args:
         check: Id of the check, such as `LB101`.
-        severity: Whether it makes the collection invalid.
+        severity: `error` makes the collection invalid, `warning` does not.
         where: File or table, relative to the version folder.
-        message: What was expected and what was found.
-        count: How many rows or files it concerns.
-        examples: The first of them.
-        fix: What to do.
+        message: Description of the defect.
+        count: Number of affected rows or files.
+        examples: The first affected rows or files.
+        fix: How to correct the defect.
     """
 
     check: str
@@ -36,15 +36,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check:
-    """One check.
+    """One check of a collection.
 
     Args:
-        id: Id, never reused.
-        title: What it makes sure of, in a few words.
-        severity: Severity of its findings.
-        why: What went wrong where it did not hold.
-        fix: What to do about a finding.
-        find: From what was read of a collection, the defects.
+        id: Unique id, never reused.
+        title: Condition that a valid collection satisfies.
+        severity: Default severity of findings.
+        why: Defect of a published collection that motivated the check.
+        fix: How to correct the defect.
+        find: Function that takes the validation context and yields defects.
     """
 
     id: str
@@ -52,11 +52,11 @@ class Check:
     severity: Severity
     why: str
     fix: str
-    find: Callable[[Reading], Iterable[Found]]
+    find: Callable[[ValidationContext], Iterable[Defect]]
 
-    def run(self, reading: Reading, severity: Severity | None = None) -> list[Finding]:
-        """All findings of this check, of its own severity or another."""
+    def run(self, context: ValidationContext, severity: Severity | None = None) -> list[Finding]:
+        """Run the check and return its findings, with the default or the given severity."""
         return [
             Finding(self.id, severity or self.severity, where, message, count, examples, self.fix)
-            for where, message, count, examples in self.find(reading)
+            for where, message, count, examples in self.find(context)
         ]

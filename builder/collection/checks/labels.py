@@ -1,46 +1,52 @@
-"""Checks for the defects of labels that published collections had, or could have."""
+"""Checks for defects of relevance judgements."""
 
 from collections.abc import Iterator
 
 import polars as pl
 
-from builder.collection.checks.finding import Check, Found
-from builder.collection.checks.reading import Reading
+from builder.collection.checks.context import ValidationContext
+from builder.collection.checks.finding import Check, Defect
 
-FAR = 5
-"""Times the judgements of the 99th percentile query that make one query an outlier."""
-MANY = 100
-"""Judgements below which no query is an outlier."""
-FLIPS = 0.15
-"""Share of shared pairs that may change between not and highly relevant."""
-UNCLICKED = 0.5
-"""Share of the relevant documents that may be so without a click: where a cut is near the score of
-documents that were examined a few times in vain, some are."""
+OUTLIER_FACTOR = 5
+"""A query with more judgements than this multiple of the 99th percentile is an outlier."""
+MIN_JUDGEMENTS = 100
+"""Minimum number of judgements for outliers and for grade changes."""
+MAX_FLIP_SHARE = 0.15
+"""Maximum share of pairs whose grade changes between 0 and 2 from one snapshot to the next."""
+MAX_UNCLICKED_SHARE = 0.5
+"""Maximum share of relevant documents that were never clicked."""
 
 
-def _outliers(reading: Reading) -> Iterator[Found]:
-    for name, qrels in reading.snapshots("qrels"):
-        lines = pl.concat([qrels.select("query_id"), _left_out(reading, name)])
+def _find_outlier_queries(context: ValidationContext) -> Iterator[Defect]:
+    for name, qrels in context.scan_snapshots("qrels"):
+        lines = pl.concat([qrels.select("query_id"), _rejected_judgements(context, name)])
         counts = lines.group_by("query_id").len().sort("len", "query_id", descending=True).collect()
-        usual = counts["len"].quantile(0.99, "lower") or 0
-        far = counts.filter((pl.col("len") > MANY) & (pl.col("len") > FAR * usual))
-        if far.height:
-            most = far["len"][0]
-            message = f"queries have up to {most:,} judgements; 99 % have at most {usual:.0f}"
-            yield f"snapshots/{name}/qrels", message, far.height, tuple(far["query_id"].head(3))
+        typical = counts["len"].quantile(0.99, "lower") or 0
+        outliers = counts.filter(
+            (pl.col("len") > MIN_JUDGEMENTS) & (pl.col("len") > OUTLIER_FACTOR * typical)
+        )
+        if outliers.height:
+            maximum = outliers["len"][0]
+            message = f"queries have up to {maximum:,} judgements; 99 % have at most {typical:.0f}"
+            yield (
+                f"snapshots/{name}/qrels",
+                message,
+                outliers.height,
+                tuple(outliers["query_id"].head(3)),
+            )
 
 
-def _left_out(reading: Reading, snapshot: str) -> pl.LazyFrame:
-    """The query of each judgement that an import left out because it was there already."""
-    rejects = reading.scan(f"snapshots/{snapshot}/rejects")
+def _rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
+    """Return the query id of each repeated judgement that the import rejected."""
+    rejects = context.scan(f"snapshots/{snapshot}/rejects")
     if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})
     repeated = rejects.filter(pl.col("reason").str.ends_with("_judgement"))
     return repeated.select(query_id=pl.col("key").str.split(" ").list.first())
 
 
-def _flips(reading: Reading) -> Iterator[Found]:
-    changes = reading.scan("changes/qrels")
+def _find_unstable_grades(context: ValidationContext) -> Iterator[Defect]:
+    changes = context.scan("changes/qrels")
     if changes is None:
         return
     shared = changes.filter(pl.col("grade_from").is_not_null() & pl.col("grade_to").is_not_null())
@@ -48,48 +54,48 @@ def _flips(reading: Reading) -> Iterator[Found]:
     pair = ("from_snapshot", "to_snapshot")
     counts = shared.group_by(pair).agg(pl.len(), flips=(difference.abs() == 2).sum())
     for before, after, pairs, flips in counts.sort(pair).collect().iter_rows():
-        if pairs >= MANY and flips > FLIPS * pairs:
+        if pairs >= MIN_JUDGEMENTS and flips > MAX_FLIP_SHARE * pairs:
             message = (
-                f"{flips / pairs:.0%} of the pairs judged in {before} went from 0 to 2 or back"
+                f"{flips / pairs:.0%} of the pairs changed between grades 0 and 2 since {before}"
             )
             yield f"snapshots/{after}/qrels", message, flips, ()
 
 
-def _without_click(reading: Reading) -> Iterator[Found]:
-    """Labels from clicks above 0 for documents that nobody clicked: the prior alone made them."""
-    for name, qrels in reading.snapshots("qrels"):
+def _find_unclicked_relevant(context: ValidationContext) -> Iterator[Defect]:
+    """Report relevant documents without clicks, whose grade comes from the click prior alone."""
+    for name, qrels in context.scan_snapshots("qrels"):
         graded = qrels.filter((pl.col("source") == "click") & (pl.col("grade") > 0))
         pairs = graded.select("query_id", "doc_id", unclicked=pl.col("clicks") == 0).collect()
         found = pairs.filter("unclicked").sort("query_id", "doc_id")
-        if found.height > UNCLICKED * pairs.height:
-            message = f"of {pairs.height:,} relevant documents so many were never clicked"
+        if found.height > MAX_UNCLICKED_SHARE * pairs.height:
+            message = f"of {pairs.height:,} relevant documents, too many were never clicked"
             yield f"snapshots/{name}/qrels", message, found.height, found.row(0)[:2]
 
 
 CHECKS = (
     Check(
         "LB211",
-        "no query gathers judgements",
+        "no query has unusually many judgements",
         "warning",
-        "a query with 726 judgements, where the repaired file has at most 49",
-        "join judgements by id, never by a prefix of the text",
-        _outliers,
+        "a query with 726 judgements, which had at most 49 after correction",
+        "join judgements by query id, never by a prefix of the text",
+        _find_outlier_queries,
     ),
     Check(
         "LB220",
-        "labels are stable",
+        "grades are stable over time",
         "warning",
-        "6.6 to 8.8 % of shared pairs flip between 0 and 2 from month to month",
-        "publish the evidence; raise the minimum, such as `select.min_impressions = 10`",
-        _flips,
+        "6.6 to 8.8 % of pairs changed between grades 0 and 2 from month to month",
+        "publish the click counts; raise the minimum, such as `select.min_impressions = 10`",
+        _find_unstable_grades,
     ),
     Check(
         "LB227",
-        "most of what is relevant was clicked",
+        "most relevant documents were clicked",
         "warning",
-        "grades above 0 for documents without a click, whose score is nearly the prior's mean",
+        "unclicked documents with a grade above 0, whose score is close to the prior mean",
         "raise `qrels.min_examinations = 5` or `qrels.cuts = [0.2, 0.5]`, or set "
         '`clicks.prior = "beta"`',
-        _without_click,
+        _find_unclicked_relevant,
     ),
 )

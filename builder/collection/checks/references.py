@@ -1,81 +1,90 @@
-"""Checks across tables: what a table refers to exists, in the right snapshot and split."""
+"""Checks across tables: references between tables, and ids, splits and intervals of snapshots."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 import polars as pl
 
-from builder.collection.checks.finding import Check, Found
-from builder.collection.checks.reading import Reading
+from builder.collection.checks.context import ValidationContext
+from builder.collection.checks.finding import Check, Defect
 
-Finder = Callable[[Reading], Iterable[Found]]
+Finder = Callable[[ValidationContext], Iterable[Defect]]
 
 
-def _absent(left: pl.LazyFrame, right: pl.LazyFrame, key: str) -> pl.DataFrame:
-    """Keys of the left table that the right one lacks, with how often they occur."""
+def _anti_join_keys(left: pl.LazyFrame, right: pl.LazyFrame, key: str) -> pl.DataFrame:
+    """Return the keys of the left frame that are missing in the right one, with their counts."""
     keys = left.group_by(key).len()
     return keys.join(right.select(key), on=key, how="anti").sort(key).collect(engine="streaming")
 
 
-def _judged_documents(reading: Reading) -> Iterator[Found]:
-    if not reading.has_documents:
+def _find_missing_documents(context: ValidationContext) -> Iterator[Defect]:
+    if not context.has_documents:
         return
-    for name, (documents, qrels) in reading.snapshots("documents", "qrels"):
-        lost = _absent(qrels, documents, "doc_id")
-        if lost.height:
-            message = f"judgements refer to {lost.height:,} documents that the snapshot lacks"
-            count, examples = int(lost["len"].sum()), tuple(lost["doc_id"].head(3))
+    for name, (documents, qrels) in context.scan_snapshots("documents", "qrels"):
+        missing = _anti_join_keys(qrels, documents, "doc_id")
+        if missing.height:
+            message = (
+                f"judgements refer to {missing.height:,} documents that are not in the snapshot"
+            )
+            count, examples = int(missing["len"].sum()), tuple(missing["doc_id"].head(3))
             yield f"snapshots/{name}/qrels", message, count, examples
 
 
-def _judged_queries(reading: Reading) -> Iterator[Found]:
-    everywhere = [queries.select("query_id") for _, queries in reading.snapshots("queries")]
-    for name, (queries, qrels) in reading.snapshots("queries", "qrels"):
-        lost = _absent(qrels, queries, "query_id")
-        if lost.height:
+def _find_missing_queries(context: ValidationContext) -> Iterator[Defect]:
+    everywhere = [queries.select("query_id") for _, queries in context.scan_snapshots("queries")]
+    for name, (queries, qrels) in context.scan_snapshots("queries", "qrels"):
+        missing = _anti_join_keys(qrels, queries, "query_id")
+        if missing.height:
             judged = qrels.select(pl.col("query_id").n_unique()).collect().item()
-            unknown = lost.lazy().join(pl.concat(everywhere), on="query_id", how="anti").collect()
-            message = f"{lost.height:,} of {judged:,} judged queries are not in the snapshot: "
-            message += _whose_text_is_known(lost, unknown)
-            yield f"snapshots/{name}/qrels", message, lost.height, tuple(lost["query_id"].head(3))
+            unknown = (
+                missing.lazy().join(pl.concat(everywhere), on="query_id", how="anti").collect()
+            )
+            message = f"{missing.height:,} of {judged:,} judged queries are not in the snapshot: "
+            message += _describe_missing_texts(missing, unknown)
+            yield (
+                f"snapshots/{name}/qrels",
+                message,
+                missing.height,
+                tuple(missing["query_id"].head(3)),
+            )
 
 
-def _whose_text_is_known(lost: pl.DataFrame, unknown: pl.DataFrame) -> str:
-    """What is known of judged queries that are not listed, from other snapshots."""
-    judgements = f"nobody knows the text that {int(unknown['len'].sum()):,} judgements are for"
-    if unknown.height == lost.height:
-        return judgements
+def _describe_missing_texts(missing: pl.DataFrame, unknown: pl.DataFrame) -> str:
+    """Describe how many missing queries have a text in another snapshot."""
+    unknown_texts = f"the query text is unknown for {int(unknown['len'].sum()):,} of the judgements"
+    if unknown.height == missing.height:
+        return unknown_texts
     if unknown.is_empty():
-        return "their texts are known from other snapshots alone"
-    return f"{judgements}, the other texts are known from other snapshots"
+        return "their texts occur only in other snapshots"
+    return f"{unknown_texts}; the other texts occur in other snapshots"
 
 
-def _unjudged(reading: Reading) -> Iterator[Found]:
-    for name, (queries, qrels) in reading.snapshots("queries", "qrels"):
-        lost = _absent(queries, qrels.select("query_id").unique(), "query_id")
-        if lost.height:
-            message = "queries have no judgement"
-            examples = tuple(lost["query_id"].head(3))
-            yield f"snapshots/{name}/queries", message, lost.height, examples
+def _find_unjudged_queries(context: ValidationContext) -> Iterator[Defect]:
+    for name, (queries, qrels) in context.scan_snapshots("queries", "qrels"):
+        missing = _anti_join_keys(queries, qrels.select("query_id").unique(), "query_id")
+        if missing.height:
+            message = "queries have no judgements"
+            examples = tuple(missing["query_id"].head(3))
+            yield f"snapshots/{name}/queries", message, missing.height, examples
 
 
-def _leaks(reading: Reading) -> Iterator[Found]:
-    """A query that is tested or held out anywhere and trained on anywhere."""
-    splits = [frame.select("query_id", "split") for _, frame in reading.snapshots("queries")]
-    if not splits or reading.is_imported:
+def _find_split_leaks(context: ValidationContext) -> Iterator[Defect]:
+    """Report queries that are in the train split and, in any snapshot, in a test split."""
+    splits = [frame.select("query_id", "split") for _, frame in context.scan_snapshots("queries")]
+    if not splits or context.is_imported:
         return
     pairs = pl.concat(splits).unique()
     trained = pairs.filter(pl.col("split") == "train").select("query_id")
     tested = pairs.filter(pl.col("split").is_in(["heldout", "test"])).select("query_id").unique()
     both = tested.join(trained, on="query_id").sort("query_id").collect()
     if both.height:
-        message = "queries are both trained on and tested"
+        message = "queries are in both train and test splits"
         yield "queries_map", message, both.height, tuple(both["query_id"].head(3))
 
 
-def _evidence(reading: Reading) -> Iterator[Found]:
-    """Counts of a query that are not those of its judgements."""
-    for name, (queries, qrels) in reading.snapshots("queries", "qrels"):
+def _find_wrong_judgement_counts(context: ValidationContext) -> Iterator[Defect]:
+    """Report queries whose `judged` or `relevant` counts differ from the qrels."""
+    for name, (queries, qrels) in context.scan_snapshots("queries", "qrels"):
         counted = qrels.group_by("query_id").agg(
             found_judged=pl.len(), found_relevant=(pl.col("grade") > 0).sum()
         )
@@ -85,118 +94,118 @@ def _evidence(reading: Reading) -> Iterator[Found]:
         )
         wrong = found.select("query_id").sort("query_id").collect()
         if wrong.height:
-            message = "queries count other judgements than they have"
+            message = "judgement counts of queries differ from the qrels"
             examples = tuple(wrong["query_id"].head(3))
             yield f"snapshots/{name}/queries", message, wrong.height, examples
 
 
-def _grades(reading: Reading) -> Iterator[Found]:
-    """A grade that is not the one of the source it names."""
+def _find_inconsistent_grades(context: ValidationContext) -> Iterator[Defect]:
+    """Report judgements whose `grade` differs from the grade of their `source`."""
     own = pl.when(pl.col("source") == "manual").then("manual_grade").otherwise("click_grade")
-    for name, qrels in reading.snapshots("qrels"):
+    for name, qrels in context.scan_snapshots("qrels"):
         named = qrels.filter(pl.col("source") != "release")
         wrong = named.filter(own.is_not_null() & (pl.col("grade") != own))
         found = wrong.select("query_id", "doc_id").collect()
         if found.height:
-            message = "grades are not those of the source that they name"
+            message = "grades differ from those of their source"
             examples = tuple(" ".join(row) for row in found.head(3).iter_rows())
             yield f"snapshots/{name}/qrels", message, found.height, examples
 
 
-def _maps(reading: Reading) -> Iterator[Found]:
-    """Ids of the maps against those of the snapshots."""
+def _find_map_mismatches(context: ValidationContext) -> Iterator[Defect]:
+    """Report ids that are in a map but not in the snapshot, or the reverse."""
     for kind, key in (("documents", "doc_id"), ("queries", "query_id")):
-        mapped = reading.scan(f"{kind}_map")
-        held = [
-            reading.keyed(frame, name, key).select(key, snapshots=pl.lit(name))
-            for name, frame in reading.snapshots(kind)
+        mapped = context.scan(f"{kind}_map")
+        present = [
+            context.replace_ids_with_keys(frame, name, key).select(key, snapshots=pl.lit(name))
+            for name, frame in context.scan_snapshots(kind)
         ]
-        if mapped is None or len(held) < len(reading.collection.snapshots):
+        if mapped is None or len(present) < len(context.collection.snapshots):
             continue
         rows = mapped.select(key, "snapshots").explode("snapshots")
-        both = pl.concat(held).join(
+        both = pl.concat(present).join(
             rows.with_columns(mapped=True), on=[key, "snapshots"], how="full", coalesce=True
         )
-        here = pl.concat(held).with_columns(held=True)
+        here = pl.concat(present).with_columns(present=True)
         wrong = both.join(here, on=[key, "snapshots"], how="left")
-        wrong = wrong.filter(pl.col("mapped").is_null() | pl.col("held").is_null())
+        wrong = wrong.filter(pl.col("mapped").is_null() | pl.col("present").is_null())
         found = wrong.select(key).unique().sort(key).collect(engine="streaming")
         if found.height:
-            message = f"the map and the snapshots hold other {kind}"
+            message = f"the map and the snapshots contain different {kind}"
             yield f"{kind}_map", message, found.height, tuple(found[key].head(3))
 
 
-def _intervals(reading: Reading) -> Iterator[Found]:
-    snapshots = reading.manifest["definition"]["snapshots"]
+def _find_overlapping_intervals(context: ValidationContext) -> Iterator[Defect]:
+    snapshots = context.manifest["definition"]["snapshots"]
     for before, after in pairwise(sorted(snapshots, key=lambda s: str(s["start"]))):
         if str(after["start"]) < str(before["end"]):
-            message = f"begins at {after['start']}, before {before['name']} ends at {before['end']}"
+            message = f"starts on {after['start']}, before {before['name']} ends on {before['end']}"
             yield f"snapshots/{after['name']}", message, 1, ()
 
 
 CHECKS = (
     Check(
         "LB111",
-        "every judged document is in its snapshot",
+        "judged documents are in their snapshot",
         "error",
-        "judgements that no run can be scored by",
+        "judgements of documents that no run can retrieve",
         "judge only documents of the snapshot",
-        _judged_documents,
+        _find_missing_documents,
     ),
     Check(
         "LB112",
-        "every judged query is in its snapshot",
+        "judged queries are in their snapshot",
         "error",
-        "6,430 to 10,774 judged queries a month that are missing from the query file",
-        "list what is judged; attach judgements by query id, never by a prefix of its text",
-        _judged_queries,
+        "6,430 to 10,774 judged queries per month missing from the query file",
+        "include all judged queries; join judgements by query id, never by a prefix of the text",
+        _find_missing_queries,
     ),
     Check(
         "LB113",
-        "every query is judged",
+        "all queries are judged",
         "error",
-        "11,000 listed queries a month without a judgement",
-        "leave out queries without judgements: `qrels.min_judged = 1` or more",
-        _unjudged,
+        "11,000 queries per month without judgements",
+        "exclude queries without judgements: `qrels.min_judged = 1` or more",
+        _find_unjudged_queries,
     ),
     Check(
         "LB114",
-        "no tested query is trained on",
+        "test queries are not in the train split",
         "error",
-        "held-out conflicts written into the train set: 20 to 38 % overlap",
-        "split by query identity, the same for all snapshots",
-        _leaks,
+        "20 to 38 % of held-out queries also in the train split",
+        "split by query id, identically in all snapshots",
+        _find_split_leaks,
     ),
     Check(
         "LB115",
-        "queries count the judgements that they have",
+        "judgement counts of queries match the qrels",
         "error",
-        "labels that were changed without what is derived from them",
+        "qrels that were changed without updating derived counts",
         "rebuild the version from its definition",
-        _evidence,
+        _find_wrong_judgement_counts,
     ),
     Check(
         "LB116",
-        "grades are those of the source that they name",
+        "grades match those of their source",
         "error",
-        "labels that no evidence supports",
+        "grades that contradict the recorded evidence",
         "rebuild the version from its definition",
-        _grades,
+        _find_inconsistent_grades,
     ),
     Check(
         "LB117",
-        "maps hold the ids of the snapshots",
+        "maps contain exactly the ids of the snapshots",
         "error",
         "ids that cannot be followed from one snapshot to the next",
         "rebuild the version from its definition",
-        _maps,
+        _find_map_mismatches,
     ),
     Check(
         "LB118",
-        "intervals of snapshots do not meet",
+        "intervals of snapshots do not overlap",
         "error",
-        "test queries that were logged while training data was",
-        "give every snapshot an interval of its own",
-        _intervals,
+        "test queries logged during the training interval",
+        "give snapshots disjoint intervals",
+        _find_overlapping_intervals,
     ),
 )

@@ -1,52 +1,52 @@
-"""Checks on what an import noted about a release: repeated lines, line ends, texts of queries."""
+"""Checks of imported releases: rejected records, line endings and query texts."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 import polars as pl
 
-from builder.collection.checks.finding import Check, Found
-from builder.collection.checks.reading import Reading
+from builder.collection.checks.context import ValidationContext
+from builder.collection.checks.finding import Check, Defect
 
-Finder = Callable[[Reading], Iterable[Found]]
+Finder = Callable[[ValidationContext], Iterable[Defect]]
 
 
-def _rejected(reasons: dict[str, str]) -> Finder:
-    """Findings for rejects of the import with these reasons, and what to say of each."""
+def _reject_finder(messages: dict[str, str]) -> Finder:
+    """Return a check function that reports import rejects, with a message per reason."""
 
-    def find(reading: Reading) -> Iterator[Found]:
-        for name, frame in reading.snapshots("rejects"):
-            rows = frame.filter(stage="import").filter(pl.col("reason").is_in(list(reasons)))
+    def find_rejects(context: ValidationContext) -> Iterator[Defect]:
+        for name, frame in context.scan_snapshots("rejects"):
+            rows = frame.filter(stage="import").filter(pl.col("reason").is_in(list(messages)))
             found = rows.select("reason", "file", "line").collect()
             for (reason,), group in found.group_by("reason", maintain_order=True):
                 first = group.head(3).select("file", "line").rows()
                 examples = tuple(f"{file}:{line}" for file, line in first)
-                yield f"snapshots/{name}", reasons[str(reason)], group.height, examples
+                yield f"snapshots/{name}", messages[str(reason)], group.height, examples
 
-    return find
+    return find_rejects
 
 
-def _irregular(kinds: dict[str, str]) -> Finder:
-    """Findings for irregular lines of these kinds, and what to say of each."""
+def _irregularity_finder(messages: dict[str, str]) -> Finder:
+    """Return a check function that reports irregular lines, with a message per kind."""
 
-    def find(reading: Reading) -> Iterator[Found]:
-        for name, frame in reading.snapshots("irregularities"):
-            rows = frame.filter(pl.col("kind").is_in(list(kinds))).collect()
+    def find_irregularities(context: ValidationContext) -> Iterator[Defect]:
+        for name, frame in context.scan_snapshots("irregularities"):
+            rows = frame.filter(pl.col("kind").is_in(list(messages))).collect()
             for file, kind, lines, first, _ in rows.iter_rows():
                 where = f"snapshots/{name}"
-                yield where, f"{file}: {kinds[kind]}", int(lines), (f"{file}:{first}",)
+                yield where, f"{file}: {messages[kind]}", int(lines), (f"{file}:{first}",)
 
-    return find
+    return find_irregularities
 
 
-def _two_ids(reading: Reading) -> Iterator[Found]:
-    """Query ids with one folded text, and their judgements that contradict each other."""
-    for name, (ids, qrels) in reading.snapshots("release_ids", "qrels"):
+def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
+    """Report query ids that share a folded text, and contradictions between their judgements."""
+    for name, (ids, qrels) in context.scan_snapshots("release_ids", "qrels"):
         named = ids.filter(pl.col("text_key").is_not_null()).select("text_key", query_id="id")
         shared = named.filter(pl.col("text_key").is_duplicated()).sort("text_key", "query_id")
         found = shared.collect()
         if found.is_empty():
             continue
-        message = "query ids share their text with another one, after folding"
+        message = "query ids have the same folded text as another id"
         examples = tuple(found["query_id"].head(3))
         yield f"snapshots/{name}/queries", message, found.height, examples
         pair = ["text_key", "doc_id"]
@@ -54,110 +54,112 @@ def _two_ids(reading: Reading) -> Iterator[Found]:
         differs = pl.col("grade").n_unique().over(pair) > 1
         wrong = judged.filter(differs).sort(*pair, "query_id").collect()
         if wrong.height:
-            message = "judgements contradict those of another id of the same query"
+            message = "judgements contradict those of another id with the same query text"
             first = tuple(
                 " ".join(row) for row in wrong.head(3).select("query_id", "doc_id").rows()
             )
             yield f"snapshots/{name}/qrels", message, wrong.height, first
 
 
-def _both(*finders: Finder) -> Finder:
-    def find(reading: Reading) -> Iterator[Found]:
+def _combine_finders(*finders: Finder) -> Finder:
+    def find_with_all(context: ValidationContext) -> Iterator[Defect]:
         for finder in finders:
-            yield from finder(reading)
+            yield from finder(context)
 
-    return find
+    return find_with_all
 
 
-def _texts(faults: dict[str, str]) -> Finder:
-    """Findings for faults of the texts of published queries."""
+def _query_text_finder(messages: dict[str, str]) -> Finder:
+    """Return a check function that reports query text faults, with a message per fault."""
 
-    def find(reading: Reading) -> Iterator[Found]:
-        for where, facts in reading.facts.items():
+    def find_query_texts(context: ValidationContext) -> Iterator[Defect]:
+        for where, summary in context.table_summaries.items():
             if where.endswith("/queries"):
-                for name, message in faults.items():
-                    if facts.faults.counts[name]:
-                        count = facts.faults.counts[name]
-                        yield where, message, count, tuple(facts.faults.examples[name])
+                for name, message in messages.items():
+                    if summary.text_faults.counts[name]:
+                        count = summary.text_faults.counts[name]
+                        yield where, message, count, tuple(summary.text_faults.examples[name])
 
-    return find
+    return find_query_texts
 
 
-_REPEATED = {
+_DUPLICATE_MESSAGES = {
     "repeated_judgement": "judgements are listed more than once",
-    "contradicting_judgement": "judgements of one pair contradict each other",
+    "contradicting_judgement": "judgements of one (query, document) pair contradict each other",
     "repeated_document": "documents are listed more than once",
-    "contradicting_document": "documents of one id have different texts",
+    "contradicting_document": "documents with the same id have different texts",
     "repeated_query_id": "query ids are listed more than once",
 }
-_DAMAGED = {
-    "not_four_columns": "lines of judgements do not have four columns",
-    "grade_unknown": "grades are none of 0, 1, 2",
-    "not_utf8": "records are no UTF-8",
-    "lone_surrogate": "documents have halves of characters",
-    "line_too_long": "lines are longer than any query or judgement",
-    "no_tab": "lines of queries have no id or no tab",
+_UNREADABLE_MESSAGES = {
+    "not_four_columns": "lines of qrels do not have four columns",
+    "grade_unknown": "grades are not 0, 1 or 2",
+    "not_utf8": "records are not valid UTF-8",
+    "lone_surrogate": "documents contain lone surrogates",
+    "line_too_long": "lines exceed the maximum length",
+    "no_tab": "lines of queries have no id or no tab separator",
     "empty_query": "queries have no text",
     "empty_text": "documents have no text",
     "document_without_id": "documents have no id",
-    "document_without_text": "documents have no text element",
-    "document_without_end": "documents do not end",
+    "document_without_text": "documents have no text field",
+    "document_without_end": "documents have no end tag",
     "english_without_french": "English documents have no French original",
-    "file_truncated": "files end early",
-    "decompression_bomb": "files unpack to more than is believable",
+    "file_truncated": "files are truncated",
+    "decompression_bomb": "files exceed the decompression limit",
 }
-_LINE_ENDS = {
-    "crlf": "lines end in CRLF, which naive readers keep in the text",
-    "mixed_line_ends": "the file has both CRLF and LF line ends",
+_LINE_END_MESSAGES = {
+    "crlf": "lines end with CRLF; some readers keep the CR in the text",
+    "mixed_line_ends": "the file mixes CRLF and LF line endings",
 }
-_EXPORTED = {
-    "leaked_quotes": "texts have quotes that an export left, or that CSV readers take for theirs",
-    "double_space": "texts have extra spaces",
-    "outer_space": "texts have outer spaces",
-    "control_character": "texts have control characters",
+_QUERY_TEXT_MESSAGES = {
+    "leaked_quotes": "texts contain quotes left by an export or misread by CSV readers",
+    "double_space": "texts contain repeated spaces",
+    "outer_space": "texts have leading or trailing spaces",
+    "control_character": "texts contain control characters",
     "over_long": "texts are too long for a query",
-    "nothing_left_after_folding": "texts have no letters or digits",
+    "nothing_left_after_folding": "texts contain no letters or digits",
 }
 
 CHECKS = (
     Check(
         "LB201",
-        "nothing is listed twice",
+        "no record is listed twice",
         "error",
-        "6,002 duplicate (query, document) lines in one month of judgements",
+        "6,002 duplicate (query, document) pairs in the qrels of one month",
         "write each judgement once; join by id, not by text",
-        _rejected(_REPEATED),
+        _reject_finder(_DUPLICATE_MESSAGES),
     ),
     Check(
         "LB202",
-        "a query has one id",
+        "queries with the same text have one id",
         "warning",
-        "one text under two ids: 135 topics of one snapshot became 124 of the next",
-        "make ids from folded texts",
-        _two_ids,
+        "one text under two ids, so that 135 topics of a snapshot were only 124 in the next",
+        "derive query ids from folded texts",
+        _find_duplicate_query_texts,
     ),
     Check(
         "LB203",
-        "line ends are of one kind",
+        "line endings are consistent",
         "warning",
-        "20,767 CRLF lines among LF ones",
-        "write LF",
-        _irregular(_LINE_ENDS),
+        "20,767 CRLF lines in a file with LF",
+        "write LF only",
+        _irregularity_finder(_LINE_END_MESSAGES),
     ),
     Check(
         "LB204",
-        "texts of queries are as they were typed",
+        "query texts are free of export artefacts",
         "warning",
-        "leaked CSV quotes, double spaces, a query of 3,947 characters",
-        "write queries without a CSV writer; select by length",
-        _both(_irregular(_EXPORTED), _texts(_EXPORTED)),
+        "leaked CSV quotes, repeated spaces, a query of 3,947 characters",
+        "write queries without a CSV writer; limit their length",
+        _combine_finders(
+            _irregularity_finder(_QUERY_TEXT_MESSAGES), _query_text_finder(_QUERY_TEXT_MESSAGES)
+        ),
     ),
     Check(
         "LB205",
-        "every record of the release can be read",
+        "all records of the release are readable",
         "error",
-        "files of one format under the name of another, truncated archives",
-        "ask the publisher for the file",
-        _rejected(_DAMAGED),
+        "files whose content does not match their extension, truncated archives",
+        "request an intact file from the publisher",
+        _reject_finder(_UNREADABLE_MESSAGES),
     ),
 )

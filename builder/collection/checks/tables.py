@@ -1,86 +1,91 @@
-"""Checks on tables one by one: contracts, keys, order, counts, ids."""
+"""Checks of single tables: contract, rules, keys, sort order, row counts and ids."""
 
 from collections.abc import Iterator
 
 import polars as pl
 
-from builder.collection.checks.finding import Check, Found
-from builder.collection.checks.reading import Reading
+from builder.collection.checks.context import ValidationContext
+from builder.collection.checks.finding import Check, Defect
 from builder.text.keys import doc_id, fold, key64, query_id
 
 REBUILD = "rebuild the version from its definition"
 
 
-def _contract(reading: Reading) -> Iterator[Found]:
-    for where, facts in reading.facts.items():
-        if not facts.paths:
-            yield where, f"the table is missing ({facts.contract.__name__})", 1, ()
-        for message, examples in facts.problems:
+def _find_contract_violations(context: ValidationContext) -> Iterator[Defect]:
+    for where, summary in context.table_summaries.items():
+        if not summary.paths:
+            yield where, f"the table is missing ({summary.contract.__name__})", 1, ()
+        for message, examples in summary.problems:
             yield where, message, 1, examples
 
 
-def _rules(reading: Reading) -> Iterator[Found]:
-    for where, facts in reading.facts.items():
-        for (part, rule), count in sorted(facts.rules.items()):
-            yield where, f"rows of {part} break the rule {rule}", count, ()
+def _find_rule_violations(context: ValidationContext) -> Iterator[Defect]:
+    for where, summary in context.table_summaries.items():
+        for (part, rule), count in sorted(summary.rule_violations.items()):
+            yield where, f"rows of {part} violate the rule {rule}", count, ()
 
 
-def _keys(reading: Reading) -> Iterator[Found]:
-    for where, facts in reading.facts.items():
-        count, examples = facts.repeated
+def _find_duplicate_keys(context: ValidationContext) -> Iterator[Defect]:
+    for where, summary in context.table_summaries.items():
+        count, examples = summary.duplicate_keys
         if count:
-            names = ", ".join(facts.contract.primary_key())
-            yield where, f"rows share one key ({names})", count, examples
+            names = ", ".join(summary.contract.primary_key())
+            yield where, f"rows have a duplicate key ({names})", count, examples
 
 
-def _order(reading: Reading) -> Iterator[Found]:
-    for where, facts in reading.facts.items():
-        if facts.is_readable and not facts.in_order:
-            key = ", ".join(facts.contract.sort_key())
-            yield where, f"rows are not in the order of {key}", 1, ()
+def _find_unsorted_tables(context: ValidationContext) -> Iterator[Defect]:
+    for where, summary in context.table_summaries.items():
+        if summary.is_readable and not summary.is_sorted:
+            key = ", ".join(summary.contract.sort_key())
+            yield where, f"rows are not sorted by {key}", 1, ()
 
 
-def _counts(reading: Reading) -> Iterator[Found]:
-    for where, entry in sorted(reading.manifest["tables"].items()):
-        facts = reading.facts.get(where)
-        if facts and facts.is_readable and facts.rows != entry["rows"]:
-            yield where, f"the manifest says {entry['rows']} rows, found {facts.rows}", 1, ()
+def _find_wrong_row_counts(context: ValidationContext) -> Iterator[Defect]:
+    for where, entry in sorted(context.manifest["tables"].items()):
+        summary = context.table_summaries.get(where)
+        if summary and summary.is_readable and summary.rows != entry["rows"]:
+            yield (
+                where,
+                f"expected {entry['rows']} rows as in the manifest, found {summary.rows}",
+                1,
+                (),
+            )
 
 
-def _known(reading: Reading) -> Iterator[Found]:
-    """What only an imported release may leave open."""
-    if reading.is_imported:
+def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
+    """Report missing values that only imported releases are allowed to have."""
+    if context.is_imported:
         return
-    unknown = {
+    missing_conditions = {
         "queries": (pl.col("impressions") == 0) | (pl.col("topics").list.len() == 0),
         "qrels": pl.col("source") == "release",
         "documents": pl.col("fetched_at") == 0,
     }
-    for kind, condition in unknown.items():
-        for name, frame in reading.snapshots(kind):
-            key = list(reading.facts[f"snapshots/{name}/{kind}"].contract.primary_key())
+    for kind, condition in missing_conditions.items():
+        for name, frame in context.scan_snapshots(kind):
+            key = list(context.table_summaries[f"snapshots/{name}/{kind}"].contract.primary_key())
             found = frame.filter(condition).select(key).collect()
             if found.height:
                 examples = tuple(" ".join(row) for row in found.head(3).iter_rows())
-                message = "rows lack what only an imported release may lack"
+                message = "rows lack values that are optional only in imported releases"
                 yield f"snapshots/{name}/{kind}", message, found.height, examples
 
 
-def _document_ids(reading: Reading) -> Iterator[Found]:
-    for name, frame in reading.snapshots("documents"):
+def _find_wrong_document_ids(context: ValidationContext) -> Iterator[Defect]:
+    for name, frame in context.scan_snapshots("documents"):
         rows = frame.select("doc_id", "url_key").collect()
         wrong = [d for d, url in rows.iter_rows() if d != doc_id(key64(url))]
-        if wrong and not reading.is_imported:
-            message = "ids are not those of their addresses"
+        if wrong and not context.is_imported:
+            message = "document ids are not derived from canonical URLs"
             yield f"snapshots/{name}/documents", message, len(wrong), tuple(wrong[:3])
 
 
-def _query_ids(reading: Reading) -> Iterator[Found]:
-    for name, frame in reading.snapshots("queries"):
+def _find_wrong_query_ids(context: ValidationContext) -> Iterator[Defect]:
+    for name, frame in context.scan_snapshots("queries"):
         rows = frame.select("query_id", folded=fold(pl.col("text"))).collect()
         wrong = [q for q, folded in rows.iter_rows() if folded and q != query_id(key64(folded))]
-        if wrong and not reading.is_imported:
-            message = "ids are not those of their folded texts"
+        if wrong and not context.is_imported:
+            message = "query ids are not derived from folded texts"
             yield f"snapshots/{name}/queries", message, len(wrong), tuple(wrong[:3])
 
 
@@ -89,17 +94,17 @@ CHECKS = (
         "LB101",
         "tables have the columns of their contract",
         "error",
-        "files of one format under the name of another, which readers skip or misread",
+        "files whose content does not match their extension, so that readers skip or misread them",
         REBUILD,
-        _contract,
+        _find_contract_violations,
     ),
     Check(
         "LB102",
-        "rows keep the rules of their contract",
+        "rows satisfy the rules of their contract",
         "error",
         "empty texts, grades out of range, malformed ids",
         REBUILD,
-        _rules,
+        _find_rule_violations,
     ),
     Check(
         "LB103",
@@ -107,46 +112,46 @@ CHECKS = (
         "error",
         "about 10 % duplicate document ids within a published month",
         REBUILD,
-        _keys,
+        _find_duplicate_keys,
     ),
     Check(
         "LB104",
-        "rows are in order",
+        "rows are sorted",
         "error",
-        "the same content in other bytes, so that no two copies can be compared",
+        "identical content in a different order, so that copies cannot be compared",
         REBUILD,
-        _order,
+        _find_unsorted_tables,
     ),
     Check(
         "LB105",
-        "row counts are those of the manifest",
+        "row counts match the manifest",
         "error",
         "wrong counts in published metadata",
         REBUILD,
-        _counts,
+        _find_wrong_row_counts,
     ),
     Check(
         "LB106",
-        "built snapshots know their counts, topics and times",
+        "built snapshots have impression counts, topics and crawl times",
         "error",
-        "labels without the evidence behind them",
+        "grades without the click counts behind them",
         REBUILD,
-        _known,
+        _find_missing_values,
     ),
     Check(
         "LB107",
-        "document ids are made from addresses",
+        "document ids are derived from URLs",
         "error",
-        "the same page under another id each month",
-        "make ids from canonical addresses, never from counters",
-        _document_ids,
+        "the same document under a different id each month",
+        "derive ids from canonical URLs, never from counters",
+        _find_wrong_document_ids,
     ),
     Check(
         "LB108",
-        "query ids are made from folded texts",
+        "query ids are derived from folded texts",
         "error",
-        "query ids from a counter that is not stable between runs",
-        "make ids from folded texts, never from counters",
-        _query_ids,
+        "query ids from a counter that changed between runs",
+        "derive ids from folded texts, never from counters",
+        _find_wrong_query_ids,
     ),
 )

@@ -1,4 +1,4 @@
-"""Faults of texts, each a Boolean expression over the columns of a table."""
+"""Text faults of documents and queries, as Boolean Polars expressions."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,23 +8,25 @@ import polars as pl
 from builder.queries.rules import OPERATOR
 from builder.queries.text_audit import FAULTS
 
-SHOWN = 3
-TAGS = 5
-"""Tags of HTML that end, from which a text is taken for a page of it."""
-SHORT = 40
-"""Characters below which an English text may well be the French one."""
+MAX_EXAMPLES = 3
+MIN_CLOSING_TAGS = 5
+"""Minimum number of closing HTML tags in a text that counts as markup."""
+MAX_IDENTICAL_LENGTH = 40
+"""Maximum length in characters of a text that may be identical in English and French."""
 
 
-AGAIN = 8
-"""So many words that follow themselves are a decoder that ran away."""
+MIN_EXTRA_REPETITIONS = 8
+"""Minimum number of additional word repetitions that indicates a runaway translation."""
 
 
-def _runs_away(text: pl.Expr, source: pl.Expr) -> pl.Expr:
-    """Whether a text has words that follow themselves, many more than its source has."""
-    return (_echoes(text) >= AGAIN + _echoes(source)).fill_null(value=False)
+def _is_runaway(text: pl.Expr, source: pl.Expr) -> pl.Expr:
+    """Whether a text repeats many more words than its source, as runaway decoders do."""
+    return (
+        _count_repetitions(text) >= MIN_EXTRA_REPETITIONS + _count_repetitions(source)
+    ).fill_null(value=False)
 
 
-def _echoes(text: pl.Expr) -> pl.Expr:
+def _count_repetitions(text: pl.Expr) -> pl.Expr:
     words = text.str.to_lowercase().str.extract_all(r"\w+")
     return words.list.eval(pl.element() == pl.element().shift(1)).list.sum().cast(pl.Int64)
 
@@ -36,11 +38,12 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
         "untranslated": (
             (pl.col("text") == _ENGLISH)
             & (pl.col("language") == "fr")
-            & (pl.col("text").str.len_chars() > SHORT)
+            & (pl.col("text").str.len_chars() > MAX_IDENTICAL_LENGTH)
         ).fill_null(value=False),
-        "runaway_english": _runs_away(_ENGLISH, pl.col("text")),
+        "runaway_english": _is_runaway(_ENGLISH, pl.col("text")),
         "control_character": pl.col("text").str.contains(r"[\x00-\x08\x0b-\x1f\x7f\x{FFFD}]"),
-        "markup": pl.col("text").str.count_matches(r"(?i)</(?:p|div|span|li|td)>") >= TAGS,
+        "markup": pl.col("text").str.count_matches(r"(?i)</(?:p|div|span|li|td)>")
+        >= MIN_CLOSING_TAGS,
     },
     "queries": {
         "empty_english": _ENGLISH.is_not_null() & (_ENGLISH.str.strip_chars() == ""),
@@ -51,37 +54,37 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
         "search_operator": pl.col("text").str.contains(OPERATOR),
     },
 }
-"""By table, then by name."""
-SAMPLED = ("runaway_english",)
-"""Faults that take long to look for: of large tables every n-th row is looked at."""
-LOOKED_AT = 20_000
-"""Rows of a large table that are looked at for these."""
+"""Expressions by table and fault name."""
+SAMPLED_FAULTS = ("runaway_english",)
+"""Faults with slow expressions, which are evaluated on a sample of large tables."""
+SAMPLE_ROWS = 20_000
+"""Approximate number of rows in the sample of a large table."""
 
 
 @dataclass
-class Faults:
-    """Rows with each fault, and the first keys of them."""
+class TextFaults:
+    """Number of rows with each text fault, and the keys of the first such rows."""
 
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     def add(
-        self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str], stride: int
+        self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str], sample_interval: int
     ) -> None:
-        """Look at rows; at every `stride`-th for faults that take long to find."""
-        whole = {name: fault for name, fault in faults.items() if name not in SAMPLED}
-        self._count(rows, whole, key)
-        sampled = {name: fault for name, fault in faults.items() if name in SAMPLED}
+        """Count the faults of a batch; slow ones only in every `sample_interval`-th row."""
+        checked = {name: fault for name, fault in faults.items() if name not in SAMPLED_FAULTS}
+        self._count(rows, checked, key)
+        sampled = {name: fault for name, fault in faults.items() if name in SAMPLED_FAULTS}
         if sampled:
-            some = rows.gather_every(stride).filter(_ENGLISH.is_not_null())
-            self._count(some, sampled, key)
+            sample = rows.gather_every(sample_interval).filter(_ENGLISH.is_not_null())
+            self._count(sample, sampled, key)
 
-    def merge(self, other: "Faults") -> None:
-        """Add what was found in later rows."""
+    def merge(self, other: "TextFaults") -> None:
+        """Add the counts and examples of later rows."""
         self.counts += other.counts
         for name, keys in other.examples.items():
-            shown = self.examples.setdefault(name, [])
-            shown += keys[: SHOWN - len(shown)]
+            examples = self.examples.setdefault(name, [])
+            examples += keys[: MAX_EXAMPLES - len(examples)]
 
     def _count(self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str]) -> None:
         if not faults:
@@ -91,7 +94,7 @@ class Faults:
             count = int(found[name].sum())
             if count:
                 self.counts[name] += count
-                shown = self.examples.setdefault(name, [])
-                room = SHOWN - len(shown)
-                keys = found.filter(pl.col(name))["key"].head(room).to_list()
-                shown += [" ".join(map(str, row.values())) for row in keys]
+                examples = self.examples.setdefault(name, [])
+                remaining = MAX_EXAMPLES - len(examples)
+                keys = found.filter(pl.col(name))["key"].head(remaining).to_list()
+                examples += [" ".join(map(str, row.values())) for row in keys]

@@ -1,8 +1,8 @@
-"""Two versions of a collection, compared: `longeval diff`.
+"""Compare two published versions of a collection: `longeval diff`.
 
-In: two published versions, built or imported. Out: rows added, removed and changed in each table,
-what differs in definition and tools, why labels changed, and all of it as a change log. Of a
-release that was imported, only what its layout carries is compared; what it lost is named.
+The result lists the rows added, removed and changed in each table, the differences in definition
+and tools, and why grades changed. If a version is an imported release, only the data contained in
+its layout are compared, and the omitted data are listed.
 """
 
 from collections.abc import Iterator
@@ -13,41 +13,47 @@ from typing import Any
 import polars as pl
 
 from builder.collection import layout
-from builder.collection.compare.definitions import differences
+from builder.collection.compare.definitions import diff_values
 from builder.collection.compare.judgements import (
-    Changed,
+    DefinitionChanges,
     JudgementDifference,
-    judged_texts,
-    label_causes,
+    count_grade_changes,
+    count_text_mismatches,
 )
-from builder.collection.compare.tables import CARRIED, TIMES, Ids, TableDifference, compare_tables
+from builder.collection.compare.tables import (
+    RELEASE_COLUMNS,
+    TIME_COLUMNS,
+    ReleaseIdFrame,
+    TableDifference,
+    compare_tables,
+)
 from builder.collection.export import LAYOUTS
-from builder.collection.export.longeval_web import LOST
+from builder.collection.export.longeval_web import OMITTED
 from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
 from builder.io.tables import Table, table_at
 from builder.runtime.stage import CONTRACTS
-from builder.trec.released import release_ids
+from builder.trec.released import read_release_ids
 
 EVIDENCE_SECTIONS = ("crawl", "documents", "log", "verdicts", "select", "variants", "clicks")
-"""Sections of the definition that decide which queries and clicks count, and how they score."""
+"""Sections of the definition that affect click counts and relevance scores."""
 
 GRADING_SECTION = "qrels"
-INPUTS = ("log", "crawl", "judgements", "release")
+INPUT_KINDS = ("log", "crawl", "judgements", "release")
 
 
 @dataclass(frozen=True)
-class Difference:
-    """How two versions differ.
+class VersionDifference:
+    """Differences between two versions of a collection.
 
     Args:
         old: Signature of the old version.
-        new: Signature of the new one.
-        definition: Keys of the definition that differ.
-        tools: Versions of tools that differ.
-        lost: What was not compared because a layout cannot hold it.
-        tables: Tables of which rows differ.
-        judgements: Snapshots of which labels changed or that judge other texts.
+        new: Signature of the new version.
+        definition: Changed keys of the definition, one line per key.
+        tools: Changed versions of libraries, one line per library.
+        lost: Data that were not compared because the layout of a release does not contain them.
+        tables: Row differences of each changed table.
+        judgements: Differences of each snapshot whose grades or judged query texts changed.
     """
 
     old: str
@@ -60,136 +66,149 @@ class Difference:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no row differs."""
+        """Whether all tables are equal."""
         return not self.tables
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the differences as a dictionary that can be serialized to JSON."""
         return asdict(self)
 
 
-def compare(old: Path | str, new: Path | str) -> Difference:
-    """Compare two versions of a collection.
+def compare(old: Path | str, new: Path | str) -> VersionDifference:
+    """Compare two published versions of a collection.
 
     Args:
-        old: A version folder, or one above it.
-        new: The later one.
+        old: Folder of the old version, or a parent folder of it.
+        new: Folder of the new version, or a parent folder of it.
 
     Raises:
-        UsageError: there is no published collection.
-        FormatError: a manifest cannot be read.
+        UsageError: A path contains no published collection.
+        FormatError: A manifest or table file is not valid.
     """
     sides = open_collection(old), open_collection(new)
     before, after = (side.manifest for side in sides)
     imported = [m["definition"]["imported"] for m in (before, after) if _is_imported(m)]
-    has_times = all(found["layout"] == "longeval-web" for found in imported)
+    has_times = all(release["layout"] == "longeval-web" for release in imported)
     pairs = (
         compare_tables(
             path,
             *tables,
-            {**CARRIED[name], **(TIMES if has_times and name == "documents" else {})}
+            {**RELEASE_COLUMNS[name], **(TIME_COLUMNS if has_times and name == "documents" else {})}
             if imported
             else None,
-            _ids(*sides, path) if len(imported) == 1 else (None, None),
+            _release_ids(*sides, path) if len(imported) == 1 else (None, None),
         )
-        for path, name, tables in _tables(*sides, only_main=bool(imported))
-        if _content(before, path) is None or _content(before, path) != _content(after, path)
+        for path, name, tables in _iter_table_pairs(*sides, only_main=bool(imported))
+        if _content_hash(before, path) is None
+        or _content_hash(before, path) != _content_hash(after, path)
     )
-    return Difference(
+    return VersionDifference(
         sides[0].signature,
         sides[1].signature,
-        () if imported else tuple(differences(before["definition"], after["definition"])),
-        tuple(differences(before["tools"], after["tools"])),
-        tuple(dict.fromkeys(line for i in imported for line in _lost(i["layout"]))),
-        tuple(found for found in pairs if not found.is_empty),
-        tuple(_judgements(*sides)),
+        () if imported else tuple(diff_values(before["definition"], after["definition"])),
+        tuple(diff_values(before["tools"], after["tools"])),
+        tuple(dict.fromkeys(line for i in imported for line in _omitted_data(i["layout"]))),
+        tuple(pair for pair in pairs if not pair.is_empty),
+        tuple(_iter_judgement_differences(*sides)),
     )
 
 
-def _ids(old: Collection, new: Collection, path: str) -> tuple[Ids, Ids]:
-    """The ids of the side that was imported: what was built has the keys for ids."""
-    before, after = (release_ids((side.path / path).parent) for side in (old, new))
+def _release_ids(
+    old: Collection, new: Collection, path: str
+) -> tuple[ReleaseIdFrame, ReleaseIdFrame]:
+    """Return the release ids for a table in the old and the new version.
+
+    None for a version that is not an imported release.
+    """
+    before, after = (read_release_ids((side.path / path).parent) for side in (old, new))
     return before, after
 
 
-def _lost(layout: str) -> tuple[str, ...]:
-    """What a layout cannot hold; of one that we do not write, what none of them can."""
-    return LAYOUTS[layout].lost if layout in LAYOUTS else LOST
+def _omitted_data(layout: str) -> tuple[str, ...]:
+    """Return the data that a release layout does not contain, in words.
+
+    For a layout without an exporter, those of LongEval Web are returned.
+    """
+    return LAYOUTS[layout].omitted if layout in LAYOUTS else OMITTED
 
 
 def _is_imported(manifest: dict[str, Any]) -> bool:
     return "imported" in manifest["definition"]
 
 
-def _content(manifest: dict[str, Any], path: str) -> str | None:
+def _content_hash(manifest: dict[str, Any], path: str) -> str | None:
     entry = manifest["tables"].get(path)
     return None if entry is None else str(entry["content"])
 
 
-def _tables(
+def _iter_table_pairs(
     old: Collection, new: Collection, *, only_main: bool
 ) -> Iterator[tuple[str, str, tuple[Table, Table]]]:
-    """Path, name and both sides of every table that either version may have."""
+    """Yield path, name and both tables for every table that may be in either version."""
     if not only_main:
-        for name, place in {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}.items():
-            yield place, name, _sides((old.path, new.path), place, name)
+        for name, path in {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}.items():
+            yield path, name, _open_table_pair((old.path, new.path), path, name)
     for snapshot in sorted({*old.snapshots, *new.snapshots}):
-        homes = tuple(layout.snapshot_folder(side.path, snapshot) for side in (old, new))
-        for name in CARRIED if only_main else layout.SNAPSHOT_TABLES:
-            tables = _sides(homes, name, name)
+        folders = tuple(layout.snapshot_folder(side.path, snapshot) for side in (old, new))
+        for name in RELEASE_COLUMNS if only_main else layout.SNAPSHOT_TABLES:
+            tables = _open_table_pair(folders, name, name)
             if not (only_main and name == "documents" and not all(t.paths for t in tables)):
                 yield f"snapshots/{snapshot}/{name}", name, tables
 
 
-def _sides(homes: tuple[Path, ...], place: str, name: str) -> tuple[Table, Table]:
-    first, second = (table_at(home, place, CONTRACTS[name]) for home in homes)
+def _open_table_pair(folders: tuple[Path, ...], path: str, name: str) -> tuple[Table, Table]:
+    first, second = (table_at(home, path, CONTRACTS[name]) for home in folders)
     parquet.check(*first.paths, *second.paths)
     return first, second
 
 
-def _judgements(old: Collection, new: Collection) -> Iterator[JudgementDifference]:
+def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[JudgementDifference]:
     for name in (name for name in old.snapshots if name in new.snapshots):
         before, after = old.snapshot(name), new.snapshot(name)
-        changed = _changed(old.manifest["definition"], new.manifest["definition"], name)
-        causes = label_causes(before.qrels, after.qrels, changed)
-        texts = judged_texts(_by_text(before), _by_text(after))
+        changed = _definition_changes(old.manifest["definition"], new.manifest["definition"], name)
+        causes = count_grade_changes(before.qrels, after.qrels, changed)
+        texts = count_text_mismatches(_with_text_keys(before), _with_text_keys(after))
         if causes or texts[1]:
             judged = before.qrels.select(pl.len()).collect().item()
             parameters = (*changed.evidence, *changed.thresholds) if causes else ()
             yield JudgementDifference(name, judged, causes, parameters, *texts)
 
 
-def _by_text(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Queries and qrels of a snapshot, with the key of each query's text as its id."""
-    ids = release_ids(snapshot.folder)
+def _with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Return the queries and qrels of a snapshot, with query ids replaced by query text keys."""
+    ids = read_release_ids(snapshot.folder)
     if ids is None:
         return snapshot.queries, snapshot.qrels
-    named = ids.filter(kind="query").select(query_id="id", by_text=pl.coalesce("text_key", "key"))
+    keys = ids.filter(kind="query").select(query_id="id", by_text=pl.coalesce("text_key", "key"))
     queries, qrels = (
-        rows.join(named.lazy(), on="query_id").with_columns(query_id="by_text")
+        rows.join(keys.lazy(), on="query_id").with_columns(query_id="by_text")
         for rows in (snapshot.queries, snapshot.qrels)
     )
     return queries, qrels
 
 
-def _changed(old: dict[str, Any], new: dict[str, Any], name: str) -> Changed:
-    """What differs between the definitions of two versions for one snapshot."""
+def _definition_changes(
+    old: dict[str, Any], new: dict[str, Any], snapshot: str
+) -> DefinitionChanges:
+    """Return the differences between two definitions that affect the judgements of a snapshot."""
     evidence, thresholds = (
         tuple(
             line.partition(":")[0].removesuffix(" changed")
             for section in sections
-            for line in differences(
+            for line in diff_values(
                 old["parameters"].get(section), new["parameters"].get(section), section
             )
         )
         for sections in (EVIDENCE_SECTIONS, (GRADING_SECTION,))
     )
-    return Changed(evidence, thresholds, _inputs(old, name) != _inputs(new, name))
+    return DefinitionChanges(
+        evidence, thresholds, _snapshot_inputs(old, snapshot) != _snapshot_inputs(new, snapshot)
+    )
 
 
-def _inputs(definition: dict[str, Any], name: str) -> list[Any]:
-    """Interval and hashes of the raw files of a snapshot, whatever the files are called."""
+def _snapshot_inputs(definition: dict[str, Any], name: str) -> list[Any]:
+    """Return the interval and input file hashes of a snapshot, independent of file names."""
     (snapshot,) = (s for s in definition["snapshots"] if s["name"] == name)
-    files = [sorted(snapshot.get(kind, {}).values()) for kind in INPUTS]
+    files = [sorted(snapshot.get(kind, {}).values()) for kind in INPUT_KINDS]
     topics = sorted(definition.get("topics", {}).values())
     return [snapshot["start"], snapshot["end"], topics, *files]

@@ -1,63 +1,69 @@
-"""A difference of two versions as a change log, in Markdown."""
+"""Format the differences between two versions as a change log in Markdown."""
 
-from builder.collection.compare import Difference
+from builder.collection.compare import VersionDifference
 from builder.collection.compare.judgements import JudgementDifference
 from builder.collection.compare.tables import TableDifference
-from builder.collection.markdown import as_code
+from builder.collection.markdown import code_span
 
-MOST = 40
-"""Lines of a section; further ones are counted."""
+MAX_LINES = 40
+"""Maximum number of lines in a section; the number of omitted lines is shown."""
 
-NAMED = 5
-"""Parameters that are named; further ones are counted."""
+MAX_PARAMETERS = 5
+"""Maximum number of parameters listed in a line; the number of omitted ones is shown."""
 
 
-def changelog(difference: Difference) -> str:
-    """The change log of a version."""
+def format_changelog(difference: VersionDifference) -> str:
+    """Format the differences as a Markdown change log of the new version."""
     title = difference.new.partition("|")[0]
     lines = [f"# {title}", "", f"Since {difference.old.partition('|')[0]}.", ""]
-    lines += _section("Rows", [_row(table) for table in difference.tables])
-    lines += _section("Labels", [line for j in difference.judgements for line in _labels(j)])
-    lines += _section("Definition", [as_code(line) for line in difference.definition])
-    lines += _section("Tools", [as_code(line) for line in difference.tools])
-    lines += _section("Not compared", list(difference.lost))
+    lines += _format_section("Rows", [_format_counts(table) for table in difference.tables])
+    lines += _format_section(
+        "Labels", [line for j in difference.judgements for line in _label_lines(j)]
+    )
+    lines += _format_section("Definition", [code_span(line) for line in difference.definition])
+    lines += _format_section("Tools", [code_span(line) for line in difference.tools])
+    lines += _format_section("Not compared", list(difference.lost))
     if len(lines) == 4:
-        lines += ["Nothing differs.", ""]
+        lines += ["No differences.", ""]
     return "\n".join(lines)
 
 
-def report_lines(difference: Difference) -> list[str]:
-    """What is not in the table of rows, one plain line each."""
-    labels = [line for found in difference.judgements for line in _labels(found)]
-    return [*labels, *difference.definition[:MOST], *difference.tools]
+def summary_lines(difference: VersionDifference) -> list[str]:
+    """Return one plain-text line per change of grades, definition and tools."""
+    labels = [line for found in difference.judgements for line in _label_lines(found)]
+    return [*labels, *difference.definition[:MAX_LINES], *difference.tools]
 
 
-def _section(title: str, items: list[str]) -> list[str]:
-    if not items:
+def _format_section(title: str, lines: list[str]) -> list[str]:
+    if not lines:
         return []
-    more = [f"- and {len(items) - MOST:,} more"] if len(items) > MOST else []
-    return [f"## {title}", "", *(f"- {item}" for item in items[:MOST]), *more, ""]
+    more = [f"- and {len(lines) - MAX_LINES:,} more"] if len(lines) > MAX_LINES else []
+    return [f"## {title}", "", *(f"- {item}" for item in lines[:MAX_LINES]), *more, ""]
 
 
-def _row(found: TableDifference) -> str:
-    counts = f"{found.added:,} added, {found.removed:,} removed, {found.changed:,} changed"
-    return f"`{found.table}`: {counts}"
+def _format_counts(difference: TableDifference) -> str:
+    return (
+        f"`{difference.table}`: {difference.added:,} added, {difference.removed:,} removed, "
+        f"{difference.changed:,} changed"
+    )
 
 
-def _labels(found: JudgementDifference) -> list[str]:
-    lines = [f"{found.snapshot}: {n:,} grades changed by {c}" for c, n in found.causes.items()]
-    if found.parameters:
-        named = ", ".join(found.parameters[:NAMED])
-        more = len(found.parameters) - NAMED
+def _label_lines(difference: JudgementDifference) -> list[str]:
+    snapshot = difference.snapshot
+    lines = [f"{snapshot}: {n:,} grades changed (cause: {c})" for c, n in difference.causes.items()]
+    if difference.parameters:
+        named = ", ".join(difference.parameters[:MAX_PARAMETERS])
+        more = len(difference.parameters) - MAX_PARAMETERS
         lines.append(
-            f"{found.snapshot}: parameters that decide about grades and differ: {named}"
+            f"{snapshot}: changed parameters that affect grades: {named}"
             + (f" and {more:,} more" if more > 0 else "")
         )
-    if found.other_text:
+    if difference.other_text:
+        share = difference.other_text / difference.compared
         lines.append(
-            f"{found.snapshot}: {found.other_text:,} of {found.compared:,} judgements of the old "
-            f"version that have a query text and a document judged in both "
-            f"({found.other_text / found.compared:.0%}) judge another query text than the new one "
-            f"does; the old version has {found.judged:,} judgements"
+            f"{snapshot}: {difference.other_text:,} of {difference.compared:,} comparable "
+            f"judgements of the old version ({share:.0%}) are attached to a different query text "
+            f"in the new version; {difference.judged - difference.compared:,} others cannot be "
+            "compared, because their query has no text or their document is not judged in both"
         )
     return lines

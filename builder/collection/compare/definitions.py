@@ -1,30 +1,30 @@
-"""Where two definitions differ, key by key."""
+"""Compare two definitions key by key."""
 
 from typing import Any
 
 
-def differences(before: Any, now: Any, path: str = "") -> list[str]:
-    """Lines such as `parameters.select.min_users: 5 -> 6`, in order of keys.
+def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
+    """Return one line per changed key, such as `parameters.select.min_users: 5 -> 6`.
 
     Args:
-        before: Values in JSON's types.
-        now: The later ones.
-        path: Key of both, for the lines.
+        old: Old value, of JSON types.
+        new: New value, of JSON types.
+        path: Dotted key of the two values, used as a prefix.
     """
-    if isinstance(before, dict) and isinstance(now, dict):
+    if isinstance(old, dict) and isinstance(new, dict):
         return [
             line
-            for key in sorted({*before, *now})
-            for line in differences(before.get(key), now.get(key), f"{path}.{key}".lstrip("."))
+            for key in sorted({*old, *new})
+            for line in diff_values(old.get(key), new.get(key), f"{path}.{key}".lstrip("."))
         ]
-    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return [
             line
-            for index, (old, new) in enumerate(zip(before, now, strict=True))
-            for line in differences(old, new, f"{path}[{index}]")
+            for index, (before, after) in enumerate(zip(old, new, strict=True))
+            for line in diff_values(before, after, f"{path}[{index}]")
         ]
-    if before == now:
+    if old == new:
         return []
-    if isinstance(before, list | dict) or isinstance(now, list | dict):
+    if isinstance(old, list | dict) or isinstance(new, list | dict):
         return [f"{path} changed"]
-    return [f"{path}: {before} -> {now}"]
+    return [f"{path}: {old} -> {new}"]

@@ -1,4 +1,4 @@
-"""What became of judgements between two versions: why labels changed, what judges another text."""
+"""Compare the judgements of two versions: why grades changed, and whether query texts match."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +10,14 @@ CAUSES = ("parameters", "threshold", "inputs", "code", "unknown")
 
 
 @dataclass(frozen=True)
-class Changed:
-    """What differs between the definitions behind two versions of a snapshot.
+class DefinitionChanges:
+    """Differences between the definitions of two versions that affect a snapshot's judgements.
 
     Args:
-        evidence: Dotted keys of parameters that decide what is counted, and how it is scored.
-        thresholds: Dotted keys of parameters that decide how scores become grades.
-        inputs: Whether the raw files differ.
+        evidence: Changed parameters that affect click counts and scores, as dotted keys.
+        thresholds: Changed parameters that affect how scores are converted to grades, as dotted
+            keys.
+        inputs: Whether the input files differ.
     """
 
     evidence: tuple[str, ...] = ()
@@ -26,16 +27,18 @@ class Changed:
 
 @dataclass(frozen=True)
 class JudgementDifference:
-    """The judgements of one snapshot.
+    """Differences between the judgements of two versions of a snapshot.
 
     Args:
-        snapshot: Its name.
-        judged: Judgements of the old version.
-        causes: Pairs whose grade changed, by cause (see `label_causes`).
-        parameters: Dotted keys of the parameters that differ and decide about grades.
-        compared: Judgements of the old version whose query has a text and whose document the new
-            version judges as well.
-        other_text: Those of them that the new version has with other query texts only.
+        snapshot: Name of the snapshot.
+        judged: Number of judgements in the old version.
+        causes: Number of query-document pairs whose grade changed, by cause; see
+            `count_grade_changes`.
+        parameters: Changed parameters that affect grades, as dotted keys.
+        compared: Number of judgements in the old version whose query has a text and whose document
+            is also judged in the new version.
+        other_text: Number of `compared` judgements whose document is judged only for other query
+            texts in the new version.
     """
 
     snapshot: str
@@ -46,49 +49,59 @@ class JudgementDifference:
     other_text: int
 
 
-def label_causes(old: pl.LazyFrame, new: pl.LazyFrame, changed: Changed) -> dict[str, int]:
-    """Why grades of pairs that both versions judge differ.
+def count_grade_changes(
+    old: pl.LazyFrame, new: pl.LazyFrame, changes: DefinitionChanges
+) -> dict[str, int]:
+    """Count the query-document pairs whose grade changed, by cause.
 
-    Where the evidence or the score differs: `parameters` where one that decides about them does,
-    whatever else differs, since a minimum of users changes what is counted and the prior that is
-    fitted to it; else `inputs` where the raw files differ; else `code`. Where evidence and score
-    are the same: `threshold` where a parameter of grading differs, else the first of the same
-    three. Releases that were imported come without evidence: `unknown`.
+    If click counts or score differ, the cause is `parameters` if any parameter that affects them
+    changed, else `inputs` if the input files differ, else `code`. Parameters take precedence
+    because they can change both the counts and the fitted prior. If click counts and score are
+    equal, the cause is `threshold` if a grading parameter changed, else one of the above. Imported
+    releases contain no click evidence, so the cause is `unknown`.
 
     Args:
         old: Judgements of the old version.
         new: Judgements of the new version.
-        changed: What differs between their definitions.
+        changes: Differences between the two definitions.
     """
     key = ["query_id", "doc_id"]
     both = old.join(new, on=key, suffix="_new").filter(pl.col("grade") != pl.col("grade_new"))
     other_evidence = pl.any_horizontal(pl.col(n) != pl.col(f"{n}_new") for n in EVIDENCE)
     same_score = pl.col("score").eq_missing(pl.col("score_new"))
     released = (pl.col("source") == "release") | (pl.col("source_new") == "release")
-    upstream = "parameters" if changed.evidence else "inputs" if changed.inputs else "code"
+    upstream = "parameters" if changes.evidence else "inputs" if changes.inputs else "code"
     cause = (
         pl.when(released)
         .then(pl.lit("unknown"))
         .when(other_evidence | ~same_score)
         .then(pl.lit(upstream))
-        .otherwise(pl.lit("threshold" if changed.thresholds else upstream))
+        .otherwise(pl.lit("threshold" if changes.thresholds else upstream))
     )
     counts = both.group_by(cause.alias("cause")).len().collect()
-    found = dict(counts.iter_rows())
-    return {name: found[name] for name in CAUSES if name in found}
+    by_cause = dict(counts.iter_rows())
+    return {name: by_cause[name] for name in CAUSES if name in by_cause}
 
 
-def judged_texts(
+def count_text_mismatches(
     old: tuple[pl.LazyFrame, pl.LazyFrame], new: tuple[pl.LazyFrame, pl.LazyFrame]
 ) -> tuple[int, int]:
-    """Judgements that can be compared by query text, and those that only other texts have.
+    """Count judgements that are attached to a different query text in the new version.
+
+    Query ids are expected to be keys of the query texts, so that equal ids mean equal texts.
 
     Args:
         old: Queries and qrels of the old version.
-        new: Those of the new one. Ids of queries are made from their texts.
+        new: Queries and qrels of the new version.
+
+    Returns:
+        Number of comparable judgements (with a query text and a document judged in both versions),
+        and how many of them are missing from the new version.
     """
-    (queries, qrels), (_, later) = old, new
-    named = qrels.join(queries.select("query_id"), on="query_id", how="semi")
-    known = named.join(later.select("doc_id").unique(), on="doc_id", how="semi").collect()
-    pairs = later.select("query_id", "doc_id").collect()
-    return known.height, known.join(pairs, on=["query_id", "doc_id"], how="anti").height
+    (queries, qrels), (_, new_qrels) = old, new
+    with_text = qrels.join(queries.select("query_id"), on="query_id", how="semi")
+    judged_documents = new_qrels.select("doc_id").unique()
+    comparable = with_text.join(judged_documents, on="doc_id", how="semi").collect()
+    pairs = new_qrels.select("query_id", "doc_id").collect()
+    missing = comparable.join(pairs, on=["query_id", "doc_id"], how="anti")
+    return comparable.height, missing.height

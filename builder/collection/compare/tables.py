@@ -1,42 +1,42 @@
-"""Which rows of two versions of a table differ.
+"""Compare the rows of two versions of a table.
 
-Rows are matched by the primary key of the contract and compared by a hash of their other columns,
-so that texts are read once and only keys are held.
+Rows are matched by the primary key of the schema and compared by a hash of the other columns, so
+that only keys and hashes are kept in memory.
 """
 
 from dataclasses import dataclass
 
 import polars as pl
 
-from builder.collection.export.markup import lines
+from builder.collection.export.markup import join_lines
 from builder.io.tables import Table
 
-CARRIED: dict[str, dict[str, pl.Expr]] = {
+RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "documents": {
-        "french": lines(pl.col("title"), pl.col("text")),
-        "english": lines(pl.col("title_en"), pl.col("text_en")),
+        "french": join_lines(pl.col("title"), pl.col("text")),
+        "english": join_lines(pl.col("title_en"), pl.col("text_en")),
     },
     "queries": {"text": pl.col("text"), "text_en": pl.col("text_en")},
     "qrels": {"grade": pl.col("grade")},
 }
-"""What every layout of a release carries of a table, beside its key."""
-TIMES = {"fetched_at": pl.col("fetched_at")}
-"""What `longeval-web` carries of documents as well."""
+"""Columns, apart from the key, that every release layout contains; compared for releases."""
+TIME_COLUMNS = {"fetched_at": pl.col("fetched_at")}
+"""Additional document columns contained in the layout `longeval-web`."""
 
-Ids = pl.DataFrame | None
-"""`schemas.ReleaseIds` of a side that is to be compared by keys."""
+ReleaseIdFrame = pl.DataFrame | None
+"""Frame with schema `schemas.ReleaseIds`; None for a version that was not imported."""
 
 
 @dataclass(frozen=True)
 class TableDifference:
-    """How many rows differ.
+    """Number of rows that differ between two versions of a table.
 
     Args:
-        table: Path of the table in a version.
-        added: Rows whose key only the new one has.
-        removed: Rows whose key only the old one has.
-        changed: Rows whose key both have, with other values.
-        examples: Keys of the first of them, at most three.
+        table: Path of the table in the version folder.
+        added: Number of rows whose key is only in the new table.
+        removed: Number of rows whose key is only in the old table.
+        changed: Number of rows whose key is in both tables, with different values.
+        examples: Keys of the first differing rows, at most three.
     """
 
     table: str
@@ -47,7 +47,7 @@ class TableDifference:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the tables hold the same."""
+        """Whether the two tables are equal."""
         return not (self.added or self.removed or self.changed)
 
 
@@ -56,44 +56,50 @@ def compare_tables(
     old: Table,
     new: Table,
     values: dict[str, pl.Expr] | None,
-    ids: tuple[Ids, Ids] = (None, None),
+    release_ids: tuple[ReleaseIdFrame, ReleaseIdFrame] = (None, None),
 ) -> TableDifference:
-    """Compare two versions of a table.
+    """Compare two versions of a table and count the rows that differ.
 
     Args:
-        path: Its path, for the result.
-        old: Parts of the old version; none: an empty table.
-        new: Parts of the new version.
-        values: What is compared, such as of `CARRIED`; None: all columns.
-        ids: Of a side that is compared by keys, its ids.
+        path: Path of the table in the version folder, for the result.
+        old: Table of the old version; a table without files is empty.
+        new: Table of the new version.
+        values: Expressions to compare, such as those of `RELEASE_COLUMNS`; None compares all
+            columns.
+        release_ids: Release ids of the old and new version; if given, ids are replaced by keys
+            before rows are matched.
     """
     contract = old.contract
     keys = list(contract.sort_key() if not contract.primary_key() else contract.primary_key())
     names = [name for name in contract.columns() if name not in keys]
     compared = values or {name: pl.col(name) for name in names}
-    sides = [_hashed(*side, keys, compared) for side in zip((old, new), ids, strict=True)]
+    sides = [
+        _hash_rows(*side, keys, compared) for side in zip((old, new), release_ids, strict=True)
+    ]
     both = sides[0].join(
         sides[1], on=keys, how="full", coalesce=True, nulls_equal=True, suffix="_new"
     )
-    found = both.filter(~pl.col("row").eq_missing(pl.col("row_new"))).sort(keys).collect()
-    removed, added = found["row_new"].is_null(), found["row"].is_null()
-    examples = [" ".join(map(str, row)) for row in found.select(keys).head(3).iter_rows()]
-    changed = found.height - int(removed.sum()) - int(added.sum())
+    differing = both.filter(~pl.col("row").eq_missing(pl.col("row_new"))).sort(keys).collect()
+    removed, added = differing["row_new"].is_null(), differing["row"].is_null()
+    examples = [" ".join(map(str, row)) for row in differing.select(keys).head(3).iter_rows()]
+    changed = differing.height - int(removed.sum()) - int(added.sum())
     return TableDifference(path, int(added.sum()), int(removed.sum()), changed, tuple(examples))
 
 
-def _hashed(table: Table, ids: Ids, keys: list[str], values: dict[str, pl.Expr]) -> pl.LazyFrame:
-    """Keys and a hash of the other columns, for comparison within this process."""
+def _hash_rows(
+    table: Table, release_ids: ReleaseIdFrame, keys: list[str], values: dict[str, pl.Expr]
+) -> pl.LazyFrame:
+    """Return the key columns and a hash of the other values, comparable within this process."""
     if not table.paths:
         empty = pl.DataFrame(schema=table.contract.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))
-    named = [value.alias(name) for name, value in values.items()]
-    row = pl.struct(named).hash() if named else pl.lit(1, dtype=pl.UInt64)
-    found = table.scan().select(*keys, row=row)
-    if ids is None:
-        return found
+    columns = [value.alias(name) for name, value in values.items()]
+    row = pl.struct(columns).hash() if columns else pl.lit(1, dtype=pl.UInt64)
+    rows = table.scan().select(*keys, row=row)
+    if release_ids is None:
+        return rows
     for column in keys:
         kind = {"doc_id": "document", "query_id": "query"}[column]
-        keyed = ids.lazy().filter(kind=kind).select("key", pl.col("id").alias(column))
-        found = found.join(keyed, on=column).with_columns(pl.col("key").alias(column)).drop("key")
-    return found
+        stable = release_ids.lazy().filter(kind=kind).select("key", pl.col("id").alias(column))
+        rows = rows.join(stable, on=column).with_columns(pl.col("key").alias(column)).drop("key")
+    return rows

@@ -1,7 +1,7 @@
-"""A published collection in the layouts that the field's tools load.
+"""Export a published collection in formats that other tools can load.
 
-Every export also holds `longeval-export.json`, which says what was exported, how markup was
-escaped and what the layout cannot hold, and `SHA256SUMS`.
+Every export also contains `SHA256SUMS` and `longeval-export.json`, which records what was
+exported, how markup was escaped, and which data the layout cannot represent.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,15 +11,15 @@ from pathlib import Path
 from builder.collection.export import huggingface, longeval_2023, longeval_sci, longeval_web, markup
 from builder.collection.export.source import SnapshotTables
 from builder.collection.export.trec import write_trec
-from builder.collection.files import sum_lines
+from builder.collection.files import checksum_lines
 from builder.collection.read import Collection, open_collection
-from builder.errors import UsageError, meant
+from builder.errors import UsageError, suggest
 from builder.io.disk import explain_errors
 from builder.parameters import ExportParameters
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import PARTIAL, canonical_json, private_folder, publish
 
-DESCRIPTION = "longeval-export.json"
+METADATA = "longeval-export.json"
 Writer = Callable[[Collection, Path, Mapping[str, str], int, Progress], None]
 
 
@@ -32,29 +32,29 @@ def _export_trec(
 ) -> None:
     for name in collection.snapshots:
         tables = SnapshotTables(collection, name)
-        parts = (tables.documents, tables.queries, tables.qrels)
-        write_trec(out / name, *parts, languages, max_bytes, progress)
+        inputs = (tables.documents, tables.queries, tables.qrels)
+        write_trec(out / name, *inputs, languages, max_bytes, progress)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A way to lay out a collection.
+    """An export layout.
 
     Args:
-        write: Writes one.
-        lost: What it cannot hold.
+        write: Function that writes a collection in this layout.
+        omitted: Data that the layout cannot represent, in words.
     """
 
     write: Writer
-    lost: tuple[str, ...]
+    omitted: tuple[str, ...]
 
 
 LAYOUTS = {
-    "trec": Layout(_export_trec, longeval_web.LOST),
-    "longeval-2023": Layout(longeval_2023.export_longeval_2023, longeval_2023.LOST),
-    "longeval-web": Layout(longeval_web.export_longeval_web, longeval_web.LOST),
-    "longeval-sci": Layout(longeval_sci.export_longeval_sci, longeval_sci.LOST),
-    "huggingface": Layout(huggingface.export_huggingface, huggingface.LOST),
+    "trec": Layout(_export_trec, longeval_web.OMITTED),
+    "longeval-2023": Layout(longeval_2023.export_longeval_2023, longeval_2023.OMITTED),
+    "longeval-web": Layout(longeval_web.export_longeval_web, longeval_web.OMITTED),
+    "longeval-sci": Layout(longeval_sci.export_longeval_sci, longeval_sci.OMITTED),
+    "huggingface": Layout(huggingface.export_huggingface, huggingface.OMITTED),
 }
 
 
@@ -67,46 +67,48 @@ def export(
     max_file_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Export a collection.
+    """Export a published collection to a folder.
 
     Args:
-        collection: A version folder, or one above it.
-        layout: One of `LAYOUTS`.
-        out: A folder that does not exist yet, or an empty one.
-        languages: Such as `fr`, `en`; default: all that the collection has.
-        max_file_bytes: A file of documents ends with the one that fills it.
-        progress: Where progress goes.
+        collection: Folder of a version, or a parent folder of it.
+        layout: Name of the layout, one of `LAYOUTS`.
+        out: Output folder; must be empty or not exist.
+        languages: Language codes to export, such as `fr`; default: all languages of the
+            collection.
+        max_file_bytes: Size in bytes at which a new document file is started; default:
+            `ExportParameters.max_file_bytes`.
+        progress: Progress display; default: none.
 
     Returns:
-        The folder.
+        The output folder.
 
     Raises:
-        UsageError: no such layout or language, or the folder is not empty.
-        DataError: the layout cannot hold the collection.
+        UsageError: The layout or a language is unknown, or the output folder is not empty.
+        DataError: The layout does not support this collection.
     """
     opened, target = open_collection(collection), Path(out)
     if layout not in LAYOUTS:
-        raise UsageError(f"no layout {layout!r}; {meant(layout, LAYOUTS)}")
-    place = target.resolve()
-    if Path.cwd().is_relative_to(place) or place.is_relative_to(opened.path.resolve()):
+        raise UsageError(f"unknown layout {layout!r}; {suggest(layout, LAYOUTS)}")
+    resolved = target.resolve()
+    if Path.cwd().is_relative_to(resolved) or resolved.is_relative_to(opened.path.resolve()):
         raise UsageError(
-            f"{out}: an export is a folder of its own, not the one that you are in, one above it, "
-            "or one inside a version; give a new folder as --out"
+            f"{out}: cannot export to the current folder, to a parent of it, or into a version "
+            "folder; pass a new folder as --out"
         )
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(
-            f"{target}: expected an empty or new folder, found something in it; "
-            "give another --out, or empty it"
+            f"{target}: expected a new or empty folder, found existing files; "
+            "pass another folder as --out or empty this one"
         )
-    chosen = _languages(opened, languages)
+    chosen = _select_languages(opened, languages)
     partial = target.with_name(target.name + PARTIAL)
-    meter = progress or Silent()
+    meter = progress or NoProgress()
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
     try:
         with explain_errors(f"the export as {layout}", partial), private_folder(partial):
             LAYOUTS[layout].write(opened, partial, chosen, size, meter)
-            _describe(opened, layout, chosen, partial)
+            _write_metadata(opened, layout, chosen, partial)
             if target.exists():
                 target.rmdir()
             publish(partial, target)
@@ -115,27 +117,29 @@ def export(
     return target
 
 
-def _languages(collection: Collection, asked: tuple[str, ...]) -> dict[str, str]:
-    has = collection.languages
-    missing = sorted({*asked} - {*has})
+def _select_languages(collection: Collection, requested: tuple[str, ...]) -> dict[str, str]:
+    available = collection.languages
+    missing = sorted({*requested} - {*available})
     if missing:
         raise UsageError(
-            f"{collection.path}: the collection is in {', '.join(has)}, not in "
-            f"{', '.join(missing)}; leave --language out, or build it with [translate] model"
+            f"{collection.path}: no texts in {', '.join(missing)}; available languages: "
+            f"{', '.join(available)}. Omit --language, or set `translate.model` and rebuild"
         )
-    return {name: suffix for name, suffix in has.items() if not asked or name in asked}
+    return {
+        name: suffix for name, suffix in available.items() if not requested or name in requested
+    }
 
 
-def _describe(
+def _write_metadata(
     collection: Collection, layout: str, languages: Mapping[str, str], folder: Path
 ) -> None:
-    described = {
+    description = {
         "collection": collection.signature,
         "layout": layout,
         "snapshots": list(collection.snapshots),
         "languages": list(languages),
-        "markup": markup.RULE if layout not in ("huggingface", "longeval-sci") else "none",
-        "lost": list(LAYOUTS[layout].lost),
+        "markup": markup.ESCAPING_RULE if layout not in ("huggingface", "longeval-sci") else "none",
+        "lost": list(LAYOUTS[layout].omitted),
     }
-    (folder / DESCRIPTION).write_text(canonical_json(described), encoding="utf-8")
-    (folder / "SHA256SUMS").write_text(sum_lines(folder), encoding="utf-8")
+    (folder / METADATA).write_text(canonical_json(description), encoding="utf-8")
+    (folder / "SHA256SUMS").write_text(checksum_lines(folder), encoding="utf-8")

@@ -1,7 +1,6 @@
-"""Files of an export: documents in parts of a set size, queries, judgements and addresses.
+"""Write the text files of an export: documents, queries, topics, qrels and URLs.
 
-In: tables of a snapshot, a batch at a time. Out: UTF-8 text with LF line ends; equal tables are
-equal bytes.
+Tables are read in batches. Files are UTF-8 with LF line endings; equal tables give equal bytes.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,40 +10,45 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from builder.collection.export.markup import bodies, escape_all, escaped, one_line
-from builder.collection.export.numbers import numbered
+from builder.collection.export.markup import (
+    document_bodies,
+    escape_expr,
+    escape_series,
+    single_line,
+)
+from builder.collection.export.numeric_ids import replace_ids
 from builder.io.tables import Table
 from builder.runtime.executors import ordered_map
 from builder.runtime.progress import Progress
 
-ROWS = 4096
-"""Documents that are written together."""
+BATCH_ROWS = 4096
+"""Number of documents per batch."""
 THREADS = 2
-"""Documents are read while others are rendered."""
+"""Number of rendering threads, so that batches are rendered while the next one is read."""
 
 
-class Parts:
-    """Texts of documents in files of a set size.
+class PartWriter:
+    """Write documents to a sequence of files; start a new file when the current one is full.
 
     Args:
-        folder: Where the files go; made here.
-        name: The name of each file, by its number from 1.
-        max_bytes: A file ends with the document that makes it this large.
-        around: What a file begins with, what is between two documents, what a file ends with.
+        folder: Output folder; created if it does not exist.
+        file_name: Function that returns the name of a file, given its number (from 1).
+        max_bytes: A new file is started once the current file has reached this size.
+        delimiters: Text at the start of a file, between two documents, and at the end of a file.
     """
 
     def __init__(
         self,
         folder: Path,
-        name: Callable[[int], str],
+        file_name: Callable[[int], str],
         max_bytes: int,
-        around: tuple[str, str, str] = ("", "", ""),
+        delimiters: tuple[str, str, str] = ("", "", ""),
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.count = 0
-        self._folder, self._name = folder, name
+        self._folder, self._name = folder, file_name
         self._max_bytes = max_bytes
-        self._first, self._between, self._last = (text.encode() for text in around)
+        self._first, self._between, self._last = (text.encode() for text in delimiters)
         self._number = 0
         self._open()
 
@@ -54,24 +58,24 @@ class Parts:
         self._file = path.open("wb")
         self._file.write(self._first)
 
-    def add(self, texts: pl.Series) -> None:
-        """Append documents."""
+    def write(self, texts: pl.Series) -> None:
+        """Append a series of rendered documents."""
         ends = np.cumsum(texts.str.len_bytes().to_numpy().astype(np.int64))
         start, before = 0, 0
         while start < len(texts):
             if self._size >= self._max_bytes:
                 self.close()
                 self._open()
-            room = before + self._max_bytes - self._size
-            stop = min(int(np.searchsorted(ends, room)) + 1, len(texts))
+            limit = before + self._max_bytes - self._size
+            stop = min(int(np.searchsorted(ends, limit)) + 1, len(texts))
             self._file.write(self._between if self._size else b"")
-            self._file.write(_joined(texts.slice(start, stop - start), self._between))
+            self._file.write(_join_bytes(texts.slice(start, stop - start), self._between))
             self._size += int(ends[stop - 1]) - before
             start, before = stop, int(ends[stop - 1])
         self.count += len(texts)
 
     def close(self) -> None:
-        """End the last file."""
+        """Finish and close the current file."""
         self._file.write(self._last)
         self._file.close()
 
@@ -82,34 +86,36 @@ class Parts:
         self.close()
 
 
-def _joined(texts: pl.Series, between: bytes) -> memoryview:
-    """The bytes of texts one after the other."""
-    if between:
-        texts = texts + between.decode()
+def _join_bytes(texts: pl.Series, separator: bytes) -> memoryview:
+    """Return the UTF-8 bytes of the texts, joined with a separator."""
+    if separator:
+        texts = texts + separator.decode()
     array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
     offsets = np.frombuffer(array.buffers()[1], np.int64)
     first, last = offsets[array.offset], offsets[array.offset + len(array)]
-    return memoryview(array.buffers()[2])[first : last - len(between)]
+    return memoryview(array.buffers()[2])[first : last - len(separator)]
 
 
-def write_documents(parts: Parts, documents: Iterator[pl.Series]) -> int:
-    """Write documents; returns how many there are."""
-    with parts:
-        for texts in documents:
-            parts.add(texts)
-    return parts.count
+def write_parts(writer: PartWriter, batches: Iterator[pl.Series]) -> int:
+    """Write all batches of rendered documents, close the writer and return the document count."""
+    with writer:
+        for texts in batches:
+            writer.write(texts)
+    return writer.count
 
 
-def trec_texts(
-    documents: Table, suffix: str, progress: Progress, numbers: pl.DataFrame | None = None
+def render_trec(
+    documents: Table, suffix: str, progress: Progress, doc_numbers: pl.DataFrame | None = None
 ) -> Iterator[pl.Series]:
-    """Documents as TREC has them, each tag on its own line; the title is the first line of text.
+    """Yield batches of documents as TREC `<DOC>` elements, with each tag on its own line.
+
+    The title becomes the first line of the text.
 
     Args:
-        documents: `schemas.Documents`.
-        suffix: Of the columns of a language: `""` or `"_en"`.
-        progress: Counts documents.
-        numbers: Number of each document, which is written after `doc`; default: `doc_id`.
+        documents: Table with schema `schemas.Documents`.
+        suffix: Column suffix of the language, such as `""` or `"_en"`.
+        progress: Progress display; advanced by the number of documents.
+        doc_numbers: Columns `id`, `number`: write `doc<number>` instead of the `doc_id`.
     """
     number = pl.col("docno")
 
@@ -124,104 +130,117 @@ def trec_texts(
             pl.when(pl.col("body") != "").then(pl.lit("\n")).otherwise(pl.lit("")),
             pl.lit("</TEXT>\n</DOC>\n"),
         )
-        body = escape_all(bodies(frame["title"], frame["text"]))
+        body = escape_series(document_bodies(frame["title"], frame["text"]))
         return frame.with_columns(body=body).select(text)["literal"]
 
-    return ordered_map(render, document_frames(documents, suffix, progress, numbers), THREADS)
+    return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
 
 
-def json_texts(
-    documents: Table, suffix: str, progress: Progress, numbers: pl.DataFrame | None = None
+def render_json(
+    documents: Table, suffix: str, progress: Progress, doc_numbers: pl.DataFrame | None = None
 ) -> Iterator[pl.Series]:
-    """Documents as JSON objects `{id, contents}`; arguments as of `trec_texts`."""
+    """Yield batches of documents as JSON objects `{id, contents}`.
+
+    See `render_trec` for the arguments.
+    """
     number = pl.col("docno")
 
     def render(frame: pl.DataFrame) -> pl.Series:
-        named = frame.with_columns(contents=bodies(frame["title"], frame["text"]))
+        named = frame.with_columns(contents=document_bodies(frame["title"], frame["text"]))
         objects = named.select(pl.struct("contents", id=number).struct.field("id", "contents"))
         return objects.select(pl.struct("id", "contents").struct.json_encode()).to_series()
 
-    return ordered_map(render, document_frames(documents, suffix, progress, numbers), THREADS)
+    return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
 
 
-def document_frames(
-    documents: Table, suffix: str, progress: Progress, numbers: pl.DataFrame | None = None
+def iter_documents(
+    documents: Table, suffix: str, progress: Progress, doc_numbers: pl.DataFrame | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Those that have a text in the language, as `docno`, `title`, `text`; see `trec_texts`.
+    """Yield batches of all documents with text in the given language.
 
-    Documents of a release may lack English.
+    The columns are `docno`, `title` and `text`. Documents of an imported release may lack English
+    text. See `render_trec` for the arguments.
     """
     columns = ["doc_id", f"title{suffix}", f"text{suffix}"]
-    for batch in documents.batches(columns, rows=ROWS):
+    for batch in documents.batches(columns, rows=BATCH_ROWS):
         frame = pl.from_arrow(batch)
         if isinstance(frame, pl.DataFrame):
             progress.advance(frame.height)
-            named = frame.rename({columns[1]: "title", columns[2]: "text"})
-            found = named.filter(pl.col("text").is_not_null())
-            if numbers is None:
-                yield found.rename({"doc_id": "docno"})
+            renamed = frame.rename({columns[1]: "title", columns[2]: "text"})
+            with_text = renamed.filter(pl.col("text").is_not_null())
+            if doc_numbers is None:
+                yield with_text.rename({"doc_id": "docno"})
             else:
-                plain = numbered(found.lazy(), "doc_id", numbers).collect()
-                yield plain.with_columns(docno=pl.format("doc{}", "doc_id"))
+                numbered = replace_ids(with_text.lazy(), "doc_id", doc_numbers).collect()
+                yield numbered.with_columns(docno=pl.format("doc{}", "doc_id"))
 
 
-def write_queries(path: Path, queries: pl.DataFrame, ids: str = "query_id") -> None:
-    """Write `id<TAB>text` lines.
+def write_queries(path: Path, queries: pl.DataFrame, id_column: str = "query_id") -> None:
+    """Write queries as `id<TAB>text` lines.
 
     Args:
-        path: The file.
-        queries: Ids and `text`.
-        ids: Column of ids.
+        path: Output file.
+        queries: Frame with an id column and the column `text`.
+        id_column: Name of the id column.
     """
-    rows = queries.select(pl.concat_str(pl.col(ids), one_line(pl.col("text")), separator="\t"))
+    rows = queries.select(
+        pl.concat_str(pl.col(id_column), single_line(pl.col("text")), separator="\t")
+    )
     write_lines(path, rows.to_series())
 
 
-def write_topics(path: Path, queries: pl.DataFrame, ids: str = "query_id") -> None:
-    """Write topics as LongEval 2023 has them: `<top>`, `<num>`, `<title>`, each with its end tag.
+def write_longeval_topics(path: Path, queries: pl.DataFrame, id_column: str = "query_id") -> None:
+    """Write topics in LongEval 2023 format: `<top>`, `<num>` and `<title>`, all with end tags.
 
-    Arguments as of `write_queries`.
+    See `write_queries` for the arguments.
     """
     rows = queries.select(
         pl.format(
             "<top>\n<num>{}</num>\n<title>{}</title>\n</top>",
-            pl.col(ids),
-            escaped(one_line(pl.col("text"))),
+            pl.col(id_column),
+            escape_expr(single_line(pl.col("text"))),
         )
     )
     write_lines(path, rows.to_series())
 
 
-def write_trec_topics(path: Path, queries: pl.DataFrame, ids: str) -> None:
-    """Write topics as TREC's ad hoc tracks have them, for the readers of ir_datasets and Anserini.
+def write_trec_topics(path: Path, queries: pl.DataFrame, id_column: str) -> None:
+    """Write topics in TREC ad hoc format, readable by ir_datasets and Anserini.
 
-    They want four fields without end tags and, the latter, ids that are Java integers and a colon
-    before the title. Arguments as of `write_queries`.
+    Both expect four fields without end tags; Anserini also requires ids that are Java integers and
+    a colon before the title. See `write_queries` for the arguments.
     """
     fields = "<num> Number: {}\n<title> Topic: {}\n<desc> Description:\n\n<narr> Narrative:\n"
-    text = escaped(one_line(pl.col("text")))
-    write_lines(path, queries.select(pl.format(f"<top>\n{fields}\n</top>", ids, text)).to_series())
+    text = escape_expr(single_line(pl.col("text")))
+    write_lines(
+        path, queries.select(pl.format(f"<top>\n{fields}\n</top>", id_column, text)).to_series()
+    )
 
 
 def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
-    """Write `query 0 document grade` lines of the columns `query_id`, `doc_id`, `grade`."""
+    """Write qrels as `query_id 0 doc_id grade` lines.
+
+    Args:
+        path: Output file.
+        qrels: Frame with columns `query_id`, `doc_id`, `grade`.
+    """
     rows = qrels.select(pl.format("{} 0 {} {}", "query_id", "doc_id", "grade"))
     write_lines(path, rows.to_series())
 
 
-def write_addresses(path: Path, documents: Table) -> None:
-    """Write `document<TAB>address` lines."""
+def write_urls(path: Path, documents: Table) -> None:
+    """Write the URL of each document as `doc_id<TAB>url` lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for batch in documents.batches(["doc_id", "url"], rows=65_536):
             frame = pl.from_arrow(batch)
             if isinstance(frame, pl.DataFrame):
-                text = pl.concat_str(pl.col("doc_id"), one_line(pl.col("url")), separator="\t")
+                text = pl.concat_str(pl.col("doc_id"), single_line(pl.col("url")), separator="\t")
                 file.writelines(frame.select(text + "\n").to_series())
 
 
-def write_lines(path: Path, rows: pl.Series) -> None:
-    """Write texts as lines."""
+def write_lines(path: Path, lines: pl.Series) -> None:
+    """Write a series of texts to a file, one per line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{row}\n" for row in rows)
+        file.writelines(f"{row}\n" for row in lines)

@@ -1,15 +1,15 @@
-"""The layout of LongEval 2023, which `ir-datasets-longeval` loads.
+"""Export in the layout of LongEval 2023, which `ir-datasets-longeval` can load.
 
 ```
 publish/<Language>/Documents/{Trec,Json}/collector_kodicare_<n>.txt[.json]
-publish/<Language>/Queries/{train,heldout}.{tsv,trec}, queries.tsv       all of them together
+publish/<Language>/Queries/{train,heldout}.{tsv,trec}, queries.tsv       all queries
 publish/French/Qrels/{train,qrels}.txt, urls.txt
 test-collection/<letter>-<snapshot>/<Language>/...                       each later snapshot
 longeval-relevance-judgements/{heldout-test,<letter>-<snapshot>}.txt
 ```
-Ids are the stable ones of the collection, the same in every snapshot. `etc/metadata.json` in each
-language's folder tells the loader what it is; it can resolve prior snapshots of no local copy of
-this layout, so none are named.
+Ids are the stable ids of the collection, the same in every snapshot. `etc/metadata.json` in each
+language folder identifies the snapshot for the loader. It lists no prior snapshots, because the
+loader cannot resolve them in a local copy of this layout.
 """
 
 import json
@@ -20,25 +20,25 @@ from string import ascii_uppercase
 import polars as pl
 
 from builder.collection.export.files import (
-    Parts,
-    json_texts,
-    trec_texts,
-    write_addresses,
-    write_documents,
+    PartWriter,
+    render_json,
+    render_trec,
+    write_longeval_topics,
+    write_parts,
     write_qrels,
     write_queries,
-    write_topics,
+    write_urls,
 )
-from builder.collection.export.longeval_web import ARRAY, FOLDERS, check_languages
+from builder.collection.export.longeval_web import JSON_ARRAY, LANGUAGE_FOLDERS, require_french
 from builder.collection.export.source import SnapshotTables
 from builder.collection.read import Collection
 from builder.runtime.progress import Progress
 from builder.text.names import SOURCE_SUFFIX
 
-LOST = (
-    "titles as such (first line of the text), blank lines and spaces at line ends",
-    "fetch times, topics, click evidence, variants and flags",
-    "whether a later snapshot's query is new (test) or was in train (seen)",
+OMITTED = (
+    "titles (exported as the first line of the text), blank lines and trailing spaces",
+    "fetch times, topics, click evidence, query variants and flags",
+    "whether a query of a later snapshot is new (test) or also in the training set (seen)",
 )
 JUDGEMENTS = "longeval-relevance-judgements"
 
@@ -50,73 +50,87 @@ def export_longeval_2023(
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    """Write a collection into a folder: the first snapshot to train on, later ones to test.
+    """Export a collection with the first snapshot as training data and later ones as test data.
 
     Raises:
-        DataError: it is not French.
+        DataError: The source language of the collection is not French.
     """
-    check_languages(collection)
-    for place, name in enumerate(collection.snapshots):
+    require_french(collection)
+    for index, name in enumerate(collection.snapshots):
         snapshot = SnapshotTables(collection, name)
-        label = label_of(place, name)
-        home = out / "publish" if place == 0 else out / "test-collection" / label
+        label = snapshot_label(index, name)
+        folder = out / "publish" if index == 0 else out / "test-collection" / label
         for language, suffix in languages.items():
-            _write(snapshot, home / FOLDERS[language], suffix, place == 0, max_bytes, progress)
-        _write_judgements(snapshot, home / "French", out / JUDGEMENTS, label)
+            _write_snapshot(
+                snapshot,
+                folder / LANGUAGE_FOLDERS[language],
+                suffix,
+                index == 0,
+                max_bytes,
+                progress,
+            )
+        _write_qrel_files(snapshot, folder / "French", out / JUDGEMENTS, label)
 
 
-def label_of(place: int, snapshot: str) -> str:
-    """The name of a snapshot's folder: `A-2022-07` for the first after that to train on."""
+def snapshot_label(index: int, snapshot: str) -> str:
+    """Return the folder name of a snapshot: `A-2022-07` for the first test snapshot (index 1).
+
+    The training snapshot (index 0) has no letter.
+    """
     letters = ""
-    while place > 0:
-        place, rest = divmod(place - 1, len(ascii_uppercase))
+    while index > 0:
+        index, rest = divmod(index - 1, len(ascii_uppercase))
         letters = ascii_uppercase[rest] + letters
     return f"{letters}-{snapshot}" if letters else snapshot
 
 
-def _write(
+def _write_snapshot(
     snapshot: SnapshotTables,
-    home: Path,
+    folder: Path,
     suffix: str,
-    first: bool,
+    is_first: bool,
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    texts = trec_texts(snapshot.documents, suffix, progress)
-    write_documents(Parts(home / "Documents" / "Trec", _trec_name, max_bytes), texts)
-    objects = json_texts(snapshot.documents, suffix, progress)
-    write_documents(Parts(home / "Documents" / "Json", _json_name, max_bytes, ARRAY), objects)
+    texts = render_trec(snapshot.documents, suffix, progress)
+    write_parts(PartWriter(folder / "Documents" / "Trec", _trec_file_name, max_bytes), texts)
+    objects = render_json(snapshot.documents, suffix, progress)
+    write_parts(
+        PartWriter(folder / "Documents" / "Json", _json_file_name, max_bytes, JSON_ARRAY), objects
+    )
     if suffix == SOURCE_SUFFIX:
-        write_addresses(home / ("urls.txt" if first else "Documents/urls.txt"), snapshot.documents)
+        write_urls(folder / ("urls.txt" if is_first else "Documents/urls.txt"), snapshot.documents)
     queries = snapshot.query_texts(suffix)
     parts = {"queries": queries}
-    if first:
+    if is_first:
         is_train = pl.col("split") == "train"
         parts |= {"train": queries.filter(is_train), "heldout": queries.filter(~is_train)}
     for name, part in parts.items():
-        write_queries(home / "Queries" / f"{name}.tsv", part)
-        write_topics(home / "Queries" / f"{name}.trec", part)
-    described = {"base": "longeval-2023", "snapshot": snapshot.name}
-    described |= {"timestamp": snapshot.name[:7], "prior-datasets": []}  # type: ignore[dict-item]
-    (home / "etc").mkdir()
-    (home / "etc" / "metadata.json").write_text(json.dumps(described) + "\n", "utf-8")
+        write_queries(folder / "Queries" / f"{name}.tsv", part)
+        write_longeval_topics(folder / "Queries" / f"{name}.trec", part)
+    metadata = {"base": "longeval-2023", "snapshot": snapshot.name}
+    metadata |= {"timestamp": snapshot.name[:7], "prior-datasets": []}  # type: ignore[dict-item]
+    (folder / "etc").mkdir()
+    (folder / "etc" / "metadata.json").write_text(json.dumps(metadata) + "\n", "utf-8")
 
 
-def _write_judgements(snapshot: SnapshotTables, home: Path, tests: Path, label: str) -> None:
-    qrels = snapshot.judgements()
-    write_qrels(home / "Qrels" / "qrels.txt", qrels)
+def _write_qrel_files(
+    snapshot: SnapshotTables, folder: Path, test_folder: Path, label: str
+) -> None:
+    qrels = snapshot.qrel_rows()
+    write_qrels(folder / "Qrels" / "qrels.txt", qrels)
     if label != snapshot.name:
-        write_qrels(tests / f"{label.lower()}.txt", qrels)
+        write_qrels(test_folder / f"{label.lower()}.txt", qrels)
         return
     train = snapshot.query_texts("").filter(split="train").select("query_id")
-    write_qrels(home / "Qrels" / "train.txt", qrels.join(train, on="query_id", how="semi"))
+    write_qrels(folder / "Qrels" / "train.txt", qrels.join(train, on="query_id", how="semi"))
     heldout = qrels.join(train, on="query_id", how="anti")
-    write_qrels(tests / "heldout-test.txt", heldout)
+    write_qrels(test_folder / "heldout-test.txt", heldout)
 
 
-def _trec_name(number: int) -> str:
+def _trec_file_name(number: int) -> str:
     return f"collector_kodicare_{number}.txt"
 
 
-def _json_name(number: int) -> str:
+def _json_file_name(number: int) -> str:
     return f"collector_kodicare_{number}.txt.json"

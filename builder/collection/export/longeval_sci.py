@@ -1,12 +1,13 @@
-"""The layout of LongEval-Sci, which `ir-datasets-longeval` loads.
+"""Export in the layout of LongEval-Sci, which `ir-datasets-longeval` can load.
 
 ```
-<snapshot>/documents/documents_<n>.jsonl    one object a line: id, title, abstract, ...
-<snapshot>/queries.txt                      qid<TAB>text
-<snapshot>/qrels.txt                        qid 0 docid grade
+<snapshot>/documents/documents_<n>.jsonl    JSON lines: id, title, abstract, ...
+<snapshot>/queries.txt                      query_id<TAB>text
+<snapshot>/qrels.txt                        query_id 0 doc_id grade
 <snapshot>/metadata.json                    base, snapshot, timestamp, folders of prior snapshots
 ```
-The layout has one language: English where the collection has it, unless another is asked for.
+The layout supports one language: English if it is among the exported languages, otherwise the
+first of them.
 """
 
 import json
@@ -16,9 +17,9 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.export.files import (
-    Parts,
-    document_frames,
-    write_documents,
+    PartWriter,
+    iter_documents,
+    write_parts,
     write_qrels,
     write_queries,
 )
@@ -27,15 +28,15 @@ from builder.collection.read import Collection
 from builder.runtime.progress import Progress
 from builder.text.names import ENGLISH
 
-LOST = (
-    "texts in another language",
-    "addresses and fetch times",
+OMITTED = (
+    "texts in all languages but one",
+    "URLs and fetch times",
     "whether a text is an abstract or a full text",
-    "topics, click evidence, variants and flags",
+    "topics, click evidence, query variants and flags",
 )
-ABSENT = ("doi", "arxivId", "pubmedId", "magId", "createdDate", "publishedDate", "updatedDate")
-"""What the loader expects of a paper and a collection does not know; null."""
-EMPTY = ("authors", "oaiIds", "links")
+NULL_FIELDS = ("doi", "arxivId", "pubmedId", "magId", "createdDate", "publishedDate", "updatedDate")
+"""Fields required by the loader that a collection does not contain; written as null."""
+EMPTY_LIST_FIELDS = ("authors", "oaiIds", "links")
 
 
 def export_longeval_sci(
@@ -45,31 +46,33 @@ def export_longeval_sci(
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    """Write a collection into a folder."""
+    """Export a collection in the layout of LongEval-Sci."""
     suffix = languages.get(ENGLISH, next(iter(languages.values())))
-    for place, name in enumerate(collection.snapshots):
-        snapshot, home = SnapshotTables(collection, name), out / name
-        papers = _papers(snapshot, suffix, progress)
-        write_documents(Parts(home / "documents", _name, max_bytes), papers)
-        write_queries(home / "queries.txt", snapshot.query_texts(suffix))
-        write_qrels(home / "qrels.txt", snapshot.judgements())
-        prior = [f"../{earlier}" for earlier in collection.snapshots[:place][::-1]]
-        described = {"base": "longeval-sci", "snapshot": name, "timestamp": name[:7]}
-        text = json.dumps({**described, "prior-datasets": prior})
-        (home / "metadata.json").write_text(text + "\n", "utf-8")
+    for index, name in enumerate(collection.snapshots):
+        snapshot, folder = SnapshotTables(collection, name), out / name
+        papers = _render_papers(snapshot, suffix, progress)
+        write_parts(PartWriter(folder / "documents", _document_file_name, max_bytes), papers)
+        write_queries(folder / "queries.txt", snapshot.query_texts(suffix))
+        write_qrels(folder / "qrels.txt", snapshot.qrel_rows())
+        prior = [f"../{earlier}" for earlier in collection.snapshots[:index][::-1]]
+        metadata = {"base": "longeval-sci", "snapshot": name, "timestamp": name[:7]}
+        text = json.dumps({**metadata, "prior-datasets": prior})
+        (folder / "metadata.json").write_text(text + "\n", "utf-8")
 
 
-def _name(number: int) -> str:
+def _document_file_name(number: int) -> str:
     return f"documents_{number:06d}.jsonl"
 
 
-def _papers(snapshot: SnapshotTables, suffix: str, progress: Progress) -> Iterator[pl.Series]:
-    for frame in document_frames(snapshot.documents, suffix, progress):
+def _render_papers(
+    snapshot: SnapshotTables, suffix: str, progress: Progress
+) -> Iterator[pl.Series]:
+    for frame in iter_documents(snapshot.documents, suffix, progress):
         paper = pl.struct(
             pl.col("docno").alias("id"),
             "title",
             pl.col("text").alias("abstract"),
-            *(pl.lit(None, dtype=pl.String).alias(name) for name in ABSENT),
-            *(pl.lit([], dtype=pl.List(pl.String)).alias(name) for name in EMPTY),
+            *(pl.lit(None, dtype=pl.String).alias(name) for name in NULL_FIELDS),
+            *(pl.lit([], dtype=pl.List(pl.String)).alias(name) for name in EMPTY_LIST_FIELDS),
         )
         yield frame.select(paper.struct.json_encode() + "\n").to_series()

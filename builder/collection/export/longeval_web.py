@@ -1,4 +1,4 @@
-"""The layout of LongEval 2025, which `ir-datasets-longeval` loads.
+"""Export in the layout of LongEval 2025 (Web), which `ir-datasets-longeval` can load.
 
 ```
 <Language>/LongEval Train Collection/Trec/<snapshot>_<language>/collector_kodicare_<n>.txt.trec
@@ -6,10 +6,10 @@
 <Language>/LongEval Train Collection/Json/<snapshot>_<language>/collector_kodicare_<n>.txt.json
 <Language>/LongEval Train Collection/queries/<snapshot>_queries.txt          number<TAB>text
 <Language>/LongEval Train Collection/qrels/<snapshot>_<language>/qrels_processed.txt
-French/collection_db.db     mapping(id, url, last_updated_at, date), the last two lists in JSON
+French/collection_db.db     mapping(id, url, last_updated_at, date); the last two are JSON lists
 ```
-Ids are numbers, as in the original (see `numbers`); `<DOCNO>` says `doc` before them. Numbers of
-queries fit 32 bits.
+Ids are numeric, as in the original release (see `numeric_ids`). Document ids in `<DOCNO>` have the
+prefix `doc`; query ids fit in 32 bits.
 """
 
 import json
@@ -22,59 +22,70 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.export.files import (
-    Parts,
-    json_texts,
-    trec_texts,
-    write_documents,
+    PartWriter,
+    render_json,
+    render_trec,
+    write_parts,
     write_qrels,
     write_queries,
 )
-from builder.collection.export.numbers import document_numbers, numbered, query_numbers
+from builder.collection.export.numeric_ids import (
+    assign_document_numbers,
+    assign_query_numbers,
+    replace_ids,
+)
 from builder.collection.export.source import SnapshotTables
 from builder.collection.read import Collection
 from builder.errors import DataError
 from builder.runtime.progress import Progress
 from builder.text.names import ENGLISH, FRENCH
 
-FOLDERS = {FRENCH: "French", ENGLISH: "English"}
-TRAIN = "LongEval Train Collection"
-ARRAY = ("[\n", ",\n", "\n]\n")
-LOST = (
-    "titles as such (first line of the text), blank lines and spaces at line ends",
-    "addresses other than the last one of a page",
-    "the split, topics, click evidence, variants and flags",
+LANGUAGE_FOLDERS = {FRENCH: "French", ENGLISH: "English"}
+TRAIN_FOLDER = "LongEval Train Collection"
+JSON_ARRAY = ("[\n", ",\n", "\n]\n")
+OMITTED = (
+    "titles (exported as the first line of the text), blank lines and trailing spaces",
+    "URLs of a document other than the most recent one",
+    "the query split, topics, click evidence, query variants and flags",
 )
-_MAPPING = """
+_CREATE_MAPPING = """
 CREATE TABLE mapping (
     id INTEGER PRIMARY KEY, url TEXT UNIQUE, last_updated_at TEXT, date TEXT
 )"""
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """The numbers of documents and queries, in all snapshots: `id` and `number`."""
+class NumericIds:
+    """Numeric ids of the documents and queries of all snapshots.
+
+    Args:
+        documents: Columns `id`, `number`.
+        queries: Columns `id`, `number`.
+    """
 
     documents: pl.DataFrame
     queries: pl.DataFrame
 
     @classmethod
-    def of(cls, snapshots: Sequence[SnapshotTables]) -> "Numbers":
-        """The numbers of what is listed or judged.
+    def from_snapshots(cls, snapshots: Sequence[SnapshotTables]) -> "NumericIds":
+        """Assign numbers to all ids that occur in a documents, queries or qrels table.
 
         Raises:
-            DataError: two documents have one number.
+            DataError: Two documents would have the same number.
         """
         return cls(
-            document_numbers(_ids(snapshots, "documents", "doc_id")),
-            query_numbers(_ids(snapshots, "queries", "query_id")),
+            assign_document_numbers(_unique_ids(snapshots, "documents", "doc_id")),
+            assign_query_numbers(_unique_ids(snapshots, "queries", "query_id")),
         )
 
 
-def _ids(snapshots: Sequence[SnapshotTables], listed: str, column: str) -> pl.Series:
-    tables = [table for s in snapshots for table in (getattr(s, listed), s.qrels) if table.paths]
+def _unique_ids(snapshots: Sequence[SnapshotTables], table_name: str, column: str) -> pl.Series:
+    tables = [
+        table for s in snapshots for table in (getattr(s, table_name), s.qrels) if table.paths
+    ]
     empty = pl.LazyFrame(schema={column: pl.String})
-    found = pl.concat([empty, *(table.scan().select(column) for table in tables)])
-    return found.unique().collect()[column]
+    ids = pl.concat([empty, *(table.scan().select(column) for table in tables)])
+    return ids.unique().collect()[column]
 
 
 def export_longeval_web(
@@ -84,71 +95,80 @@ def export_longeval_web(
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    """Write a collection into a folder.
+    """Export a collection in the layout of LongEval 2025 (Web).
 
     Raises:
-        DataError: it is not French, or two ids have one number.
+        DataError: The source language of the collection is not French, or two documents would have
+            the same number.
     """
-    check_languages(collection)
+    require_french(collection)
     snapshots = [SnapshotTables(collection, name) for name in collection.snapshots]
-    numbers = Numbers.of(snapshots)
-    for place, snapshot in enumerate(snapshots):
+    numbers = NumericIds.from_snapshots(snapshots)
+    for index, snapshot in enumerate(snapshots):
         for language, suffix in languages.items():
-            prior = list(collection.snapshots[:place][::-1])
-            _write(snapshot, out, language, suffix, prior, numbers, max_bytes, progress)
-    _write_mapping(snapshots, numbers, out / FOLDERS[FRENCH] / "collection_db.db")
+            prior = list(collection.snapshots[:index][::-1])
+            _write_snapshot(snapshot, out, language, suffix, prior, numbers, max_bytes, progress)
+    _write_url_database(snapshots, numbers, out / LANGUAGE_FOLDERS[FRENCH] / "collection_db.db")
 
 
-def check_languages(collection: Collection) -> None:
-    """Make sure that the folders of the layout are there for the collection's languages.
+def require_french(collection: Collection) -> None:
+    """Check that the source language is French, the only one that the LongEval layouts support.
 
     Raises:
-        DataError: they are not.
+        DataError: The source language is not French.
     """
-    own = next(iter(collection.languages))
-    if own != FRENCH:
+    language = next(iter(collection.languages))
+    if language != FRENCH:
         raise DataError(
-            f"{collection.path}: the layout has places for French and its English translation, "
-            f"the collection is in {own!r}; export it as trec or huggingface"
+            f"{collection.path}: this layout supports only French with an English translation, "
+            f"but the collection is in {language!r}; export it as trec or huggingface"
         )
 
 
-def _write(
+def _write_snapshot(
     snapshot: SnapshotTables,
     out: Path,
     language: str,
     suffix: str,
-    prior: list[str],
-    numbers: Numbers,
+    prior_snapshots: list[str],
+    numeric_ids: NumericIds,
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    home = out / FOLDERS[language] / TRAIN
+    folder = out / LANGUAGE_FOLDERS[language] / TRAIN_FOLDER
     name = f"{snapshot.name}_{language}"
-    texts = trec_texts(snapshot.documents, suffix, progress, numbers.documents)
-    write_documents(Parts(home / "Trec" / name, _trec_name, max_bytes), texts)
-    objects = json_texts(snapshot.documents, suffix, progress, numbers.documents)
-    write_documents(Parts(home / "Json" / name, _json_name, max_bytes, ARRAY), objects)
-    described = {"base": "longeval-web", "snapshot": snapshot.name, "prior-datasets": prior}
-    described["timestamp"] = snapshot.name[:7]
-    (home / "Trec" / name / "metadata.json").write_text(json.dumps(described) + "\n", "utf-8")
-    queries = numbered(snapshot.query_texts(suffix).lazy(), "query_id", numbers.queries).collect()
-    write_queries(home / "queries" / f"{snapshot.name}_queries.txt", queries)
-    qrels = numbered(snapshot.judgements().lazy(), "query_id", numbers.queries)
-    qrels = numbered(qrels, "doc_id", numbers.documents)
-    write_qrels(home / "qrels" / name / "qrels_processed.txt", qrels.collect())
+    texts = render_trec(snapshot.documents, suffix, progress, numeric_ids.documents)
+    write_parts(PartWriter(folder / "Trec" / name, _trec_file_name, max_bytes), texts)
+    objects = render_json(snapshot.documents, suffix, progress, numeric_ids.documents)
+    write_parts(PartWriter(folder / "Json" / name, _json_file_name, max_bytes, JSON_ARRAY), objects)
+    metadata = {
+        "base": "longeval-web",
+        "snapshot": snapshot.name,
+        "prior-datasets": prior_snapshots,
+    }
+    metadata["timestamp"] = snapshot.name[:7]
+    (folder / "Trec" / name / "metadata.json").write_text(json.dumps(metadata) + "\n", "utf-8")
+    queries = replace_ids(
+        snapshot.query_texts(suffix).lazy(), "query_id", numeric_ids.queries
+    ).collect()
+    write_queries(folder / "queries" / f"{snapshot.name}_queries.txt", queries)
+    qrels = replace_ids(snapshot.qrel_rows().lazy(), "query_id", numeric_ids.queries)
+    qrels = replace_ids(qrels, "doc_id", numeric_ids.documents)
+    write_qrels(folder / "qrels" / name / "qrels_processed.txt", qrels.collect())
 
 
-def _trec_name(number: int) -> str:
+def _trec_file_name(number: int) -> str:
     return f"collector_kodicare_{number}.txt.trec"
 
 
-def _json_name(number: int) -> str:
+def _json_file_name(number: int) -> str:
     return f"collector_kodicare_{number}.txt.json"
 
 
-def _write_mapping(snapshots: list[SnapshotTables], numbers: Numbers, path: Path) -> None:
-    """One row a document: its address, and when each snapshot that has it was made and fetched."""
+def _write_url_database(
+    snapshots: list[SnapshotTables], numeric_ids: NumericIds, path: Path
+) -> None:
+    """Write a SQLite database with one row per document: URL, snapshots and fetch times."""
     empty = pl.LazyFrame(
         schema={
             "doc_id": pl.String,
@@ -173,10 +193,10 @@ def _write_mapping(snapshots: list[SnapshotTables], numbers: Numbers, path: Path
         .group_by("doc_id", maintain_order=True)
         .agg(pl.col("url").last(), "fetched_at", "snapshot")
     )
-    rows = numbered(pages, "doc_id", numbers.documents).collect()
+    rows = replace_ids(pages, "doc_id", numeric_ids.documents).collect()
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(_MAPPING)
+        connection.execute(_CREATE_MAPPING)
         connection.executemany(
             "INSERT INTO mapping VALUES (?, ?, ?, ?)",
             (

@@ -1,4 +1,4 @@
-"""What an export reads: the tables of one snapshot of a published collection."""
+"""Open the tables of a snapshot for an export."""
 
 from dataclasses import dataclass
 
@@ -13,39 +13,46 @@ from schemas import Documents, Qrels, Queries
 
 @dataclass(frozen=True)
 class SnapshotTables:
-    """Documents, queries and judgements of a snapshot; one that is damaged is a `FormatError`."""
+    """The documents, queries and qrels tables of a snapshot.
+
+    Accessing a table raises a `FormatError` if a file is damaged.
+    """
 
     collection: Collection
     name: str
 
-    def _table(self, name: str, contract: type[Documents | Queries | Qrels]) -> Table:
+    def _open_table(self, name: str, contract: type[Documents | Queries | Qrels]) -> Table:
         snapshot = self.collection.snapshot(self.name)
         table = table_at(snapshot.folder, name, contract)
         if name == "documents":
-            parquet.check(*snapshot.documents_parts())
+            parquet.check(*snapshot.document_files())
         else:
             parquet.check(snapshot.folder / f"{name}.parquet")
         return table
 
     @property
     def documents(self) -> Table:
-        """Documents; no parts where the collection holds none."""
-        return self._table("documents", Documents)
+        """Documents table; without files if the snapshot has no documents."""
+        return self._open_table("documents", Documents)
 
     @property
     def queries(self) -> Table:
-        """Queries."""
-        return self._table("queries", Queries)
+        """Queries table."""
+        return self._open_table("queries", Queries)
 
     @property
     def qrels(self) -> Table:
-        """Judgements."""
-        return self._table("qrels", Qrels)
+        """Table of relevance judgements."""
+        return self._open_table("qrels", Qrels)
 
     def query_texts(self, suffix: str) -> pl.DataFrame:
-        """`query_id`, `text` and `split` of the queries that have a text in a language."""
+        """Return `query_id`, `text` and `split` of all queries with text in the given language.
+
+        Args:
+            suffix: Column suffix of the language, such as `""` or `"_en"`.
+        """
         return query_texts(self.queries, suffix).collect()
 
-    def judgements(self) -> pl.DataFrame:
-        """`query_id`, `doc_id` and `grade` of all judgements."""
+    def qrel_rows(self) -> pl.DataFrame:
+        """Return `query_id`, `doc_id` and `grade` of all judgements."""
         return self.qrels.scan().select("query_id", "doc_id", "grade").collect()

@@ -1,15 +1,15 @@
-"""A snapshot in TREC formats.
+"""Export a snapshot in TREC formats.
 
 ```
 <language>/documents/part-*.trec   <DOC> <DOCNO> <DOCID> <TEXT>, each tag on its own line
-<language>/topics.tsv              qid<TAB>text
-<language>/topics.trec             <top><num><title><desc><narr>, with numbers for ids
-qrels.txt                          qid 0 docid grade
-qrels.numbers.txt                  number 0 docid grade: the judgements of topics.trec
-query_numbers.tsv                  number<TAB>qid
-urls.tsv                           docid<TAB>url
+<language>/topics.tsv              query_id<TAB>text
+<language>/topics.trec             <top><num><title><desc><narr>, with numeric query ids
+qrels.txt                          query_id 0 doc_id grade
+qrels.numbers.txt                  number 0 doc_id grade, for topics.trec
+query_numbers.tsv                  number<TAB>query_id
+urls.tsv                           doc_id<TAB>url
 ```
-Page text that imitates a tag of the format is escaped, reversibly: see `markup`.
+Text that looks like a TREC tag is escaped in a reversible way; see `markup`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,15 @@ from typing import Annotated
 import polars as pl
 
 from builder.collection.export.files import (
-    Parts,
-    trec_texts,
-    write_addresses,
-    write_documents,
+    PartWriter,
+    render_trec,
+    write_parts,
     write_qrels,
     write_queries,
     write_trec_topics,
+    write_urls,
 )
-from builder.collection.export.numbers import numbered, query_numbers
+from builder.collection.export.numeric_ids import assign_query_numbers, replace_ids
 from builder.io.tables import Table
 from builder.parameters import ExportParameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -47,11 +47,11 @@ def export_trec(
     queries: Same[Queries],
     qrels: Same[Qrels],
     params: ExportParameters,
-    limits: Limits,  # noqa: ARG001 - every stage has them
+    limits: Limits,  # noqa: ARG001 - passed to every stage
     progress: Progress,
     languages: Annotated[Sequence[str], Setting(lambda w, _: w.collection.languages)],
 ) -> Ledger:
-    """Write a snapshot as TREC documents, topics and qrels, in every language of the collection."""
+    """Write TREC documents, topics and qrels of a snapshot in every language of the collection."""
     ledger = Ledger("documents")
     with RejectWriter(out, "trec", ledger):
         if params.trec:
@@ -72,55 +72,60 @@ def write_trec(
     max_bytes: int,
     progress: Progress,
 ) -> int:
-    """Write a snapshot into a folder; returns its documents.
+    """Write a snapshot in TREC formats and return the number of documents.
 
     Args:
-        out: The folder.
-        documents: Its documents.
-        queries: Its queries.
-        qrels: Its judgements.
-        languages: Those to write, with the suffix of their columns.
-        max_bytes: A file of documents ends with the one that fills it.
-        progress: Counts documents.
+        out: Output folder.
+        documents: Documents of the snapshot.
+        queries: Queries of the snapshot.
+        qrels: Relevance judgements of the snapshot.
+        languages: Column suffix of each language to write.
+        max_bytes: Size in bytes at which a new document file is started.
+        progress: Progress display; advanced by the number of documents.
     """
     rows = 0
-    numbers = query_numbers(_query_ids(queries, qrels))
+    numbers = assign_query_numbers(_unique_query_ids(queries, qrels))
     for language, suffix in languages.items():
         folder = out / language
-        texts = trec_texts(documents, suffix, progress)
-        written = write_documents(Parts(folder / "documents", _part, max_bytes), texts)
-        rows = max(rows, written)
+        texts = render_trec(documents, suffix, progress)
+        count = write_parts(PartWriter(folder / "documents", _part_file_name, max_bytes), texts)
+        rows = max(rows, count)
         frame = query_texts(queries, suffix).collect()
         write_queries(folder / "topics.tsv", frame)
-        plain = numbered(frame.lazy(), "query_id", numbers).collect()
+        plain = replace_ids(frame.lazy(), "query_id", numbers).collect()
         write_trec_topics(folder / "topics.trec", plain, "query_id")
-    judged = judgements(qrels)
+    judged = qrel_rows(qrels)
     write_qrels(out / "qrels.txt", judged)
-    plain = numbered(judged.lazy(), "query_id", numbers).collect()
+    plain = replace_ids(judged.lazy(), "query_id", numbers).collect()
     write_qrels(out / "qrels.numbers.txt", plain.sort("query_id", "doc_id"))
     write_queries(
         out / "query_numbers.tsv", numbers.sort("number").rename({"id": "text"}), "number"
     )
-    write_addresses(out / "urls.tsv", documents)
+    write_urls(out / "urls.tsv", documents)
     return rows
 
 
-def _query_ids(queries: Table, qrels: Table) -> pl.Series:
-    """The ids of listed and of judged queries."""
-    found = [table.scan().select("query_id") for table in (queries, qrels)]
-    return pl.concat(found).unique().collect()["query_id"]
+def _unique_query_ids(queries: Table, qrels: Table) -> pl.Series:
+    """Return the distinct query ids in the queries and qrels tables."""
+    ids = [table.scan().select("query_id") for table in (queries, qrels)]
+    return pl.concat(ids).unique().collect()["query_id"]
 
 
 def query_texts(queries: Table, suffix: str) -> pl.LazyFrame:
-    """`query_id`, `text` and `split` of the queries that have a text in a language."""
+    """Return `query_id`, `text` and `split` of all queries with text in the given language.
+
+    Args:
+        queries: Queries of a snapshot.
+        suffix: Column suffix of the language, such as `""` or `"_en"`.
+    """
     texts = queries.scan().select("query_id", pl.col(f"text{suffix}").alias("text"), "split")
     return texts.filter(pl.col("text").is_not_null())
 
 
-def judgements(qrels: Table) -> pl.DataFrame:
-    """Query, document and grade of all judgements."""
+def qrel_rows(qrels: Table) -> pl.DataFrame:
+    """Return `query_id`, `doc_id` and `grade` of all judgements."""
     return qrels.scan().select("query_id", "doc_id", "grade").collect()
 
 
-def _part(number: int) -> str:
+def _part_file_name(number: int) -> str:
     return f"part-{number - 1:05d}.trec"

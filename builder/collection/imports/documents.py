@@ -1,8 +1,8 @@
-"""Documents of a released snapshot -> our table, in bounded memory.
+"""Import the documents of a released snapshot in bounded memory.
 
-In: files of documents in each language, and addresses. Out: `documents/part-*.parquet` sorted by
-the release's id: a page and its English translation in one row. Rows are staged on disk and joined
-and sorted by DuckDB, so that memory does not grow with the release.
+In: document files of each language, and URLs. Out: `documents/part-*.parquet` sorted by document
+id; each row has a document and its English translation. Documents are staged on disk, then joined
+and sorted by DuckDB, so memory use does not depend on the size of the release.
 """
 
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from builder.collection.imports.files import ReleasedSnapshot, name_of
-from builder.collection.imports.ids import Keys, document_keys, read_mapping
-from builder.collection.imports.lines import read_addresses
-from builder.collection.imports.notes import Notes
+from builder.collection.imports.files import SnapshotFiles, relative_name
+from builder.collection.imports.ids import KeyAssigner, document_key_candidates, read_url_database
+from builder.collection.imports.import_log import ImportLog
+from builder.collection.imports.lines import read_url_list
 from builder.collection.imports.origin import Release
-from builder.collection.imports.pages import read_pages
+from builder.collection.imports.pages import read_documents
 from builder.documents.fingerprints import analyse_texts
 from builder.ingest.texts import normalise_texts, to_single_lines
 from builder.io import parquet
@@ -26,9 +26,9 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from schemas import RELEASED
 
-PAGES = 4096
-"""Documents that are looked at together."""
-STAGED = {
+BATCH_ROWS = 4096
+"""Number of documents per batch."""
+STAGED_SCHEMA = {
     "doc_id": pl.String,
     "title": pl.String,
     "text": pl.String,
@@ -36,24 +36,24 @@ STAGED = {
     "number": pl.UInt64,
     "is_source": pl.Boolean,
 }
-OCCURRENCES = """
+OCCURRENCES_SQL = """
 CREATE TEMP TABLE occurrences AS
 SELECT doc_id, is_source, file, number, md5(text) AS digest,
        row_number() OVER (PARTITION BY doc_id, is_source ORDER BY file, number) AS occurrence
 FROM pages
 """
-REPEATED = """
+DUPLICATES_SQL = """
 SELECT o.digest <> f.digest, o.file, o.number, o.doc_id
 FROM occurrences AS o JOIN occurrences AS f USING (doc_id, is_source)
 WHERE o.occurrence > 1 AND f.occurrence = 1 ORDER BY o.file, o.number
 """
-UNTRANSLATED = """
+ORPHANED_TRANSLATIONS_SQL = """
 SELECT file, number FROM occurrences AS t
 WHERE occurrence = 1 AND NOT is_source
     AND doc_id NOT IN (SELECT doc_id FROM occurrences WHERE is_source)
 ORDER BY file, number
 """
-JOINED = """
+JOIN_SQL = """
 WITH first AS (
     SELECT p.* FROM pages AS p SEMI JOIN (FROM occurrences WHERE occurrence = 1) AS o
     ON p.file = o.file AND p.number = o.number
@@ -65,128 +65,144 @@ WHERE s.is_source ORDER BY s.doc_id
 """
 
 
-class ReleasedPages:
-    """The documents of a snapshot: their keys, and their table.
+class DocumentImporter:
+    """Importer of the documents of one snapshot: writes their table and assigns their keys.
 
     Args:
-        snapshot: Its files.
-        release: What it is a part of.
-        notes: Where rejects go.
+        snapshot: Files of the snapshot.
+        release: Release of the snapshot.
+        log: Collects rejects.
     """
 
-    def __init__(self, snapshot: ReleasedSnapshot, release: Release, notes: Notes) -> None:
-        self._snapshot, self._release, self._notes = snapshot, release, notes
-        self._place = release.place_of(snapshot.name)
+    def __init__(self, snapshot: SnapshotFiles, release: Release, log: ImportLog) -> None:
+        self._snapshot, self._release, self._log = snapshot, release, log
+        self._id_scope = release.id_scope(snapshot.name)
         self._urls: dict[str, str] = {}
-        self._updated: dict[str, int] = {}
-        for alias, url, time in self._addresses():
-            own = release.document_alias(alias)
+        self._fetch_times: dict[str, int] = {}
+        for doc_id, url, time in self._read_urls():
+            own = release.to_qrels_doc_id(doc_id)
             self._urls[own] = url
             if time:
-                self._updated[own] = time
-        self.keys = Keys()
-        """Key of each document that was judged or read."""
+                self._fetch_times[own] = time
+        self.keys = KeyAssigner()
+        """Keys of all judged or imported documents."""
 
-    def _addresses(self) -> Iterator[tuple[str, str, int]]:
-        if self._snapshot.mapping is not None:
-            yield from read_mapping(self._snapshot.mapping, self._snapshot.name)
-        if self._snapshot.addresses is not None:
-            name = name_of(self._snapshot.addresses, self._release.root)
-            for alias, url in read_addresses(self._snapshot.addresses, name, self._notes):
-                yield alias, url, 0
+    def _read_urls(self) -> Iterator[tuple[str, str, int]]:
+        if self._snapshot.url_database is not None:
+            yield from read_url_database(self._snapshot.url_database, self._snapshot.name)
+        if self._snapshot.url_list is not None:
+            name = relative_name(self._snapshot.url_list, self._release.root)
+            for doc_id, url in read_url_list(self._snapshot.url_list, name, self._log):
+                yield doc_id, url, 0
 
-    def write(self, out: Path, judged: pl.Series, limits: Limits, progress: Progress) -> int:
-        """Write the table; returns its rows.
+    def write(self, out: Path, judged_ids: pl.Series, limits: Limits, progress: Progress) -> int:
+        """Write the documents table and return its number of rows.
 
         Args:
-            out: Existing folder; receives `documents/`.
-            judged: Ids of judged documents.
+            out: Existing output folder, in which `documents/` is created.
+            judged_ids: Ids of judged documents.
             limits: Memory and scratch space.
             progress: Counts documents.
         """
-        shown = judged.unique().sort()
-        for alias in shown:
-            self._key_of(alias)
+        shown = judged_ids.unique().sort()
+        for doc_id in shown:
+            self._assign_key(doc_id)
         staged = limits.scratch / "pages"
         staged.mkdir()
-        for number, rows in enumerate(self._staged(progress)):
+        for number, rows in enumerate(self._read_batches(progress)):
             rows.write_parquet(staged / f"part-{number:06d}.parquet", compression="lz4")
         table = RELEASED["documents"]
         with (
             TableWriter(out / "documents" / "part-00000.parquet", table) as writer,
             limits.connect(share=0.5) as connection,
         ):
-            self._view(connection, parquet.list_files(staged))
-            connection.execute(OCCURRENCES)
-            self._reject_others(connection)
-            for batch in connection.sql(JOINED).to_arrow_reader(PAGES):
-                pages = pl.DataFrame(batch)
-                if pages.height:
-                    writer.write(self._described(pages, shown).to_arrow())
+            self._create_staged_view(connection, parquet.list_files(staged))
+            connection.execute(OCCURRENCES_SQL)
+            self._reject_duplicates_and_orphans(connection)
+            for batch in connection.sql(JOIN_SQL).to_arrow_reader(BATCH_ROWS):
+                documents = pl.DataFrame(batch)
+                if documents.height:
+                    writer.write(self._complete_rows(documents, shown).to_arrow())
         return writer.rows
 
-    def _view(self, connection: duckdb.DuckDBPyConnection, paths: list[Path]) -> None:
+    def _create_staged_view(self, connection: duckdb.DuckDBPyConnection, paths: list[Path]) -> None:
         if paths:
             parquet.relation(connection, *paths).create_view("pages")
         else:
-            connection.register("pages", pl.DataFrame(schema=STAGED).to_arrow())
+            connection.register("pages", pl.DataFrame(schema=STAGED_SCHEMA).to_arrow())
 
-    def _staged(self, progress: Progress) -> Iterator[pl.DataFrame]:
-        """Documents as they are read, batch by batch, with where each of them was read."""
+    def _read_batches(self, progress: Progress) -> Iterator[pl.DataFrame]:
+        """Yield the documents of all files in batches of rows of `STAGED_SCHEMA`."""
         for language, paths in sorted(self._snapshot.documents.items(), reverse=True):
             for path in paths:
-                for rows in self._pages(path, is_source=language == self._release.source):
+                for rows in self._read_file(
+                    path, is_source=language == self._release.source_language
+                ):
                     progress.advance(rows.height)
                     yield rows
 
-    def _pages(self, path: Path, *, is_source: bool) -> Iterator[pl.DataFrame]:
-        name = name_of(path, self._release.root)
-        pages = read_pages(path, name, self._notes, is_escaped=self._release.is_escaped)
-        while batch := list(islice(pages, PAGES)):
-            texts = normalise_texts(pl.Series([page.text for page in batch], dtype=pl.String))
-            titles = to_single_lines(pl.Series([page.title for page in batch], dtype=pl.String))
+    def _read_file(self, path: Path, *, is_source: bool) -> Iterator[pl.DataFrame]:
+        name = relative_name(path, self._release.root)
+        documents = read_documents(
+            path, name, self._log, is_markup_escaped=self._release.is_markup_escaped
+        )
+        while batch := list(islice(documents, BATCH_ROWS)):
+            texts = normalise_texts(
+                pl.Series([document.text for document in batch], dtype=pl.String)
+            )
+            titles = to_single_lines(
+                pl.Series([document.title for document in batch], dtype=pl.String)
+            )
             columns = {
-                "doc_id": [self._release.document_alias(page.alias) for page in batch],
+                "doc_id": [self._release.to_qrels_doc_id(document.doc_id) for document in batch],
                 "title": titles,
                 "text": texts,
                 "file": [name] * len(batch),
-                "number": [page.number for page in batch],
+                "number": [document.number for document in batch],
                 "is_source": [is_source] * len(batch),
             }
-            frame = pl.DataFrame(columns, schema=STAGED)
+            frame = pl.DataFrame(columns, schema=STAGED_SCHEMA)
             if is_source and (empty := frame.filter(text="")).height:
                 for file, number in empty.select("file", "number").iter_rows():
-                    self._notes.reject("empty_text", file, number)
+                    self._log.add_reject("empty_text", file, number)
                 frame = frame.filter(pl.col("text") != "")
             yield frame
 
-    def _reject_others(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Reject repeated documents, and translations of documents that are not there."""
+    def _reject_duplicates_and_orphans(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Reject repeated documents and translations without an original document."""
         reasons = ("repeated_document", "contradicting_document")
-        for differs, file, number, doc in connection.execute(REPEATED).fetchall():
-            self._notes.reject(reasons[differs], file, number, doc)
-        for file, number in connection.execute(UNTRANSLATED).fetchall():
-            self._notes.reject("english_without_french", file, number)
+        for differs, file, number, doc in connection.execute(DUPLICATES_SQL).fetchall():
+            self._log.add_reject(reasons[differs], file, number, doc)
+        for file, number in connection.execute(ORPHANED_TRANSLATIONS_SQL).fetchall():
+            self._log.add_reject("english_without_french", file, number)
 
-    def _key_of(self, alias: str) -> str:
-        """Give a document its key; returns its canonical URL, or what stands for it."""
-        canonical, wanted = document_keys(alias, self._urls.get(alias), self._place)
-        self.keys.give(alias, *wanted)
+    def _assign_key(self, doc_id: str) -> str:
+        """Assign a key to a document; return its canonical URL or a substitute."""
+        canonical, candidates = document_key_candidates(
+            doc_id, self._urls.get(doc_id), self._id_scope
+        )
+        self.keys.assign(doc_id, *candidates)
         return canonical
 
-    def _described(self, pages: pl.DataFrame, judged: pl.Series) -> pl.DataFrame:
-        aliases = pages["doc_id"].to_list()
-        canonical = [self._key_of(alias) for alias in aliases]
-        urls = [self._urls.get(alias) or key for alias, key in zip(aliases, canonical, strict=True)]
-        whole = analyse_texts(pages).pages.with_columns(
+    def _complete_rows(self, documents: pl.DataFrame, judged_ids: pl.Series) -> pl.DataFrame:
+        doc_ids = documents["doc_id"].to_list()
+        canonical = [self._assign_key(doc_id) for doc_id in doc_ids]
+        urls = [
+            self._urls.get(doc_id) or key for doc_id, key in zip(doc_ids, canonical, strict=True)
+        ]
+        completed = analyse_texts(documents).pages.with_columns(
             pl.Series("url_key", canonical, dtype=pl.String),
             pl.Series("url", urls, dtype=pl.String),
-            pl.Series("fetched_at", [self._updated.get(a, 0) for a in aliases], dtype=pl.Int64),
+            pl.Series(
+                "fetched_at",
+                [self._fetch_times.get(doc_id, 0) for doc_id in doc_ids],
+                dtype=pl.Int64,
+            ),
             title_en=pl.when(pl.col("text_en").is_not_null()).then(pl.lit("")),
-            shown=pl.col("doc_id").is_in(judged.implode()),
+            shown=pl.col("doc_id").is_in(judged_ids.implode()),
             sampled=pl.lit(value=True),
             truncated=pl.lit(value=False),
         )
         columns = RELEASED["documents"].dtypes()
-        missing = [pl.lit(None).alias(name) for name in columns if name not in whole.columns]
-        return whole.with_columns(missing).select(list(columns)).cast(columns)  # type: ignore[arg-type]
+        missing = [pl.lit(None).alias(name) for name in columns if name not in completed.columns]
+        return completed.with_columns(missing).select(list(columns)).cast(columns)  # type: ignore[arg-type]

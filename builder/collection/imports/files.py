@@ -1,4 +1,4 @@
-"""The files of a released snapshot, and what names of files and folders say."""
+"""Files of a released snapshot, and the months found in file names and metadata."""
 
 import os
 import re
@@ -9,85 +9,89 @@ import orjson
 
 from builder.errors import UsageError
 
-MONTH = r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?"
-"""A month or a day as snapshots are named."""
-WRITTEN_MONTH = r"(?<!\d)\d{4}[-_](?:0[1-9]|1[0-2])(?:[-_]\d{2})?(?!\d)"
-"""A month or a day as folders of releases are named: `2022-06`, `2023_01`."""
-PACKED = r"(?:\.gz|\.zst)?"
-LANGUAGES = {"french": "fr", "english": "en"}
-NO_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
+MONTH_PATTERN = r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?"
+"""Month or day in the name of a snapshot: `2022-06`, `2022-06-15`."""
+FOLDER_MONTH_PATTERN = r"(?<!\d)\d{4}[-_](?:0[1-9]|1[0-2])(?:[-_]\d{2})?(?!\d)"
+"""Month or day in the name of a release folder: `2022-06`, `2023_01`."""
+COMPRESSION_SUFFIX = r"(?:\.gz|\.zst)?"
+LANGUAGE_FOLDERS = {"french": "fr", "english": "en"}
+NON_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
 
 
 @dataclass
-class ReleasedSnapshot:
+class SnapshotFiles:
     """The files of one snapshot of a release.
 
     Args:
-        name: Snapshot name such as `2022-06`.
-        queries: Query files: path, language, split.
-        qrels: Judgement files.
-        documents: Files of documents by language.
-        addresses: File of document ids and addresses.
-        mapping: SQLite database of document numbers and addresses.
-        texts: Texts of query ids of the whole release: a SQLite database, or a file of lines.
+        name: Name of the snapshot, such as `2022-06`.
+        queries: Query files with their language and split.
+        qrels: Qrels files.
+        documents: Document files by language.
+        url_list: Text file with the URL of each document id.
+        url_database: SQLite database with the URL of each document number.
+        query_texts: SQLite database or text file with the queries of the whole release.
     """
 
     name: str
     queries: list[tuple[Path, str, str]] = field(default_factory=list)
     qrels: list[Path] = field(default_factory=list)
     documents: dict[str, list[Path]] = field(default_factory=dict)
-    addresses: Path | None = None
-    mapping: Path | None = None
-    texts: Path | None = None
+    url_list: Path | None = None
+    url_database: Path | None = None
+    query_texts: Path | None = None
 
     @property
     def paths(self) -> list[Path]:
-        """Every file, in order, once."""
-        found = {path for path, _, _ in self.queries} | {*self.qrels}
-        found.update(path for paths in self.documents.values() for path in paths)
-        found.update(
-            path for path in (self.addresses, self.mapping, self.texts) if path is not None
+        """All files of the snapshot, sorted and without duplicates."""
+        paths = {path for path, _, _ in self.queries} | {*self.qrels}
+        paths.update(path for files in self.documents.values() for path in files)
+        paths.update(
+            path
+            for path in (self.url_list, self.url_database, self.query_texts)
+            if path is not None
         )
-        return sorted(found)
+        return sorted(paths)
 
 
-def unknown_month(home: Path, label: str, example: str, metadata: str) -> UsageError:
-    """What is said where nothing tells the month of a folder."""
+def unknown_month_error(folder: Path, label: str, example: str, metadata_file: str) -> UsageError:
+    """Return the error to raise for a folder whose month cannot be determined."""
     return UsageError(
-        f"{home}: which month is this? Rename {label!r} so that it holds one such as {example}, "
-        f"or write it to {metadata} as snapshot"
+        f"{folder}: cannot determine the month; rename {label!r} to include a month such as "
+        f"{example}, or set 'snapshot' in {metadata_file}"
     )
 
 
-def month_in(text: str) -> str | None:
-    """The last month or day that a name holds, as snapshots are named."""
-    found = re.findall(WRITTEN_MONTH, text)
-    return found[-1].replace("_", "-") if found else None
+def parse_month(text: str) -> str | None:
+    """Return the last month or day in a name as `YYYY-MM` or `YYYY-MM-DD`, or None."""
+    matches = re.findall(FOLDER_MONTH_PATTERN, text)
+    return matches[-1].replace("_", "-") if matches else None
 
 
-def month_said(metadata: Path) -> str | None:
-    """The snapshot that a file of metadata names.
+def read_metadata_month(metadata_file: Path) -> str | None:
+    """Read the snapshot name from a metadata file.
 
     Returns:
-        None where there is no such file, or it names none; empty where what it names is none.
+        None if the file or the name is missing; an empty string if the name is not a valid month.
     """
-    named = [said_in(metadata, key) for key in ("snapshot", "timestamp")]
-    said = [str(name) for name in named if name]
-    return next((name for name in said if re.fullmatch(MONTH, name)), "" if said else None)
+    candidates = [read_metadata_value(metadata_file, key) for key in ("snapshot", "timestamp")]
+    names = [str(name) for name in candidates if name]
+    return next(
+        (name for name in names if re.fullmatch(MONTH_PATTERN, name)), "" if names else None
+    )
 
 
-def name_of(path: Path, root: Path) -> str:
-    """Name of a file in rejects and manifests: its path relative to the release.
+def relative_name(path: Path, root: Path) -> str:
+    """Return the path of a file relative to the release, as used in rejects and manifests.
 
-    A file of a prior dataset may lie outside: `../example/documents/a.jsonl`.
+    A file of a prior dataset may be outside of the release: `../example/documents/a.jsonl`.
     """
     return Path(os.path.relpath(path, root)).as_posix()
 
 
-def said_in(metadata: Path, key: str) -> object:
-    """What a file of metadata says under a key; None where it says nothing, or is none."""
+def read_metadata_value(metadata_file: Path, key: str) -> object:
+    """Return the value of a key in a JSON metadata file; None if missing or unreadable."""
     try:
-        described = orjson.loads(metadata.read_bytes())
-        return described.get(key)
+        values = orjson.loads(metadata_file.read_bytes())
+        return values.get(key)
     except (OSError, ValueError, AttributeError):
         return None

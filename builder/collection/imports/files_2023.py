@@ -1,7 +1,7 @@
-"""Which files of a release in the layout `longeval-2023` are what.
+"""Find the files of each snapshot in layout `longeval-2023`, used by the releases of 2023 and 2024.
 
-Of 2023 and 2024: a folder for each snapshot, with `French` and `English` in it, each with
-`Documents`, `Queries` and perhaps `Qrels`. Judgements of tests may lie in a folder of their own.
+Each snapshot is a folder with the subfolders `French` and `English`, which contain `Documents`,
+`Queries` and optionally `Qrels`. Qrels of test snapshots may be in a separate folder.
 """
 
 import re
@@ -9,90 +9,98 @@ from pathlib import Path
 
 from builder.collection.export.longeval_2023 import JUDGEMENTS
 from builder.collection.imports.files import (
-    LANGUAGES,
-    NO_DOCUMENT,
-    PACKED,
-    ReleasedSnapshot,
-    month_in,
-    month_said,
-    unknown_month,
+    COMPRESSION_SUFFIX,
+    LANGUAGE_FOLDERS,
+    NON_DOCUMENT,
+    SnapshotFiles,
+    parse_month,
+    read_metadata_month,
+    unknown_month_error,
 )
 
-EXPECTED = "French/Queries/*.tsv and French/Qrels/*.txt"
-KNOWN_LABELS = {"publish": "2022-06", "a-short-july": "2022-07", "b-long-september": "2022-09"}
-"""Folders of the release of 2023 that do not say their month."""
+EXPECTED_FILES = "French/Queries/*.tsv and French/Qrels/*.txt"
+KNOWN_MONTHS = {"publish": "2022-06", "a-short-july": "2022-07", "b-long-september": "2022-09"}
+"""Months of folders in the 2023 release whose names do not contain the month."""
 
 
-def find_2023(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
-    """The snapshots of a release by name.
+def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles]:
+    """Group the files of a release by snapshot name.
 
     Args:
-        root: Its folder.
-        files: What lies in it, in order.
+        root: Folder of the release.
+        files: Files of the release, sorted.
 
     Raises:
-        UsageError: nothing says the month of a snapshot.
+        UsageError: the month of a snapshot cannot be determined.
     """
-    found: dict[str, ReleasedSnapshot] = {}
-    homes: dict[Path, str] = {}
+    snapshots: dict[str, SnapshotFiles] = {}
+    names_by_folder: dict[Path, str] = {}
     for path in files:
-        home = next((p for p in path.parents if p.name.lower() in LANGUAGES), None)
-        if home is None or not path.is_relative_to(root) or home == root.parent:
+        language_folder = next(
+            (p for p in path.parents if p.name.lower() in LANGUAGE_FOLDERS), None
+        )
+        if (
+            language_folder is None
+            or not path.is_relative_to(root)
+            or language_folder == root.parent
+        ):
             continue
-        if home.parent not in homes:
-            homes[home.parent] = _month_of(home)
-        name = homes[home.parent]
-        snapshot = found.setdefault(name, ReleasedSnapshot(name))
-        _add(snapshot, path, home)
-    labels = {home.name.lower(): name for home, name in homes.items()}
+        if language_folder.parent not in names_by_folder:
+            names_by_folder[language_folder.parent] = _snapshot_month(language_folder)
+        name = names_by_folder[language_folder.parent]
+        snapshot = snapshots.setdefault(name, SnapshotFiles(name))
+        _assign_file(snapshot, path, language_folder)
+    months_by_label = {
+        language_folder.name.lower(): name for language_folder, name in names_by_folder.items()
+    }
     for path in files:
         if path.parent.name == JUDGEMENTS:
             label = path.name.partition(".")[0].lower()
-            month = labels.get("publish" if label == "heldout-test" else label)
+            month = months_by_label.get("publish" if label == "heldout-test" else label)
             if month is not None:
-                found[month].qrels.append(path)
-    for snapshot in found.values():
-        _drop_unions(snapshot)
-    return found
+                snapshots[month].qrels.append(path)
+    for snapshot in snapshots.values():
+        _drop_combined_files(snapshot)
+    return snapshots
 
 
-def _month_of(home: Path) -> str:
-    """The snapshot of a language's folder.
+def _snapshot_month(language_folder: Path) -> str:
+    """Return the month of a language folder from its metadata or its parent's name.
 
     Raises:
-        UsageError: nothing says it.
+        UsageError: the month cannot be determined.
     """
-    label = home.parent.name
-    name = month_said(home / "etc" / "metadata.json")
+    label = language_folder.parent.name
+    name = read_metadata_month(language_folder / "etc" / "metadata.json")
     if name is None:
-        name = month_in(label) or KNOWN_LABELS.get(label.lower())
+        name = parse_month(label) or KNOWN_MONTHS.get(label.lower())
     if not name:
-        raise unknown_month(home, label, "2022-06", "etc/metadata.json")
+        raise unknown_month_error(language_folder, label, "2022-06", "etc/metadata.json")
     return name
 
 
-def _add(snapshot: ReleasedSnapshot, path: Path, home: Path) -> None:
-    language = LANGUAGES[home.name.lower()]
-    parts = [part.lower() for part in path.relative_to(home).parts]
-    if parts[0] == "queries" and re.search(rf"\.tsv{PACKED}$", parts[-1]):
+def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> None:
+    language = LANGUAGE_FOLDERS[language_folder.name.lower()]
+    parts = [part.lower() for part in path.relative_to(language_folder).parts]
+    if parts[0] == "queries" and re.search(rf"\.tsv{COMPRESSION_SUFFIX}$", parts[-1]):
         stem = parts[-1].partition(".")[0]
         split = stem if stem in ("train", "heldout") else "test"
         snapshot.queries.append((path, language, split))
     elif parts[0] == "qrels":
         snapshot.qrels.append(path)
     elif parts[-1].partition(".")[0] == "urls":
-        snapshot.addresses = path
-    elif parts[0] == "documents" and not NO_DOCUMENT.fullmatch(parts[-1]):
+        snapshot.url_list = path
+    elif parts[0] == "documents" and not NON_DOCUMENT.fullmatch(parts[-1]):
         is_json = "json" in parts[:-1]
-        held = snapshot.documents.get(language, [])
-        if not is_json and any("/json/" in p.as_posix().lower() for p in held):
-            held = []
-        if not is_json or not any("/json/" not in p.as_posix().lower() for p in held):
-            snapshot.documents[language] = [*held, path]
+        paths = snapshot.documents.get(language, [])
+        if not is_json and any("/json/" in p.as_posix().lower() for p in paths):
+            paths = []
+        if not is_json or not any("/json/" not in p.as_posix().lower() for p in paths):
+            snapshot.documents[language] = [*paths, path]
 
 
-def _drop_unions(snapshot: ReleasedSnapshot) -> None:
-    """Leave out the files that repeat what the files of train and held-out queries hold."""
+def _drop_combined_files(snapshot: SnapshotFiles) -> None:
+    """Drop query and qrels files that only combine those of the individual splits."""
     splits = {split for _, _, split in snapshot.queries}
     if splits & {"train", "heldout"}:
         snapshot.queries = [q for q in snapshot.queries if q[2] in ("train", "heldout")]

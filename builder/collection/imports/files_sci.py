@@ -1,26 +1,26 @@
-"""Which files of a release in the layout `longeval-sci` are what.
+"""Find the files of each snapshot in layout `longeval-sci`.
 
-A folder of `documents/*.jsonl`, with `queries.txt` and `qrels.txt` beside it, is a snapshot; files
-whose names hold a month (`queries_2024-11_test.txt`, `qrels-longeval-sci-2025-01`) belong to it
-wherever they lie. In the release of 2026 snapshots have numbers, one file has the queries that
-test in all of them, judgements have several editions (`raw`, `dctr`), and papers may be there
-twice: with their full texts, which are read then, and without.
+A folder with `documents/*.jsonl`, `queries.txt` and `qrels.txt` is a snapshot. Files with a month
+in their name (`queries_2024-11_test.txt`, `qrels-longeval-sci-2025-01`) belong to that snapshot in
+any folder. The 2026 release has numbered snapshots, one file of test queries for all of them, and
+qrels in several variants (`raw`, `dctr`). Papers may exist both with and without full text; the
+files with full text are preferred.
 """
 
 import re
 from pathlib import Path
 
 from builder.collection.imports.files import (
-    NO_DOCUMENT,
-    ReleasedSnapshot,
-    month_in,
-    month_said,
-    name_of,
-    unknown_month,
+    NON_DOCUMENT,
+    SnapshotFiles,
+    parse_month,
+    read_metadata_month,
+    relative_name,
+    unknown_month_error,
 )
 
-EXPECTED = "documents/*.jsonl, queries.txt and qrels.txt"
-KNOWN_LABELS = {
+EXPECTED_FILES = "documents/*.jsonl, queries.txt and qrels.txt"
+KNOWN_MONTHS = {
     "longeval_sci_training_2025": "2024-11",
     "longeval_sci_testing_2025": "2025-01",
     "longeval_sci_training_2026": "2025-03",
@@ -29,130 +29,140 @@ KNOWN_LABELS = {
     "longeval_sci_test-09-11_2026": "2025-09",
     "longeval_sci_09_11_2026": "2025-09",
 }
-"""How folders of releases begin that do not say their month."""
-YEAR = re.compile(r"longeval_sci_[\w-]*?(20\d\d)")
-"""What says the year of a release."""
-NUMBERED = {"1": "2025-03", "train": "2025-03", "2": "2025-06", "3": "2025-09"}
-"""The snapshots of 2026: three months each, which begin with these."""
-ADHOC = "longeval_adhoc-"
-BEFORE = rf"(?:task1_)?(?:{ADHOC})?"
-NUMBER = re.compile(BEFORE + r"(?:queries|qrels)-snapshot-(\d|train|test)\b")
-FOLDER = re.compile(r"snapshot[-_]?(\d)")
-KIND = re.compile(BEFORE + r"(queries|qrels)(?![a-z])")
-EDITIONS = ("dctr", "raw", "llm")
-"""Of judgements: graded by click-through, every click, by a language model."""
-JUDGED = re.compile(rf"-({'|'.join(EDITIONS)})(?=\.|$)")
+"""Months of release folders without a month in their name, by prefix of the folder name."""
+RELEASE_YEAR = re.compile(r"longeval_sci_[\w-]*?(20\d\d)")
+"""Pattern that finds the year of a release."""
+SNAPSHOT_MONTHS = {"1": "2025-03", "train": "2025-03", "2": "2025-06", "3": "2025-09"}
+"""First month of each three-month snapshot in the 2026 release."""
+ADHOC_PREFIX = "longeval_adhoc-"
+OPTIONAL_PREFIX = rf"(?:task1_)?(?:{ADHOC_PREFIX})?"
+NUMBERED_FILE = re.compile(OPTIONAL_PREFIX + r"(?:queries|qrels)-snapshot-(\d|train|test)\b")
+NUMBERED_FOLDER = re.compile(r"snapshot[-_]?(\d)")
+FILE_KIND = re.compile(OPTIONAL_PREFIX + r"(queries|qrels)(?![a-z])")
+QRELS_VARIANTS = ("dctr", "raw", "llm")
+"""Qrels variants in order of preference: DCTR click model, raw clicks, LLM assessments."""
+VARIANT_SUFFIX = re.compile(rf"-({'|'.join(QRELS_VARIANTS)})(?=\.|$)")
 DOCUMENTS, FULL_TEXT = "documents", "fulltext"
-LANGUAGE = "en"
+QUERY_LANGUAGE = "en"
 
 
-def find_sci(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
-    """The snapshots of a release by name.
+def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles]:
+    """Group the files of a release by snapshot name.
 
     Args:
-        root: Its folder.
-        files: What lies in it, in order.
+        root: Folder of the release.
+        files: Files of the release, sorted.
 
     Raises:
-        UsageError: nothing says the month of a file.
+        UsageError: the month of a file cannot be determined.
     """
-    found: dict[str, ReleasedSnapshot] = {}
-    numbered = NUMBERED if _is_of_2026(root, files) else {}
-    everywhere: list[Path] = []
+    snapshots: dict[str, SnapshotFiles] = {}
+    month_by_number = SNAPSHOT_MONTHS if _is_2026_release(root, files) else {}
+    shared_query_files: list[Path] = []
     for path in files:
-        kind = _kind(path)
+        kind = _file_kind(path)
         if kind is None:
             continue
-        name = _month_of(path, root, numbered)
+        name = _snapshot_month(path, root, month_by_number)
         if name is None:
-            everywhere.append(path)
+            shared_query_files.append(path)
             continue
-        snapshot = found.setdefault(name, ReleasedSnapshot(name))
+        snapshot = snapshots.setdefault(name, SnapshotFiles(name))
         if kind == "queries":
             split = "test" if "test" in path.name.lower() else "train"
-            snapshot.queries.append((path, LANGUAGE, split))
+            snapshot.queries.append((path, QUERY_LANGUAGE, split))
         elif kind == "qrels":
             snapshot.qrels.append(path)
         else:
-            snapshot.documents.setdefault(LANGUAGE, []).append(path)
-    for snapshot in found.values():
-        snapshot.queries += [(path, LANGUAGE, "test") for path in everywhere]
-        snapshot.qrels = _one_edition(snapshot.qrels)
-        snapshot.documents = {k: _fullest(p, root) for k, p in snapshot.documents.items()}
-        _name_splits(snapshot)
-    return found
+            snapshot.documents.setdefault(QUERY_LANGUAGE, []).append(path)
+    for snapshot in snapshots.values():
+        snapshot.queries += [(path, QUERY_LANGUAGE, "test") for path in shared_query_files]
+        snapshot.qrels = _select_qrels_variant(snapshot.qrels)
+        snapshot.documents = {k: _prefer_full_text(p, root) for k, p in snapshot.documents.items()}
+        _rename_test_split(snapshot)
+    return snapshots
 
 
-def _is_of_2026(root: Path, files: list[Path]) -> bool:
-    """Whether the latest release is that of 2026, as folders of papers or other names say."""
-    names = [root.resolve().name, *(name_of(path, root) for path in files)]
-    years = {year for name in names for year in YEAR.findall(name)}
-    return max(years) == "2026" if years else any(ADHOC in path.name for path in files)
+def _is_2026_release(root: Path, files: list[Path]) -> bool:
+    """Whether folder or file names identify the release as that of 2026."""
+    names = [root.resolve().name, *(relative_name(path, root) for path in files)]
+    years = {year for name in names for year in RELEASE_YEAR.findall(name)}
+    return max(years) == "2026" if years else any(ADHOC_PREFIX in path.name for path in files)
 
 
-def _kind(path: Path) -> str | None:
-    """What a file is, as its name and folder say."""
-    match = KIND.match(path.name.lower())
+def _file_kind(path: Path) -> str | None:
+    """Return `queries`, `qrels`, `documents`, or None for other files."""
+    match = FILE_KIND.match(path.name.lower())
     if match or path.parent.name != DOCUMENTS:
         return match[1] if match else None
-    return None if NO_DOCUMENT.fullmatch(path.name) else DOCUMENTS
+    return None if NON_DOCUMENT.fullmatch(path.name) else DOCUMENTS
 
 
-def _month_of(path: Path, root: Path, numbered: dict[str, str]) -> str | None:
-    """The snapshot of a file: by its name, by what lies beside it, by the folders above it.
+def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> str | None:
+    """Return the month of a file from its name, nearby metadata or parent folders.
 
     Returns:
-        None where it is of all snapshots.
+        None if the file belongs to all snapshots.
 
     Raises:
-        UsageError: nothing says it.
+        UsageError: the month cannot be determined.
     """
-    is_document = _kind(path) == DOCUMENTS
-    home = path.parent.parent if is_document else path.parent
-    number = None if is_document else NUMBER.match(path.name.lower())
-    name = None if is_document else month_in(path.name)
-    if name is None and number and numbered:
+    is_document = _file_kind(path) == DOCUMENTS
+    folder = path.parent.parent if is_document else path.parent
+    number = None if is_document else NUMBERED_FILE.match(path.name.lower())
+    name = None if is_document else parse_month(path.name)
+    if name is None and number and month_by_number:
         if number[1] == "test":
             return None
-        name = numbered.get(number[1])
-    name = name or month_said(home / "metadata.json")
+        name = month_by_number.get(number[1])
+    name = name or read_metadata_month(folder / "metadata.json")
     if name is None:
-        above = home.relative_to(root).parents if home.is_relative_to(root) else ()
-        folders = (home, *above)
-        named = (_month_of_folder(folder.name, numbered) for folder in folders)
+        parents = folder.relative_to(root).parents if folder.is_relative_to(root) else ()
+        folders = (folder, *parents)
+        named = (_folder_month(folder.name, month_by_number) for folder in folders)
         name = next(filter(None, named), None)
     if not name:
-        raise unknown_month(home, home.name, "2024-11", "metadata.json there")
+        raise unknown_month_error(folder, folder.name, "2024-11", "metadata.json there")
     return name
 
 
-def _month_of_folder(label: str, numbered: dict[str, str]) -> str | None:
-    known = (month for start, month in KNOWN_LABELS.items() if label.lower().startswith(start))
-    number = FOLDER.fullmatch(label.lower())
-    return month_in(label) or next(known, None) or (numbered.get(number[1]) if number else None)
+def _folder_month(folder_name: str, month_by_number: dict[str, str]) -> str | None:
+    known_months = (
+        month for start, month in KNOWN_MONTHS.items() if folder_name.lower().startswith(start)
+    )
+    number = NUMBERED_FOLDER.fullmatch(folder_name.lower())
+    return (
+        parse_month(folder_name)
+        or next(known_months, None)
+        or (month_by_number.get(number[1]) if number else None)
+    )
 
 
-def edition_of(path: Path) -> str | None:
-    """Which edition of judgements a file is; None where it is none, or there is only one."""
-    found = JUDGED.search(path.name.lower()) if _kind(path) == "qrels" else None
-    return found[1] if found else None
+def detect_qrels_variant(path: Path) -> str | None:
+    """Return the variant of a qrels file, such as `dctr`; None for other files."""
+    snapshots = VARIANT_SUFFIX.search(path.name.lower()) if _file_kind(path) == "qrels" else None
+    return snapshots[1] if snapshots else None
 
 
-def _one_edition(paths: list[Path]) -> list[Path]:
-    """Of files of judgements those of the first of `EDITIONS` that there is; others are of none."""
-    there = {edition_of(path) for path in paths}
-    wanted = next((edition for edition in EDITIONS if edition in there), None)
-    return [path for path in paths if edition_of(path) in (None, wanted)]
+def _select_qrels_variant(paths: list[Path]) -> list[Path]:
+    """Keep the qrels of the first available variant, and qrels without a variant."""
+    variants = {detect_qrels_variant(path) for path in paths}
+    selected = next(
+        (qrels_variant for qrels_variant in QRELS_VARIANTS if qrels_variant in variants), None
+    )
+    return [path for path in paths if detect_qrels_variant(path) in (None, selected)]
 
 
-def _fullest(paths: list[Path], root: Path) -> list[Path]:
-    """Files of papers with their full texts, where they are there with and without them."""
-    full = [path for path in paths if FULL_TEXT in name_of(path, root).lower()]
+def _prefer_full_text(paths: list[Path], root: Path) -> list[Path]:
+    """Keep only the files with full text; keep all files if none has full text."""
+    full = [path for path in paths if FULL_TEXT in relative_name(path, root).lower()]
     return full or paths
 
 
-def _name_splits(snapshot: ReleasedSnapshot) -> None:
-    """Test queries of a snapshot that also trains are held out of it."""
+def _rename_test_split(snapshot: SnapshotFiles) -> None:
+    """Rename the split `test` to `heldout` in a snapshot that also has a `train` split."""
     if {split for _, _, split in snapshot.queries} == {"test", "train"}:
         renamed = {"test": "heldout", "train": "train"}
-        snapshot.queries = [(path, of, renamed[split]) for path, of, split in snapshot.queries]
+        snapshot.queries = [
+            (path, language, renamed[split]) for path, language, split in snapshot.queries
+        ]

@@ -1,112 +1,121 @@
-"""Which files of a release in the layout `longeval-web` are what.
+"""Find the files of each snapshot in layout `longeval-web`.
 
-Queries in `<month>_queries.txt`; judgements in `<month>_qrels.txt`, `<month>_qrels_processed.txt`,
-`<month>_fr_qrels_processed.txt`, or below `qrels/<month>_fr/`; documents below `Trec/<month>_fr/`
-or `Json/<month>_fr/`; addresses in `collection_db.db`, texts of queries without a month in
-`queries_db.db` or `queries.txt`; however deep they are nested.
+Queries are in `<month>_queries.txt`; qrels in `<month>_qrels.txt`, `<month>_qrels_processed.txt`,
+`<month>_fr_qrels_processed.txt` or the folder `qrels/<month>_fr/`; documents in `Trec/<month>_fr/`
+or `Json/<month>_fr/`; URLs in `collection_db.db`; query texts shared by all months in
+`queries_db.db` or `queries.txt`. All of them may be nested in other folders.
 """
 
 import re
 from pathlib import Path
 
 from builder.collection.imports.files import (
-    LANGUAGES,
-    MONTH,
-    NO_DOCUMENT,
-    PACKED,
-    ReleasedSnapshot,
-    month_said,
-    name_of,
+    COMPRESSION_SUFFIX,
+    LANGUAGE_FOLDERS,
+    MONTH_PATTERN,
+    NON_DOCUMENT,
+    SnapshotFiles,
+    read_metadata_month,
+    relative_name,
 )
 
-EXPECTED = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
-MAPPING = "collection_db.db"
-TEXTS = ("queries_db.db", "queries.txt")
-"""Where the texts of all query ids of a release are; the first that there is counts."""
-LABEL = r"[\w.-]+?"
-"""What a snapshot may be called: its month, or a name whose metadata say the month."""
-LISTED = re.compile(rf"({LABEL})_queries\.txt{PACKED}")
-JUDGED = re.compile(rf"({MONTH})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{PACKED}")
-HOME = re.compile(rf"({LABEL})_(fr|en)")
-KINDS = ("qrels", "json", "trec")
+EXPECTED_FILES = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
+URL_DATABASE = "collection_db.db"
+QUERY_TEXT_FILES = ("queries_db.db", "queries.txt")
+"""Files with the query texts of the whole release, in order of preference."""
+SNAPSHOT_LABEL = r"[\w.-]+?"
+"""Label of a snapshot: its month, or a name that its metadata maps to a month."""
+QUERY_FILE = re.compile(rf"({SNAPSHOT_LABEL})_queries\.txt{COMPRESSION_SUFFIX}")
+QRELS_FILE = re.compile(
+    rf"({MONTH_PATTERN})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{COMPRESSION_SUFFIX}"
+)
+SNAPSHOT_FOLDER = re.compile(rf"({SNAPSHOT_LABEL})_(fr|en)")
+FOLDER_KINDS = ("qrels", "json", "trec")
 
 
-def find_web(root: Path, files: list[Path]) -> dict[str, ReleasedSnapshot]:
-    """The snapshots of a release by name.
+def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles]:
+    """Group the files of a release by snapshot name.
 
     Args:
-        root: Its folder.
-        files: What lies in it, in order.
+        root: Folder of the release.
+        files: Files of the release, sorted.
     """
-    found: dict[str, ReleasedSnapshot] = {}
-    judged: dict[tuple[str, str], list[Path]] = {}
-    months = _months(root, files)
+    snapshots: dict[str, SnapshotFiles] = {}
+    qrels_files: dict[tuple[str, str], list[Path]] = {}
+    months_by_label = _months_by_label(root, files)
     for path in files:
-        parts = Path(name_of(path, root)).parts
-        listed = LISTED.fullmatch(path.name)
-        if listed and (month := months.get(listed[1])):
+        parts = Path(relative_name(path, root)).parts
+        query_file = QUERY_FILE.fullmatch(path.name)
+        if query_file and (month := months_by_label.get(query_file[1])):
             split = "test" if any("test" in part.lower() for part in parts[:-1]) else "train"
-            snapshot = found.setdefault(month, ReleasedSnapshot(month))
-            snapshot.queries.append((path, _language(parts), split))
-        elif match := JUDGED.fullmatch(path.name):
-            judged.setdefault((match[1], match[2] or "fr"), []).append(path)
-        elif (home := _home(parts[:-1])) and home[2] == "qrels" and home[0] in months:
-            judged.setdefault((months[home[0]], home[1]), []).append(path)
-    for (name, language), paths in sorted(judged.items(), reverse=True):
-        if language == "fr" or (name, "fr") not in judged:
-            found.setdefault(name, ReleasedSnapshot(name)).qrels = _main_qrels(paths)
-    for (name, language), paths in _documents(root, files, months).items():
-        found.setdefault(name, ReleasedSnapshot(name)).documents[language] = paths
-    for snapshot in found.values():
-        snapshot.mapping = next((p for p in files if p.name == MAPPING), None)
-        everywhere = (p for name in TEXTS for p in files if p.name == name)
-        snapshot.texts = next(everywhere, None)
-    return found
+            snapshot = snapshots.setdefault(month, SnapshotFiles(month))
+            snapshot.queries.append((path, _query_language(parts), split))
+        elif match := QRELS_FILE.fullmatch(path.name):
+            qrels_files.setdefault((match[1], match[2] or "fr"), []).append(path)
+        elif (
+            (folder := _parse_snapshot_folder(parts[:-1]))
+            and folder[2] == "qrels"
+            and folder[0] in months_by_label
+        ):
+            qrels_files.setdefault((months_by_label[folder[0]], folder[1]), []).append(path)
+    for (name, language), paths in sorted(qrels_files.items(), reverse=True):
+        if language == "fr" or (name, "fr") not in qrels_files:
+            snapshots.setdefault(name, SnapshotFiles(name)).qrels = _select_main_qrels(paths)
+    for (name, language), paths in _document_files(root, files, months_by_label).items():
+        snapshots.setdefault(name, SnapshotFiles(name)).documents[language] = paths
+    for snapshot in snapshots.values():
+        snapshot.url_database = next((p for p in files if p.name == URL_DATABASE), None)
+        text_files = (p for name in QUERY_TEXT_FILES for p in files if p.name == name)
+        snapshot.query_texts = next(text_files, None)
+    return snapshots
 
 
-def _months(root: Path, files: list[Path]) -> dict[str, str]:
-    """The month of each label of files and folders: the label itself, or what its metadata say."""
-    months: dict[str, str] = {}
+def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
+    """Map the label in file and folder names to a month, using metadata if necessary."""
+    months_by_label: dict[str, str] = {}
     for path in files:
-        home = _home(Path(name_of(path, root)).parts[:-1])
-        listed = LISTED.fullmatch(path.name)
-        labels = [home[0]] if home else [listed[1]] if listed else []
-        months |= {label: label for label in labels if re.fullmatch(MONTH, label)}
-        if home and path.name == "metadata.json" and home[0] not in months:
-            said = month_said(path)
-            months |= {home[0]: said} if said else {}
-    return months
+        folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])
+        query_file = QUERY_FILE.fullmatch(path.name)
+        labels = [folder[0]] if folder else [query_file[1]] if query_file else []
+        months_by_label |= {label: label for label in labels if re.fullmatch(MONTH_PATTERN, label)}
+        if folder and path.name == "metadata.json" and folder[0] not in months_by_label:
+            month = read_metadata_month(path)
+            months_by_label |= {folder[0]: month} if month else {}
+    return months_by_label
 
 
-def _documents(
-    root: Path, files: list[Path], months: dict[str, str]
+def _document_files(
+    root: Path, files: list[Path], months_by_label: dict[str, str]
 ) -> dict[tuple[str, str], list[Path]]:
-    """Files of documents by month and language; TREC where there is JSON as well."""
-    pages: dict[tuple[str, str, str], list[Path]] = {}
+    """Group document files by month and language, preferring TREC to JSON files."""
+    paths_by_kind: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
-        home = _home(Path(name_of(path, root)).parts[:-1])
-        is_document = not any(map(NO_DOCUMENT.fullmatch, (path.name, path.parent.name)))
-        if home and home[2] != "qrels" and home[0] in months and is_document:
-            pages.setdefault((months[home[0]], *home[1:]), []).append(path)
-    return {(name, language): paths for (name, language, _), paths in sorted(pages.items())}
+        folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])
+        is_document = not any(map(NON_DOCUMENT.fullmatch, (path.name, path.parent.name)))
+        if folder and folder[2] != "qrels" and folder[0] in months_by_label and is_document:
+            paths_by_kind.setdefault((months_by_label[folder[0]], *folder[1:]), []).append(path)
+    return {(name, language): paths for (name, language, _), paths in sorted(paths_by_kind.items())}
 
 
-def _home(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
-    """Label, language and kind (of `KINDS`) of files below such a folder."""
-    for place, part in enumerate(parts):
-        match = HOME.fullmatch(part)
-        kind = parts[place - 1].lower() if place else ""
-        if match and kind in KINDS:
+def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
+    """Return label, language and kind of the snapshot folder in a path, or None."""
+    for index, part in enumerate(parts):
+        match = SNAPSHOT_FOLDER.fullmatch(part)
+        kind = parts[index - 1].lower() if index else ""
+        if match and kind in FOLDER_KINDS:
             return match[1], match[2], kind
     return None
 
 
-def _main_qrels(paths: list[Path]) -> list[Path]:
-    """Of several editions the processed one, and that which is named without a language."""
+def _select_main_qrels(paths: list[Path]) -> list[Path]:
+    """Prefer processed qrels, and among them files without a language in their name."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 
 
-def _language(parts: tuple[str, ...]) -> str:
-    """The language that the innermost folder named after one says; French without."""
-    return next((LANGUAGES[p.lower()] for p in reversed(parts) if p.lower() in LANGUAGES), "fr")
+def _query_language(parts: tuple[str, ...]) -> str:
+    """Return the language of the innermost language folder in a path; default French."""
+    return next(
+        (LANGUAGE_FOLDERS[p.lower()] for p in reversed(parts) if p.lower() in LANGUAGE_FOLDERS),
+        "fr",
+    )

@@ -1,10 +1,9 @@
-"""Ids of a release, and the keys under which its snapshots are aligned.
+"""Ids of a release, and the keys that align its snapshots over time.
 
-Queries and documents keep the ids that the release gave them. Beside its id each has a key, which
-is what a collection of ours would have as its id: a query that of its folded text, a document that
-of its canonical URL. Where a release does not say the text or the URL, or another id of the
-snapshot has the same, the id itself makes the key: alone in its snapshot, since releases give
-another id each month (those of `longeval-web` and `longeval-sci` last).
+Queries and documents keep the ids of the release. In addition, each id gets a key, the id that a
+built collection would use: a hash of the folded text for queries, of the canonical URL for
+documents. If the text or URL is unknown, or another id of the snapshot already uses that key, the
+key is derived from the id itself and, if the layout has no stable ids, from the snapshot name.
 """
 
 import re
@@ -22,110 +21,119 @@ from builder.ingest.texts import canonical_url
 from builder.text.keys import doc_id, fold_texts, key64, query_id
 from schemas import DOC_ID_PATTERN, QUERY_ID_PATTERN, ReleaseIds
 
-UPDATED = "last_updated_at"
+UPDATE_TIME_COLUMN = "last_updated_at"
 
 
-class Keys:
-    """Keys of the ids of one kind in one snapshot: each its own, given once.
+class KeyAssigner:
+    """Assigns a unique key to each query id or document id of a snapshot.
 
     Args:
-        known: Key of each id that has one.
+        keys: Key of each id assigned so far.
     """
 
     def __init__(self) -> None:
-        self.known: dict[str, str] = {}
-        self._taken: set[str] = set()
+        self.keys: dict[str, str] = {}
+        self._used: set[str] = set()
 
-    def give(self, alias: str, *wanted: str) -> str:
-        """The key of an id: the one that it has, or the first wanted one that is free."""
-        if alias not in self.known:
-            self.known[alias] = next(key for key in wanted if key not in self._taken)
-            self._taken.add(self.known[alias])
-        return self.known[alias]
+    def assign(self, release_id: str, *candidates: str) -> str:
+        """Return the key of an id; for a new id, use the first candidate that is free."""
+        if release_id not in self.keys:
+            self.keys[release_id] = next(key for key in candidates if key not in self._used)
+            self._used.add(self.keys[release_id])
+        return self.keys[release_id]
 
 
 def text_keys(texts: Sequence[str]) -> list[str | None]:
-    """The key of each folded text; None where folding leaves nothing."""
+    """Return the key of each folded query text; None if the folded text is empty."""
     return [query_id(key64(folded)) if folded else None for folded in fold_texts(texts)]
 
 
-def unnamed_query(alias: str, place: str) -> tuple[str, ...]:
-    """The keys that a query without a text of its own may have."""
-    made = query_id(key64(f"query {alias} of {place}"))
-    return (alias, made) if re.fullmatch(QUERY_ID_PATTERN, alias) else (made,)
+def fallback_query_keys(release_id: str, id_scope: str) -> tuple[str, ...]:
+    """Return candidate keys for a query id without text, in order of preference."""
+    generated = query_id(key64(f"query {release_id} of {id_scope}"))
+    return (release_id, generated) if re.fullmatch(QUERY_ID_PATTERN, release_id) else (generated,)
 
 
-def document_keys(alias: str, url: str | None, place: str) -> tuple[str, tuple[str, ...]]:
-    """The canonical URL of a document, or what stands for it, and the keys that it may have."""
-    named = f"{place}:{alias}"
-    own = (alias,) if re.fullmatch(DOC_ID_PATTERN, alias) else ()
+def document_key_candidates(
+    release_id: str, url: str | None, id_scope: str
+) -> tuple[str, tuple[str, ...]]:
+    """Return the canonical URL of a document, or a substitute, and its candidate keys."""
+    scoped_id = f"{id_scope}:{release_id}"
+    release_key = (release_id,) if re.fullmatch(DOC_ID_PATTERN, release_id) else ()
     canonical = canonical_url(url) if url else None
     if canonical is None:
-        return named, (*own, doc_id(key64(named)))
-    return canonical, (doc_id(key64(canonical)), *own, doc_id(key64(named)))
+        return scoped_id, (*release_key, doc_id(key64(scoped_id)))
+    return canonical, (doc_id(key64(canonical)), *release_key, doc_id(key64(scoped_id)))
 
 
-def read_mapping(path: Path, snapshot: str) -> Iterator[tuple[str, str, int]]:
-    """Document numbers, addresses and times of a SQLite database; it is opened to be read only.
+def read_url_database(path: Path, snapshot: str) -> Iterator[tuple[str, str, int]]:
+    """Read document numbers, URLs and update times from a SQLite database, opened read-only.
 
     Args:
-        path: The database; its table may lack the columns of times.
-        snapshot: The snapshot whose times are wanted.
+        path: The database; the columns with times are optional.
+        snapshot: Snapshot whose update times are read.
 
     Returns:
-        Number, address, and the unix seconds of the last update before that snapshot; 0 where
-        nothing says it.
+        Document number, URL, and last update before the snapshot in Unix seconds, 0 if unknown.
 
     Raises:
-        FormatError: it is no such database.
+        FormatError: the file is not a SQLite database with the expected table.
     """
-    columns = {row[1] for row in _rows(path, "PRAGMA table_info(mapping)", "mapping(id, url, ...)")}
-    times = f"{UPDATED}, date" if {UPDATED, "date"} <= columns else "NULL, NULL"
+    columns = {
+        row[1] for row in _query_sqlite(path, "PRAGMA table_info(mapping)", "mapping(id, url, ...)")
+    }
+    times = (
+        f"{UPDATE_TIME_COLUMN}, date" if {UPDATE_TIME_COLUMN, "date"} <= columns else "NULL, NULL"
+    )
     sql = f"SELECT id, url, {times} FROM mapping ORDER BY id"  # noqa: S608 - constants of ours
-    for number, url, updated, dates in _rows(path, sql, "mapping(id, url, ...)"):
+    for number, url, times_json, snapshots_json in _query_sqlite(
+        path, sql, "mapping(id, url, ...)"
+    ):
         if isinstance(url, str):
-            yield str(number), url, _updated(updated, dates, snapshot)
+            yield str(number), url, _update_time(times_json, snapshots_json, snapshot)
 
 
-def _updated(updated: object, dates: object, snapshot: str) -> int:
-    """The time in a JSON list that stands where another one has the snapshot."""
+def _update_time(times_json: object, snapshots_json: object, snapshot: str) -> int:
+    """Return the time at the index of the snapshot in two parallel JSON lists; 0 if unknown."""
     try:
-        found = zip(orjson.loads(str(dates)), orjson.loads(str(updated)), strict=True)
-        times = {str(name)[: len(snapshot)]: time for name, time in found}
+        pairs = zip(orjson.loads(str(snapshots_json)), orjson.loads(str(times_json)), strict=True)
+        times = {str(name)[: len(snapshot)]: time for name, time in pairs}
         time = times.get(snapshot, 0)
         if isinstance(time, str) and not time.lstrip("-").isdecimal():
-            moment = datetime.fromisoformat(time)
-            return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+            parsed = datetime.fromisoformat(time)
+            return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
         return int(time)
     except (TypeError, ValueError, OverflowError):
         return 0
 
 
 def read_query_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Query ids and texts of a SQLite database; it is opened to be read only.
+    """Read query ids and texts from a SQLite database, opened read-only.
 
     Raises:
-        FormatError: it is no such database.
+        FormatError: the file is not a SQLite database with the expected table.
     """
     sql = "SELECT id, query FROM queries ORDER BY id"
-    for number, text in _rows(path, sql, "queries(id, query, ...)"):
+    for number, text in _query_sqlite(path, sql, "queries(id, query, ...)"):
         if isinstance(text, str):
             yield str(number), text
 
 
-def _rows(path: Path, sql: str, expected: str) -> Iterator[tuple[object, ...]]:
+def _query_sqlite(path: Path, sql: str, expected_table: str) -> Iterator[tuple[object, ...]]:
     try:
         address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(address, uri=True)) as connection:
             yield from connection.execute(sql)
     except sqlite3.Error as error:
-        raise FormatError(f"expected a database with {expected}: {error}", path) from None
+        raise FormatError(
+            f"expected a SQLite database with table {expected_table}: {error}", path
+        ) from None
 
 
-def id_frame(
+def build_release_ids(
     kind: str, keys: dict[str, str], text_keys: dict[str, str | None] | None = None
 ) -> pl.DataFrame:
-    """Rows of `schemas.ReleaseIds`."""
+    """Build rows of `schemas.ReleaseIds` from the keys of ids."""
     texts = text_keys or {}
-    rows = [(kind, alias, key, texts.get(alias)) for alias, key in keys.items()]
+    rows = [(kind, release_id, key, texts.get(release_id)) for release_id, key in keys.items()]
     return pl.DataFrame(rows, schema=ReleaseIds.dtypes(), orient="row")

@@ -1,6 +1,6 @@
-"""Queries and judgements of a released snapshot -> our tables, under the ids of the release.
+"""Convert queries and qrels of a released snapshot to our tables, with the ids of the release.
 
-Two ids with one folded text stay two queries, as official scores count them; they share a
+Two ids with the same folded text remain two queries, as in official scores; they have the same
 `text_key` (see `schemas.ReleaseIds`).
 """
 
@@ -9,112 +9,121 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.collection.imports.files import ReleasedSnapshot, name_of
-from builder.collection.imports.ids import Keys, read_query_texts, text_keys, unnamed_query
+from builder.collection.imports.files import SnapshotFiles, relative_name
+from builder.collection.imports.ids import (
+    KeyAssigner,
+    fallback_query_keys,
+    read_query_texts,
+    text_keys,
+)
+from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.lines import QUERY_COLUMNS, read_qrels, read_queries
-from builder.collection.imports.notes import Notes
 from schemas import Qrels, Queries
 
 UNKNOWN_COUNTS = ("impressions", "users", "clicks")
 
 
 def read_all_queries(
-    snapshot: ReleasedSnapshot, root: Path, language: str, notes: Notes
+    snapshot: SnapshotFiles, root: Path, language: str, log: ImportLog
 ) -> pl.DataFrame:
-    """All queries of a snapshot in a language: `alias`, `text`, `split`, `file`, `line`."""
+    """Read all queries of a snapshot in one language, with columns `QUERY_COLUMNS`."""
     frames = [
-        read_queries(path, name_of(path, root), split, notes)
-        for path, found, split in snapshot.queries
-        if found == language
+        read_queries(path, relative_name(path, root), split, log)
+        for path, file_language, split in snapshot.queries
+        if file_language == language
     ]
     return pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
 
 
-def read_common_texts(path: Path | None, root: Path) -> pl.DataFrame:
-    """The queries of the whole release, where it has texts without a month; see `read_all_queries`.
+def read_shared_queries(path: Path | None, root: Path) -> pl.DataFrame:
+    """Read the queries that a release lists once for all snapshots, with columns `QUERY_COLUMNS`.
 
     Args:
-        path: `ReleasedSnapshot.texts`.
-        root: The release.
+        path: `SnapshotFiles.query_texts`; None gives an empty frame.
+        root: Folder of the release.
 
     Raises:
-        FormatError: they are in a database that cannot be read.
+        FormatError: the database cannot be read.
     """
     if path is None:
         return pl.DataFrame(schema=QUERY_COLUMNS)
-    name = name_of(path, root)
+    name = relative_name(path, root)
     if path.suffix != ".db":
-        return read_queries(path, name, "train", Notes())
+        return read_queries(path, name, "train", ImportLog())
     pairs = enumerate(read_query_texts(path), 1)
-    rows = [(alias, text.strip(), "train", name, number) for number, (alias, text) in pairs]
-    found = pl.DataFrame(rows, schema=QUERY_COLUMNS, orient="row")
-    return found.filter(pl.col("text") != "")
+    rows = [(query_id, text.strip(), "train", name, number) for number, (query_id, text) in pairs]
+    queries = pl.DataFrame(rows, schema=QUERY_COLUMNS, orient="row")
+    return queries.filter(pl.col("text") != "")
 
 
-def judged_aliases(snapshot: ReleasedSnapshot, root: Path) -> pl.Series:
-    """The query ids that the judgements of a snapshot name."""
-    return _read_all_qrels(snapshot, root, Notes())["query_alias"].unique()
+def read_judged_query_ids(snapshot: SnapshotFiles, root: Path) -> pl.Series:
+    """Return the unique query ids in the qrels of a snapshot."""
+    return _read_all_qrels(snapshot, root, ImportLog())["query_id"].unique()
 
 
-def _read_all_qrels(snapshot: ReleasedSnapshot, root: Path, notes: Notes) -> pl.DataFrame:
-    """All judgements of a snapshot, as `read_qrels` gives them."""
-    frames = [read_qrels(p, name_of(p, root), notes) for p in snapshot.qrels]
-    return pl.concat([read_nothing(), *frames])
+def _read_all_qrels(snapshot: SnapshotFiles, root: Path, log: ImportLog) -> pl.DataFrame:
+    """Concatenate the qrels files of a snapshot, with columns as in `read_qrels`."""
+    frames = [read_qrels(p, relative_name(p, root), log) for p in snapshot.qrels]
+    return pl.concat([empty_qrels(), *frames])
 
 
-def identify(queries: pl.DataFrame, place: str, notes: Notes) -> tuple[pl.DataFrame, Keys]:
-    """One row for each id, and the keys of the ids; an id that comes again is a reject.
+def assign_query_keys(
+    queries: pl.DataFrame, id_scope: str, log: ImportLog
+) -> tuple[pl.DataFrame, KeyAssigner]:
+    """Reject queries with a repeated id and assign a key to each remaining id.
 
-    Of ids with one folded text the smallest has the key of the text, so that it is the same one in
-    every snapshot.
+    If several ids have the same folded text, the smallest id gets the key of the text, so the
+    choice is the same in every snapshot.
 
     Returns:
-        Columns `query_id` (the release's), `text`, `split`, `text_key`.
+        Columns `query_id`, `text`, `split` and `text_key`; and the keys.
     """
-    kept = queries.unique("alias", keep="first", maintain_order=True)
-    others = queries.join(kept, on=["file", "line"], how="anti")
-    for alias, file, line in others.select("alias", "file", "line").iter_rows():
-        notes.reject("repeated_query_id", file, line, alias)
-    named = kept.with_columns(
-        text_key=pl.Series(text_keys(kept["text"].to_list()), dtype=pl.String)
+    unique = queries.unique("query_id", keep="first", maintain_order=True)
+    duplicates = queries.join(unique, on=["file", "line"], how="anti")
+    for query_id, file, line in duplicates.select("query_id", "file", "line").iter_rows():
+        log.add_reject("repeated_query_id", file, line, query_id)
+    with_keys = unique.with_columns(
+        text_key=pl.Series(text_keys(unique["text"].to_list()), dtype=pl.String)
     )
-    keys = Keys()
-    ordered = named.sort(pl.col("alias").str.len_bytes(), "alias")
-    for alias, text_key in ordered.select("alias", "text_key").iter_rows():
-        keys.give(alias, *([text_key] if text_key else ()), *unnamed_query(alias, place))
-    return named.select("text", "split", "text_key", query_id="alias"), keys
+    keys = KeyAssigner()
+    ordered = with_keys.sort(pl.col("query_id").str.len_bytes(), "query_id")
+    for query_id, text_key in ordered.select("query_id", "text_key").iter_rows():
+        keys.assign(
+            query_id, *([text_key] if text_key else ()), *fallback_query_keys(query_id, id_scope)
+        )
+    return with_keys.select("text", "split", "text_key", "query_id"), keys
 
 
-def meanings(queries: pl.DataFrame, place: str) -> dict[str, str]:
-    """Map each query id of the release to the key of the first text seen for it."""
-    first = queries.unique("alias", keep="first", maintain_order=True)
+def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]:
+    """Map each query id of the release to the key of its first text."""
+    first = queries.unique("query_id", keep="first", maintain_order=True)
     keys = text_keys(first["text"].to_list())
     return {
-        alias: key or unnamed_query(alias, place)[-1]
-        for alias, key in zip(first["alias"], keys, strict=True)
+        query_id: key or fallback_query_keys(query_id, id_scope)[-1]
+        for query_id, key in zip(first["query_id"], keys, strict=True)
     }
 
 
-def read_judgements(
-    snapshot: ReleasedSnapshot, root: Path, notes: Notes, document: Callable[[str], str]
+def read_unique_qrels(
+    snapshot: SnapshotFiles, root: Path, log: ImportLog, normalise_doc_id: Callable[[str], str]
 ) -> pl.DataFrame:
-    """The judgements of a snapshot, each pair once.
+    """Read the qrels of a snapshot and keep one judgement per (query, document) pair.
 
-    Of several judgements of a pair the last one counts, as for all who read a file of judgements
-    into a dictionary (pytrec_eval, ir_measures, ranx); the others are rejects.
+    The last judgement of a pair is kept, as in pytrec_eval, ir_measures and ranx, which load qrels
+    into a dictionary; earlier ones are rejects.
 
     Args:
-        snapshot: Its files.
-        root: The release.
-        notes: Where rejects go.
-        document: The id of a document as its own files write it.
+        snapshot: Files of the snapshot.
+        root: Folder of the release.
+        log: Collects rejects.
+        normalise_doc_id: Converts a document id to the form used in qrels.
 
     Returns:
         Columns `query_id`, `doc_id`, `grade`.
     """
-    rows = _read_all_qrels(snapshot, root, notes)
-    rows = rows.with_columns(doc_alias=_mapped(rows["doc_alias"], document))
-    pair = ["query_alias", "doc_alias"]
+    rows = _read_all_qrels(snapshot, root, log)
+    rows = rows.with_columns(doc_id=_map_unique(rows["doc_id"], normalise_doc_id))
+    pair = ["query_id", "doc_id"]
     numbered = rows.with_columns(
         later=pl.len().over(pair) - pl.int_range(pl.len()).over(pair) - 1,
         last=pl.col("grade").last().over(pair),
@@ -124,47 +133,53 @@ def read_judgements(
         numbered.filter(pl.col("later") > 0).select(columns).rows()
     ):
         if grade == last:
-            notes.reject("repeated_judgement", file, line, " ".join(ids))
+            log.add_reject("repeated_judgement", file, line, " ".join(ids))
         else:
-            notes.reject("contradicting_judgement", file, line, f"{' '.join(ids)} {grade}")
-    kept = numbered.filter(later=0)
-    return kept.select("grade", query_id="query_alias", doc_id="doc_alias")
+            log.add_reject("contradicting_judgement", file, line, f"{' '.join(ids)} {grade}")
+    unique = numbered.filter(later=0)
+    return unique.select("grade", "query_id", "doc_id")
 
 
-def _mapped(values: pl.Series, change: Callable[[str], str]) -> pl.Series:
-    """A column of texts, each changed; every text is changed once."""
-    changed = {value: change(value) for value in values.unique().to_list()}
-    return pl.Series([changed[value] for value in values], dtype=pl.String)
+def _map_unique(values: pl.Series, function: Callable[[str], str]) -> pl.Series:
+    """Apply a function to a string column, once per distinct value."""
+    mapped = {value: function(value) for value in values.unique().to_list()}
+    return pl.Series([mapped[value] for value in values], dtype=pl.String)
 
 
-def read_nothing() -> pl.DataFrame:
-    """No judgements."""
-    kinds = {"query_alias": pl.String, "doc_alias": pl.String, "grade": pl.UInt8}
-    return pl.DataFrame(schema={**kinds, "file": pl.String, "line": pl.UInt64})
+def empty_qrels() -> pl.DataFrame:
+    """Return an empty frame with the columns of `read_qrels`."""
+    dtypes = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.UInt8}
+    return pl.DataFrame(schema={**dtypes, "file": pl.String, "line": pl.UInt64})
 
 
-def queries_table(kept: pl.DataFrame, english: dict[str, str], qrels: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `schemas.Queries`; what a release does not say is empty or 0.
+def build_queries_table(
+    queries: pl.DataFrame, english_texts: dict[str, str], qrels: pl.DataFrame
+) -> pl.DataFrame:
+    """Build rows of `schemas.Queries`; values that a release does not provide are empty or 0.
 
     Args:
-        kept: `query_id`, `text`, `split`.
-        english: English text of each id of the release.
+        queries: Columns `query_id`, `text`, `split`.
+        english_texts: English text of each query id.
         qrels: Rows of `schemas.Qrels`.
     """
     judged = qrels.group_by("query_id").agg(judged=pl.len(), relevant=(pl.col("grade") > 0).sum())
-    rows = kept.join(judged, on="query_id", how="left").with_columns(
+    rows = queries.join(judged, on="query_id", how="left").with_columns(
         pl.col("judged", "relevant").fill_null(0),
         *(pl.lit(0).alias(name) for name in UNKNOWN_COUNTS),
-        text_en=pl.col("query_id").replace_strict(english, default=None, return_dtype=pl.String),
+        text_en=pl.col("query_id").replace_strict(
+            english_texts, default=None, return_dtype=pl.String
+        ),
         topics=pl.lit([], dtype=pl.List(pl.String)),
         variant_set=pl.lit(None, dtype=pl.String),
     )
     return rows.select(list(Queries.dtypes()))
 
 
-def qrels_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `schemas.Qrels` of judgements; counts that a release does not give are 0."""
+def build_qrels_table(qrels: pl.DataFrame) -> pl.DataFrame:
+    """Build rows of `schemas.Qrels` from judgements; counts are set to 0."""
     counts = ("impressions", "examinations", "clicks", "last_clicks")
-    named = rows.with_columns(*(pl.lit(0).alias(name) for name in counts), source=pl.lit("release"))
-    missing = [pl.lit(None).alias(n) for n in Qrels.dtypes() if n not in named.columns]
-    return named.with_columns(missing).select(list(Qrels.dtypes())).cast(Qrels.dtypes())  # type: ignore[arg-type]
+    with_counts = qrels.with_columns(
+        *(pl.lit(0).alias(name) for name in counts), source=pl.lit("release")
+    )
+    missing = [pl.lit(None).alias(n) for n in Qrels.dtypes() if n not in with_counts.columns]
+    return with_counts.with_columns(missing).select(list(Qrels.dtypes())).cast(Qrels.dtypes())  # type: ignore[arg-type]

@@ -1,33 +1,33 @@
-"""What the snapshots of a release have in common."""
+"""Properties shared by all snapshots of a release."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.collection.imports.found import LAYOUTS
-from builder.trec.released import plain_number
+from builder.collection.imports.layouts import LAYOUTS
+from builder.trec.released import strip_doc_prefix
 
 
 @dataclass(frozen=True)
 class Release:
-    """What the snapshots of a release have in common.
+    """Properties shared by all snapshots of a release.
 
     Args:
-        root: Its folder.
-        layout: One of `found.LAYOUTS`.
-        source: The language that its pages were found in.
-        is_escaped: Whether markup in texts is escaped.
+        root: Folder of the release.
+        layout: One of `LAYOUTS`.
+        source_language: Original language of the documents.
+        is_markup_escaped: Whether markup in document texts is escaped.
     """
 
     root: Path
     layout: str
-    source: str
-    is_escaped: bool
+    source_language: str
+    is_markup_escaped: bool
 
-    def place_of(self, snapshot: str, *, is_stable: bool = True) -> str:
-        """Where the ids of a snapshot are valid: in all of the release, or in it alone."""
-        everywhere = is_stable and LAYOUTS[self.layout].has_stable_ids
-        return self.layout if everywhere else f"{self.layout} {snapshot}"
+    def id_scope(self, snapshot: str, *, is_stable: bool = True) -> str:
+        """Return the scope within which ids are stable: the whole release or one snapshot."""
+        is_valid_everywhere = is_stable and LAYOUTS[self.layout].has_stable_ids
+        return self.layout if is_valid_everywhere else f"{self.layout} {snapshot}"
 
-    def document_alias(self, alias: str) -> str:
-        """A document id as the judgements of the layout write it."""
-        return plain_number(alias) if LAYOUTS[self.layout].has_plain_numbers else alias
+    def to_qrels_doc_id(self, doc_id: str) -> str:
+        """Convert a document id to the form used in the qrels of this layout."""
+        return strip_doc_prefix(doc_id) if LAYOUTS[self.layout].qrels_omit_doc_prefix else doc_id

@@ -1,7 +1,7 @@
-"""Documents of a release: TREC files, arrays of JSON objects, or JSON lines, whatever their names.
+"""Read the documents of a release: TREC files, JSON arrays or JSON lines, with any file name.
 
-In: files, plain or packed. Out: id in the release and text of each document, with its number in the
-file. What a file is, its first bytes say.
+In: files, plain or compressed. Out: id, title and text of each document, and its position in the
+file. The format is detected from the first byte.
 """
 
 import codecs
@@ -13,102 +13,103 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from builder.collection.export.markup import unescape_markup
-from builder.collection.imports.notes import Notes
+from builder.collection.imports.import_log import ImportLog
 from builder.ingest.lines import BOM, read_byte_chunks
 from builder.io.sources import Source
 
-LONGEST = 64 * 2**20
-"""Bytes of the longest document that is read."""
-_NUMBER = re.compile(rb"<DOCNO>\s*([^<>\s]{1,200})\s*</DOCNO>")
-_ID = re.compile(rb"<DOCID>\s*([^<>\s]{1,200})\s*</DOCID>")
-_SPACE = re.compile(r"[\s,\[\]\ufeff]*")
-"""What may stand between values: an array's brackets and commas too."""
-_END = re.compile(rb"^[ \t]*</DOC>[ \t\r]*$", re.MULTILINE)
+MAX_DOCUMENT_BYTES = 64 * 2**20
+"""Maximum size of a document in bytes."""
+_DOCNO = re.compile(rb"<DOCNO>\s*([^<>\s]{1,200})\s*</DOCNO>")
+_DOCID = re.compile(rb"<DOCID>\s*([^<>\s]{1,200})\s*</DOCID>")
+_JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
+"""Characters between values, including the brackets and commas of an array."""
+_DOC_END = re.compile(rb"^[ \t]*</DOC>[ \t\r]*$", re.MULTILINE)
 
-SCIENTIFIC = ("abstract", "fullText")
-"""Texts of a document of `longeval-sci`, which has no `contents`."""
+SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
+"""Text fields of `longeval-sci` documents, which have no field `contents`."""
 
 
-class Page(NamedTuple):
+class ReleaseDocument(NamedTuple):
     """A document of a release.
 
     Args:
-        alias: Its id there.
-        title: Its title; empty where it has none of its own.
-        text: Its text.
-        number: 1-based number in the file.
+        doc_id: Document id in the release.
+        title: Title; empty if the document has no separate title.
+        text: Text of the document.
+        number: 1-based position in the file.
     """
 
-    alias: str
+    doc_id: str
     title: str
     text: str
     number: int
 
 
-def read_pages(path: Path, name: str, notes: Notes, *, is_escaped: bool) -> Iterator[Page]:
-    """The documents of a file.
+def read_documents(
+    path: Path, name: str, log: ImportLog, *, is_markup_escaped: bool
+) -> Iterator[ReleaseDocument]:
+    """Read the documents of a file.
 
     Args:
-        path: The file.
-        name: How rejects name it.
-        notes: Where rejects go.
-        is_escaped: Whether markup in texts is escaped, as our exports do.
+        path: The document file.
+        name: Name of the file in rejects.
+        log: Collects rejects.
+        is_markup_escaped: Whether markup in texts is escaped, as in our exports.
     """
-    data = _pieces(path, name, notes)
-    head = next(data, b"")
+    chunks = _read_chunks(path, name, log)
+    head = next(chunks, b"")
     start = head.removeprefix(BOM).lstrip()[:1]
-    stream = _again(head.removeprefix(BOM), data)
+    stream = chain((head.removeprefix(BOM),), chunks)
     if start in (b"[", b"{"):
-        yield from _json_pages(stream, name, notes)
+        yield from _parse_json_documents(stream, name, log)
     else:
-        yield from _trec_pages(stream, name, notes, is_escaped=is_escaped)
+        yield from _parse_trec_documents(stream, name, log, is_markup_escaped=is_markup_escaped)
 
 
-def _again(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield head
-    yield from rest
-
-
-def _pieces(path: Path, name: str, notes: Notes) -> Iterator[bytes]:
-    for piece, fault in read_byte_chunks(Source(path, name)):
-        yield piece
+def _read_chunks(path: Path, name: str, log: ImportLog) -> Iterator[bytes]:
+    for chunk, fault in read_byte_chunks(Source(path, name)):
+        yield chunk
         if fault is not None:
-            notes.offered += 1
-            notes.reject(fault, name, 1)
+            log.records_read += 1
+            log.add_reject(fault, name, 1)
 
 
-def _trec_pages(
-    data: Iterator[bytes], name: str, notes: Notes, *, is_escaped: bool
-) -> Iterator[Page]:
-    number, rest = 0, b""
-    for piece in data:
-        whole = rest + piece
+def _parse_trec_documents(
+    chunks: Iterator[bytes], name: str, log: ImportLog, *, is_markup_escaped: bool
+) -> Iterator[ReleaseDocument]:
+    number, remainder = 0, b""
+    for chunk in chunks:
+        buffer = remainder + chunk
         start = 0
-        for end in _END.finditer(whole):
+        for end in _DOC_END.finditer(buffer):
             number += 1
-            notes.offered += 1
-            page = _trec_page(whole[start : end.start()], number, is_escaped=is_escaped)
-            if isinstance(page, str):
-                notes.reject(page, name, number)
+            log.records_read += 1
+            document = _parse_trec_document(
+                buffer[start : end.start()], number, is_markup_escaped=is_markup_escaped
+            )
+            if isinstance(document, str):
+                log.add_reject(document, name, number)
             else:
-                yield page
+                yield document
             start = end.end()
-        rest = whole[start:]
-        if len(rest) > LONGEST:
-            rest = b""
-            notes.offered += 1
-            notes.reject("document_too_long", name, number + 1)
-    if b"<DOC>" in rest:
-        notes.offered += 1
-        notes.reject("document_without_end", name, number + 1)
+        remainder = buffer[start:]
+        if len(remainder) > MAX_DOCUMENT_BYTES:
+            remainder = b""
+            log.records_read += 1
+            log.add_reject("document_too_long", name, number + 1)
+    if b"<DOC>" in remainder:
+        log.records_read += 1
+        log.add_reject("document_without_end", name, number + 1)
 
 
-def _trec_page(record: bytes, number: int, *, is_escaped: bool) -> Page | str:
-    """A document, or why it is none."""
+def _parse_trec_document(
+    record: bytes, number: int, *, is_markup_escaped: bool
+) -> ReleaseDocument | str:
+    """Parse a TREC document; return the reject reason if it is invalid."""
     body_start, body_end = record.find(b"<TEXT>"), record.rfind(b"</TEXT>")
     head = record if body_start < 0 else record[:body_start]
-    found = _NUMBER.search(head) or _ID.search(head)
-    if found is None:
+    match = _DOCNO.search(head) or _DOCID.search(head)
+    if match is None:
         return "document_without_id"
     if body_start < 0 or body_end < body_start:
         return "document_without_text"
@@ -116,61 +117,63 @@ def _trec_page(record: bytes, number: int, *, is_escaped: bool) -> Page | str:
         text = record[body_start + len(b"<TEXT>") : body_end].decode("utf-8")
     except UnicodeDecodeError:
         return "not_utf8"
-    alias = found[1].decode("utf-8", "replace")
-    return Page(alias, "", unescape_markup(text) if is_escaped else text, number)
+    doc_id = match[1].decode("utf-8", "replace")
+    return ReleaseDocument(doc_id, "", unescape_markup(text) if is_markup_escaped else text, number)
 
 
-def _json_pages(data: Iterator[bytes], name: str, notes: Notes) -> Iterator[Page]:
-    for number, found in enumerate(_values(data), 1):
-        notes.offered += 1
-        page = "not_json" if found is None else _json_page(found, number)
-        if isinstance(page, str):
-            notes.reject(page, name, number)
+def _parse_json_documents(
+    chunks: Iterator[bytes], name: str, log: ImportLog
+) -> Iterator[ReleaseDocument]:
+    for number, record in enumerate(_json_values(chunks), 1):
+        log.records_read += 1
+        document = "not_json" if record is None else _parse_json_document(record, number)
+        if isinstance(document, str):
+            log.add_reject(document, name, number)
         else:
-            yield page
+            yield document
 
 
-def _values(data: Iterator[bytes]) -> Iterator[Any]:
-    """The values of an array, or of lines, however they are broken; None where one is damaged."""
+def _json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
+    """Yield the values of a JSON array or of JSON lines; None for a damaged value."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     parse = json.JSONDecoder().raw_decode
-    text, at = "", 0
-    for piece in chain(data, (b"",)):
-        is_last = not piece
-        text, at = text[at:] + decoder.decode(piece, final=is_last), 0
-        while (at := _SPACE.match(text, at).end()) < len(text):  # type: ignore[union-attr]
+    text, offset = "", 0
+    for chunk in chain(chunks, (b"",)):
+        is_last = not chunk
+        text, offset = text[offset:] + decoder.decode(chunk, final=is_last), 0
+        while (offset := _JSON_SEPARATORS.match(text, offset).end()) < len(text):  # type: ignore[union-attr]
             try:
-                value, at = parse(text, at)
+                value, offset = parse(text, offset)
             except (ValueError, RecursionError):
-                if not is_last and len(text) - at < LONGEST:
+                if not is_last and len(text) - offset < MAX_DOCUMENT_BYTES:
                     break
-                value, at = None, _next_line(text, at)
+                value, offset = None, _next_line_start(text, offset)
             yield value
 
 
-def _next_line(text: str, at: int) -> int:
-    found = text.find("\n", at)
-    return len(text) if found < 0 else found + 1
+def _next_line_start(text: str, offset: int) -> int:
+    line_end = text.find("\n", offset)
+    return len(text) if line_end < 0 else line_end + 1
 
 
-def _json_page(found: object, number: int) -> Page | str:
-    if not isinstance(found, dict):
+def _parse_json_document(record: object, number: int) -> ReleaseDocument | str:
+    if not isinstance(record, dict):
         return "not_an_object"
-    alias = found.get("id")
-    if not isinstance(alias, str | int) or isinstance(alias, bool):
+    doc_id = record.get("id")
+    if not isinstance(doc_id, str | int) or isinstance(doc_id, bool):
         return "document_without_id"
-    texts = _texts(found)
+    texts = _title_and_text(record)
     if texts is None:
         return "document_without_text"
-    is_unicode = _is_unicode(f"{alias}{''.join(texts)}")
-    return Page(str(alias), *texts, number) if is_unicode else "lone_surrogate"
+    is_unicode = _is_valid_unicode(f"{doc_id}{''.join(texts)}")
+    return ReleaseDocument(str(doc_id), *texts, number) if is_unicode else "lone_surrogate"
 
 
-def _texts(found: dict[str, Any]) -> tuple[str, str] | None:
-    """Title and text of a document; a title alone is its text."""
-    if "contents" in found:
-        return ("", found["contents"]) if isinstance(found["contents"], str) else None
-    title, *parts = (found.get(name) for name in ("title", *SCIENTIFIC))
+def _title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
+    """Return title and text of a JSON document; a title without text becomes the text."""
+    if "contents" in record:
+        return ("", record["contents"]) if isinstance(record["contents"], str) else None
+    title, *parts = (record.get(name) for name in ("title", *SCIENTIFIC_TEXT_FIELDS))
     if not any(isinstance(part, str) for part in (title, *parts)):
         return None
     text = "\n".join(part for part in parts if isinstance(part, str) and part.strip())
@@ -178,7 +181,7 @@ def _texts(found: dict[str, Any]) -> tuple[str, str] | None:
     return (title, text) if text else ("", title)
 
 
-def _is_unicode(text: str) -> bool:
+def _is_valid_unicode(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,37 +1,37 @@
-"""Finds the files of a release that an import reads: `longeval import --explain`."""
+"""Find the files of a release that an import would read (`longeval import --explain`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.collection.imports.files import ReleasedSnapshot, name_of
-from builder.collection.imports.found import find_snapshots, unread_files
-from builder.collection.imports.walk import walk
+from builder.collection.imports.files import SnapshotFiles, relative_name
+from builder.collection.imports.layouts import find_snapshots, find_unread_files
+from builder.collection.imports.walk import list_release_files
 from builder.errors import UsageError
 
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """Files of a release, by whether and as what an import reads them.
+    """Files of a release that an import reads, skips or misses.
 
     Args:
         root: Folder of the release.
         version: Version folder to publish.
-        snapshots: Files of each snapshot, in order of time.
-        unread: Number of files that belong to no snapshot or repeat another, by file or folder.
-        outside: Links that lead out of the release; they are not followed.
-        missing: Prior datasets named in the release's metadata but absent.
+        snapshots: Files of each snapshot, in chronological order.
+        unread_files: Number of unread files, by file or folder.
+        external_links: Links that point outside the release; they are not followed.
+        missing_datasets: Prior datasets listed in the metadata that do not exist.
     """
 
     root: Path
     version: Path
-    snapshots: list[ReleasedSnapshot]
-    unread: Mapping[str, int]
-    outside: Sequence[str]
-    missing: Sequence[str]
+    snapshots: list[SnapshotFiles]
+    unread_files: Mapping[str, int]
+    external_links: Sequence[str]
+    missing_datasets: Sequence[str]
 
     def file_counts(self) -> dict[str, dict[str, int]]:
-        """Number of files of queries, qrels and documents, by snapshot."""
+        """Return the number of query, qrels and document files of each snapshot."""
         return {
             snapshot.name: {
                 "queries": len(snapshot.queries),
@@ -43,33 +43,35 @@ class ImportPlan:
 
 
 def plan_import(
-    release: Path | str, layout: str, version: Path, edition: str | None = None
+    release: Path | str, layout: str, version: Path, qrels_variant: str | None = None
 ) -> ImportPlan:
-    """Find the files of a release, without reading queries, qrels or documents.
+    """Find the files of a release without reading queries, qrels or documents.
 
     Args:
         release: Folder of the release.
         layout: One of `LAYOUTS`.
         version: Version folder to publish.
-        edition: Qrels variant such as `dctr`; None: the layout's choice.
+        qrels_variant: Qrels variant to import, such as `dctr`; None: the default of the layout.
 
     Raises:
-        UsageError: the version exists, or the release is not a folder, has another layout or no
-            such edition.
+        UsageError: the version exists, or the release is not a folder, has a different layout or
+            lacks the qrels variant.
     """
     root = Path(release)
-    check_absent(version)
+    check_version_is_new(version)
     if not root.is_dir():
-        raise UsageError(f"{root}: expected the folder of a release")
-    files = walk(root)
-    snapshots = find_snapshots(files, layout, edition)
-    outside = tuple(name_of(link, root) for link in files.outside)
-    unread = unread_files(files, snapshots)
-    return ImportPlan(root, version, snapshots, unread, outside, tuple(files.missing))
+        raise UsageError(f"{root}: not a folder; expected the folder of a release")
+    files = list_release_files(root)
+    snapshots = find_snapshots(files, layout, qrels_variant)
+    external_links = tuple(relative_name(link, root) for link in files.external_links)
+    unread_files = find_unread_files(files, snapshots)
+    return ImportPlan(
+        root, version, snapshots, unread_files, external_links, tuple(files.missing_datasets)
+    )
 
 
-def check_absent(version: Path) -> None:
-    """Refuse to replace a version.
+def check_version_is_new(version: Path) -> None:
+    """Check that the version folder does not exist yet.
 
     Raises:
         UsageError: the version folder exists.

@@ -1,4 +1,4 @@
-"""The tables of a release's snapshots -> a version folder: maps, changes, drift, card, manifest."""
+"""Publish imported snapshots as a version: maps, changes, drift report, data card and manifest."""
 
 import shutil
 from calendar import monthrange
@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from builder.collection import layout as places
+from builder.collection import layout as collection_layout
 from builder.collection.card import write_release_card
 from builder.collection.croissant import write_croissant
-from builder.collection.imports.files import ReleasedSnapshot, name_of
+from builder.collection.imports.files import SnapshotFiles, relative_name
 from builder.collection.manifest import write_collection_manifest
-from builder.drift import compare_snapshots, measure
+from builder.drift import compare_snapshots, measure_drift
 from builder.io.tables import Table, TableWriter, table_at, write_frame, write_query
 from builder.parameters import ChangeParameters
 from builder.runtime.content import content_hash
@@ -31,50 +31,55 @@ def publish_release(
     name: str,
     version: str,
     layout: str,
-    snapshots: list[ReleasedSnapshot],
+    snapshots: list[SnapshotFiles],
     root: Path,
-    source: str,
+    source_language: str,
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Add what is made from the tables of the snapshots, and describe the whole."""
+    """Derive maps, changes and drift from the snapshot tables; write data card and manifest."""
     names = [snapshot.name for snapshot in snapshots]
-    _compare(folder, names, limits, progress)
+    _write_comparisons(folder, names, limits, progress)
     write_frame(pl.DataFrame(schema=Topics.dtypes()), folder / "topics.parquet", Topics)
     has_documents = any(snapshot.documents for snapshot in snapshots)
-    defined = _define(
+    definition = _build_definition(
         name,
         version,
         layout,
         snapshots,
         root,
-        languages=[source, ENGLISH] if _has_translations(folder, names) else [source],
+        languages=[source_language, ENGLISH]
+        if _has_translations(folder, names)
+        else [source_language],
         has_documents=has_documents,
     )
     tables = _describe_tables(folder, names, limits)
-    write_release_card(folder, defined, tables)
+    write_release_card(folder, definition, tables)
     main = {
         f"{kind} {snapshot}": [
-            path.relative_to(folder).as_posix() for path in _table(folder, snapshot, kind).paths
+            path.relative_to(folder).as_posix()
+            for path in _snapshot_table(folder, snapshot, kind).paths
         ]
         for kind in MAIN
         for snapshot in names
     }
-    write_croissant(folder, defined, main)
-    write_collection_manifest(folder, defined, {}, tables, {})
+    write_croissant(folder, definition, main)
+    write_collection_manifest(folder, definition, {}, tables, {})
 
 
-def _table(folder: Path, snapshot: str, name: str) -> Table:
-    return table_at(places.snapshot_folder(folder, snapshot), name, TABLES[name])
+def _snapshot_table(folder: Path, snapshot: str, name: str) -> Table:
+    return table_at(collection_layout.snapshot_folder(folder, snapshot), name, TABLES[name])
 
 
 def _has_translations(folder: Path, snapshots: list[str]) -> bool:
-    tables = [_table(folder, snapshot, kind) for snapshot in snapshots for kind in MAIN[:2]]
+    tables = [
+        _snapshot_table(folder, snapshot, kind) for snapshot in snapshots for kind in MAIN[:2]
+    ]
     english = pl.col("text_en").is_not_null().any()
     return any(table.scan().select(english).collect().item() for table in tables if table.paths)
 
 
-KEYED = {
+KEYED_SQL = {
     "documents": """
 SELECT d.* REPLACE (i.key AS doc_id) FROM documents AS d
 JOIN ids AS i ON i.kind = 'document' AND i.id = d.doc_id ORDER BY 1""",
@@ -86,38 +91,38 @@ SELECT r.* REPLACE (i.key AS query_id, j.key AS doc_id) FROM qrels AS r
 JOIN ids AS i ON i.kind = 'query' AND i.id = r.query_id
 JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 }
-"""The tables of a snapshot under the keys of their ids, by which snapshots are aligned."""
+"""SQL per table that replaces ids with the keys that align snapshots."""
 
 
-def _keyed(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
-    """`KEYED` of a snapshot, in the scratch folder."""
-    home = limits.within(snapshot).scratch
-    found = {}
+def _write_keyed_tables(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
+    """Write the tables of a snapshot with keys instead of ids to the scratch folder."""
+    snapshot_folder = limits.with_scratch_folder(snapshot).scratch
+    tables = {}
     with limits.connect(share=0.5) as connection:
-        _table(folder, snapshot, "release_ids").view(connection, "ids")
-        for kind, sql in KEYED.items():
-            _table(folder, snapshot, kind).view(connection, kind)
-            write_query(connection, sql, home / f"{kind}.parquet", TABLES[kind])
-            found[kind] = table_at(home, kind, TABLES[kind])
-    return found
+        _snapshot_table(folder, snapshot, "release_ids").view(connection, "ids")
+        for kind, sql in KEYED_SQL.items():
+            _snapshot_table(folder, snapshot, kind).view(connection, kind)
+            write_query(connection, sql, snapshot_folder / f"{kind}.parquet", TABLES[kind])
+            tables[kind] = table_at(snapshot_folder, kind, TABLES[kind])
+    return tables
 
 
-def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
-    """Write the maps, the changes of neighbours, `drift.json` and the report, by keys."""
-    scratch = limits.within("compare")
-    keyed = {name: _keyed(folder, name, scratch) for name in names}
+def _write_comparisons(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
+    """Write maps, changes between consecutive snapshots, `drift.json` and the report."""
+    scratch = limits.with_scratch_folder("compare")
+    keyed = {name: _write_keyed_tables(folder, name, scratch) for name in names}
     tables = {kind: {name: keyed[name][kind] for name in names} for kind in MAIN}
-    series, found = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
-    measure(
+    series, changes = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
+    measure_drift(
         folder,
         **vars(series),
         params=ChangeParameters(),
-        limits=scratch.within("drift"),
+        limits=scratch.with_scratch_folder("drift"),
         progress=progress,
     )
     (folder / "rejects.parquet").unlink()
-    for name, parts in found.items():
-        path = folder / f"{places.CHANGE_TABLES[name]}.parquet"
+    for name, parts in changes.items():
+        path = folder / f"{collection_layout.CHANGE_TABLES[name]}.parquet"
         with TableWriter(path, TABLES[name]) as writer:
             for table in parts.values():
                 for batch in table.batches():
@@ -125,17 +130,17 @@ def _compare(folder: Path, names: list[str], limits: Limits, progress: Progress)
     shutil.rmtree(scratch.scratch)
 
 
-def _define(
+def _build_definition(
     name: str,
     version: str,
     layout: str,
-    snapshots: list[ReleasedSnapshot],
+    snapshots: list[SnapshotFiles],
     root: Path,
     *,
     languages: list[str],
     has_documents: bool,
 ) -> dict[str, Any]:
-    """What the version is made from, in the form that a build's manifest has."""
+    """Describe the imported release in the format of a build's definition."""
     return {
         "collection": {
             "name": name,
@@ -145,35 +150,35 @@ def _define(
             "citation": "",
             "url": "",
         },
-        "snapshots": [_snapshot(snapshot, root) for snapshot in snapshots],
+        "snapshots": [_describe_snapshot(snapshot, root) for snapshot in snapshots],
         "topics": {},
         "parameters": {},
         "imported": {"layout": layout, "documents": has_documents},
     }
 
 
-def _snapshot(snapshot: ReleasedSnapshot, root: Path) -> dict[str, Any]:
+def _describe_snapshot(snapshot: SnapshotFiles, root: Path) -> dict[str, Any]:
     start = date.fromisoformat(f"{snapshot.name}-01" if len(snapshot.name) == 7 else snapshot.name)
     days = monthrange(start.year, start.month)[1] if len(snapshot.name) == 7 else 1
     return {
         "name": snapshot.name,
         "start": start.isoformat(),
         "end": (start + timedelta(days=days)).isoformat(),
-        "release": {name_of(path, root): sha256(path) for path in snapshot.paths},
+        "release": {relative_name(path, root): sha256(path) for path in snapshot.paths},
     }
 
 
 def _describe_tables(folder: Path, names: list[str], limits: Limits) -> dict[str, Any]:
-    """Rows, content hash and contract of every table by its path."""
-    collection = {**places.COLLECTION_TABLES, **places.CHANGE_TABLES}
-    found = {place: (folder, place, name) for name, place in collection.items()}
+    """Return row count, content hash and contract of every table, by path."""
+    collection = {**collection_layout.COLLECTION_TABLES, **collection_layout.CHANGE_TABLES}
+    tables = {table_path: (folder, table_path, name) for name, table_path in collection.items()}
     for snapshot in names:
-        home = places.snapshot_folder(folder, snapshot)
-        for name in (*MAIN, *places.RELEASE_TABLES):
-            found[f"snapshots/{snapshot}/{name}"] = (home, name, name)
+        snapshot_folder = collection_layout.snapshot_folder(folder, snapshot)
+        for name in (*MAIN, *collection_layout.RELEASE_TABLES):
+            tables[f"snapshots/{snapshot}/{name}"] = (snapshot_folder, name, name)
     described = {}
-    for path, (home, place, name) in found.items():
-        table = table_at(home, place, TABLES[name])
+    for path, (snapshot_folder, table_path, name) in tables.items():
+        table = table_at(snapshot_folder, table_path, TABLES[name])
         if table.paths:
             content = content_hash(table, limits)
             rows = int(content.partition("-")[0])

@@ -1,4 +1,4 @@
-"""Import a release: read every snapshot, compare neighbours, publish as a version."""
+"""Import a release: read all snapshots, compare consecutive ones and publish a version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,30 +7,34 @@ from typing import Any
 
 import orjson
 
-from builder.collection import layout as places
-from builder.collection.imports.files import ReleasedSnapshot
-from builder.collection.imports.found import source_language
-from builder.collection.imports.judged import read_common_texts
+from builder.collection import layout as collection_layout
+from builder.collection.imports.files import SnapshotFiles
+from builder.collection.imports.judged import read_shared_queries
+from builder.collection.imports.layouts import detect_source_language
 from builder.collection.imports.origin import Release
-from builder.collection.imports.plan import ImportPlan, check_absent, plan_import
+from builder.collection.imports.plan import ImportPlan, check_version_is_new, plan_import
 from builder.collection.imports.publish import publish_release
-from builder.collection.imports.snapshot import ids_of_all, name_queries, write_snapshot
+from builder.collection.imports.snapshot import (
+    map_stable_query_ids,
+    read_snapshot_queries,
+    write_snapshot,
+)
 from builder.errors import DataError
 from builder.io.disk import explain_errors
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Progress, Silent
-from builder.runtime.publisher import PARTIAL, WORK, locked, private_folder, publish
+from builder.runtime.progress import NoProgress, Progress
+from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What was imported.
+    """Result of an import.
 
     Args:
-        version: The version folder.
-        ledgers: Records read, kept and left out, by snapshot.
-        rows: Rows of `queries`, `qrels` and `documents`, by snapshot.
+        version: Version folder.
+        ledgers: Counts of records read, kept and rejected, by snapshot.
+        rows: Row counts of `queries`, `qrels` and `documents`, by snapshot.
         plan: Files of the release.
     """
 
@@ -47,46 +51,58 @@ def import_release(
     *,
     name: str | None = None,
     version: str = "1.0.0",
-    edition: str | None = None,
+    qrels_variant: str | None = None,
     allow_empty: bool = False,
     limits: Limits,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Make a collection of a published release.
+    """Import a published release as a collection.
 
     Args:
-        release: Its folder.
-        layout: One of `found.LAYOUTS`.
-        out: The collection's folder; the version is published in it.
-        name: Of the collection; default: the layout.
-        version: Of the collection.
-        edition: Of judgements, such as `dctr`, where there are several; default: the layout's
-            choice.
-        allow_empty: Publish a snapshot whose files of documents, queries or judgements gave no
-            row, too.
-        limits: Memory, threads, scratch space.
-        progress: Where progress goes.
+        release: Folder of the release.
+        layout: One of `LAYOUTS`.
+        out: Folder of the collection, in which the version is published.
+        name: Name of the collection; default: the layout.
+        version: Version of the collection.
+        qrels_variant: Qrels variant to import, such as `dctr`; default: the first that the layout
+            prefers.
+        allow_empty: Publish even if the query, qrels or document files of a snapshot yield no rows.
+        limits: Memory, threads and scratch space.
+        progress: Receives progress; None disables it.
 
     Raises:
-        UsageError: nothing of that layout or edition is there, or the version exists.
-        FormatError: a file is damaged beyond reading.
-        DataError: another process writes to the collection, or files of a table gave no row.
+        UsageError: the release does not have this layout or qrels variant, or the version exists.
+        FormatError: a file cannot be read.
+        DataError: another process is writing to the collection, or files yield no rows.
     """
-    plan = plan_import(release, layout, Path(out) / version, edition)
+    plan = plan_import(release, layout, Path(out) / version, qrels_variant)
     root, final, snapshots = plan.root, plan.version, plan.snapshots
-    common = Release(root, layout, source_language(snapshots), _is_escaped(root))
-    meter = progress or Silent()
+    release_info = Release(
+        root, layout, detect_source_language(snapshots), _has_escaped_markup(root)
+    )
+    meter = progress or NoProgress()
     ledgers: dict[str, Ledger] = {}
     rows: dict[str, dict[str, int]] = {}
     try:
-        with explain_errors("the import", final.parent, limits.scratch), locked(final.parent):
-            check_absent(final)
+        with (
+            explain_errors("the import", final.parent, limits.scratch),
+            lock_collection(final.parent),
+        ):
+            check_version_is_new(final)
             with private_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
-                _write_snapshots(common, snapshots, partial, limits, meter, ledgers, rows)
+                _write_snapshots(release_info, snapshots, partial, limits, meter, ledgers, rows)
                 if not allow_empty:
-                    _check_sizes(snapshots, rows, ledgers)
-                described = (name or layout, version, layout)
-                publish_release(partial, *described, snapshots, root, common.source, limits, meter)
+                    _check_tables_not_empty(snapshots, rows, ledgers)
+                description = (name or layout, version, layout)
+                publish_release(
+                    partial,
+                    *description,
+                    snapshots,
+                    root,
+                    release_info.source_language,
+                    limits,
+                    meter,
+                )
                 publish(partial, final)
     finally:
         meter.finish()
@@ -95,58 +111,60 @@ def import_release(
 
 def _write_snapshots(
     release: Release,
-    snapshots: Sequence[ReleasedSnapshot],
+    snapshots: Sequence[SnapshotFiles],
     folder: Path,
     limits: Limits,
     progress: Progress,
     ledgers: dict[str, Ledger],
     rows: dict[str, dict[str, int]],
 ) -> None:
-    """Write the tables of every snapshot; their accounts and rows are added by name."""
-    texts = read_common_texts(snapshots[0].texts, release.root)
-    named = [name_queries(release, snapshot, texts) for snapshot in snapshots]
-    known = ids_of_all(release, named, texts)
-    for snapshot, queries in zip(snapshots, named, strict=True):
-        home = places.snapshot_folder(folder, snapshot.name)
-        home.mkdir(parents=True)
+    """Write the tables of every snapshot; add ledgers and row counts by snapshot name."""
+    texts = read_shared_queries(snapshots[0].query_texts, release.root)
+    snapshot_queries = [read_snapshot_queries(release, snapshot, texts) for snapshot in snapshots]
+    stable_query_keys = map_stable_query_ids(release, snapshot_queries, texts)
+    for snapshot, queries in zip(snapshots, snapshot_queries, strict=True):
+        snapshot_folder = collection_layout.snapshot_folder(folder, snapshot.name)
+        snapshot_folder.mkdir(parents=True)
         progress.start(f"import {snapshot.name}", None, "documents")
         ledgers[snapshot.name], rows[snapshot.name] = write_snapshot(
-            release, snapshot, queries, known, home, limits, progress
+            release, snapshot, queries, stable_query_keys, snapshot_folder, limits, progress
         )
         progress.finish()
 
 
-def _check_sizes(
-    snapshots: Sequence[ReleasedSnapshot],
+def _check_tables_not_empty(
+    snapshots: Sequence[SnapshotFiles],
     rows: Mapping[str, Mapping[str, int]],
     ledgers: Mapping[str, Ledger],
 ) -> None:
-    """Refuse a release that has files of a table of which no record could be read.
+    """Check that the files of each table yielded rows.
 
     Raises:
-        DataError: it has.
+        DataError: no row was read from the files of a table.
     """
     for snapshot in snapshots:
-        offered: dict[str, Sequence[object]] = {
+        files_by_table: dict[str, Sequence[object]] = {
             "queries": snapshot.queries,
             "qrels": snapshot.qrels,
             "documents": [path for paths in snapshot.documents.values() for path in paths],
         }
-        for table, files in offered.items():
+        for table, files in files_by_table.items():
             if files and not rows[snapshot.name][table]:
                 reasons = ledgers[snapshot.name].rejected
-                said = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
+                counts = ", ".join(
+                    f"{count:,} {reason}" for reason, count in sorted(reasons.items())
+                )
                 raise DataError(
-                    f"{snapshot.name}: nothing is published, as its {len(files)} files of {table} "
-                    f"gave no row ({said or 'they are empty'}); give --allow-empty if that is what "
-                    "the release has"
+                    f"{snapshot.name}: no {table} could be read from {len(files)} file(s) "
+                    f"({counts or 'the files are empty'}); nothing was published; use "
+                    "--allow-empty if the release has no such data"
                 )
 
 
-def _is_escaped(root: Path) -> bool:
-    """Whether the release is an export of ours, whose texts have their markup escaped."""
+def _has_escaped_markup(root: Path) -> bool:
+    """Whether the release is one of our exports, in which markup is escaped."""
     try:
-        described: Any = orjson.loads((root / "longeval-export.json").read_text("utf-8"))
-        return str(described["markup"]).startswith("tags")
+        description: Any = orjson.loads((root / "longeval-export.json").read_text("utf-8"))
+        return str(description["markup"]).startswith("tags")
     except (OSError, ValueError, KeyError, TypeError):
         return False

@@ -1,4 +1,4 @@
-"""The files of a released snapshot -> its tables, and the account of its records."""
+"""Read the files of a released snapshot and write its tables, rejects and irregularities."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -7,20 +7,20 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.collection.imports.documents import ReleasedPages
-from builder.collection.imports.files import ReleasedSnapshot
-from builder.collection.imports.found import LAYOUTS
-from builder.collection.imports.ids import Keys, id_frame, unnamed_query
+from builder.collection.imports.documents import DocumentImporter
+from builder.collection.imports.files import SnapshotFiles
+from builder.collection.imports.ids import KeyAssigner, build_release_ids, fallback_query_keys
+from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.judged import (
-    identify,
-    judged_aliases,
-    meanings,
-    qrels_table,
-    queries_table,
+    assign_query_keys,
+    build_qrels_table,
+    build_queries_table,
+    map_ids_to_text_keys,
     read_all_queries,
-    read_judgements,
+    read_judged_query_ids,
+    read_unique_qrels,
 )
-from builder.collection.imports.notes import Notes
+from builder.collection.imports.layouts import LAYOUTS
 from builder.collection.imports.origin import Release
 from builder.io.tables import write_frame
 from builder.runtime.ledger import Ledger
@@ -29,82 +29,87 @@ from builder.runtime.progress import Progress
 from builder.text.names import ENGLISH, FRENCH
 from schemas import RELEASED, ReleaseIds
 
-OTHER = {FRENCH: ENGLISH, ENGLISH: FRENCH}
+OTHER_LANGUAGE = {FRENCH: ENGLISH, ENGLISH: FRENCH}
 
 
 @dataclass(frozen=True)
-class NamedQueries:
-    """The queries of a snapshot.
+class SnapshotQueries:
+    """Queries of a snapshot and their keys.
 
     Args:
-        kept: `query_id`, `text`, `split`, `text_key`; each id once.
-        keys: Key of each id.
-        meanings: Key of the text of each id, see `judged.meanings`.
-        translations: English text of each id.
-        notes: What was left out, what was irregular.
+        table: Columns `query_id`, `text`, `split`, `text_key`; each id is unique.
+        keys: Key of each query id.
+        text_keys: Key of the query text of each id, see `map_ids_to_text_keys`.
+        translations: English text of each query id.
+        log: Rejects and irregularities of the query files.
     """
 
-    kept: pl.DataFrame
-    keys: Keys
-    meanings: dict[str, str]
+    table: pl.DataFrame
+    keys: KeyAssigner
+    text_keys: dict[str, str]
     translations: dict[str, str]
-    notes: Notes
+    log: ImportLog
 
 
-def name_queries(
-    release: Release, snapshot: ReleasedSnapshot, common: pl.DataFrame
-) -> NamedQueries:
-    """Read the queries of a snapshot, and give them keys.
+def read_snapshot_queries(
+    release: Release, snapshot: SnapshotFiles, shared_queries: pl.DataFrame
+) -> SnapshotQueries:
+    """Read the queries of a snapshot and assign a key to each.
 
     Args:
-        release: What it is a part of.
-        snapshot: Its files.
-        common: Queries that the release has for all snapshots together, see `read_common_texts`;
-            without a file of its own, a snapshot has those of them that it judges.
+        release: Release of the snapshot.
+        snapshot: Files of the snapshot.
+        shared_queries: Queries listed once for all snapshots, see `read_shared_queries`. A snapshot
+            without query files gets those that its qrels refer to.
     """
-    notes, place = Notes(), release.place_of(snapshot.name)
-    found = read_all_queries(snapshot, release.root, release.source, notes)
+    log, id_scope = ImportLog(), release.id_scope(snapshot.name)
+    source_queries = read_all_queries(snapshot, release.root, release.source_language, log)
     if not snapshot.queries:
-        judged = judged_aliases(snapshot, release.root)
-        found = common.filter(pl.col("alias").is_in(judged.implode()))
-        notes.offered += found.height
-    others = read_all_queries(snapshot, release.root, OTHER[release.source], notes)
-    named = found if found.height else others
-    translated = others.unique("alias", keep="first") if found.height else others.clear()
-    texts = dict(translated.select("alias", "text").rows())
-    kept, keys = identify(named, place, notes)
-    return NamedQueries(kept, keys, meanings(named, place), texts, notes)
+        judged = read_judged_query_ids(snapshot, release.root)
+        source_queries = shared_queries.filter(pl.col("query_id").is_in(judged.implode()))
+        log.records_read += source_queries.height
+    other_language = OTHER_LANGUAGE[release.source_language]
+    other_queries = read_all_queries(snapshot, release.root, other_language, log)
+    has_source = source_queries.height > 0
+    queries = source_queries if has_source else other_queries
+    translated = other_queries.unique("query_id", keep="first") if has_source else None
+    translations = {} if translated is None else dict(translated.select("query_id", "text").rows())
+    table, keys = assign_query_keys(queries, id_scope, log)
+    text_keys = map_ids_to_text_keys(queries, id_scope)
+    return SnapshotQueries(table, keys, text_keys, translations, log)
 
 
-def ids_of_all(
-    release: Release, named: Iterable[NamedQueries], common: pl.DataFrame
+def map_stable_query_ids(
+    release: Release, snapshot_queries: Iterable[SnapshotQueries], shared_queries: pl.DataFrame
 ) -> dict[str, str] | None:
-    """The key of each query id that means one query in every snapshot that lists it.
+    """Map query ids that have the same text in every snapshot to the key of that text.
 
-    A judged query that its own snapshot does not list is thus known by what others say of its id.
+    This gives a key to queries that are judged in one snapshot but listed only in another one.
 
     Returns:
-        None where ids are another's in another snapshot: where the layout promises nothing, or most
-        of those that several snapshots list mean several queries.
+        None if ids are not stable: the layout does not guarantee it, or most ids listed in several
+        snapshots have different texts.
     """
     if not LAYOUTS[release.layout].has_stable_ids:
         return None
-    meant: dict[str, Counter[str]] = defaultdict(Counter)
-    everywhere = meanings(common, release.layout)
-    for queries in named:
-        for alias, query in {**everywhere, **queries.meanings}.items():
-            meant[alias][query] += 1
-    repeated = [found for found in meant.values() if found.total() > 1]
-    if 2 * sum(len(found) > 1 for found in repeated) > len(repeated):
+    key_counts: dict[str, Counter[str]] = defaultdict(Counter)
+    shared_keys = map_ids_to_text_keys(shared_queries, release.layout)
+    for queries in snapshot_queries:
+        for query_id, key in {**shared_keys, **queries.text_keys}.items():
+            key_counts[query_id][key] += 1
+    repeated = [counts for counts in key_counts.values() if counts.total() > 1]
+    if 2 * sum(len(counts) > 1 for counts in repeated) > len(repeated):
         return None
-    return {alias: next(iter(found)) for alias, found in meant.items() if len(found) == 1}
+    return {
+        query_id: next(iter(counts)) for query_id, counts in key_counts.items() if len(counts) == 1
+    }
 
 
 def write_snapshot(
     release: Release,
-    snapshot: ReleasedSnapshot,
-    named: NamedQueries,
-    known: dict[str, str] | None,
+    snapshot: SnapshotFiles,
+    queries: SnapshotQueries,
+    stable_query_keys: dict[str, str] | None,
     folder: Path,
     limits: Limits,
     progress: Progress,
@@ -112,36 +117,39 @@ def write_snapshot(
     """Write the tables of a snapshot.
 
     Args:
-        release: What it is a part of.
-        snapshot: Its files.
-        named: Its queries.
-        known: Keys of query ids anywhere in the release, see `ids_of_all`.
-        folder: Where they go.
+        release: Release of the snapshot.
+        snapshot: Files of the snapshot.
+        queries: Queries of the snapshot.
+        stable_query_keys: Keys of query ids across the release, see `map_stable_query_ids`.
+        folder: Output folder.
         limits: Memory and scratch space.
         progress: Counts documents.
 
     Returns:
-        The account of its records, and the rows of its main tables.
+        The ledger of the records read, and the row counts of `queries`, `qrels` and `documents`.
     """
-    released = ReleasedPages(snapshot, release, named.notes)
-    qrels = qrels_table(
-        read_judgements(snapshot, release.root, named.notes, release.document_alias)
+    documents = DocumentImporter(snapshot, release, queries.log)
+    qrels = build_qrels_table(
+        read_unique_qrels(snapshot, release.root, queries.log, release.to_qrels_doc_id)
     )
-    place = release.place_of(snapshot.name, is_stable=known is not None)
-    for alias in qrels["query_id"].unique().sort():
-        meant = (known or {}).get(alias)
-        named.keys.give(alias, *([meant] if meant else ()), *unnamed_query(alias, place))
-    queries = queries_table(named.kept, named.translations, qrels)
+    id_scope = release.id_scope(snapshot.name, is_stable=stable_query_keys is not None)
+    for query_id in qrels["query_id"].unique().sort():
+        key = (stable_query_keys or {}).get(query_id)
+        candidates = (*([key] if key else ()), *fallback_query_keys(query_id, id_scope))
+        queries.keys.assign(query_id, *candidates)
+    query_table = build_queries_table(queries.table, queries.translations, qrels)
     write_frame(qrels, folder / "qrels.parquet", RELEASED["qrels"])
-    write_frame(queries, folder / "queries.parquet", RELEASED["queries"])
-    pages = released.write(folder, qrels["doc_id"], limits.within(snapshot.name), progress)
-    texts = dict(named.kept.select("query_id", "text_key").rows())
+    write_frame(query_table, folder / "queries.parquet", RELEASED["queries"])
+    document_rows = documents.write(
+        folder, qrels["doc_id"], limits.with_scratch_folder(snapshot.name), progress
+    )
+    text_keys = dict(queries.table.select("query_id", "text_key").rows())
     ids = pl.concat(
         [
-            id_frame("query", named.keys.known, texts),
-            id_frame("document", released.keys.known),
+            build_release_ids("query", queries.keys.keys, text_keys),
+            build_release_ids("document", documents.keys.keys),
         ]
     )
     write_frame(ids, folder / "release_ids.parquet", ReleaseIds)
-    rows = {"queries": queries.height, "qrels": qrels.height, "documents": pages}
-    return named.notes.write(folder), rows
+    rows = {"queries": query_table.height, "qrels": qrels.height, "documents": document_rows}
+    return queries.log.write_tables(folder), rows

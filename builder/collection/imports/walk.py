@@ -1,8 +1,8 @@
-"""The files of a release: those below its folder, behind its links, and of its prior datasets.
+"""List the files of a release, following links and prior datasets.
 
-A link is followed where it leads to a file or folder of the release or of one of its prior
-datasets; others are named and not read. A prior dataset is a folder that `metadata.json` lists as
-one of `prior-datasets`, with a `metadata.json` of its own, inside the release or next to it.
+Links are followed if they lead to a file or folder of the release or of one of its prior datasets;
+other links are listed but not read. A prior dataset is a folder named under `prior-datasets` in
+`metadata.json`, with its own `metadata.json`, inside the release or next to it.
 """
 
 import os
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.collection.imports.files import said_in
+from builder.collection.imports.files import read_metadata_value
 
 METADATA = "metadata.json"
-PRIOR = "prior-datasets"
+PRIOR_DATASETS = "prior-datasets"
 
 
 @dataclass
@@ -21,66 +21,73 @@ class ReleaseFiles:
     """The files of a release.
 
     Args:
-        root: Its folder.
-        paths: Its files, sorted; those behind links under the names of the links.
-        outside: Links that lead out of the release or to nothing.
-        missing: Prior datasets that are named and not there.
+        root: Folder of the release.
+        paths: Sorted file paths; linked files have the path of the link.
+        external_links: Links that are broken or point outside the release.
+        missing_datasets: Prior datasets listed in the metadata that do not exist.
     """
 
     root: Path
     paths: list[Path] = field(default_factory=list)
-    outside: list[Path] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    external_links: list[Path] = field(default_factory=list)
+    missing_datasets: list[str] = field(default_factory=list)
 
 
-def walk(root: Path) -> ReleaseFiles:
-    """The files of a release and of its prior datasets."""
-    found = ReleaseFiles(root)
-    homes = [root]
-    for home in homes:
-        for metadata in sorted(path for path in home.rglob(METADATA) if not path.is_symlink()):
-            homes += _prior(metadata, root, homes, found)
-    inside = tuple(home.resolve() for home in homes)
-    for home in homes:
-        found.paths += _below(home, inside, (), found)
-    found.paths = sorted(set(found.paths))
-    return found
+def list_release_files(root: Path) -> ReleaseFiles:
+    """List the files of a release and of its prior datasets."""
+    files = ReleaseFiles(root)
+    folders = [root]
+    for folder in folders:
+        for metadata in sorted(path for path in folder.rglob(METADATA) if not path.is_symlink()):
+            folders += _find_sibling_datasets(metadata, root, folders, files)
+    allowed_roots = tuple(folder.resolve() for folder in folders)
+    for folder in folders:
+        files.paths += _walk_folder(folder, allowed_roots, (), files)
+    files.paths = sorted(set(files.paths))
+    return files
 
 
-def _prior(metadata: Path, root: Path, homes: list[Path], found: ReleaseFiles) -> list[Path]:
-    """Folders of prior datasets next to the release; those inside it are walked anyway."""
-    named = said_in(metadata, PRIOR)
-    paths = [n for n in named if isinstance(n, str) and "/" in n] if isinstance(named, list) else []
+def _find_sibling_datasets(
+    metadata: Path, root: Path, folders: list[Path], files: ReleaseFiles
+) -> list[Path]:
+    """Return the prior dataset folders next to the release, and log missing ones."""
+    names = read_metadata_value(metadata, PRIOR_DATASETS)
+    paths = [n for n in names if isinstance(n, str) and "/" in n] if isinstance(names, list) else []
     siblings = []
     for name in dict.fromkeys(paths):
-        home = Path(os.path.normpath(metadata.parent / name.replace("\0", "")))
-        place, own = home.resolve(), root.resolve()
-        if not (home / METADATA).is_file() or not place.is_relative_to(own.parent):
-            found.missing.append(name)
-        elif not place.is_relative_to(own) and place.parent == own.parent and home not in homes:
-            siblings.append(home)
+        folder = Path(os.path.normpath(metadata.parent / name.replace("\0", "")))
+        target, release_root = folder.resolve(), root.resolve()
+        if not (folder / METADATA).is_file() or not target.is_relative_to(release_root.parent):
+            files.missing_datasets.append(name)
+        elif (
+            not target.is_relative_to(release_root)
+            and target.parent == release_root.parent
+            and folder not in folders
+        ):
+            siblings.append(folder)
     return siblings
 
 
-def _below(
-    folder: Path, inside: tuple[Path, ...], above: tuple[Path, ...], found: ReleaseFiles
+def _walk_folder(
+    folder: Path, allowed_roots: tuple[Path, ...], ancestors: tuple[Path, ...], files: ReleaseFiles
 ) -> Iterator[Path]:
-    """The files below a folder; a link to a folder above itself is not followed again."""
-    here = folder.resolve()
-    if here in above:
+    """Yield the files below a folder; links to an ancestor folder are not followed."""
+    resolved = folder.resolve()
+    if resolved in ancestors:
         return
     for entry in sorted(folder.iterdir()):
-        if entry.is_symlink() and not _leads_inside(entry, inside):
-            found.outside.append(entry)
+        if entry.is_symlink() and not _resolves_within(entry, allowed_roots):
+            files.external_links.append(entry)
         elif entry.is_dir():
-            yield from _below(entry, inside, (*above, here), found)
+            yield from _walk_folder(entry, allowed_roots, (*ancestors, resolved), files)
         elif entry.is_file():
             yield entry
 
 
-def _leads_inside(link: Path, inside: tuple[Path, ...]) -> bool:
+def _resolves_within(link: Path, allowed_roots: tuple[Path, ...]) -> bool:
+    """Whether a link points to an existing path within the allowed roots."""
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):
         return False
-    return any(target.is_relative_to(home) for home in inside)
+    return any(target.is_relative_to(folder) for folder in allowed_roots)

@@ -1,10 +1,10 @@
-"""Construction change or world change: checks that tell them apart.
+"""Checks that distinguish changes of construction from changes of the web and its users.
 
-In: the tables of a snapshot, or of two consecutive ones, as views of a DuckDB connection
+They read the tables of a snapshot, or of two consecutive ones, as views of a DuckDB connection
 (`queries`, `qrels`; `documents_from`, `documents_to`, `queries_from`, ..., and the change tables).
 Further views may be empty: `coverage_from`, `host_coverage_from`, `click_estimates_from`,
-`recorded_from`, and the same `_to`. Out: one finding per check: construction, clear or cannot tell,
-with the evidence in one sentence and the smallest change that the check would have found.
+`recorded_from`, and the same with `_to`. Each check returns a verdict (construction, clear or
+cannot tell), its evidence in one sentence, and the smallest change that it would have detected.
 """
 
 from collections.abc import Sequence
@@ -24,15 +24,15 @@ from builder.drift.checks import (
     texts,
     thresholds,
 )
-from builder.drift.checks.neighbours import pages_stay
+from builder.drift.checks.neighbours import check_missing_pages
 from builder.drift.checks.outcome import Check, Outcome
-from builder.drift.checks.parameters import Recorded, record
+from builder.drift.checks.parameters import Recorded, store_recorded_parameters
 
-OF_SNAPSHOT: tuple[Check, ...] = lists.OF_SNAPSHOT
-OF_PAIR: tuple[Check, ...] = (
+SNAPSHOT_CHECKS: tuple[Check, ...] = lists.SNAPSHOT_CHECKS
+PAIR_CHECKS: tuple[Check, ...] = (
     *parameters.CHECKS,
     *crawling.CHECKS,
-    *lists.OF_PAIR,
+    *lists.PAIR_CHECKS,
     *selection.CHECKS,
     *thresholds.CHECKS,
     *scoring.CHECKS,
@@ -46,34 +46,39 @@ VERDICTS = {True: "construction", False: "clear", None: "cannot tell"}
 
 
 def check_snapshot(connection: duckdb.DuckDBPyConnection, snapshot: str) -> list[dict[str, Any]]:
-    """Findings about one snapshot; needs the views `queries` and `qrels`."""
+    """Return the check records of one snapshot; needs the views `queries` and `qrels`."""
     return [
-        finding(check.name, check.asks, check.answer(connection), (snapshot,))
-        for check in OF_SNAPSHOT
+        outcome_record(check.name, check.asks, check.answer(connection), (snapshot,))
+        for check in SNAPSHOT_CHECKS
     ]
 
 
 def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> list[dict[str, Any]]:
-    """Findings about two consecutive snapshots; needs all views named above."""
-    return [finding(check.name, check.asks, check.answer(connection), pair) for check in OF_PAIR]
-
-
-def check_neighbours(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Findings about each snapshot between two others; needs the view `documents_map`."""
-    asks = "Does the crawl hold the pages that its neighbours hold?"
+    """Return the check records of two consecutive snapshots; needs all views named above."""
     return [
-        finding("pages_stay", asks, outcome, (name,))
-        for name, outcome in pages_stay(connection, names)
+        outcome_record(check.name, check.asks, check.answer(connection), pair)
+        for check in PAIR_CHECKS
     ]
 
 
-def finding(name: str, asks: str, outcome: Outcome, snapshots: Sequence[str]) -> dict[str, Any]:
-    """The record of one check in `drift.json`."""
+def check_inner_snapshots(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the check records of snapshots between two others; needs `documents_map`."""
+    question = "Does the crawl contain the pages that both neighbouring crawls contain?"
+    return [
+        outcome_record("pages_stay", question, outcome, (name,))
+        for name, outcome in check_missing_pages(connection, names)
+    ]
+
+
+def outcome_record(
+    name: str, question: str, outcome: Outcome, snapshots: Sequence[str]
+) -> dict[str, Any]:
+    """Return the record of one check for `drift.json`."""
     return {
         "check": name,
-        "asks": asks,
+        "asks": question,
         "snapshots": list(snapshots),
         "verdict": VERDICTS[outcome.found],
         "evidence": outcome.evidence,
@@ -91,5 +96,5 @@ __all__ = [
     "check_neighbours",
     "check_pair",
     "check_snapshot",
-    "record",
+    "store_recorded_parameters",
 ]

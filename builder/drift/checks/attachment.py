@@ -1,9 +1,10 @@
-"""Are judgements attached to the queries they were made for?
+"""Check that judgements are attached to the queries they were made for.
 
 A published release joined old ids by a prefix: about two thirds of its lines pair a document with a
-query it was never judged for, and one query gathered 726 judgements where 49 is the most. Such a
-file shows queries with far too many judgements, and judged pages that do not mention the query.
-It also shows pairs that do not come back, but so does a new ranking: that alone decides nothing.
+query for which it was never judged, and one query has 726 judgements instead of at most 49. Such a
+file contains queries with far too many judgements, and judged pages that do not mention the query.
+Its pairs do not recur either, but neither do they after a change of ranking, so that missing
+recurrence alone is no proof.
 """
 
 import duckdb
@@ -11,11 +12,11 @@ import duckdb
 from builder.drift.checks.outcome import (
     Check,
     Outcome,
-    Shares,
+    ShareComparison,
+    cannot_tell,
     compare_shares,
-    percent,
-    row,
-    unknown,
+    fetch_row,
+    format_share,
 )
 from builder.drift.statistics import share
 
@@ -24,13 +25,13 @@ MOST_JUDGED = 50
 FEWEST = 200
 FEWEST_READ = 50
 PAGES_READ = 1000
-"""Judged pages that are read: those with the smallest ids, which are a random sample."""
+"""Maximum number of judged pages to read; the smallest ids are a random sample."""
 
 MENTION_DROP, HALVED = 0.1, 0.5
-"""Fall of the share of judged pages that mention the query, in points and to this part of it."""
+"""Drop of the share of judged pages that mention the query: absolute, and relative."""
 
 RECURRING = 0.35
-"""Share of pairs, of queries and documents judged in both snapshots, that are in both."""
+"""Minimum share of recurring pairs if query and document are judged in both snapshots."""
 
 MOST = """
 WITH
@@ -88,65 +89,68 @@ FROM pages JOIN rarest USING (query_id)
 """
 
 
-def none_gathers_judgements(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the most judgements that one query has."""
-    numbers = row(connection, MOST)
+def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the maximum number of judgements per query."""
+    numbers = fetch_row(connection, MOST)
     before, after = numbers["most_from"], numbers["most_to"]
     if before is None or after is None:
-        return unknown("a snapshot has no judgement")
-    says = f"the most judgements of one query are {before} before and {after} after"
+        return cannot_tell("a snapshot has no judgements")
+    says = f"the maximum number of judgements per query is {before} before and {after} after"
     found = max(before, after) >= max(MOST_JUDGED, MOST_RATIO * min(before, after))
-    verdict = ": judgements of several queries are attached to one" if found else ""
-    sees = f"a query with {MOST_RATIO} times as many judgements, and {MOST_JUDGED} or more"
+    verdict = ": judgements of several queries are probably attached to one" if found else ""
+    sees = f"a query with {MOST_RATIO} times as many judgements, and at least {MOST_JUDGED}"
     return Outcome(found, says + verdict, numbers, sees)
 
 
-def pairs_recur(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Look for the pairs again whose query and document are judged in both snapshots."""
-    numbers = row(connection, RECURRENCE)
+def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Measure how many pairs recur among those with query and document in both snapshots."""
+    numbers = fetch_row(connection, RECURRENCE)
     either = numbers["pairs_from"] + numbers["pairs_to"] - numbers["pairs_common"]
     recurring = share(numbers["pairs_common"], either)
     if recurring is None or either < FEWEST:
-        return unknown(f"fewer than {FEWEST} pairs have their query and document in both")
+        return cannot_tell(
+            f"fewer than {FEWEST} pairs have a query and a document in both snapshots"
+        )
     says = (
-        f"of {either} pairs whose query and document are judged in both snapshots, "
-        f"{percent(recurring)} are judged in both"
+        f"of {either} pairs whose query and document occur in both snapshots, "
+        f"{format_share(recurring)} are judged in both"
     )
     if recurring >= RECURRING:
         return Outcome(False, says, numbers)
-    return Outcome(None, f"{says}: either the ranking is new or the pairs are wrong", numbers)
+    return Outcome(None, f"{says}: either the ranking changed or the pairs are wrong", numbers)
 
 
-def pages_mention_queries(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the share of judged pages that mention the rarest word of their query.
 
-    Pages of all grades: which of them are relevant changes with the clicks of users.
+    Pages of all grades are read, because the relevant ones change with the clicks of users.
     """
     before, after = (
-        row(connection, MENTIONS.format(side=side, pages=PAGES_READ)) for side in ("from", "to")
+        fetch_row(connection, MENTIONS.format(side=side, pages=PAGES_READ))
+        for side in ("from", "to")
     )
     numbers = {"from": before, "to": after}
     if min(before["pairs"], after["pairs"]) < FEWEST_READ:
-        return unknown(f"fewer than {FEWEST_READ} judged pages can be read")
-    shares = Shares(
+        return cannot_tell(f"fewer than {FEWEST_READ} judged pages have a text")
+    comparison = ShareComparison(
         (before["mentions"], before["pairs"]), (after["mentions"], after["pairs"]), MENTION_DROP
     )
     says = (
-        f"{percent(shares.values[0])} of judged pages mention the rarest word of their query "
-        f"before and {percent(shares.values[1])} after"
+        f"{format_share(comparison.shares[0])} of judged pages before and "
+        f"{format_share(comparison.shares[1])} after mention the rarest word of their query"
     )
-    verdict = "judgements are attached to queries they were not made for"
-    if shares.changed and min(shares.values) > HALVED * max(shares.values):
-        return Outcome(False, says, numbers, "a share that is halved")
-    return compare_shares(shares, says, verdict, numbers, most=0.4)
+    verdict = "judgements are probably attached to the wrong queries"
+    if comparison.is_changed and min(comparison.shares) > HALVED * max(comparison.shares):
+        return Outcome(False, says, numbers, "a share that drops by half")
+    return compare_shares(comparison, says, verdict, numbers, max_detectable=0.4)
 
 
 CHECKS = (
     Check(
         "none_gathers_judgements",
-        "Has no query gathered judgements of others?",
-        none_gathers_judgements,
+        "Does every query have only its own judgements?",
+        check_judgements_per_query,
     ),
-    Check("pairs_recur", "Do judged pairs come back?", pairs_recur),
-    Check("pages_mention_queries", "Do judged pages mention the query?", pages_mention_queries),
+    Check("pairs_recur", "Do judged pairs recur?", check_recurring_pairs),
+    Check("pages_mention_queries", "Do judged pages mention their query?", check_query_mentions),
 )

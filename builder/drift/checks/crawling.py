@@ -1,8 +1,8 @@
-"""Does the crawl hold the pages that users were shown?
+"""Check that the crawl contains the pages that were shown to users.
 
-Result lists say what the search engine had in its index. A crawl that lacks a part of these pages
-is partial: the pages are missing from the collection, not from the web. Counts are of the documents
-that selected queries showed, as the table `coverage` publishes them, and per host.
+Result pages reveal which documents the search engine had indexed. A crawl that lacks many of them
+is partial: the documents are missing from the collection, not from the web. The checks count the
+documents shown for selected queries (table `coverage`), in total and per host.
 """
 
 import duckdb
@@ -10,26 +10,26 @@ import duckdb
 from builder.drift.checks.outcome import (
     Check,
     Outcome,
-    Shares,
+    ShareComparison,
+    cannot_tell,
     compare_shares,
-    percent,
-    row,
-    unknown,
+    fetch_row,
+    format_share,
 )
 
 SHARE_JUMP = 0.05
-"""Difference of coverage that is no longer noise."""
+"""Minimum difference of coverage that is not noise."""
 
 FEWEST_HOSTS = 5
 HOSTS_LOST = 0.1
-"""Share of the hosts compared that may be lost at once."""
+"""Maximum share of compared hosts that may be lost at the same time."""
 
 FEWEST_PAGES = 3
-"""Pages of a host that must be shown in both snapshots, or the host is not compared."""
+"""Minimum number of pages of a host, shown in both snapshots, to compare the host."""
 
 HELD, LACKED = 0.5, 0.1
-"""A host is held when the crawl has at least the first share of its shown pages, and lacked when it
-has at most the second."""
+"""Coverage of a host's shown pages from which it counts as crawled, and up to which it counts as
+missing."""
 
 COVERAGE = """
 SELECT
@@ -58,44 +58,47 @@ FROM hosts
 """
 
 
-def crawl_holds_shown(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of shown pages that the crawl has."""
-    before, after = (row(connection, COVERAGE.format(side=side)) for side in ("from", "to"))
+def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the share of shown pages that are in the crawl."""
+    before, after = (fetch_row(connection, COVERAGE.format(side=side)) for side in ("from", "to"))
     if not (before["shown"] and after["shown"]):
-        return unknown("what the crawl holds of the pages shown is not recorded")
-    shares = Shares(
+        return cannot_tell("the crawl coverage of shown pages is not recorded")
+    comparison = ShareComparison(
         (before["in_crawl"], before["shown"]), (after["in_crawl"], after["shown"]), SHARE_JUMP
     )
     says = (
-        f"the crawl holds {before['in_crawl']:,} of {before['shown']:,} pages shown before "
-        f"({percent(shares.values[0])}) and {after['in_crawl']:,} of {after['shown']:,} after "
-        f"({percent(shares.values[1])})"
+        f"the crawl contains {before['in_crawl']:,} of {before['shown']:,} shown pages before "
+        f"({format_share(comparison.shares[0])}) and {after['in_crawl']:,} of {after['shown']:,} "
+        f"after ({format_share(comparison.shares[1])})"
     )
     numbers = {"from": before, "to": after}
-    return compare_shares(shares, says, "a crawl is partial", numbers)
+    return compare_shares(comparison, says, "a crawl is partial", numbers)
 
 
-def hosts_are_crawled(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count the hosts that are shown in both snapshots and crawled in one of them alone."""
+def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Count the hosts that are shown in both snapshots but crawled in only one."""
     for name, value in (("fewest_pages", FEWEST_PAGES), ("held", HELD), ("lacked", LACKED)):
         connection.execute(f"SET VARIABLE {name} = ?", [value])
-    numbers = row(connection, HOSTS)
+    numbers = fetch_row(connection, HOSTS)
     if numbers["compared"] < FEWEST_HOSTS:
-        return unknown(
-            f"fewer than {FEWEST_HOSTS} hosts have {FEWEST_PAGES} pages shown in both snapshots"
+        return cannot_tell(
+            f"fewer than {FEWEST_HOSTS} hosts have at least {FEWEST_PAGES} shown pages in both "
+            "snapshots"
         )
     least = max(2, HOSTS_LOST * numbers["compared"])
     says = (
         f"of {numbers['compared']:,} hosts shown in both snapshots, {numbers['lost']:,} are "
-        f"crawled before only and {numbers['gained']:,} after only"
+        f"crawled only before and {numbers['gained']:,} only after"
     )
     found = max(numbers["lost"], numbers["gained"]) >= least
     verdict = f" ({', '.join(numbers['examples'][:3])}): a crawl is partial" if found else ""
-    sees = f"{int(-(-least // 1))} hosts lost at once"
+    sees = f"{int(-(-least // 1))} hosts lost at the same time"
     return Outcome(found, says + verdict, numbers, sees)
 
 
 CHECKS = (
-    Check("crawl_holds_shown", "Does the crawl hold the pages that were shown?", crawl_holds_shown),
-    Check("hosts_are_crawled", "Are the hosts that were shown crawled alike?", hosts_are_crawled),
+    Check("crawl_holds_shown", "Does the crawl contain the shown pages?", check_crawl_coverage),
+    Check(
+        "hosts_are_crawled", "Are the shown hosts crawled in both snapshots?", check_host_coverage
+    ),
 )

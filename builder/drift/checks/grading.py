@@ -1,35 +1,42 @@
-"""Were grades given by another rule?
+"""Check that grades were assigned by the same rule.
 
-A grade is a step function of a score, and within a snapshot the steps can be bounded from the
-qrels. Bounds that exclude each other prove another rule: no behaviour of users brings them about.
-Where a collection gives no scores, or none whose rule can be read back, a jump of grade shares on
-the same pairs is compared with the grades that equal counts of clicks and examinations get in both
-snapshots: users change the counts, and only a rule changes what equal counts are graded. With
-scores it proves nothing: a few clicks move a prior, and all pairs with the same counts pass a
-threshold together.
+A grade is a step function of a score, and the thresholds of a snapshot can be bounded from its
+qrels. Disjoint bounds prove that the rule changed: no user behaviour causes them. If a collection
+has no scores, or scores whose rule cannot be recovered, a jump of grade shares on common pairs is
+compared with the grades of equal counts of clicks and examinations in both snapshots: users change
+the counts, but only a change of the rule gives equal counts another grade. With scores, other
+grades for equal counts prove nothing: a few clicks shift the fitted prior, and then all pairs with
+the same counts cross a threshold together.
 """
 
 from typing import Any
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, percent, points, row, unknown
-from builder.drift.checks.scoring import priors_stand
-from builder.drift.judgements import agreement
+from builder.drift.checks.outcome import (
+    Check,
+    Outcome,
+    cannot_tell,
+    fetch_row,
+    format_points,
+    format_share,
+)
+from builder.drift.checks.scoring import check_priors
+from builder.drift.judgements import label_agreement
 
 EPSILON = 1e-9
 GRADE_SHIFT = 0.1
-"""Total variation distance of grade shares on common pairs that is a jump."""
+"""Minimum total variation distance of grade shares on common pairs that counts as a jump."""
 
 EXAMINED_ALWAYS, EXAMINED_SELDOM = 0.9, 0.8
-"""Shares of impressions at which the most examined document of a query counts as examined: from
-the first on all impressions count, up to the second those without a click do not."""
+"""Share of impressions in which the most examined document of a query counts as examined. From the
+first value on, all impressions were counted; up to the second, those without a click were not."""
 
 FEWEST_QUERIES = 20
 FEWEST = 100
 
 COARSE = 0.1
-"""Width of the bounds of a step from which scores are too few to tell."""
+"""Maximum width of the bounds of a threshold; wider bounds rest on too few scores."""
 
 CUTS = """
 WITH rows AS (SELECT grade, score FROM qrels_{side} WHERE source = 'click' AND score IS NOT NULL)
@@ -62,7 +69,7 @@ SELECT
     coalesce(sum(judgements) FILTER (abs(f.grade - t.grade) >= 0.5), 0)::BIGINT AS regraded
 FROM cells_to AS t JOIN cells_from AS f USING (clicks, examinations)
 """
-"""Later judgements whose counts occur among the earlier ones, and those graded otherwise."""
+"""Later judgements with the same counts as an earlier one, and those with another grade."""
 
 COMMON_GRADES = """
 SELECT f.grade, t.grade, count(*)
@@ -70,9 +77,9 @@ FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id) GROUP BY ALL
 """
 
 
-def cuts_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Bound the score at which each grade begins, and compare."""
-    before, after = (row(connection, CUTS.format(side=side)) for side in ("from", "to"))
+def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Bound the score threshold of each grade, and compare the bounds."""
+    before, after = (fetch_row(connection, CUTS.format(side=side)) for side in ("from", "to"))
     numbers: dict[str, Any] = {"from": before, "to": after}
     sentences, widths = [], []
     for grade in (1, 2):
@@ -82,92 +89,100 @@ def cuts_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
         widths += [above - below for below, above in bounds]
         if bounds[0][0] > bounds[1][1] + EPSILON or bounds[1][0] > bounds[0][1] + EPSILON:
             sentences.append(
-                f"grade {grade} began between {bounds[0][0]:.3f} and {bounds[0][1]:.3f}, "
-                f"now between {bounds[1][0]:.3f} and {bounds[1][1]:.3f}"
+                f"the threshold of grade {grade} was between {bounds[0][0]:.3f} and "
+                f"{bounds[0][1]:.3f} and is now between {bounds[1][0]:.3f} and {bounds[1][1]:.3f}"
             )
     if not widths:
-        return unknown("there are no scores of which grades are steps")
+        return cannot_tell("there are no scores that determine the grades")
     if not sentences:
-        says = "grades can have begun at the same scores"
-        sees = f"a grade that begins {max(0.001, *widths):.3f} higher or lower"
+        says = "the grade thresholds may be the same"
+        sees = f"a grade threshold that moved by {max(0.001, *widths):.3f}"
         return Outcome(False if max(widths) <= COARSE else None, says, numbers, sees)
-    return Outcome(True, "; ".join(sentences) + ": scores are cut elsewhere", numbers)
+    return Outcome(True, "; ".join(sentences) + ": the grade thresholds changed", numbers)
 
 
-def examination_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare how often the most examined document of a query counts as examined.
+def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare how often the most examined document of each query counts as examined.
 
-    The first result lies at or above every click, so that it is examined at every impression,
-    whatever users do, unless impressions without a click are left out.
+    The first result is at or above every click, so that it is examined in every impression,
+    whatever users do, unless impressions without a click are excluded.
     """
-    before, after = (row(connection, EXAMINED.format(side=side)) for side in ("from", "to"))
+    before, after = (fetch_row(connection, EXAMINED.format(side=side)) for side in ("from", "to"))
     numbers = {"from": before, "to": after}
     if min(before["queries"], after["queries"]) < FEWEST_QUERIES:
-        return unknown(f"fewer than {FEWEST_QUERIES} queries have judgements by clicks")
+        return cannot_tell(
+            f"fewer than {FEWEST_QUERIES} queries have judgements derived from clicks"
+        )
     least, most = sorted((before["examined"], after["examined"]))
     says = (
-        f"the most examined document of a query counts as examined at "
-        f"{percent(before['examined'])} of its impressions before and "
-        f"{percent(after['examined'])} after (medians)"
+        f"the most examined document of a query counts as examined in "
+        f"{format_share(before['examined'])} of its impressions before and "
+        f"{format_share(after['examined'])} after (medians)"
     )
     if most >= EXAMINED_ALWAYS and least <= EXAMINED_SELDOM:
-        return Outcome(True, f"{says}: the rule of examination changed", numbers)
+        return Outcome(True, f"{says}: examinations are counted differently", numbers)
     if least >= EXAMINED_ALWAYS:
-        return Outcome(False, says, numbers, "impressions without a click left out")
-    return Outcome(None, says, numbers, "nothing where no document is always examined")
+        return Outcome(False, says, numbers, "impressions without a click excluded")
+    return Outcome(None, says, numbers, "nothing, unless a document is examined in all impressions")
 
 
-def grade_shares_follow_clicks(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare a jump of grade shares on common pairs with the grades of equal evidence."""
+def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the grade shares of common pairs; if they jump, compare grades at equal evidence."""
     table = [[0, 0, 0] for _ in range(3)]
     for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
         table[before][after] = pairs
-    total = agreement(table)["pairs_common"]
+    total = label_agreement(table)["pairs_common"]
     if total < FEWEST:
-        return unknown(f"fewer than {FEWEST} common pairs")
+        return cannot_tell(f"fewer than {FEWEST} pairs are judged in both snapshots")
     rows = [sum(table[grade]) / total for grade in range(3)]
     columns = [sum(line[grade] for line in table) / total for grade in range(3)]
     distance = sum(abs(a - b) for a, b in zip(rows, columns, strict=True)) / 2
     numbers: dict[str, Any] = {"transitions": table, "total_variation": distance}
     says = (
-        f"on {total} common pairs the grades 0, 1, 2 have shares "
-        f"{_shares(rows)} before and {_shares(columns)} after"
+        f"on {total} common pairs the shares of grades 0, 1 and 2 are "
+        f"{_format_shares(rows)} before and {_format_shares(columns)} after"
     )
     if distance < GRADE_SHIFT:
-        return Outcome(False, says, numbers, f"{points(GRADE_SHIFT)} of grades on common pairs")
-    cuts = cuts_stand(connection)
+        return Outcome(
+            False, says, numbers, f"a shift of {format_points(GRADE_SHIFT)} on common pairs"
+        )
+    cuts = check_grade_thresholds(connection)
     if cuts.found is False or (cuts.found is None and cuts.numbers):
-        priors = priors_stand(connection)
+        priors = check_priors(connection)
         if priors.found is False:
-            says = f"{says}; scores are made and cut by the same rules"
-            return Outcome(False, says, numbers, "any other rule of scores or cuts")
+            says = f"{says}; scores and grade thresholds follow the same rules"
+            return Outcome(False, says, numbers, "any change of scores or grade thresholds")
         if priors.found is None:
-            return Outcome(None, f"{says}; scores are cut by the same rule", numbers, priors.sees)
-    same = row(connection, SAME_EVIDENCE)
+            return Outcome(None, f"{says}; grade thresholds are the same", numbers, priors.sees)
+    same = fetch_row(connection, SAME_EVIDENCE)
     numbers |= {"same_evidence": same}
     if same["judgements"] < FEWEST:
-        return Outcome(None, f"{says}, and few judgements have clicks to compare them by", numbers)
+        return Outcome(None, f"{says}; too few judgements have equal click counts", numbers)
     share_regraded = same["regraded"] / same["judgements"]
     says += (
-        f", and {percent(share_regraded)} of {same['judgements']:,} later judgements got another "
-        "grade than earlier ones with as many clicks and examinations"
+        f", and {format_share(share_regraded)} of {same['judgements']:,} later judgements have "
+        "another grade than earlier ones with equal clicks and examinations"
     )
     found = share_regraded >= GRADE_SHIFT
     if found:
-        return Outcome(True, f"{says}: grading changed, users did not", numbers)
-    return Outcome(False, says, numbers, f"{points(GRADE_SHIFT)} of grades on equal evidence")
+        return Outcome(True, f"{says}: the grading rule changed, not the users", numbers)
+    return Outcome(
+        False, says, numbers, f"a shift of {format_points(GRADE_SHIFT)} at equal evidence"
+    )
 
 
-def _shares(values: list[float]) -> str:
-    return " / ".join(percent(value) for value in values)
+def _format_shares(values: list[float]) -> str:
+    return " / ".join(format_share(value) for value in values)
 
 
 CHECKS = (
-    Check("cuts_stand", "Do grades begin at the same scores?", cuts_stand),
-    Check("examination_stands", "Is an impression examined by the same rule?", examination_stands),
+    Check("cuts_stand", "Are the grade thresholds the same?", check_grade_thresholds),
+    Check(
+        "examination_stands", "Are examinations counted by the same rule?", check_examination_rule
+    ),
     Check(
         "grade_shares_follow_clicks",
-        "Do grade shares move only with clicks?",
-        grade_shares_follow_clicks,
+        "Do grade shares change only with clicks?",
+        check_grade_shares,
     ),
 )

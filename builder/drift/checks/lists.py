@@ -1,22 +1,22 @@
-"""Do the query file and the judgements tell the same story?
+"""Check that the query file and the judgements contain the same queries.
 
-A published series broke its export between two months: the overlap of query files fell to .13,
-that of judged queries stayed at .49. Users do not change in one list only.
+In a published series the export changed between two months: the overlap of the query files fell to
+.13, the overlap of the judged queries stayed at .49. A change of users affects both lists.
 """
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, percent, row, unknown
+from builder.drift.checks.outcome import Check, Outcome, cannot_tell, fetch_row, format_share
 from builder.drift.statistics import jaccard, share
 
 DISAGREEMENT = 0.1
-"""Difference of two Jaccard coefficients that is no longer noise."""
+"""Minimum difference of two Jaccard coefficients that is not noise."""
 
 MISSING = 0.02
-"""Share of judged queries that may be missing from the query file."""
+"""Maximum share of judged queries missing from the query file."""
 
 UNJUDGED = 0.2
-"""Share of listed queries that may be without a judgement."""
+"""Maximum share of listed queries without a judgement."""
 
 FEWEST = 20
 
@@ -43,53 +43,58 @@ SELECT
 """
 
 
-def overlaps_agree(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the overlap of the listed queries with that of the judged queries."""
-    numbers = row(connection, OVERLAPS)
+def check_query_overlaps(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the overlap of listed queries with the overlap of judged queries."""
+    numbers = fetch_row(connection, OVERLAPS)
     listed = jaccard(numbers["listed_common"], numbers["listed_from"], numbers["listed_to"])
     judged = jaccard(numbers["judged_common"], numbers["judged_from"], numbers["judged_to"])
     smallest = min(numbers[f"{kind}_{side}"] for kind in ("listed", "judged") for side in SIDES)
     if listed is None or judged is None or smallest < FEWEST:
-        return unknown(f"fewer than {FEWEST} queries are listed or judged")
+        return cannot_tell(f"fewer than {FEWEST} queries are listed or judged in a snapshot")
     numbers |= {"listed_jaccard": listed, "judged_jaccard": judged}
-    says = f"listed queries overlap by {listed:.3f}, judged queries by {judged:.3f} (Jaccard)"
+    says = f"the overlap of listed queries is {listed:.3f}, of judged queries {judged:.3f}"
     if abs(listed - judged) < DISAGREEMENT:
-        return Outcome(False, says, numbers, f"a difference of {DISAGREEMENT} of both")
+        return Outcome(False, says, numbers, f"overlaps that differ by {DISAGREEMENT}")
     file = "query file" if listed < judged else "set of judged queries"
-    return Outcome(True, f"{says}: the {file} changed by construction, not by use", numbers)
+    return Outcome(True, f"{says}: the {file} was built differently, users did not change", numbers)
 
 
 SIDES = ("from", "to")
 
 
-def judged_are_listed(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Find judged queries without a line in the query file."""
-    numbers = row(connection, MEMBERSHIP)
+def check_judged_queries_listed(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Count judged queries that are missing from the query file."""
+    numbers = fetch_row(connection, MEMBERSHIP)
     missing = share(numbers["judged_only"], numbers["judged"])
     if missing is None:
-        return unknown("no query is judged")
-    says = f"{numbers['judged_only']:,} of {numbers['judged']:,} judged queries are not listed"
-    sees = f"{percent(MISSING)} of judged queries missing"
-    return Outcome(missing >= MISSING, f"{says} ({percent(missing)})", numbers, sees)
+        return cannot_tell("no query is judged")
+    counts = f"{numbers['judged_only']:,} of {numbers['judged']:,}"
+    says = f"{counts} judged queries are missing from the query file"
+    sees = f"{format_share(MISSING)} of judged queries missing from the query file"
+    return Outcome(missing >= MISSING, f"{says} ({format_share(missing)})", numbers, sees)
 
 
-def listed_are_judged(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Find listed queries without a judgement."""
-    numbers = row(connection, MEMBERSHIP)
+def check_listed_queries_judged(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Count listed queries without a judgement."""
+    numbers = fetch_row(connection, MEMBERSHIP)
     without = share(numbers["listed_only"], numbers["listed"])
     if without is None:
-        return unknown("no query is listed")
+        return cannot_tell("no query is listed")
     says = f"{numbers['listed_only']:,} of {numbers['listed']:,} listed queries have no judgement"
-    sees = f"{percent(UNJUDGED)} of listed queries without a judgement"
-    return Outcome(without >= UNJUDGED, f"{says} ({percent(without)})", numbers, sees)
+    sees = f"{format_share(UNJUDGED)} of listed queries without a judgement"
+    return Outcome(without >= UNJUDGED, f"{says} ({format_share(without)})", numbers, sees)
 
 
-OF_SNAPSHOT = (
-    Check("judged_are_listed", "Is every judged query in the query file?", judged_are_listed),
-    Check("listed_are_judged", "Is every listed query judged?", listed_are_judged),
-)
-OF_PAIR = (
+SNAPSHOT_CHECKS = (
     Check(
-        "overlaps_agree", "Do listed and judged queries overlap to the same extent?", overlaps_agree
+        "judged_are_listed", "Is every judged query in the query file?", check_judged_queries_listed
+    ),
+    Check("listed_are_judged", "Is every listed query judged?", check_listed_queries_judged),
+)
+PAIR_CHECKS = (
+    Check(
+        "overlaps_agree",
+        "Do listed and judged queries overlap to the same extent?",
+        check_query_overlaps,
     ),
 )

@@ -1,23 +1,23 @@
-"""Did pages vanish from one crawl alone?
+"""Check that no crawl lacks pages that the crawls before and after it contain.
 
-In: the view `documents_map`, with the snapshots whose crawl has each page. A page that the crawls
-before and after a snapshot have was there in between; a crawl that lacks many such pages, or all
-pages of a host, is partial. The first and the last snapshot have one neighbour, so that nothing can
-be said about them here.
+Reads the view `documents_map`, which lists the snapshots whose crawl contains each page. A page in
+the crawls before and after a snapshot was online in between; a crawl that lacks many such pages, or
+all pages of a host, is partial. The first and the last snapshot have only one neighbour and cannot
+be checked this way.
 """
 
 from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from builder.drift.checks.outcome import Outcome, percent, row, unknown
+from builder.drift.checks.outcome import Outcome, cannot_tell, fetch_row, format_share
 
 FEWEST = 30
 MISSING = 0.05
-"""Share of the pages of both neighbours that a whole crawl may lack."""
+"""Maximum share of pages in both neighbouring crawls that a complete crawl may lack."""
 
 FEWEST_PAGES = 3
-"""Pages of a host that both neighbours must have."""
+"""Minimum number of pages of a host in both neighbouring crawls."""
 
 HOSTS_LOST = 2
 
@@ -43,28 +43,28 @@ SELECT
 """
 
 
-def pages_stay(
+def check_missing_pages(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> Iterator[tuple[str, Outcome]]:
-    """For each inner snapshot whether its crawl has the pages that both neighbours have."""
+    """Yield each inner snapshot with the outcome of comparing its crawl with both neighbours."""
     for before, between, after in zip(names, names[1:], names[2:], strict=False):
         for name, value in (("before", before), ("between", between), ("after", after)):
             connection.execute(f"SET VARIABLE {name} = ?", [value])
-        yield between, _pages_stay(connection)
+        yield between, _check_crawl(connection)
 
 
-def _pages_stay(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    numbers = row(connection, CRAWLED.format(pages=FEWEST_PAGES))
+def _check_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    numbers = fetch_row(connection, CRAWLED.format(pages=FEWEST_PAGES))
     if not numbers.pop("known"):
-        return unknown("the crawls of the snapshots are not known")
+        return cannot_tell("the contents of the crawls are not recorded")
     if numbers["pages"] < FEWEST:
-        return unknown(f"fewer than {FEWEST} pages are in the crawls of both neighbours")
+        return cannot_tell(f"fewer than {FEWEST} pages are in the crawls of both neighbours")
     part = numbers["missing"] / numbers["pages"]
     says = (
-        f"the crawl lacks {numbers['missing']:,} of {numbers['pages']:,} pages that the crawls "
-        f"before and after it have ({percent(part)}), and all pages of "
+        f"the crawl lacks {numbers['missing']:,} of {numbers['pages']:,} pages that are in the "
+        f"crawls before and after it ({format_share(part)}), and all pages of "
         f"{numbers['hosts_missing']:,} of {numbers['hosts']:,} hosts"
     )
     found = part >= MISSING or numbers["hosts_missing"] >= max(HOSTS_LOST, 0.1 * numbers["hosts"])
-    sees = f"{percent(MISSING)} of pages missing from this crawl alone"
-    return Outcome(found, f"{says}: it is partial" if found else says, numbers, sees)
+    sees = f"{format_share(MISSING)} of pages missing from this crawl only"
+    return Outcome(found, f"{says}: the crawl is partial" if found else says, numbers, sees)

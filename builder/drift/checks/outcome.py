@@ -1,5 +1,6 @@
-"""What a check says: construction, clear or cannot tell, and which change it would have found."""
+"""The outcome of a check, and the comparison of two shares that most checks make."""
 
+import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,17 +8,19 @@ from typing import Any
 
 import duckdb
 
+from builder.statistics.significance import fisher_exact_p_value
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answer of one check.
+    """The outcome of one check.
 
     Args:
-        found: Whether the construction changed; None where the data cannot tell.
-        evidence: One sentence with the numbers it rests on.
-        numbers: Those numbers.
-        sees: The smallest change that the check finds at this amount of data; where it cannot
-            tell, what it would need. Empty where nothing can be said.
+        found: Whether the construction changed; None if the data are insufficient.
+        evidence: One sentence with the numbers that support the outcome.
+        numbers: The same numbers by name.
+        sees: The smallest change that this amount of data would show; if the data are
+            insufficient, what would be needed. Empty if unknown.
     """
 
     found: bool | None
@@ -31,9 +34,9 @@ class Check:
     """One question about the construction of a collection.
 
     Args:
-        name: Identifier, lower-case words joined by underscores.
+        name: Identifier in snake case.
         asks: The question in plain words.
-        answer: Answers it from the views of a DuckDB connection.
+        answer: Function that answers the question from the views of a DuckDB connection.
     """
 
     name: str
@@ -41,98 +44,113 @@ class Check:
     answer: Callable[[duckdb.DuckDBPyConnection], Outcome]
 
 
-def row(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
-    """The only row of a query, by column."""
+def fetch_row(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
+    """Return the only row of a query result, by column name."""
     relation = connection.sql(sql)
     return dict(zip(relation.columns, relation.fetchall()[0], strict=True))
 
 
-def percent(value: float) -> str:
-    """A share in words: `34.2 %`."""
+def format_share(value: float) -> str:
+    """Format a share: `34.2 %`."""
     return f"{100 * value:.1f} %"
 
 
-def points(value: float) -> str:
-    """A difference of two shares in words: `5.0 points`."""
+def format_points(value: float) -> str:
+    """Format a difference of two shares: `5.0 points`."""
     return f"{100 * value:.1f} points"
 
 
-def unknown(reason: str, sees: str = "") -> Outcome:
-    """An answer that the data cannot give."""
+def cannot_tell(reason: str, sees: str = "") -> Outcome:
+    """Return the outcome of a check whose data are insufficient."""
     return Outcome(None, reason, {}, sees)
 
 
-DEVIATIONS = 3.9
-"""Standard errors that a difference of two shares must exceed: chance brings 1 in 10^4 there."""
+SIGNIFICANCE = 1e-4
+"""Maximum p-value of Fisher's exact test for a significant difference of two shares."""
 
-STEP = 0.005
-"""Steps in which the smallest visible difference is looked for."""
+RESOLUTION = 200
+"""The smallest detectable difference is rounded up to a multiple of 1 / RESOLUTION."""
 
 
 @dataclass(frozen=True)
-class Shares:
-    """The share of rows with a property, before and after.
+class ShareComparison:
+    """Compares the share of rows with a property between two snapshots.
 
     Args:
         before: Rows with the property, and all rows, of the earlier snapshot.
-        after: The same of the later one.
-        least: Difference that matters, however many rows there are.
+        after: Rows with the property, and all rows, of the later snapshot.
+        min_difference: Minimum difference that matters, however many rows there are.
     """
 
     before: tuple[int, int]
     after: tuple[int, int]
-    least: float
+    min_difference: float
 
     @property
-    def values(self) -> tuple[float, float]:
-        """Both shares; 0 where there is no row."""
+    def shares(self) -> tuple[float, float]:
+        """The earlier and the later share; 0 for a snapshot without rows."""
         first, second = (
             part / whole if whole else 0.0 for part, whole in (self.before, self.after)
         )
         return first, second
 
     @property
-    def visible(self) -> float:
-        """The smallest difference from the earlier share that would count; 1 where none would."""
-        first = self.values[0]
+    def smallest_detectable(self) -> float:
+        """The smallest significant difference from the earlier share; 1.0 if there is none."""
+        first = self.shares[0]
         direction = 1 if first <= 0.5 else -1
-        for step in range(1, round(1 / STEP)):
-            difference = step * STEP
-            if difference >= self.least and self._counts(first, first + direction * difference):
-                return difference
-        return 1.0
+        steps = range(math.ceil(self.min_difference * RESOLUTION - 1e-9), RESOLUTION)
+
+        def is_detectable(step: int) -> bool:
+            return self._is_significant(first, first + direction * step / RESOLUTION)
+
+        position = bisect.bisect_left(steps, True, key=is_detectable)
+        return steps[position] / RESOLUTION if position < len(steps) else 1.0
 
     @property
-    def changed(self) -> bool:
-        """Whether the difference matters and is not chance."""
-        before, after = self.values
-        return abs(after - before) >= self.least and self._counts(before, after)
+    def is_large_enough(self) -> bool:
+        """Whether the difference is large enough to matter; it may be due to chance."""
+        before, after = self.shares
+        return abs(after - before) >= self.min_difference
 
-    def _counts(self, before: float, after: float) -> bool:
-        """Whether a difference of two shares of so many rows is no chance."""
-        rows = (self.before[1], self.after[1])
-        if not all(rows):
-            return False
-        pooled = (before * rows[0] + after * rows[1] + 1) / (sum(rows) + 2)
-        error = math.sqrt(pooled * (1 - pooled) * (1 / rows[0] + 1 / rows[1]))
-        return abs(after - before) >= DEVIATIONS * error
+    @property
+    def is_changed(self) -> bool:
+        """Whether the difference is large enough to matter and statistically significant."""
+        return self.is_large_enough and self._is_significant(*self.shares)
+
+    def _is_significant(self, before: float, after: float) -> bool:
+        """Whether two shares of these numbers of rows differ by more than chance."""
+        counts = [
+            (min(max(round(share * rows), 0), rows), rows)
+            for share, (_, rows) in zip((before, after), (self.before, self.after), strict=True)
+        ]
+        return fisher_exact_p_value(*counts) <= SIGNIFICANCE
 
 
 def compare_shares(
-    shares: Shares, says: str, verdict: str, numbers: dict[str, Any], most: float = 0.15
+    comparison: ShareComparison,
+    sentence: str,
+    conclusion: str,
+    numbers: dict[str, Any],
+    max_detectable: float = 0.15,
 ) -> Outcome:
-    """The outcome of a check that compares two shares.
+    """Return the outcome of a check that compares two shares.
 
     Args:
-        shares: The shares.
-        says: Both of them in words.
-        verdict: What a difference means.
-        numbers: Counts behind the shares.
-        most: A visible difference above this is too coarse to call the pair clear.
+        comparison: The shares before and after.
+        sentence: Sentence that states both shares.
+        conclusion: Conclusion to append if the shares differ.
+        numbers: Counts from which the shares are computed.
+        max_detectable: Largest value of `smallest_detectable` at which equal shares are called
+            clear; above it the outcome is undecided.
     """
-    if shares.changed:
-        return Outcome(True, f"{says}: {verdict}", numbers)
-    if shares.visible > most:
-        coarse = f"only a difference of {points(shares.visible)} or more would show"
-        return Outcome(None, says, numbers, coarse)
-    return Outcome(False, says, numbers, f"a difference of {points(shares.visible)}")
+    if comparison.is_changed:
+        return Outcome(True, f"{sentence}: {conclusion}", numbers)
+    detectable = format_points(comparison.smallest_detectable)
+    if comparison.smallest_detectable > max_detectable:
+        coarse = f"only a difference of at least {detectable} is detectable"
+        return Outcome(None, sentence, numbers, coarse)
+    if comparison.is_large_enough:
+        chance = f"a difference below {detectable} may be due to chance"
+        return Outcome(None, sentence, numbers, chance)
+    return Outcome(False, sentence, numbers, f"a difference of {detectable}")

@@ -1,8 +1,8 @@
-"""Were pages collected, read or identified by another rule?
+"""Check that pages were collected, parsed and identified by the same rules.
 
-Languages, repeated texts, the keyed sample and the form of addresses belong to the collecting, not
-to the web: they do not jump between two months by themselves. Unchanged pages and pages in both
-snapshots are the control.
+Languages, repeated texts, the keyed sample and the form of URLs depend on how pages are collected,
+not on the web: they do not jump between two months. Unchanged pages and pages in both snapshots
+serve as control.
 """
 
 import duckdb
@@ -10,28 +10,28 @@ import duckdb
 from builder.drift.checks.outcome import (
     Check,
     Outcome,
-    Shares,
+    ShareComparison,
+    cannot_tell,
     compare_shares,
-    percent,
-    row,
-    unknown,
+    fetch_row,
+    format_share,
 )
 from builder.drift.statistics import share
 
 FEWEST = 100
 SHARE_JUMP = 0.05
-"""Change of a share of all documents that is a jump."""
+"""Minimum change of a share of documents that counts as a jump."""
 
 RELABELLED = 0.01
-"""Share of unchanged texts that may get another language."""
+"""Maximum share of unchanged texts whose language label may change."""
 
 UNIFORM = 0.3
-"""Share of common pages that were edited alike: same change of length, nearly the same text."""
+"""Minimum share of common pages with the same edit: equal change of length, nearly equal text."""
 
 REAPPEARED = 0.3
-"""Share of removed pages that stand at another form of their address."""
+"""Minimum share of removed pages that reappear under another form of their URL."""
 
-SEES_UNIFORM = f"one edit on {percent(UNIFORM)} of common pages"
+SEES_UNIFORM = f"the same edit on {format_share(UNIFORM)} of common pages"
 
 LANGUAGES = """
 WITH
@@ -92,100 +92,107 @@ FROM document_changes
 """
 
 
-def languages_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare language shares, and labels of unchanged texts."""
-    numbers = row(connection, LANGUAGES) | row(connection, RELABELLED_TEXTS)
+def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the language shares of documents and the language labels of unchanged texts."""
+    numbers = fetch_row(connection, LANGUAGES) | fetch_row(connection, RELABELLED_TEXTS)
     if numbers["main"] is None or min(numbers["documents_from"], numbers["documents_to"]) < FEWEST:
-        return unknown(f"fewer than {FEWEST} documents, or none with a language")
+        return cannot_tell(f"fewer than {FEWEST} documents, or no document has a language")
     if numbers["relabelled"] > RELABELLED * numbers["unchanged"]:
         says = (
-            f"{numbers['relabelled']:,} of {numbers['unchanged']:,} unchanged texts got another "
-            "language: the identification changed"
+            f"{numbers['relabelled']:,} of {numbers['unchanged']:,} unchanged texts have another "
+            "language: language identification changed"
         )
         return Outcome(True, says, numbers)
     before, after = (
         (numbers[f"foreign_{side}"], numbers[f"documents_{side}"]) for side in ("from", "to")
     )
-    shares = Shares(before, after, SHARE_JUMP)
+    comparison = ShareComparison(before, after, SHARE_JUMP)
     says = (
-        f"{percent(shares.values[0])} of documents are not in the main language "
-        f"{numbers['main']!r} before and {percent(shares.values[1])} after"
+        f"{format_share(comparison.shares[0])} of documents before and "
+        f"{format_share(comparison.shares[1])} after are not in the main language "
+        f"{numbers['main']!r}"
     )
-    return compare_shares(shares, says, "the language filter changed", numbers)
+    return compare_shares(comparison, says, "the language filter changed", numbers)
 
 
-def repeated_texts_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of documents whose words another document has too."""
+def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the share of documents that have the same words as another document."""
     before, after = (
-        row(connection, REPEATED.format(view=f"documents_{side}")) for side in ("from", "to")
+        fetch_row(connection, REPEATED.format(view=f"documents_{side}")) for side in ("from", "to")
     )
     numbers = {"from": before, "to": after}
     if min(before["documents"], after["documents"]) < FEWEST:
-        return unknown(f"fewer than {FEWEST} documents")
-    shares = Shares(
+        return cannot_tell(f"fewer than {FEWEST} documents")
+    comparison = ShareComparison(
         (before["repeated"], before["documents"]),
         (after["repeated"], after["documents"]),
         SHARE_JUMP,
     )
     says = (
-        f"{percent(shares.values[0])} of documents repeat another's words before and "
-        f"{percent(shares.values[1])} after; the most repeated text occurs {before['most']} and "
-        f"{after['most']} times"
+        f"{format_share(comparison.shares[0])} of documents before and "
+        f"{format_share(comparison.shares[1])} after have the same words as another; the most "
+        f"frequent text occurs {before['most']} and {after['most']} times"
     )
-    verdict = "boilerplate or duplicates are treated differently"
-    return compare_shares(shares, says, verdict, numbers)
+    verdict = "boilerplate or duplicates are handled differently"
+    return compare_shares(comparison, says, verdict, numbers)
 
 
-def edits_differ(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Look for one small edit on a large part of all pages."""
-    numbers = row(connection, UNIFORM_EDITS)
+def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Detect the same small edit on a large share of all pages."""
+    numbers = fetch_row(connection, UNIFORM_EDITS)
     part = share(numbers["pages"], numbers["common"])
     if part is None or numbers["common"] < FEWEST:
-        return unknown(f"fewer than {FEWEST} documents are in both snapshots")
+        return cannot_tell(f"fewer than {FEWEST} documents are in both snapshots")
     if numbers["delta"] is None:
-        says = "no page got a little longer or shorter"
+        says = "no page changed its length by a few words"
         return Outcome(False, says, numbers, SEES_UNIFORM)
     says = (
-        f"{numbers['pages']:,} of {numbers['common']:,} common pages changed by exactly "
-        f"{numbers['delta']:+d} words and little else"
+        f"{numbers['pages']:,} of {numbers['common']:,} common pages changed their length by "
+        f"exactly {numbers['delta']:+d} words and hardly changed otherwise"
     )
     found = part >= UNIFORM
-    verdict = ": pages are read differently, not written differently" if found else ""
+    verdict = ": text extraction changed, not the pages" if found else ""
     return Outcome(found, says + verdict, numbers, SEES_UNIFORM)
 
 
-def sample_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Look for documents that entered or left the keyed sample."""
-    numbers = row(connection, SAMPLED)
+def check_sample(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Count common documents that entered or left the keyed sample."""
+    numbers = fetch_row(connection, SAMPLED)
     if not numbers["common"]:
-        return unknown("no document is in both snapshots")
+        return cannot_tell("no document is in both snapshots")
     counts = f"{numbers['changed']:,} of {numbers['common']:,}"
     says = f"{counts} common documents entered or left the sample"
     found = numbers["changed"] > 0
-    verdict = ", which depends on the id alone: its key or share changed" if found else ""
-    return Outcome(found, says + verdict, numbers, "any other key, and another share")
+    verdict = ", which depends only on ids: its key or share changed" if found else ""
+    return Outcome(found, says + verdict, numbers, "any change of the sampling key or share")
 
 
-def addresses_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Look for removed pages that stand at another form of their address."""
-    numbers = row(connection, ADDRESSES)
+def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Count removed pages that reappear under another form of their URL."""
+    numbers = fetch_row(connection, ADDRESSES)
     part = share(numbers["loose"] + numbers["moved"], numbers["removed"])
     if part is None or numbers["removed"] < FEWEST // 2:
-        return unknown(f"fewer than {FEWEST // 2} documents were removed")
+        return cannot_tell(f"fewer than {FEWEST // 2} documents were removed")
     says = (
-        f"of {numbers['removed']:,} removed pages {numbers['loose']:,} stand at an address that "
-        f"differs by scheme, www or slash only, and {numbers['moved']:,} at another address"
+        f"of {numbers['removed']:,} removed pages, {numbers['loose']:,} reappear under a URL that "
+        f"differs only in scheme, www or slash, and {numbers['moved']:,} under another URL"
     )
     found = part >= REAPPEARED and numbers["removed"] >= SHARE_JUMP * numbers["documents"]
     verdict = ": the id scheme changed, not the pages" if found else ""
-    sees = f"{percent(REAPPEARED)} of removed pages under another form of their address"
+    sees = f"{format_share(REAPPEARED)} of removed pages under another form of their URL"
     return Outcome(found, says + verdict, numbers, sees)
 
 
 CHECKS = (
-    Check("languages_stand", "Are languages filtered and found alike?", languages_stand),
-    Check("repeated_texts_stand", "Are repeated texts treated alike?", repeated_texts_stand),
-    Check("edits_differ", "Were pages edited one by one?", edits_differ),
-    Check("sample_stands", "Is the keyed sample the same?", sample_stands),
-    Check("addresses_stand", "Do pages keep their ids?", addresses_stand),
+    Check(
+        "languages_stand",
+        "Are languages identified and filtered by the same rule?",
+        check_languages,
+    ),
+    Check(
+        "repeated_texts_stand", "Are repeated texts handled by the same rule?", check_repeated_texts
+    ),
+    Check("edits_differ", "Were pages edited independently of each other?", check_uniform_edits),
+    Check("sample_stands", "Is the keyed sample the same?", check_sample),
+    Check("addresses_stand", "Do pages keep their ids?", check_url_forms),
 )

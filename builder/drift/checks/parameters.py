@@ -1,7 +1,7 @@
-"""Do the recorded parameters agree?
+"""Check that both snapshots were built with the same recorded parameters.
 
-In: the parameters that each snapshot was built with, by dotted key, where a manifest records them.
-They are kept in a DuckDB connection as `recorded_from` and `recorded_to`: `key`, `value` (JSON).
+Parameters come from the manifest, if it records them, by dotted key. A DuckDB connection stores
+them in the tables `recorded_from` and `recorded_to`: `key`, `value` (JSON).
 """
 
 import json
@@ -11,14 +11,16 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder.drift.checks.outcome import Check, Outcome, unknown
+from builder.drift.checks.outcome import Check, Outcome, cannot_tell
 from builder.io.engine import append_rows
 
 Recorded = Mapping[str, Any]
 
 
-def record(connection: duckdb.DuckDBPyConnection, side: str, parameters: Recorded | None) -> None:
-    """Create `recorded_from` or `recorded_to`, empty where nothing is recorded."""
+def store_recorded_parameters(
+    connection: duckdb.DuckDBPyConnection, side: str, parameters: Recorded | None
+) -> None:
+    """Create `recorded_from` or `recorded_to`; empty if `parameters` is None."""
     connection.execute(f"CREATE OR REPLACE TEMP TABLE recorded_{side} (key VARCHAR, value VARCHAR)")
     rows = [(key, json.dumps(value)) for key, value in sorted((parameters or {}).items())]
     if rows:
@@ -29,17 +31,17 @@ def record(connection: duckdb.DuckDBPyConnection, side: str, parameters: Recorde
         )
 
 
-def recorded(connection: duckdb.DuckDBPyConnection, side: str) -> dict[str, Any]:
-    """The parameters of a side; empty where nothing is recorded."""
+def load_recorded_parameters(connection: duckdb.DuckDBPyConnection, side: str) -> dict[str, Any]:
+    """Return the recorded parameters of side `from` or `to`; empty if there are none."""
     rows = connection.execute(f"FROM recorded_{side} ORDER BY key").fetchall()
     return {key: json.loads(value) for key, value in rows}
 
 
-def parameters_agree(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def check_parameters(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the recorded parameters of two snapshots."""
-    before, after = (recorded(connection, side) for side in ("from", "to"))
+    before, after = (load_recorded_parameters(connection, side) for side in ("from", "to"))
     if not (before and after):
-        return unknown("no parameters are recorded")
+        return cannot_tell("no parameters are recorded")
     absent = object()
     changed = {
         key: {"from": before.get(key), "to": after.get(key)}
@@ -47,10 +49,10 @@ def parameters_agree(connection: duckdb.DuckDBPyConnection) -> Outcome:
         if before.get(key, absent) != after.get(key, absent)
     }
     if not changed:
-        says = f"all {len(before)} recorded parameters agree"
-        return Outcome(False, says, {}, "any recorded parameter")
+        says = f"all {len(before)} recorded parameters are equal"
+        return Outcome(False, says, {}, "any change of a recorded parameter")
     sentence = "; ".join(f"{key} {v['from']} -> {v['to']}" for key, v in changed.items())
     return Outcome(True, f"recorded parameters differ: {sentence}", {"changed": changed})
 
 
-CHECKS = (Check("parameters_agree", "Do recorded parameters agree?", parameters_agree),)
+CHECKS = (Check("parameters_agree", "Are the recorded parameters equal?", check_parameters),)

@@ -1,10 +1,10 @@
-"""Were scores computed by another rule?
+"""Check that scores were computed by the same click model and prior.
 
-Under sDBN the attractiveness of a pair is (clicks + alpha) / (examinations + alpha + beta). It is
-linear in alpha and beta, so that the prior of a snapshot can be read back from its scores. What the
-recorded parameters imply is compared with it: the recorded constants, or, where the prior is
-fitted, the fit to the same counts. So a prior that moves because users click less is no change
-of the click model; a prior that the recorded parameters do not imply is one.
+Under sDBN the attractiveness of a pair is (clicks + alpha) / (examinations + alpha + beta). This is
+linear in alpha and beta, so that the prior of a snapshot can be recovered from its scores. It is
+compared with the prior that the recorded parameters imply: the recorded constants, or the fit to
+the same counts if the prior is fitted. A prior that moves because users click less is therefore not
+a change of the click model; a prior that contradicts the recorded parameters is one.
 """
 
 import math
@@ -16,18 +16,18 @@ import duckdb
 import numpy as np
 
 from builder.clicks.priors import fit_beta
-from builder.drift.checks.outcome import Check, Outcome, unknown
-from builder.drift.checks.parameters import recorded
+from builder.drift.checks.outcome import Check, Outcome, cannot_tell
+from builder.drift.checks.parameters import load_recorded_parameters
 
 SOLVABLE = 1e-9
 RESIDUAL = 1e-6
-"""Largest deviation from the formula above under which priors were recovered."""
+"""Maximum deviation of scores from the sDBN formula with the recovered prior."""
 
 FIXED = 1e-3
-"""Relative difference of priors that are the same."""
+"""Maximum relative difference of two priors that count as equal."""
 
 FEWEST = 20
-"""Pairs from which scores that follow no prior are of another click model."""
+"""Minimum number of pairs to conclude that scores without a prior are from another click model."""
 
 CELLS = """
 SELECT clicks::BIGINT, examinations::BIGINT, attractiveness, count(*)
@@ -51,20 +51,20 @@ WHERE source = 'click' AND score IS NOT NULL AND attractiveness < 1 AND satisfac
 """
 
 SIDES = ("from", "to")
-SEES = "any other prior or click model"
+SEES = "any change of prior or click model"
 
 Cell = tuple[int, int, float, int]
 
 
 @dataclass(frozen=True)
-class Prior:
-    """A Beta prior."""
+class BetaPrior:
+    """A Beta prior of the click model."""
 
     alpha: float
     beta: float
 
-    def is_close(self, other: "Prior") -> bool:
-        """Whether both are the same but for rounding."""
+    def is_close(self, other: "BetaPrior") -> bool:
+        """Whether two priors are equal up to rounding."""
         return math.isclose(self.alpha, other.alpha, rel_tol=FIXED) and math.isclose(
             self.beta, other.beta, rel_tol=FIXED
         )
@@ -74,39 +74,39 @@ class Prior:
 
 
 @dataclass(frozen=True)
-class Scores:
-    """How the scores of one snapshot were made.
+class ScoreOrigin:
+    """The recovered and the recorded origin of a snapshot's scores.
 
     Args:
-        pairs: Pairs with a score.
-        prior: The prior read back; None where the scores follow none.
-        model: The recorded click model; None where nothing is recorded.
-        implied: The prior that the recorded parameters imply; None where that is not known.
+        pairs: Number of pairs with a score.
+        prior: BetaPrior recovered from the scores; None if they do not follow sDBN.
+        model: Recorded click model; None if not recorded.
+        implied: BetaPrior that the recorded parameters imply; None if unknown.
         fitted: Whether the recorded parameters fit the prior to the snapshot.
     """
 
     pairs: int
-    prior: Prior | None
+    prior: BetaPrior | None
     model: str | None
-    implied: Prior | None
+    implied: BetaPrior | None
     fitted: bool
 
     @property
-    def contradict(self) -> bool:
-        """Whether the scores are not what the recorded parameters imply."""
+    def contradicts_parameters(self) -> bool:
+        """Whether the scores contradicts_parameters the recorded parameters."""
         if self.model == "sdbn" and self.prior is None:
             return self.pairs >= FEWEST
         return bool(self.prior and self.implied and not self.prior.is_close(self.implied))
 
 
-def recover_prior(cells: Sequence[Cell]) -> Prior | None:
-    """Least-squares solution of alpha (a - 1) + beta a = clicks - a examinations.
+def recover_prior(cells: Sequence[Cell]) -> BetaPrior | None:
+    """Solve alpha (a - 1) + beta a = clicks - a examinations by least squares.
 
     Args:
-        cells: Clicks, examinations, attractiveness a, and how many pairs have these.
+        cells: Clicks, examinations, attractiveness a, and number of pairs with these values.
 
     Returns:
-        The prior; None where the scores are not of this form.
+        The prior; None if the scores do not follow the formula.
     """
     rows = [(a - 1, a, c - a * e, n) for c, e, a, n in cells]
     xx, xy, yy, xz, yz = (
@@ -121,50 +121,50 @@ def recover_prior(cells: Sequence[Cell]) -> Prior | None:
     worst = max(abs(alpha * x + beta * y - z) for x, y, z, _ in rows)
     if worst > RESIDUAL * max(1.0, alpha + beta) or min(alpha, beta) <= 0:
         return None
-    return Prior(round(alpha, 6), round(beta, 6))
+    return BetaPrior(round(alpha, 6), round(beta, 6))
 
 
-def priors_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Read the priors of both snapshots back, and compare them with what parameters imply."""
-    before, after = (_scores(connection, side) for side in SIDES)
+def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Recover the priors of both snapshots and compare them with the recorded parameters."""
+    before, after = (_analyse_scores(connection, side) for side in SIDES)
     if not (before.pairs and after.pairs):
-        return unknown("the judgements carry no scores from which priors can be read back")
+        return cannot_tell("the judgements have no scores from which priors can be recovered")
     numbers = {"from": asdict(before), "to": asdict(after)}
     for scores, when in ((before, "earlier"), (after, "later")):
-        if scores.contradict:
-            return Outcome(True, _contradiction(scores, when), numbers)
+        if scores.contradicts_parameters:
+            return Outcome(True, _describe_contradiction(scores, when), numbers)
     if before.prior is None and after.prior is None:
-        return Outcome(None, "no score follows a prior of sDBN", numbers)
+        return Outcome(None, "the scores of neither snapshot follow sDBN", numbers)
     if before.prior is None or after.prior is None:
         which = "earlier" if before.prior is None else "later"
-        says = f"the {which} scores are not those of sDBN, the others are"
+        says = f"only the {which} scores do not follow sDBN"
         return Outcome(True, f"{says}: the click model was changed", numbers)
     says = f"the prior of attractiveness is {before.prior} before and {after.prior} after"
     if before.prior.is_close(after.prior):
         return Outcome(False, says, numbers, SEES)
     if None in (before.implied, after.implied):
-        return Outcome(None, says, numbers, "no parameters say whether priors are fitted")
+        return Outcome(None, says, numbers, "needs parameters that record how priors are chosen")
     if before.fitted and after.fitted:
-        says = f"{says}, each as it is fitted to its own clicks"
+        says = f"{says}, each fitted to the clicks of its own snapshot"
         return Outcome(False, says, numbers, SEES)
     return Outcome(True, f"{says}: the recorded prior was changed", numbers)
 
 
-def _contradiction(scores: Scores, when: str) -> str:
+def _describe_contradiction(scores: ScoreOrigin, snapshot_label: str) -> str:
     if scores.prior is None:
         return (
-            f"the {when} scores are not those of {scores.model}, which is recorded: the click "
-            "model was changed"
+            f"the {snapshot_label} scores do not follow the recorded click model {scores.model}: "
+            "the click model was changed"
         )
-    kind = "fitted to the same clicks" if scores.fitted else "recorded"
+    expected = "the prior fitted to the same clicks" if scores.fitted else "the recorded prior"
     return (
-        f"the prior of the {when} scores is {scores.prior}, the {kind} one {scores.implied}: "
-        "the click model was changed"
+        f"the prior of the {snapshot_label} scores is {scores.prior}, but {expected} is "
+        f"{scores.implied}: the click model was changed"
     )
 
 
-def _scores(connection: duckdb.DuckDBPyConnection, side: str) -> Scores:
-    """Read a snapshot's scores: those of all estimates, or of its judgements where none are."""
+def _analyse_scores(connection: duckdb.DuckDBPyConnection, side: str) -> ScoreOrigin:
+    """Analyse the click estimates of a snapshot, or its qrels if it has no estimates."""
     cells: list[Cell] = connection.execute(
         CELLS.format(view=f"click_estimates_{side}", condition="")
     ).fetchall()
@@ -172,29 +172,29 @@ def _scores(connection: duckdb.DuckDBPyConnection, side: str) -> Scores:
     if not has_estimates:
         sql = CELLS.format(view=f"qrels_{side}", condition="AND source = 'click'")
         cells = connection.execute(sql).fetchall()
-    parameters = recorded(connection, side)
+    parameters = load_recorded_parameters(connection, side)
     fitted = parameters.get("clicks.prior") == "empirical_bayes"
-    return Scores(
+    return ScoreOrigin(
         sum(n for *_, n in cells),
         recover_prior(cells),
         parameters.get("clicks.model"),
-        _implied(connection, side, parameters, has_estimates=has_estimates),
+        _implied_prior(connection, side, parameters, has_estimates=has_estimates),
         fitted,
     )
 
 
-def _implied(
+def _implied_prior(
     connection: duckdb.DuckDBPyConnection,
     side: str,
     parameters: dict[str, Any],
     *,
     has_estimates: bool,
-) -> Prior | None:
-    """The prior that recorded parameters imply; None where they or the counts are missing."""
+) -> BetaPrior | None:
+    """Return the prior that the recorded parameters imply; None if they or counts are missing."""
     if parameters.get("clicks.model") != "sdbn":
         return None
     if parameters["clicks.prior"] == "beta":
-        return Prior(parameters["clicks.prior_alpha"], parameters["clicks.prior_beta"])
+        return BetaPrior(parameters["clicks.prior_alpha"], parameters["clicks.prior_beta"])
     if not has_estimates:
         return None
     columns = connection.execute(HISTOGRAM.format(side=side)).fetchnumpy()
@@ -202,26 +202,26 @@ def _implied(
         np.asarray(columns[name], dtype=np.int64) for name in ("successes", "trials", "pairs")
     )
     fit = fit_beta(successes, trials, pairs)
-    return Prior(fit.alpha, fit.beta)
+    return BetaPrior(fit.alpha, fit.beta)
 
 
-def score_is_the_same(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare which quantity is graded: attractiveness, or attractiveness x satisfaction."""
+def check_graded_score(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare which score is graded: attractiveness, or attractiveness x satisfaction."""
     kinds = []
     for side in SIDES:
         counts = connection.execute(SCORE_KIND.format(view=f"qrels_{side}")).fetchall()[0]
         if not counts[0]:
-            return unknown("the judgements carry no scores")
+            return cannot_tell("the judgements have no scores")
         names = ("attractiveness", "attractiveness x satisfaction")
         kinds.append(
             next((n for n, c in zip(names, counts[1:], strict=True) if c == counts[0]), "another")
         )
     says = f"the graded score is {kinds[0]} before and {kinds[1]} after"
     numbers = {"from": kinds[0], "to": kinds[1]}
-    return Outcome(kinds[0] != kinds[1], says, numbers, "any other score")
+    return Outcome(kinds[0] != kinds[1], says, numbers, "any change of the graded score")
 
 
 CHECKS = (
-    Check("priors_stand", "Does the click model start from the same priors?", priors_stand),
-    Check("score_is_the_same", "Is the same score cut into grades?", score_is_the_same),
+    Check("priors_stand", "Are click model and priors the same?", check_priors),
+    Check("score_is_the_same", "Are grades derived from the same score?", check_graded_score),
 )

@@ -1,9 +1,8 @@
-"""Were texts read or cut by another rule?
+"""Check that texts were decoded, extracted and truncated by the same rules.
 
-A limit on the length of texts leaves a heap of texts that end at one length, a decoder that errs
-leaves characters that no page writes, and a page taken for text leaves its tags. None of these
-comes from the web in one month. Up to `TEXTS_READ` texts with the smallest ids are read, which are
-a random sample.
+A length limit leaves many texts of the same length, a wrong decoder leaves characters that pages
+do not contain, and a failed text extraction leaves HTML tags. The web does not cause such a change
+within a month. The checks read up to `TEXTS_READ` texts with the smallest ids, a random sample.
 """
 
 import duckdb
@@ -11,11 +10,11 @@ import duckdb
 from builder.drift.checks.outcome import (
     Check,
     Outcome,
-    Shares,
+    ShareComparison,
+    cannot_tell,
     compare_shares,
-    percent,
-    row,
-    unknown,
+    fetch_row,
+    format_share,
 )
 
 TEXTS_READ = 20_000
@@ -23,7 +22,7 @@ FEWEST = 30
 SHARE_JUMP = 0.05
 
 HEAP = 0.01
-"""Texts whose length differs by at most this share end at one length."""
+"""Maximum relative difference of text lengths that count as the same length."""
 
 LENGTHS = """
 WITH
@@ -72,56 +71,72 @@ FROM read
 """
 
 
-def texts_end_freely(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of texts that end at one length."""
-    outcomes = [_heaps(connection, length, unit) for length, unit in UNITS]
+def check_text_lengths(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the share of texts that were truncated at the same length."""
+    outcomes = [_compare_length_peaks(connection, length, unit) for length, unit in UNITS]
     found = [outcome for outcome in outcomes if outcome.found]
     blind = [outcome for outcome in outcomes if outcome.found is None]
     return (found or blind or outcomes)[0]
 
 
-def _heaps(connection: duckdb.DuckDBPyConnection, length: str, unit: str) -> Outcome:
+def _compare_length_peaks(
+    connection: duckdb.DuckDBPyConnection, length_sql: str, unit: str
+) -> Outcome:
     before, after = (
-        row(connection, LENGTHS.format(length=length, side=side, texts=TEXTS_READ, heap=HEAP))
+        fetch_row(
+            connection, LENGTHS.format(length=length_sql, side=side, texts=TEXTS_READ, heap=HEAP)
+        )
         for side in ("from", "to")
     )
     if min(before["texts"], after["texts"]) < FEWEST:
-        return unknown(f"fewer than {FEWEST} documents")
-    shares = Shares((before["heap"], before["texts"]), (after["heap"], after["texts"]), SHARE_JUMP)
+        return cannot_tell(f"fewer than {FEWEST} documents")
+    comparison = ShareComparison(
+        (before["heap"], before["texts"]), (after["heap"], after["texts"]), SHARE_JUMP
+    )
     says = (
-        f"{percent(shares.values[0])} of texts end at {before['end']:,} {unit} before and "
-        f"{percent(shares.values[1])} at {after['end']:,} {unit} after"
+        f"{format_share(comparison.shares[0])} of texts end at {before['end']:,} {unit} before, "
+        f"{format_share(comparison.shares[1])} at {after['end']:,} {unit} after"
     )
     return compare_shares(
-        shares, says, "texts are cut at one length", {"from": before, "to": after}, most=0.5
+        comparison,
+        says,
+        "texts are truncated differently",
+        {"from": before, "to": after},
+        max_detectable=0.5,
     )
 
 
-def texts_are_read_alike(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of texts with characters read wrongly and with tags of HTML."""
+def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the shares of texts with wrongly decoded characters and with HTML tags."""
     before, after = (
-        row(connection, DAMAGE.format(side=side, texts=TEXTS_READ)) for side in ("from", "to")
+        fetch_row(connection, DAMAGE.format(side=side, texts=TEXTS_READ)) for side in ("from", "to")
     )
     numbers = {"from": before, "to": after}
     if min(before["texts"], after["texts"]) < FEWEST:
-        return unknown(f"fewer than {FEWEST} documents")
+        return cannot_tell(f"fewer than {FEWEST} documents")
     outcomes = []
     for kind, what, verdict in (
-        ("misread", "characters of another encoding", "texts are decoded differently"),
-        ("with_tags", "tags of HTML", "pages are taken for text"),
+        ("misread", "wrongly decoded characters", "texts are decoded differently"),
+        ("with_tags", "HTML tags", "HTML is not removed from texts"),
     ):
-        shares = Shares((before[kind], before["texts"]), (after[kind], after["texts"]), SHARE_JUMP)
-        says = (
-            f"{percent(shares.values[0])} of texts hold {what} before and "
-            f"{percent(shares.values[1])} after"
+        comparison = ShareComparison(
+            (before[kind], before["texts"]), (after[kind], after["texts"]), SHARE_JUMP
         )
-        outcomes.append(compare_shares(shares, says, verdict, numbers, most=0.5))
+        says = (
+            f"{format_share(comparison.shares[0])} of texts contain {what} before, "
+            f"{format_share(comparison.shares[1])} after"
+        )
+        outcomes.append(compare_shares(comparison, says, verdict, numbers, max_detectable=0.5))
     found = [outcome for outcome in outcomes if outcome.found]
     blind = [outcome for outcome in outcomes if outcome.found is None]
     return (found or blind or outcomes)[0]
 
 
 CHECKS = (
-    Check("texts_end_freely", "Do texts end where their pages do?", texts_end_freely),
-    Check("texts_are_read_alike", "Are texts decoded and extracted alike?", texts_are_read_alike),
+    Check("texts_end_freely", "Are texts truncated by the same rule?", check_text_lengths),
+    Check(
+        "texts_are_read_alike",
+        "Are texts decoded and extracted by the same rule?",
+        check_text_damage,
+    ),
 )

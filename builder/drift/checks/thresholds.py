@@ -1,16 +1,16 @@
-"""Did a threshold move?
+"""Check that the minimum counts of queries and judgements did not change.
 
-Counts that a rule cuts off begin exactly at the threshold. Suppose the least number of users of a
-query rises from 5 to 20. Each earlier query that had v users, grown as the queries of both
-snapshots grew to v g, would have between 5 and 19 users now with a probability that the Poisson
-distribution gives. Their sum, E, is how many later queries should lie below 20 under the old rule;
-that there is none has the chance e^-E. Queries whose expected count lies below the old threshold
-count for little: they could not have stayed. E is taken times the share of comparable queries
-that did stay, since topics and interest take queries away at every count, and times the share of
-rows that survive next to the threshold, since another rule may act there too.
-Rows with 0, which was never counted (judgements by people, imported releases), say nothing.
-The number of judged documents of a query is not compared: it moves with the traffic, and not as
-a count does that Poisson's distribution describes.
+Counts that are filtered by a minimum start exactly at it. Suppose that the minimum number of users
+per query rises from 5 to 20. An earlier query with v users is expected to have v g users in the
+later snapshot, if g is the growth of the queries in both snapshots; the Poisson distribution gives
+the probability that it has between 5 and 19 users. The sum E of these probabilities is the number
+of later queries expected below 20 under the old rule; the probability that there is none is e^-E.
+Queries whose expected count is below the old minimum contribute little. E is multiplied by the
+share of comparable queries that remained, because topics and interest remove queries at every
+count, and by the share of rows that survive next to the minimum, because another rule may apply
+there too. Rows with 0 are ignored: they were never counted (manual assessments, imported releases).
+The number of judged documents per query is not compared: it changes with the traffic, but does not
+follow a Poisson distribution.
 """
 
 import math
@@ -21,22 +21,22 @@ import duckdb
 import numpy as np
 from scipy.stats import poisson
 
-from builder.drift.checks.outcome import Check, Outcome, unknown
+from builder.drift.checks.outcome import Check, Outcome, cannot_tell
 
 LOG10_CHANCE = -6.0
-"""Chance, as a power of ten, below which a moved limit is no accident."""
+"""log10 of the probability below which a moved minimum is not due to chance."""
 
 EXPECTED = -LOG10_CHANCE * math.log(10)
-"""Rows that should lie below a raised threshold, from which their absence has that chance."""
+"""Number of rows expected below a raised minimum at which their absence has this probability."""
 
 FACTOR = 4
-"""A rise of a threshold by this factor must be visible, or the check cannot tell."""
+"""A rise of a minimum by this factor must be detectable; else the check is undecided."""
 
 STEPS = 30
-"""Raised thresholds that are tried to find the smallest that would show."""
+"""Number of raised minimums tried in the search for the smallest detectable one."""
 
 Counts = Sequence[tuple[int, int, int]]
-"""Values in ascending order, how many rows have it, and how many of these the other side lacks."""
+"""Value, number of rows, and number of these rows missing from the other snapshot; ascending."""
 
 MEASURED = {
     "impressions of a query": ("queries", "impressions"),
@@ -68,103 +68,114 @@ WORDS = r"len(regexp_extract_all(text, '\S+'))"
 
 
 @dataclass(frozen=True)
-class Floor:
-    """Rows of one snapshot, as they would recur in the other under the same rule.
+class MinimumCountModel:
+    """Predicts how the counts of one snapshot recur in another if the minimum is the same.
 
     Args:
-        counts: Their values.
-        growth: Sums of the same quantity over what is in both, here and there.
+        counts: Counts of the snapshot.
+        growth: Sums over the rows in both snapshots, in this snapshot and in the other.
     """
 
     counts: Counts
     growth: tuple[int, int]
 
     @property
-    def least(self) -> int:
-        """The least value."""
+    def minimum(self) -> int:
+        """Smallest count of the snapshot."""
         return self.counts[0][0]
 
-    def expected_below(self, raised: int) -> float:
-        """Rows that should lie between the least value and a raised one in the other snapshot."""
+    def expected_below(self, raised_minimum: int) -> float:
+        """Return the rows expected below a raised minimum in the other snapshot."""
         values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
         means = values * (self.growth[1] / self.growth[0])
-        inside = poisson.cdf(raised - 1, means) - poisson.cdf(self.least - 1, means)
-        safe = means >= 2 * raised
+        inside = poisson.cdf(raised_minimum - 1, means) - poisson.cdf(self.minimum - 1, means)
+        safe = means >= 2 * raised_minimum
         stayed = 1.0
         if rows[safe].sum():
             stayed = 1 - missing[safe].sum() / rows[safe].sum()
-        return float((rows * inside).sum() * stayed * self._accepted(raised))
+        return float((rows * inside).sum() * stayed * self._survival_ratio(raised_minimum))
 
-    def _accepted(self, raised: int) -> float:
-        """Rows just above the least value over those of the next interval as wide, at most 1."""
-        width = raised - self.least
-        near = sum(rows for value, rows, _ in self.counts if value < raised)
-        next_to = sum(rows for value, rows, _ in self.counts if raised <= value < raised + width)
+    def _survival_ratio(self, raised_minimum: int) -> float:
+        """Return the ratio of rows just above the minimum to rows in the next interval, up to 1."""
+        width = raised_minimum - self.minimum
+        near = sum(rows for value, rows, _ in self.counts if value < raised_minimum)
+        next_to = sum(
+            rows
+            for value, rows, _ in self.counts
+            if raised_minimum <= value < raised_minimum + width
+        )
         return min(1.0, near / next_to) if next_to else 1.0
 
-    def visible(self) -> int | None:
-        """The smallest raised least value that would show, up to `FACTOR` times; None if none."""
-        rise = (FACTOR - 1) * self.least
-        for raised in sorted({self.least - (-rise * n // STEPS) for n in range(1, STEPS + 1)}):
-            if self.expected_below(raised) >= EXPECTED:
-                return raised
+    def smallest_detectable(self) -> int | None:
+        """Return the smallest raised minimum that is detectable, up to `FACTOR` times; or None."""
+        rise = (FACTOR - 1) * self.minimum
+        for raised_minimum in sorted(
+            {self.minimum - (-rise * n // STEPS) for n in range(1, STEPS + 1)}
+        ):
+            if self.expected_below(raised_minimum) >= EXPECTED:
+                return raised_minimum
         return None
 
 
-def floors_stand(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the least values of everything that a rule cuts off."""
+def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the smallest counts of queries and judgements that are filtered by a minimum."""
     moved, blind, sees, numbers = [], [], [], {}
     for label, (table, value) in MEASURED.items():
-        before, after = _counts(connection, table, value)
+        before, after = _count_values(connection, table, value)
         if not (before and after):
             continue
-        growth = _growth(connection, table, value)
-        forward, backward = Floor(before, growth), Floor(after, (growth[1], growth[0]))
-        least = (forward.least, backward.least)
+        growth = _sum_common_values(connection, table, value)
+        forward, backward = (
+            MinimumCountModel(before, growth),
+            MinimumCountModel(after, (growth[1], growth[0])),
+        )
+        least = (forward.minimum, backward.minimum)
         numbers[label] = {"least_from": least[0], "least_to": least[1]}
-        if _raised(forward, least[1]) or _raised(backward, least[0]):
-            moved.append(f"the least {label} went from {least[0]} to {least[1]}")
-        elif (raised := forward.visible()) is None:
-            blind.append(f"{label} ({_needed(connection, forward)})")
+        if _is_raised(forward, least[1]) or _is_raised(backward, least[0]):
+            moved.append(f"the minimum number of {label} changed from {least[0]} to {least[1]}")
+        elif (raised := forward.smallest_detectable()) is None:
+            blind.append(f"{label} ({_describe_needed_impressions(connection, forward)})")
         else:
             sees.append(f"a minimum of {raised} {label} instead of {least[0]}")
     if not numbers:
-        return unknown("a snapshot has neither queries nor judgements with counts")
+        return cannot_tell("a snapshot has neither queries nor judgements with counts")
     if moved:
-        return Outcome(True, "; ".join(moved) + ": a threshold was moved", numbers)
+        return Outcome(True, "; ".join(moved) + ": a threshold was changed", numbers)
     if blind:
-        return Outcome(None, "too few rows lie near a threshold", numbers, "; ".join(blind))
-    says = "no least count moved more than chance allows"
+        return Outcome(None, "too few rows are close to a threshold", numbers, "; ".join(blind))
+    says = "no minimum count changed by more than chance allows"
     return Outcome(False, says, numbers, "; ".join(sees))
 
 
-def _raised(floor: Floor, other: int) -> bool:
-    """Whether the other snapshot begins at a greater value than the same rule would bring about."""
-    return other > floor.least and floor.expected_below(other) >= EXPECTED
+def _is_raised(model: MinimumCountModel, other_minimum: int) -> bool:
+    """Whether the other snapshot's smallest count is too high for an unchanged minimum."""
+    return other_minimum > model.minimum and model.expected_below(other_minimum) >= EXPECTED
 
 
-def _needed(connection: duckdb.DuckDBPyConnection, floor: Floor) -> str:
-    """From how many impressions on a threshold raised by `FACTOR` would show."""
-    raised = FACTOR * floor.least
-    change = f"a minimum of {raised} instead of {floor.least}"
+def _describe_needed_impressions(
+    connection: duckdb.DuckDBPyConnection, model: MinimumCountModel
+) -> str:
+    """Describe how many impressions are needed to detect a minimum raised by `FACTOR`."""
+    raised = FACTOR * model.minimum
+    change = f"a minimum of {raised} instead of {model.minimum}"
     impressions = connection.execute(IMPRESSIONS).fetchall()[0][0]
-    expected = floor.expected_below(raised)
+    expected = model.expected_below(raised)
     if not (impressions and expected):
-        return f"{change} would not show"
+        return f"{change} is not detectable"
     needed = impressions * EXPECTED / expected
     rounded = int(float(f"{needed:.1e}"))
-    return f"{change} would show from about {rounded:,} impressions on"
+    return f"{change} is detectable with about {rounded:,} impressions"
 
 
-def log10_chance(before: Counts, after: Counts) -> float:
-    """Chance that the least later value is as high as it is, were the rule the same.
+def log10_probability(before: Counts, after: Counts) -> float:
+    """Return log10 of the probability that the smallest count rose as it did by chance.
 
     Args:
-        before: Earlier values.
-        after: Later values.
+        before: Earlier counts.
+        after: Later counts.
 
     Returns:
-        log10 of the chance; 0 where the least value did not rise.
+        log10 of the probability; 0 if the smallest count did not rise.
     """
     least = after[0][0]
     if least <= before[0][0]:
@@ -176,23 +187,23 @@ def log10_chance(before: Counts, after: Counts) -> float:
     return sum(rows for _, rows, _ in after) * math.log10(1 - below / total)
 
 
-def longest_query_stands(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the greatest number of words of a query."""
-    before, after = _counts(connection, "queries", f"-{WORDS}")
+def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the maximum number of words per query."""
+    before, after = _count_values(connection, "queries", f"-{WORDS}")
     if not before or not after:
-        return unknown("a snapshot lists no query")
+        return cannot_tell("a snapshot lists no query")
     numbers = {"longest_from": -before[0][0], "longest_to": -after[0][0]}
     says = f"the longest query has {-before[0][0]} words before and {-after[0][0]} after"
-    if min(log10_chance(before, after), log10_chance(after, before)) < LOG10_CHANCE:
-        return Outcome(True, f"{says}, too sharp an end for chance: a threshold was moved", numbers)
-    limit = _visible_limit(before, sum(rows for _, rows, _ in after))
+    if min(log10_probability(before, after), log10_probability(after, before)) < LOG10_CHANCE:
+        return Outcome(True, f"{says}, which chance does not explain: a limit was changed", numbers)
+    limit = _detectable_limit(before, sum(rows for _, rows, _ in after))
     if limit is None:
-        return Outcome(None, says, numbers, "half the longest query as a limit would not show")
+        return Outcome(None, says, numbers, "no limit from half the longest query up is detectable")
     return Outcome(False, says, numbers, f"a limit of {limit} words")
 
 
-def _visible_limit(before: Counts, rows_after: int) -> int | None:
-    """The greatest limit of words, at least half the longest query, that would show."""
+def _detectable_limit(before: Counts, rows_after: int) -> int | None:
+    """Return the largest detectable limit of words, at least half the longest query; else None."""
     longest = -before[0][0]
     total = sum(rows for _, rows, _ in before)
     for limit in range(longest - 1, max(0, longest // 2 - 1), -1):
@@ -203,7 +214,9 @@ def _visible_limit(before: Counts, rows_after: int) -> int | None:
     return None
 
 
-def _counts(connection: duckdb.DuckDBPyConnection, table: str, value: str) -> tuple[Counts, Counts]:
+def _count_values(
+    connection: duckdb.DuckDBPyConnection, table: str, value: str
+) -> tuple[Counts, Counts]:
     before, after = (
         connection.execute(
             COUNTS.format(table=table, here=here, there=there, key=KEYS[table], value=value)
@@ -213,13 +226,15 @@ def _counts(connection: duckdb.DuckDBPyConnection, table: str, value: str) -> tu
     return before, after
 
 
-def _growth(connection: duckdb.DuckDBPyConnection, table: str, value: str) -> tuple[int, int]:
+def _sum_common_values(
+    connection: duckdb.DuckDBPyConnection, table: str, value: str
+) -> tuple[int, int]:
     sql = GROWTH.format(table=table, key=KEYS[table], value=value)
     before, after = connection.execute(sql).fetchall()[0]
     return (before, after) if before and after else (1, 1)
 
 
 CHECKS = (
-    Check("floors_stand", "Do counts begin at the same thresholds?", floors_stand),
-    Check("longest_query_stands", "Is the longest query as long?", longest_query_stands),
+    Check("floors_stand", "Are the minimum counts the same?", check_minimum_counts),
+    Check("longest_query_stands", "Is the limit of words per query the same?", check_longest_query),
 )

@@ -1,6 +1,6 @@
-"""The report: one HTML file from `drift.json` alone.
+"""Render the drift report: one HTML file from `drift.json` alone.
 
-It needs no network, no library and no script to be read; the script only sorts tables and
+The report needs no network, no library and no script to be read; its script only sorts tables and
 switches between light and dark.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from builder.drift.report import clicks, documents, judgements, queries, sections, topics, words
-from builder.reporting.render import page
+from builder.reporting.render import render_page
 
 CONTENTS = (
     ("findings", "Findings"),
@@ -23,32 +23,32 @@ CONTENTS = (
 )
 
 FOOTER = (
-    "Every number of this page is in drift.json beside it. Quantiles are values that occur (the "
-    "least that at least the given share does not exceed). Ratios are exact counts divided once."
+    "Every number of this page is in drift.json, in the same folder. Quantiles are observed values "
+    "(type 1 of Hyndman and Fan). Ratios are computed from exact counts."
 )
 
 
 def render_report(drift: Mapping[str, Any]) -> str:
-    """The report on a collection.
+    """Render the drift report of a collection.
 
     Args:
-        drift: The content of `drift.json`.
+        drift: Content of `drift.json`.
 
     Returns:
-        A whole HTML document. All text from data is escaped.
+        A complete HTML document; all text from data is escaped.
     """
     names = [s["snapshot"] for s in drift["snapshots"]]
     span = f"{names[0]} to {names[-1]}" if len(names) > 1 else "".join(names)
     body = (
-        sections.first_things(drift),
-        sections.sizes(drift),
-        documents.pages(drift),
-        words.words(drift),
-        queries.queries(drift),
-        topics.topics(drift),
-        judgements.judgements(drift),
-        clicks.clicks(drift),
-        sections.all_checks(drift),
+        sections.findings_section(drift),
+        sections.sizes_section(drift),
+        documents.pages_section(drift),
+        words.words_section(drift),
+        queries.queries_section(drift),
+        topics.topics_section(drift),
+        judgements.judgements_section(drift),
+        clicks.clicks_section(drift),
+        sections.checks_section(drift),
     )
     subtitle = f"{span} \N{MIDDLE DOT} {len(names)} snapshots"
-    return page(f"Drift report, {span}", "What changed", subtitle, CONTENTS, body, FOOTER)
+    return render_page(f"Drift report, {span}", "What changed", subtitle, CONTENTS, body, FOOTER)

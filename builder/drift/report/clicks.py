@@ -1,4 +1,4 @@
-"""The section on click models: predicted beside observed clicks."""
+"""The report section on click models: predicted and observed click rates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,71 +8,71 @@ from markupsafe import Markup
 from builder.drift.report.sections import Drift
 from builder.reporting.parts import (
     Row,
-    decimal,
+    decimal_cell,
+    empty_note,
     grid,
-    integer,
-    nothing,
+    integer_cell,
     paragraph,
     section,
-    share,
+    share_cell,
     table,
 )
 
 LIMIT_OF_SDBN = (
-    "What sDBN cannot see: it takes a rank as examined only where that rank, or one below it, is "
-    "clicked, so that results at deep ranks look more attractive than they are, by about .1 at "
-    "rank 9 for simulated users; the full dbn has no such condition."
+    "Limitation of sDBN: it counts a rank as examined only if this or a lower rank is clicked, so "
+    "that the attractiveness of results at low ranks is overestimated, by about .1 at rank 9 for "
+    "simulated users; the full DBN model does not have this bias."
 )
 
 
-def clicks(drift: Drift) -> Markup:
-    """How well the click model of each snapshot predicts clicks."""
+def clicks_section(drift: Drift) -> Markup:
+    """Render how well the click model of each snapshot predicts held-out clicks."""
     found = drift.get("clicks", ())
     if not found:
-        text = "No clicks could be held out, or the grades do not come from clicks."
-        return section("clicks", "Clicks", None, nothing(text))
+        text = "No impressions were held out, or the grades are not derived from clicks."
+        return section("clicks", "Clicks", None, empty_note(text))
     return section(
         "clicks",
         "Clicks",
-        "How well the click model behind the grades predicts impressions that it has not seen. The "
-        "baseline is clicks by rank alone: a model that loses to it follows itself more than the "
-        "users.",
-        _scores(found),
-        grid(*(_ranks(snapshot) for snapshot in found)),
+        "How well the click model behind the grades predicts held-out impressions. The baseline "
+        "knows only the click rate per rank; a model that predicts worse than the baseline does "
+        "not describe the users.",
+        _score_table(found),
+        grid(*(_rank_table(snapshot) for snapshot in found)),
         paragraph(LIMIT_OF_SDBN, "note")
         if any(snapshot["model"] == "sdbn" for snapshot in found)
         else None,
     )
 
 
-def _scores(found: list[Mapping[str, Any]]) -> Markup:
+def _score_table(snapshots: list[Mapping[str, Any]]) -> Markup:
     columns = (
-        "Snapshot", "Model", "Held-out impressions", "Log-likelihood", "of the baseline",
-        "Perplexity", "of the baseline",
+        "Snapshot", "Model", "Held-out impressions", "Log-likelihood", "Baseline",
+        "Perplexity", "Baseline",
     )  # fmt: skip
     rows: list[Row] = [
         [
             each["snapshot"],
             each["model"],
-            integer(each["held_out"]),
-            decimal(each["log_likelihood"], 4),
-            decimal(each["baseline_log_likelihood"], 4),
-            decimal(each["perplexity"], 4),
-            decimal(each["baseline_perplexity"], 4),
+            integer_cell(each["held_out"]),
+            decimal_cell(each["log_likelihood"], 4),
+            decimal_cell(each["baseline_log_likelihood"], 4),
+            decimal_cell(each["perplexity"], 4),
+            decimal_cell(each["baseline_perplexity"], 4),
         ]
-        for each in found
+        for each in snapshots
     ]
-    return table("Log-likelihood nearer to 0 is better; perplexity nearer to 1", columns, rows)
+    return table("Log-likelihood is best near 0, perplexity near 1", columns, rows)
 
 
-def _ranks(snapshot: Mapping[str, Any]) -> Markup:
+def _rank_table(snapshot: Mapping[str, Any]) -> Markup:
     most = max(max(row["observed"], row["predicted"]) for row in snapshot["ranks"])
     rows: list[Row] = [
         [
             str(row["rank"]),
-            share(row["observed"], most),
-            share(row["predicted"], most),
-            integer(row["impressions"]),
+            share_cell(row["observed"], most),
+            share_cell(row["predicted"], most),
+            integer_cell(row["impressions"]),
         ]
         for row in snapshot["ranks"]
     ]

@@ -1,4 +1,4 @@
-"""The section on pages."""
+"""The report section on pages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,28 +7,28 @@ from markupsafe import Markup
 
 from builder.drift.report.sections import (
     Drift,
-    fold_many,
-    overlap_map,
-    pair_name,
-    status_bars,
+    collapse_if_many,
+    format_pair,
+    overlap_heat_map,
+    status_chart,
 )
-from builder.drift.summary import not_kept
+from builder.drift.summary import count_not_kept
 from builder.reporting import numbers
-from builder.reporting.charts import Series, histogram, lines
+from builder.reporting.charts import LineSeries, histogram, line_chart
 from builder.reporting.parts import (
     Cell,
     Row,
-    decimal,
+    collapsible,
+    decimal_cell,
+    empty_note,
     figure,
-    folded,
+    figure_pair,
     grid,
-    integer,
-    nothing,
+    integer_cell,
     paragraph,
     section,
     subheading,
     table,
-    twins,
 )
 
 STATUS_PARTS = (
@@ -37,96 +37,100 @@ STATUS_PARTS = (
     ("added", "added", lambda p: p["documents"]["added"] - p["documents"]["returned"]),
     ("returned", "returned", lambda p: p["documents"]["returned"]),
     ("removed", "removed", lambda p: p["documents"]["removed"]),
-    ("crawled, but not kept", "not-kept", lambda p: not_kept(p["documents"])),
+    ("crawled but not kept", "not-kept", lambda p: count_not_kept(p["documents"])),
 )
 
 
-def why_nothing(drift: Drift) -> str | None:
-    """Why there is no change of pages to show, if there is none."""
+def missing_pages_reason(drift: Drift) -> str | None:
+    """Return why there are no pages to compare; None if there are."""
     if not drift["pairs"]:
-        return "One snapshot has nothing to compare with."
+        return "There is only one snapshot, so nothing to compare."
     if not any(snapshot["documents"] for snapshot in drift["snapshots"]):
-        return "The collection has queries and judgements, but no page."
+        return "The collection has queries and judgements, but no pages."
     return None
 
 
-def pages(drift: Drift) -> Markup:
-    """How pages came, went and changed."""
+def pages_section(drift: Drift) -> Markup:
+    """Render which pages were added, removed and updated, and how much they changed."""
     pairs = drift["pairs"]
-    if (why := why_nothing(drift)) is not None:
-        return section("pages", "Pages", None, nothing(why))
+    if (why := missing_pages_reason(drift)) is not None:
+        return section("pages", "Pages", None, empty_note(why))
     return section(
         "pages",
         "Pages",
-        "A page is one address. It is updated when its words differ, whatever its bytes do. It is "
-        "removed when the later crawl lacks it; a page that is crawled and not kept was not "
-        "sampled, not shown by a selected query, or left out by a rule.",
-        status_bars("What happened to pages", pairs, STATUS_PARTS),
+        "A page is identified by its URL. It is updated if its words differ, and removed if the "
+        "later crawl does not contain it. A page that was crawled but not kept was not sampled, "
+        "not shown for a selected query, or excluded by a rule.",
+        status_chart("What happened to pages", pairs, STATUS_PARTS),
         grid(
             figure(
                 "Overlap of pages",
-                overlap_map("Jaccard coefficient of addresses", drift["documents"]["overlap"]),
-                "On the diagonal: pages of the snapshot.",
+                overlap_heat_map("Jaccard coefficient of addresses", drift["documents"]["overlap"]),
+                "On the diagonal: number of pages of the snapshot.",
             ),
-            figure("Survival of the first snapshot's pages", _survival(drift)),
+            figure("Survival of the first snapshot's pages", _survival_chart(drift)),
         ),
         subheading("How much updated pages changed"),
         paragraph(
-            "What both versions have in common: by sequences of words (Jaccard coefficient of "
-            "shingles) and by words (Dice coefficient), which stays near 1 while texts are "
+            "Similarity of both versions: by sequences of words (Jaccard coefficient of shingles) "
+            "and by words (Dice coefficient). The latter stays near 1 if a text is only "
             "rearranged.",
             "note",
         ),
-        fold_many("Degree of change", [_degree(pair) for pair in pairs]),
-        _degree_table(pairs),
+        collapse_if_many("Degree of change", [_similarity_figure(pair) for pair in pairs]),
+        _similarity_table(pairs),
         _length_table(pairs),
-        *(_rewritten(pair) for pair in pairs if pair["documents"]["most_rewritten"]),
-        *(_hosts(pair) for pair in pairs if pair["documents"]["hosts"]["most_changed"]),
+        *(_most_changed_table(pair) for pair in pairs if pair["documents"]["most_rewritten"]),
+        *(_host_table(pair) for pair in pairs if pair["documents"]["hosts"]["most_changed"]),
     )
 
 
-def _survival(drift: Drift) -> Markup:
+def _survival_chart(drift: Drift) -> Markup:
     rows = drift["documents"]["survival"]
-    return lines(
-        "Share of the first snapshot's pages that later snapshots hold",
+    return line_chart(
+        "Share of the first snapshot's pages in later snapshots",
         [row["snapshot"] for row in rows],
         (
-            Series("present", "updated", [row["present_share"] for row in rows]),
-            Series("never absent", "added", [row["uninterrupted_share"] for row in rows]),
+            LineSeries("present", "updated", [row["present_share"] for row in rows]),
+            LineSeries("never absent", "added", [row["uninterrupted_share"] for row in rows]),
         ),
         as_shares=True,
     )
 
 
-def _degree(pair: Mapping[str, Any]) -> Markup:
+def _similarity_figure(pair: Mapping[str, Any]) -> Markup:
     documents = pair["documents"]
-    title = f"{pair_name(pair)}: {numbers.plural(documents['updated'], 'updated page')}"
+    title = f"{format_pair(pair)}: {numbers.pluralize(documents['updated'], 'updated page')}"
     if not documents["updated"]:
-        return figure(title, nothing("No page was updated."))
+        return figure(title, empty_note("No page was updated."))
     jaccard, dice = documents["shingle_jaccard"], documents["dice"]
     return figure(
         title,
-        twins(
+        figure_pair(
             histogram("Sequences in common", jaccard["histogram"], "updated"),
             histogram("Words in common", dice["histogram"], "added"),
         ),
-        f"Half of the updated pages keep at least {numbers.percent(jaccard['median'])} of their "
-        f"sequences and {numbers.percent(dice['median'])} of their words; a tenth keeps at most "
-        f"{numbers.percent(jaccard['p10'])} and {numbers.percent(dice['p10'])}.",
+        f"Half of the updated pages keep at least {numbers.format_percent(jaccard['median'])} of "
+        f"their sequences and {numbers.format_percent(dice['median'])} of their words; a tenth "
+        f"keeps at most {numbers.format_percent(jaccard['p10'])} and "
+        f"{numbers.format_percent(dice['p10'])}.",
     )
 
 
-def _degree_table(pairs: list[Mapping[str, Any]]) -> Markup:
+def _similarity_table(pairs: list[Mapping[str, Any]]) -> Markup:
     columns = (
         "Snapshots", "Cosmetic", "Edited", "Rewritten", "Sequences p10", "median", "p90",
         "Words p10", "median", "p90",
     )  # fmt: skip
     rows: list[Row] = [
         [
-            pair_name(pair),
-            *(integer(pair["documents"]["bands"][b]) for b in ("cosmetic", "edited", "rewritten")),
+            format_pair(pair),
             *(
-                decimal(pair["documents"][measure][quantile])
+                integer_cell(pair["documents"]["bands"][b])
+                for b in ("cosmetic", "edited", "rewritten")
+            ),
+            *(
+                decimal_cell(pair["documents"][measure][quantile])
                 for measure in ("shingle_jaccard", "dice")
                 for quantile in ("p10", "median", "p90")
             ),
@@ -138,58 +142,58 @@ def _degree_table(pairs: list[Mapping[str, Any]]) -> Markup:
 
 def _length_table(pairs: list[Mapping[str, Any]]) -> Markup:
     columns = (
-        "Snapshots", "Longer", "Shorter", "Words gained", "Same words, other punctuation",
-        "Moved elsewhere", "Other form of address",
+        "Snapshots", "Longer", "Shorter", "Words gained", "Only punctuation changed",
+        "Moved to another URL", "Other form of the URL",
     )  # fmt: skip
     rows: list[Row] = [
         [
-            pair_name(pair),
-            integer(d["length_delta"]["longer"]),
-            integer(d["length_delta"]["shorter"]),
-            Cell(numbers.signed(d["length_delta"]["tokens"]), d["length_delta"]["tokens"]),
-            integer(d["text_changed_only"]),
-            integer(d["moved"]),
-            integer(d["loose"]),
+            format_pair(pair),
+            integer_cell(d["length_delta"]["longer"]),
+            integer_cell(d["length_delta"]["shorter"]),
+            Cell(numbers.format_signed(d["length_delta"]["tokens"]), d["length_delta"]["tokens"]),
+            integer_cell(d["text_changed_only"]),
+            integer_cell(d["moved"]),
+            integer_cell(d["loose"]),
         ]
         for pair in pairs
         for d in [pair["documents"]]
     ]
-    return table("Length of updated pages, and pages under another address", columns, rows)
+    return table("Length of updated pages, and pages with another URL", columns, rows)
 
 
-def _rewritten(pair: Mapping[str, Any]) -> Markup:
+def _most_changed_table(pair: Mapping[str, Any]) -> Markup:
     rows: list[Row] = [
         [
             row["title"] or "(no title)",
             Cell(row["url_key"]),
-            decimal(row["shingle_jaccard"]),
-            decimal(row["dice"]),
-            integer(row["tokens_from"]),
-            integer(row["tokens_to"]),
+            decimal_cell(row["shingle_jaccard"]),
+            decimal_cell(row["dice"]),
+            integer_cell(row["tokens_from"]),
+            integer_cell(row["tokens_to"]),
         ]
         for row in pair["documents"]["most_rewritten"]
     ]
-    caption = f"Pages that changed most, {pair_name(pair)}"
-    columns = ("Title", "Address", "Sequences", "Words", "Words before", "Words after")
-    return folded(caption, table(caption, columns, rows))
+    caption = f"Pages that changed most, {format_pair(pair)}"
+    columns = ("Title", "URL", "Sequences", "Words", "Words before", "Words after")
+    return collapsible(caption, table(caption, columns, rows))
 
 
-def _hosts(pair: Mapping[str, Any]) -> Markup:
+def _host_table(pair: Mapping[str, Any]) -> Markup:
     hosts = pair["documents"]["hosts"]
     rows: list[Row] = [
         [
             row["host"],
             *(
-                integer(row[name])
+                integer_cell(row[name])
                 for name in ("added", "removed", "not_kept", "updated", "unchanged")
             ),
         ]
         for row in hosts["most_changed"]
     ]
     caption = (
-        f"Hosts, {pair_name(pair)}: {numbers.count(hosts['new'])} new, "
-        f"{numbers.count(hosts['gone'])} gone of {numbers.count(hosts['from'])}"
+        f"Hosts, {format_pair(pair)}: {numbers.format_count(hosts['new'])} new, "
+        f"{numbers.format_count(hosts['gone'])} of {numbers.format_count(hosts['from'])} removed"
     )
-    return folded(
+    return collapsible(
         caption, table(caption, ("Host", "Added", "Removed", "Not kept", "Updated", "Same"), rows)
     )

@@ -1,4 +1,4 @@
-"""The sections of the report, each from its part of `drift.json`."""
+"""Report sections on findings, sizes and checks, and charts that several sections share."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,58 +6,58 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.drift.report.findings import findings, unseen
+from builder.drift.report.findings import list_findings, list_undecided_checks
 from builder.reporting import numbers
 from builder.reporting.parts import (
     Cell,
     Row,
     Segment,
+    bullet_list,
+    collapsible,
+    empty_note,
     figure,
-    folded,
     grid,
     heat_map,
-    integer,
-    intersections,
-    items,
-    nothing,
+    integer_cell,
     paragraph,
     section,
-    share,
+    share_cell,
     span,
     stacked_bars,
     table,
+    upset_plot,
     warning,
 )
-from builder.reporting.render import join
+from builder.reporting.render import join_markup
 
 Drift = Mapping[str, Any]
 VERDICTS = {"construction": "changed", "clear": "clear", "cannot tell": "unknown"}
-"""Verdicts with the class of their colour."""
+"""CSS class of each verdict."""
 
 MADE_DIFFERENTLY = (
-    "These differences come from how the collection was made. Do not read them, or what follows "
-    "from them, as a change of the web or of its users."
+    "These differences were caused by how the collection was built. Do not interpret them, or "
+    "their consequences, as changes of the web or its users."
 )
 NOTHING_FOUND = (
-    "No check found a change of construction: what follows is a change of the web and of its "
-    "users, as far as the checks can see. How large a change each of them would have found stands "
-    "with the checks; what none could have seen is listed here."
+    "No check found a change of construction, so that the changes below are changes of the web "
+    "and its users, as far as the checks can tell. The section on checks lists the smallest change "
+    "that each check would have detected; undetectable changes are listed here."
 )
 
 
-def pair_name(pair: Mapping[str, Any]) -> str:
-    """`2022-06 to 2022-09`, with an arrow."""
+def format_pair(pair: Mapping[str, Any]) -> str:
+    """Format a pair of snapshots with an arrow between their names."""
     return f"{pair['from']} \N{RIGHTWARDS ARROW} {pair['to']}"
 
 
-def overlap_map(caption: str, overlap: Mapping[str, Any]) -> Markup:
-    """A heat map of the Jaccard coefficients of all pairs of snapshots."""
+def overlap_heat_map(caption: str, overlap: Mapping[str, Any]) -> Markup:
+    """Render the Jaccard coefficients of all pairs of snapshots as a heat map."""
     names = overlap["snapshots"]
     texts = [
         [
-            numbers.count(overlap["common"][i][j])
+            numbers.format_count(overlap["common"][i][j])
             if i == j
-            else numbers.decimal(overlap["jaccard"][i][j], 3)
+            else numbers.format_decimal(overlap["jaccard"][i][j], 3)
             for j in range(len(names))
         ]
         for i in range(len(names))
@@ -65,18 +65,20 @@ def overlap_map(caption: str, overlap: Mapping[str, Any]) -> Markup:
     return heat_map(caption, names, names, overlap["jaccard"], texts)
 
 
-def upset(caption: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Markup:
-    """The exclusive intersections of the ids of snapshots."""
-    return intersections(caption, names, [(row["snapshots"], row["ids"]) for row in rows])
+def snapshot_upset_plot(
+    caption: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> Markup:
+    """Render the exclusive intersections of snapshots as an UpSet plot."""
+    return upset_plot(caption, names, [(row["snapshots"], row["ids"]) for row in rows])
 
 
-def first_things(drift: Drift) -> Markup:
-    """Findings, warnings first."""
-    found = findings(drift)
+def findings_section(drift: Drift) -> Markup:
+    """Render all findings, construction changes first."""
+    found = list_findings(drift)
     names = [snapshot["snapshot"] for snapshot in drift["snapshots"]]
-    warnings = [_unbroken(f.text, names) for f in found if f.warns]
-    facts = [_unbroken(f.text, names) for f in found if not f.warns]
-    blind = [_unbroken(text, names) for text in unseen(drift)]
+    warnings = [_wrap_snapshot_names(f.text, names) for f in found if f.is_warning]
+    facts = [_wrap_snapshot_names(f.text, names) for f in found if not f.is_warning]
+    blind = [_wrap_snapshot_names(text, names) for text in list_undecided_checks(drift)]
     return section(
         "findings",
         "Findings",
@@ -84,31 +86,37 @@ def first_things(drift: Drift) -> Markup:
         warning("The construction changed", MADE_DIFFERENTLY, warnings)
         if warnings
         else paragraph(NOTHING_FOUND, "calm"),
-        folded(f"What no check could have seen ({len(blind)})", items(blind, "facts"))
+        collapsible(
+            f"Changes that no check could detect ({len(blind)})", bullet_list(blind, "facts")
+        )
         if blind
         else None,
-        items(facts, "facts") if facts else nothing("There is nothing to compare."),
+        bullet_list(facts, "facts") if facts else empty_note("There is nothing to compare."),
     )
 
 
-def _unbroken(text: str, names: Sequence[str]) -> Markup:
-    """A text in which snapshot names stay on one line."""
-    parts = re.split(f"({'|'.join(map(re.escape, names))})", text) if names else [text]
-    return join(span(part, "name") if part in names else part for part in parts)
+def _wrap_snapshot_names(text: str, snapshot_names: Sequence[str]) -> Markup:
+    """Wrap snapshot names in spans, so that they are not broken across lines."""
+    parts = (
+        re.split(f"({'|'.join(map(re.escape, snapshot_names))})", text)
+        if snapshot_names
+        else [text]
+    )
+    return join_markup(span(part, "name") if part in snapshot_names else part for part in parts)
 
 
-def sizes(drift: Drift) -> Markup:
-    """The size of each snapshot."""
+def sizes_section(drift: Drift) -> Markup:
+    """Render the number of pages, words, queries and judgements of each snapshot."""
     rows: list[Row] = [
         [
             s["snapshot"],
-            integer(s["documents"]),
-            integer(s["tokens"]),
-            integer(s["truncated"]),
-            integer(s["queries"]["listed"]),
-            integer(s["queries"]["judged"]),
-            integer(sum(s["grades"])),
-            *(share(value) for value in s["grade_shares"]),
+            integer_cell(s["documents"]),
+            integer_cell(s["tokens"]),
+            integer_cell(s["truncated"]),
+            integer_cell(s["queries"]["listed"]),
+            integer_cell(s["queries"]["judged"]),
+            integer_cell(sum(s["grades"])),
+            *(share_cell(value) for value in s["grade_shares"]),
         ]
         for s in drift["snapshots"]
     ]
@@ -117,13 +125,13 @@ def sizes(drift: Drift) -> Markup:
     return section(
         "sizes",
         "Sizes",
-        "What each snapshot holds.",
+        "Pages, words, queries and judgements of each snapshot.",
         table("Sizes of the snapshots", (*columns, *grades), rows),
     )
 
 
-def all_checks(drift: Drift) -> Markup:
-    """Every check; those that found nothing are folded."""
+def checks_section(drift: Drift) -> Markup:
+    """Render every check; those without a difference are collapsed."""
     checks = drift["checks"]
     found = [check for check in checks if check["verdict"] == "construction"]
     unknown = [check for check in checks if check["verdict"] == "cannot tell"]
@@ -131,18 +139,18 @@ def all_checks(drift: Drift) -> Markup:
     return section(
         "checks",
         "Construction checks",
-        f"{numbers.plural(len(checks), 'check')}: {len(found)} found that the collection was made "
-        f"differently, {len(clear)} did not, {len(unknown)} cannot tell from this collection.",
-        _check_table("Differences of construction", found) if found else None,
-        _folded_checks("Checks that found no difference", clear),
-        _folded_checks("Checks that cannot tell", unknown),
+        f"{numbers.pluralize(len(checks), 'check')}: {len(found)} found a change of construction, "
+        f"{len(clear)} did not, {len(unknown)} cannot tell from this collection.",
+        _check_table("Changes of construction", found) if found else None,
+        _collapsed_check_table("Checks without a change", clear),
+        _collapsed_check_table("Checks that cannot tell", unknown),
     )
 
 
-def _folded_checks(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup | None:
+def _collapsed_check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup | None:
     if not checks:
         return None
-    return folded(f"{caption} ({len(checks)})", _check_table(caption, checks))
+    return collapsible(f"{caption} ({len(checks)})", _check_table(caption, checks))
 
 
 def _check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup:
@@ -156,32 +164,34 @@ def _check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup:
         ]
         for check in checks
     ]
-    return table(caption, ("Snapshots", "Question", "Answer", "Evidence", "Would have found"), rows)
+    return table(
+        caption, ("Snapshots", "Question", "Answer", "Evidence", "Detectable change"), rows
+    )
 
 
-def status_bars(title: str, pairs: Sequence[Mapping[str, Any]], parts: Sequence[Any]) -> Markup:
-    """Stacked bars of what happened between consecutive snapshots.
+def status_chart(title: str, pairs: Sequence[Mapping[str, Any]], statuses: Sequence[Any]) -> Markup:
+    """Render stacked bars of document or query statuses, one bar per pair of snapshots.
 
     Args:
         title: Caption.
         pairs: Pairs of `drift.json`.
-        parts: For each part its label, colour class, and function from a pair to a count.
+        statuses: Label, colour class, and function from a pair to a count, for each status.
     """
     rows = [
-        (pair_name(pair), [Segment(label, of(pair), colour) for label, colour, of in parts])
+        (format_pair(pair), [Segment(label, of(pair), colour) for label, colour, of in statuses])
         for pair in pairs
     ]
     return figure(title, stacked_bars(rows))
 
 
-MOST_OPEN = 4
-"""Figures of pairs that are shown at once; more are folded."""
+MAX_OPEN_FIGURES = 4
+"""Maximum number of figures shown at once; more are collapsed."""
 
 
-def fold_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
-    """Figures side by side; folded where there is one for each of many pairs."""
+def collapse_if_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
+    """Render figures in a grid, collapsed if there are more than `MAX_OPEN_FIGURES`."""
     if not figures:
         return None
-    if len(figures) <= MOST_OPEN:
+    if len(figures) <= MAX_OPEN_FIGURES:
         return grid(*figures)
-    return folded(f"{summary}: {len(figures)} pairs of snapshots", grid(*figures))
+    return collapsible(f"{summary}: {len(figures)} pairs of snapshots", grid(*figures))

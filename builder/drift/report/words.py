@@ -1,4 +1,4 @@
-"""The section on the words of pages."""
+"""The report section on vocabulary."""
 
 import math
 from collections.abc import Mapping
@@ -6,90 +6,98 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.drift.report.documents import why_nothing
+from builder.drift.report.documents import missing_pages_reason
 from builder.drift.report.sections import (
     Drift,
-    pair_name,
+    format_pair,
 )
 from builder.reporting import numbers
 from builder.reporting.parts import (
     Row,
-    decimal,
+    collapsible,
+    decimal_cell,
+    empty_note,
     figure,
-    folded,
     grid,
     heat_map,
-    integer,
-    nothing,
+    integer_cell,
     section,
-    share,
+    share_cell,
     table,
 )
 
-MOST_PAIRS = 36
-"""Pairs of snapshots up to which the table of words lists all; else neighbours alone."""
+MAX_PAIRS = 36
+"""Maximum number of pairs in the vocabulary table; if exceeded, only consecutive snapshots."""
 
 
-def words(drift: Drift) -> Markup:
-    """How the vocabulary moved."""
+def words_section(drift: Drift) -> Markup:
+    """Render the divergence of vocabularies and the words that rose and fell most."""
     everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
-    if (why := why_nothing(drift)) is not None:
-        return section("words", "Words", None, nothing(why))
+    if (why := missing_pages_reason(drift)) is not None:
+        return section("words", "Words", None, empty_note(why))
     names = [s["snapshot"] for s in drift["snapshots"]]
     return section(
         "words",
         "Words",
-        "Lower-cased words of title and text. Divergence is Jensen-Shannon in bits: 0 for the same "
-        "distribution of words, 1 for no word in common.",
+        "Lowercased words of title and text. Divergence is the Jensen-Shannon divergence in bits: "
+        "0 for equal distributions of words, 1 for no common word.",
         grid(
-            figure("All pages", _divergences("Divergence of words, all pages", names, everything)),
-            figure("Pages in every snapshot", _divergences("Divergence, core", names, core)),
+            figure(
+                "All pages",
+                _divergence_heat_map("Divergence of words, all pages", names, everything),
+            ),
+            figure(
+                "Pages in every snapshot", _divergence_heat_map("Divergence, core", names, core)
+            ),
         ),
         _vocabulary_table(everything, core),
-        *(_risen_and_fallen(pair) for pair in everything if pair.get("rising")),
+        *(_word_movement_tables(pair) for pair in everything if pair.get("rising")),
     )
 
 
-def _divergences(caption: str, names: list[str], pairs: list[Mapping[str, Any]]) -> Markup:
+def _divergence_heat_map(caption: str, names: list[str], pairs: list[Mapping[str, Any]]) -> Markup:
     values = {(p["from"], p["to"]): p["js_bits"] for p in pairs}
     values |= {(b, a): v for (a, b), v in values.items()}
     most = max((v for v in values.values() if v is not None), default=0.0) or 1.0
     cells = [[0.0 if a == b else values[a, b] for b in names] for a in names]
     shades = [[None if v is None else v / most for v in row] for row in cells]
     digits = max(4, 2 - math.floor(math.log10(most)))
-    texts = [["0" if v == 0 else numbers.decimal(v, digits) for v in row] for row in cells]
+    texts = [["0" if v == 0 else numbers.format_decimal(v, digits) for v in row] for row in cells]
     return heat_map(caption, names, names, shades, texts)
 
 
-def _vocabulary_table(everything: list[Mapping[str, Any]], core: list[Mapping[str, Any]]) -> Markup:
+def _vocabulary_table(
+    all_pairs: list[Mapping[str, Any]], core_pairs: list[Mapping[str, Any]]
+) -> Markup:
     rows: list[Row] = [
         [
-            f"{pair_name(pair)}{label}",
-            integer(pair["types_from"]),
-            integer(pair["types_to"]),
-            decimal(pair["jaccard"]),
-            decimal(pair["js_bits"], 4),
-            share(pair["oov_share"]),
-            share(pair["oov_share_back"]),
+            f"{format_pair(pair)}{label}",
+            integer_cell(pair["types_from"]),
+            integer_cell(pair["types_to"]),
+            decimal_cell(pair["jaccard"]),
+            decimal_cell(pair["js_bits"], 4),
+            share_cell(pair["oov_share"]),
+            share_cell(pair["oov_share_back"]),
         ]
-        for pairs, label in ((everything, ""), (core, " (core)"))
+        for pairs, label in ((all_pairs, ""), (core_pairs, " (core)"))
         for pair in pairs
-        if len(pairs) <= MOST_PAIRS or "rising" in pair
+        if len(pairs) <= MAX_PAIRS or "rising" in pair
     ]
     columns = (
         "Snapshots", "Distinct words before", "after", "Jaccard", "Divergence, bits",
         "Unknown before", "Unknown after",
     )  # fmt: skip
-    of = "every two snapshots" if len(everything) <= MOST_PAIRS else "neighbouring snapshots"
+    of = "all pairs of snapshots" if len(all_pairs) <= MAX_PAIRS else "consecutive snapshots"
     return table(f"Vocabulary of {of}", columns, rows)
 
 
-def _risen_and_fallen(pair: Mapping[str, Any]) -> Markup:
+def _word_movement_tables(pair: Mapping[str, Any]) -> Markup:
     columns = ("Word", "Before", "After")
     lists = []
     for direction, heading in (("rising", "rose"), ("falling", "fell")):
         rows = [
-            [row["word"], integer(row["n_from"]), integer(row["n_to"])] for row in pair[direction]
+            [row["word"], integer_cell(row["n_from"]), integer_cell(row["n_to"])]
+            for row in pair[direction]
         ]
         lists.append(table(f"Words that {heading}", columns, rows))
-    return folded(f"Words that rose and fell, {pair_name(pair)}", grid(*lists))
+    return collapsible(f"Words that rose and fell, {format_pair(pair)}", grid(*lists))

@@ -1,1 +1,1 @@
-"""Baseline runs of a snapshot, fusion and re-ranking, and the sanity check of a collection."""
+"""Baseline runs, fusion and re-ranking of runs, and a sanity check of collections."""

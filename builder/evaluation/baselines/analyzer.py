@@ -1,8 +1,8 @@
-"""Text -> index terms, for the lexical baseline, in French, English and what Snowball stems.
+"""Text analysis of the BM25 baseline: tokenization, stop word removal and stemming.
 
-In: a column of texts. Out: index terms per text: lower-cased words without elisions ("l'eau" is
-"eau", "qu'il" is "il"), without stop words, stemmed (Snowball) and without accents, so that "sante"
-finds "santé", as people type it. Every distinct word is analysed once.
+Index terms are lowercased words without elisions ("l'eau" becomes "eau"), stop words and accents,
+so that "sante" finds "santé". Languages with a Snowball stemmer are stemmed. Each distinct word is
+analysed only once.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.evaluation.baselines.stopwords import STOP_WORDS
-from builder.extras import load
+from builder.extras import import_optional
 from builder.text.keys import strip_accents
 
 _STEMMERS = {
@@ -44,15 +44,15 @@ _APOSTROPHES = ["\N{RIGHT SINGLE QUOTATION MARK}", "\N{MODIFIER LETTER APOSTROPH
 _LIGATURES = {"œ": "oe", "æ": "ae"}
 
 STOPPED = -1
-"""Term id of a word that is no index term."""
+"""Term id of stop words and unknown words."""
 
 
 class Analyzer:
-    """Turns texts into ids of index terms, and keeps the vocabulary.
+    """Converts texts to ids of index terms and stores the vocabulary.
 
     Args:
-        language: Its code. Words of a language without a stemmer are terms as they stand; stop
-            words are known for `fr` and `en`.
+        language: Language code. Without a stemmer for the language, words are not stemmed; stop
+            words are only removed for `fr` and `en`.
 
     Raises:
         MissingExtraError: PyStemmer is not installed.
@@ -65,8 +65,8 @@ class Analyzer:
         self._stem = _stemmer(_STEMMERS[language]) if language in _STEMMERS else str
         self._words: dict[str, int] = {}
 
-    def words(self, texts: pl.Series) -> pl.Series:
-        """Lists of lower-cased words, elisions removed; a null text is an empty list."""
+    def tokenize(self, texts: pl.Series) -> pl.Series:
+        """Split each text into a list of lowercased words without elisions; empty for null."""
         plain = texts.cast(pl.String).fill_null("").str.normalize("NFKC").str.to_lowercase()
         plain = plain.str.replace_many(dict.fromkeys(_APOSTROPHES, "'"))
         plain = plain.str.replace_many(_LIGATURES)
@@ -74,24 +74,25 @@ class Analyzer:
             plain = plain.str.replace_all(self._elision, " ")
         return plain.str.extract_all(r"\w+")
 
-    def term_ids(self, texts: pl.Series, *, grow: bool) -> list[npt.NDArray[np.int32]]:
-        """Ids of the index terms of each text, in their order, repeated as often as they occur.
+    def term_ids(self, texts: pl.Series, *, add_terms: bool) -> list[npt.NDArray[np.int32]]:
+        """Return the ids of the index terms of each text, in text order and with repetitions.
 
         Args:
-            texts: The texts.
-            grow: Whether unknown terms enter the vocabulary (documents) or are left out (queries).
+            texts: Texts to analyse.
+            add_terms: Whether to add unknown terms to the vocabulary, as for documents, or to skip
+                them, as for queries.
         """
-        words = self.words(texts)
+        words = self.tokenize(texts)
         flat = words.explode(empty_as_null=False, keep_nulls=False)
         distinct = flat.unique(maintain_order=True).to_list()
-        ids = pl.Series([self._term_id(word, grow) for word in distinct], dtype=pl.Int32)
+        ids = pl.Series([self._term_id(word, add_terms) for word in distinct], dtype=pl.Int32)
         terms = flat.replace_strict(distinct, ids, return_dtype=pl.Int32).to_numpy()
         texts_of = np.repeat(np.arange(len(texts)), words.list.len().to_numpy())
         kept = terms != STOPPED
         ends = np.cumsum(np.bincount(texts_of[kept], minlength=len(texts)))
         return np.split(terms[kept].astype(np.int32), ends)[: len(texts)]
 
-    def _term_id(self, word: str, grow: bool) -> int:
+    def _term_id(self, word: str, add_terms: bool) -> int:
         if word in self._words:
             return self._words[word]
         folded = strip_accents(word)
@@ -99,13 +100,13 @@ class Analyzer:
             return self._words.setdefault(word, STOPPED)
         term = strip_accents(self._stem(word))
         if term not in self.vocabulary:
-            if not grow:
+            if not add_terms:
                 return STOPPED
             self.vocabulary[term] = len(self.vocabulary)
         return self._words.setdefault(word, self.vocabulary[term])
 
 
 def _stemmer(name: str) -> Callable[[str], str]:
-    stemmer = load("Stemmer", "the BM25 baseline", "baseline").Stemmer(name)
+    stemmer = import_optional("Stemmer", "the BM25 baseline", "baseline").Stemmer(name)
     stem: Callable[[str], str] = stemmer.stemWord
     return stem

@@ -1,8 +1,7 @@
-"""BM25 over a snapshot: the run beside which every other run is read.
+"""BM25 baseline over the documents and queries of a snapshot in one of its languages.
 
-In: the documents and queries of a snapshot, in one of its languages. Out: a `Run`.
-Scores are those of Robertson & Zaragoza 2009 with the non-negative idf of Lucene, computed by
-bm25s; documents are read in batches and kept as term ids only.
+Scores follow Robertson & Zaragoza 2009 with Lucene's non-negative idf, computed by bm25s. Documents
+are read in batches, and only their term ids are kept in memory.
 """
 
 from array import array
@@ -18,9 +17,9 @@ import pyarrow.parquet as pq
 
 from builder.errors import DataError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
-from builder.extras import load
+from builder.extras import import_optional
 from builder.io import parquet
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
 from builder.trec.runs import DEFAULT_DEPTH, Run, check_depth
 
@@ -29,16 +28,16 @@ _BATCH_ROWS = 2048
 
 @dataclass(frozen=True)
 class Bm25:
-    """Parameters of the baseline.
+    """Parameters of the BM25 baseline.
 
     Args:
-        language: What words are in, see `Analyzer`.
-        k1: Saturation of term frequency.
-        b: Normalisation by document length, from 0 to 1.
+        language: Language code of the texts, see `Analyzer`.
+        k1: Saturation of the term frequency.
+        b: Strength of document length normalization, from 0 to 1.
         depth: Documents to retrieve per query.
 
     Raises:
-        UsageError: a value is outside its range.
+        UsageError: A value is out of range.
     """
 
     language: str = "fr"
@@ -49,7 +48,9 @@ class Bm25:
     def __post_init__(self) -> None:
         check_depth(self.depth)
         if self.k1 < 0 or not 0 <= self.b <= 1:
-            raise UsageError(f"BM25: expected k1 of at least 0 and b in [0, 1]: {self}")
+            raise UsageError(
+                f"BM25: expected k1 >= 0 and b in [0, 1], found k1={self.k1}, b={self.b}"
+            )
 
 
 def bm25_snapshot(
@@ -64,42 +65,44 @@ def bm25_snapshot(
     """Search the documents of a published snapshot with its queries.
 
     Args:
-        documents: Parquet parts with `doc_id` and columns of titles and texts.
-        queries: Parquet file with `query_id` and a column of texts.
-        parameters: Language and constants; the defaults where absent.
-        suffix: Of the columns of texts, see `Collection.languages`; absent: that of translations
-            where the language is English.
+        documents: Parquet files with `doc_id`, title and text columns.
+        queries: Parquet file with `query_id` and a text column.
+        parameters: Parameters of BM25; None for the defaults.
+        suffix: Suffix of the text columns, see `Collection.languages`; None for the translation if
+            the language is English, and for the source text otherwise.
         tag: Name of the run.
-        progress: Told about every document.
+        progress: Reports the number of indexed documents.
 
     Raises:
-        UsageError: a file cannot be read.
-        DataError: no document, or the snapshot has no text in the language.
-        MissingExtraError: the extra [baseline] is not installed.
+        UsageError: A file is unreadable.
+        DataError: There are no documents, or the snapshot has no texts in the language.
+        MissingExtraError: The extra [baseline] is not installed.
     """
     parameters = parameters or Bm25()
     if suffix is None:
         suffix = ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
-    texts, column = _documents(documents, suffix), f"text{suffix}"
-    asked = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
-    if asked["text"].null_count():
+    texts, column = _read_documents(documents, suffix), f"text{suffix}"
+    query_texts = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
+    if query_texts["text"].null_count():
         raise DataError(f"{queries}: column {column} is empty; the snapshot was not translated")
-    return bm25(texts, asked, parameters, tag=tag, progress=progress)
+    return bm25(texts, query_texts, parameters, tag=tag, progress=progress)
 
 
-def _documents(parts: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
-    """Batches of `doc_id` and `text`: title and text of a language, joined by a line end."""
+def _read_documents(parts: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
+    """Yield batches of `doc_id` and `text`: title and text, separated by a line break."""
     title, text = f"title{suffix}", f"text{suffix}"
     for part in parts:
         try:
             file = pq.ParquetFile(part)
         except OSError as error:
-            raise UsageError(f"{part}: expected a readable Parquet file ({error})") from error
+            raise UsageError(f"{part}: cannot read Parquet file: {error}") from error
         with file:
             for batch in file.iter_batches(_BATCH_ROWS, columns=["doc_id", title, text]):
                 frame = pl.DataFrame(batch)
                 if frame.height and frame[text].null_count() == frame.height:
-                    raise DataError(f"{part}: column {text} is empty; it was not translated")
+                    raise DataError(
+                        f"{part}: column {text} is empty; the documents were not translated"
+                    )
                 joined = pl.concat_str(title, text, separator="\n", ignore_nulls=True)
                 yield frame.select("doc_id", text=joined)
 
@@ -112,39 +115,40 @@ def bm25(
     tag: str = "bm25",
     progress: Progress | None = None,
 ) -> Run:
-    """Search documents with queries.
+    """Search documents with queries using BM25.
 
     Args:
         documents: Batches with columns `doc_id` and `text`; ids are unique over all batches.
         queries: Columns `query_id` and `text`.
-        parameters: Language and constants; the defaults where absent.
+        parameters: Parameters of BM25; None for the defaults.
         tag: Name of the run.
-        progress: Told about every document.
+        progress: Reports the number of indexed documents.
 
     Returns:
-        Documents with a score above 0, at most `depth` per query, ties as trec_eval breaks them. A
-        query that matches nothing is not in the run.
+        Run of the top `depth` documents with positive scores per query, with ties broken as in
+        trec_eval. Queries without results are not in the run.
 
     Raises:
-        DataError: no document, or a document comes twice.
-        MissingExtraError: the extra [baseline] is not installed.
+        DataError: There are no documents, or a document id occurs twice.
+        MissingExtraError: The extra [baseline] is not installed.
     """
     parameters = parameters or Bm25()
     analyzer = Analyzer(parameters.language)
-    doc_ids, terms = _read(documents, analyzer, progress or Silent())
-    model = _index(terms, analyzer, parameters) if analyzer.vocabulary else None
-    asked = analyzer.term_ids(queries["text"], grow=False)
-    found = [pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64})]
-    for query_id, query in zip(queries["query_id"], asked, strict=True):
+    doc_ids, terms = _analyze_documents(documents, analyzer, progress or NoProgress())
+    model = _build_index(terms, analyzer, parameters) if analyzer.vocabulary else None
+    query_terms = analyzer.term_ids(queries["text"], add_terms=False)
+    schema = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
+    results = [pl.DataFrame(schema=schema)]
+    for query_id, query in zip(queries["query_id"], query_terms, strict=True):
         if model is not None and len(query):
-            places, scores = _best(model.get_scores_from_ids(query), parameters.depth)
-            columns = {"doc_id": doc_ids.gather(places), "score": scores.astype(np.float64)}
+            indices, scores = _top_documents(model.get_scores_from_ids(query), parameters.depth)
+            columns = {"doc_id": doc_ids.gather(indices), "score": scores.astype(np.float64)}
             hits = pl.DataFrame(columns).select(pl.lit(query_id).alias("query_id"), pl.all())
-            found.append(hits)
-    return Run.from_scores(pl.concat(found), tag, parameters.depth)
+            results.append(hits)
+    return Run.from_scores(pl.concat(results), tag, parameters.depth)
 
 
-def _read(
+def _analyze_documents(
     documents: Iterable[pl.DataFrame], analyzer: Analyzer, progress: Progress
 ) -> "tuple[pl.Series, list[array[int]]]":
     doc_ids: list[pl.Series] = []
@@ -152,31 +156,31 @@ def _read(
     progress.start("index", None, "documents")
     for batch in documents:
         doc_ids.append(batch["doc_id"])
-        # compact arrays: as small as NumPy's, and the indexer's loops read them faster
+        # array.array is as compact as NumPy, and bm25s iterates over it faster
         terms.extend(
-            array("i", ids.tobytes()) for ids in analyzer.term_ids(batch["text"], grow=True)
+            array("i", ids.tobytes()) for ids in analyzer.term_ids(batch["text"], add_terms=True)
         )
         progress.advance(batch.height)
     progress.finish()
     if not terms:
-        raise DataError("BM25: expected documents to search, found none")
-    every = pl.concat(doc_ids).rechunk()
-    if every.n_unique() != len(every):
-        raise DataError("BM25: expected each document once, found an id twice")
-    return every, terms
+        raise DataError("BM25: there are no documents to search")
+    all_ids = pl.concat(doc_ids).rechunk()
+    if all_ids.n_unique() != len(all_ids):
+        raise DataError("BM25: document ids are not unique")
+    return all_ids, terms
 
 
-def _index(terms: "list[array[int]]", analyzer: Analyzer, parameters: Bm25) -> Any:
-    bm25s = load("bm25s", "the BM25 baseline", "baseline")
+def _build_index(terms: "list[array[int]]", analyzer: Analyzer, parameters: Bm25) -> Any:
+    bm25s = import_optional("bm25s", "the BM25 baseline", "baseline")
     model = bm25s.BM25(k1=parameters.k1, b=parameters.b, method="lucene", backend="numpy")
     model.index((terms, dict(analyzer.vocabulary)), show_progress=False)
     return model
 
 
-def _best(
+def _top_documents(
     scores: npt.NDArray[np.float32], depth: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Places and scores of the best documents, with all that tie with the last of them."""
+    """Return index and score of the top `depth` documents, and of those that tie with the last."""
     positive = np.flatnonzero(scores > 0)
     values = scores[positive]
     if len(values) > depth:

@@ -1,9 +1,8 @@
-"""Judgements of earlier snapshots as a prior: the qrel boost of LongEval participants.
+"""Boosting of documents that were judged relevant in earlier snapshots (qrel boost).
 
-In: a run, and judgements of earlier snapshots. Out: the run with scores scaled to [0, 1] per query,
-plus `weight` times the mean grade of the same query and document in the snapshots that judge it.
-Ids must agree, as those of one collection do. Documents that the run lacks are not added: the later
-snapshot may not have them.
+Scores are scaled to [0, 1] per query, and `weight` times the mean grade of the query-document pair
+in the earlier snapshots is added. Ids must be the same in all snapshots. Documents that are missing
+from the run are not added, because the later snapshot may not contain them.
 """
 
 from collections.abc import Sequence
@@ -20,20 +19,20 @@ _PAIR = ["query_id", "doc_id"]
 def qrel_boost(
     run: Run, judgements: Sequence[pl.DataFrame], *, weight: float = 1.0, tag: str = "boost"
 ) -> Run:
-    """Move documents up that earlier snapshots judge relevant.
+    """Rank documents higher that were judged relevant in earlier snapshots.
 
     Args:
-        run: A run of the later snapshot.
-        judgements: Columns `query_id`, `doc_id`, `grade`, per earlier snapshot.
-        weight: What a grade of 1 adds to a score; at least 0.
+        run: Run for the later snapshot.
+        judgements: Columns `query_id`, `doc_id`, `grade` of each earlier snapshot.
+        weight: Amount added to a score for a grade of 1; not negative.
         tag: Name of the new run.
 
     Raises:
-        UsageError: no judgements, or a negative weight.
-        DataError: judgements with nulls or duplicates.
+        UsageError: There are no judgements, or the weight is negative.
+        DataError: The judgements contain nulls or duplicates.
     """
     if not judgements or weight < 0:
-        raise UsageError(f"qrel boost: expected judgements and a weight of at least 0: {weight}")
+        raise UsageError(f"qrel boost: expected judgements and a weight >= 0, found {weight}")
     score = pl.col("score")
     low, high = score.min().over("query_id"), score.max().over("query_id")
     scaled = run.ranking.select(

@@ -1,7 +1,7 @@
-"""Exact search with embeddings of any model.
+"""Exact nearest neighbour search with precomputed embeddings.
 
-In: Parquet files of vectors: `doc_id` or `query_id`, and `vector` (a list of floats). Out: a `Run`
-by inner product; normalise the vectors for cosine similarity. Documents are read in batches.
+Reads Parquet files with `doc_id` or `query_id`, and `vector` (a list of floats). Scores are inner
+products; normalize the vectors for cosine similarity. Documents are read in batches.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ Vectors = npt.NDArray[np.float32]
 def dense_search(
     documents: Path, queries: Path, *, depth: int = DEFAULT_DEPTH, tag: str = "dense"
 ) -> Run:
-    """Search documents with queries, both as vectors.
+    """Search document vectors with query vectors.
 
     Args:
         documents: Parquet file with `doc_id` and `vector`.
@@ -32,63 +32,64 @@ def dense_search(
         tag: Name of the run.
 
     Raises:
-        UsageError: a file cannot be read.
-        DataError: vectors differ in length, are empty or not finite, or an id is missing or
+        UsageError: A file is unreadable.
+        DataError: Vectors differ in length, are empty or not finite, or an id is missing or
             repeated.
     """
     check_depth(depth)
-    asked = parquet.read(queries, ["query_id", "vector"])
-    query_ids, query_vectors = asked["query_id"].cast(pl.String), _vectors(asked, queries, None)
+    frame = parquet.read(queries, ["query_id", "vector"])
+    query_ids, query_vectors = frame["query_id"].cast(pl.String), _to_matrix(frame, queries, None)
     if query_ids.n_unique() != len(query_ids):
-        raise DataError(f"{queries}: expected each query once")
+        raise DataError(f"{queries}: query ids are not unique")
     best = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64})
-    seen = 0
+    count = 0
     ids: list[pl.Series] = []
-    for batch in _batches(documents):
-        vectors = _vectors(batch, documents, query_vectors.shape[1])
-        # summed in 64 bits and rounded to 32, so that the order in which BLAS adds does not show
+    for batch in _read_batches(documents):
+        vectors = _to_matrix(batch, documents, query_vectors.shape[1])
+        # sum in 64 bits and round to 32, so that BLAS's order of additions has no effect
         exact = query_vectors.astype(np.float64) @ vectors.astype(np.float64).T
         scores = exact.astype(np.float32).astype(np.float64)
-        best = _merge(best, scores, query_ids, batch["doc_id"].cast(pl.String), depth)
+        doc_ids = batch["doc_id"].cast(pl.String)
+        best = _merge_top_documents(best, scores, query_ids, doc_ids, depth)
         ids.append(batch["doc_id"])
-        seen += batch.height
-    if not seen or pl.concat(ids).n_unique() != seen:
-        raise DataError(f"{documents}: expected documents, each once")
+        count += batch.height
+    if not count or pl.concat(ids).n_unique() != count:
+        raise DataError(f"{documents}: expected documents with unique ids")
     return Run.from_scores(best, tag, depth)
 
 
-def _batches(path: Path) -> Iterator[pl.DataFrame]:
+def _read_batches(path: Path) -> Iterator[pl.DataFrame]:
     parquet.check(path)
     try:
         file = pq.ParquetFile(path)
     except OSError as error:
-        raise UsageError(f"{path}: expected a readable Parquet file ({error})") from error
+        raise UsageError(f"{path}: cannot read Parquet file: {error}") from error
     with file:
         for batch in file.iter_batches(BATCH_ROWS, columns=["doc_id", "vector"]):
             yield pl.DataFrame(batch)
 
 
-def _vectors(frame: pl.DataFrame, path: Path, size: int | None) -> Vectors:
+def _to_matrix(frame: pl.DataFrame, path: Path, size: int | None) -> Vectors:
     lengths = set(frame["vector"].list.len().to_list()) if frame.height else {size or 1}
     if len(lengths) != 1 or None in lengths or 0 in lengths or (size and lengths != {size}):
-        expected = f"vectors of {size} numbers" if size else "vectors of one length"
+        expected = f"vectors of length {size}" if size else "vectors of the same length"
         raise DataError(f"{path}: expected {expected}, found lengths {sorted(map(str, lengths))}")
     (length,) = lengths
     flat = frame["vector"].explode(empty_as_null=False, keep_nulls=False).cast(pl.Float32)
     values = flat.to_numpy().reshape(frame.height, length)
     if flat.null_count() or not np.isfinite(values).all() or frame.to_series(0).null_count():
-        raise DataError(f"{path}: expected an id and finite numbers in every row")
+        raise DataError(f"{path}: every row must have an id and finite numbers")
     return values
 
 
-def _merge(
+def _merge_top_documents(
     best: pl.DataFrame,
     scores: npt.NDArray[np.float64],
     query_ids: pl.Series,
     doc_ids: pl.Series,
     depth: int,
 ) -> pl.DataFrame:
-    """The best documents so far and those of a batch, with all that tie with the last."""
+    """Merge the top documents so far with those of a batch, keeping all that tie with the last."""
     frames = [best]
     for query, row in zip(query_ids, scores, strict=True):
         kept = np.arange(len(row))

@@ -1,7 +1,4 @@
-"""Combine runs: reciprocal rank fusion, and re-ranking by any file of scores.
-
-In: runs of one snapshot; scores of a model that is not ours. Out: a new `Run`.
-"""
+"""Reciprocal rank fusion of runs, and re-ranking of a run with scores from a file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +7,11 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.trec.bounded import MAX_BYTES, read_bounded
-from builder.trec.lines import RUN, SCORES, first_line, parse
+from builder.trec.lines import RUN, SCORES, first_nonblank_line, parse_trec
 from builder.trec.runs import Run, check_depth
 
 DEFAULT_RRF_K = 60
-"""The constant of Cormack, Clarke & Büttcher 2009."""
+"""Value of k used by Cormack, Clarke & Büttcher 2009."""
 
 _PAIR = ["query_id", "doc_id"]
 
@@ -24,80 +21,80 @@ def reciprocal_rank_fusion(
 ) -> Run:
     """Fuse runs by reciprocal rank (Cormack, Clarke & Büttcher 2009).
 
-    The score of a document is the sum over the runs that hold it of 1 / (k + rank).
+    The score of a document is the sum of 1 / (k + rank) over the runs that contain it.
 
     Args:
-        runs: At least one run, of the same snapshot.
-        k: Constant that damps the top ranks.
+        runs: One or more runs for the same snapshot.
+        k: Smoothing constant; larger values reduce the influence of the top ranks.
         tag: Name of the new run.
-        depth: Documents to keep per query; None keeps all.
+        depth: Documents to keep per query; None for all.
 
     Raises:
-        UsageError: no runs, or a negative k.
+        UsageError: There are no runs, or k is negative.
     """
     if not runs or k < 0:
-        raise UsageError(f"rank fusion: expected runs and k of at least 0, found {len(runs)}, {k}")
-    fused = runs[0].ranking.select(*_PAIR, _share("share_0", k))
+        raise UsageError(f"rank fusion: expected runs and k >= 0, found {len(runs)} runs and k={k}")
+    fused = runs[0].ranking.select(*_PAIR, _reciprocal_rank("share_0", k))
     for number, run in enumerate(runs[1:], start=1):
-        other = run.ranking.select(*_PAIR, _share(f"share_{number}", k))
+        other = run.ranking.select(*_PAIR, _reciprocal_rank(f"share_{number}", k))
         fused = fused.join(other, on=_PAIR, how="full", coalesce=True)
-    # one column per run, added in the order given: a grouped sum could add in any order
+    # one column per run, added in a fixed order; a grouped sum could add in any order
     shares = [pl.col(f"share_{number}").fill_null(0.0) for number in range(len(runs))]
     return Run.from_scores(fused.select(*_PAIR, score=pl.sum_horizontal(shares)), tag, depth)
 
 
-def _share(name: str, k: int) -> pl.Expr:
+def _reciprocal_rank(name: str, k: int) -> pl.Expr:
     return (1.0 / (pl.col("rank").cast(pl.Float64) + k)).alias(name)
 
 
 def read_scores(path: Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
-    """Read scores of documents for queries, whoever computed them.
+    """Read scores of query-document pairs from a file.
 
     Args:
-        path: Lines `query document score`, or a TREC run; plain, gzip or zstd.
-        max_bytes: Largest decompressed size accepted.
+        path: File with lines `query document score`, or TREC run; plain, gzip or zstd.
+        max_bytes: Maximum decompressed size.
 
     Returns:
         Columns `query_id`, `doc_id`, `score`, unique by the first two.
 
     Raises:
-        UsageError: the path is not a readable file.
-        FormatError: a line is malformed, or scores a pair twice; names file and line.
+        UsageError: The path is not a readable file.
+        FormatError: A line is malformed or repeats a pair.
     """
     data = read_bounded(path, max_bytes)
-    columns = len(first_line(data).split())
-    return parse(data, RUN if columns == len(RUN.columns) else SCORES, path)
+    columns = len(first_nonblank_line(data).split())
+    return parse_trec(data, RUN if columns == len(RUN.columns) else SCORES, path)
 
 
 def rerank(
     run: Run, scores: pl.DataFrame, *, top: int = 100, tag: str = "rerank", depth: int | None = None
 ) -> Run:
-    """Reorder the top of a run by scores.
+    """Re-rank the top documents of a run by other scores.
 
-    Of the first `top` documents of each query, those with a score come first, by descending score;
-    then come all other documents in their old order. Ties keep their old order. The scores of the
-    new run are falling integers: they say the order and nothing else.
+    Documents among the `top` ones of a query that have a score are ranked first, by descending
+    score; all other documents follow in their original order. Ties keep their original order. The
+    scores of the new run are descending integers.
 
     Args:
-        run: What to re-rank.
-        scores: Columns `query_id`, `doc_id`, `score`, as of `read_scores`; other documents in it
-            are ignored.
-        top: Documents per query that may move.
+        run: Run to re-rank.
+        scores: Columns `query_id`, `doc_id`, `score`, as from `read_scores`; pairs that are not in
+            the run are ignored.
+        top: Number of documents per query to re-rank.
         tag: Name of the new run.
-        depth: Documents to keep per query; None keeps all.
+        depth: Documents to keep per query; None for all.
 
     Raises:
-        UsageError: `top` is below 1.
-        DataError: a score is null or NaN, or a pair is scored twice.
+        UsageError: `top` is less than 1.
+        DataError: A score is null or NaN, or a pair has several scores.
     """
     check_depth(top)
     checked = Run.from_scores(scores, tag).ranking
-    found = checked.select(*_PAIR, new=pl.col("score"))
+    new_scores = checked.select(*_PAIR, new=pl.col("score"))
     order = (
-        run.ranking.join(found, on=_PAIR, how="left")
+        run.ranking.join(new_scores, on=_PAIR, how="left")
         .with_columns(new=pl.when(pl.col("rank") <= top).then(pl.col("new")))
         .sort("query_id", "new", "rank", descending=[False, True, False], nulls_last=True)
-        .with_columns(place=pl.int_range(pl.len()).over("query_id"))
+        .with_columns(index=pl.int_range(pl.len()).over("query_id"))
     )
-    falling = pl.len().over("query_id") - pl.col("place")
-    return Run.from_scores(order.select(*_PAIR, score=falling.cast(pl.Float64)), tag, depth)
+    descending = pl.len().over("query_id") - pl.col("index")
+    return Run.from_scores(order.select(*_PAIR, score=descending.cast(pl.Float64)), tag, depth)

@@ -1,9 +1,8 @@
-"""The sanity table of a collection: can plain BM25 find what was clicked, in each language?
+"""Sanity check of a collection: effectiveness of BM25 per language and snapshot.
 
-In: a published collection. Out: for each language and snapshot the mean nDCG@10 and P@10 of BM25
-against its judgements, and the nDCG@10 against the same judgements given to other queries, which
-is what chance reaches. Judgements attached to wrong queries, empty translations or lost documents
-show here at once (LongEval 2023, table of baselines).
+Computes the mean nDCG@10 and P@10 of BM25, and its nDCG@10 by chance, with the judgements assigned
+to other queries. Low scores indicate judgements attached to the wrong queries, empty translations
+or lost documents (LongEval 2023, table of baselines).
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +12,11 @@ from pathlib import Path
 import polars as pl
 
 from builder.evaluation.baselines.bm25 import Bm25, bm25_snapshot
-from builder.evaluation.measures.effectiveness import Judge
+from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.qrels import read_qrels
 from builder.io import parquet
-from builder.runtime.progress import Progress, Silent
+from builder.runtime.progress import NoProgress, Progress
 from builder.trec.runs import Run
 
 MEASURES = ("nDCG@10", "P@10")
@@ -26,15 +25,15 @@ DEPTH = 100
 
 @dataclass(frozen=True)
 class SanityRow:
-    """BM25 on one snapshot in one language.
+    """Effectiveness of BM25 on a snapshot in one language.
 
     Args:
-        language: That of the texts that are searched.
-        snapshot: Its name.
-        queries: Judged queries.
+        language: Language of the searched texts.
+        snapshot: Name of the snapshot.
+        queries: Number of judged queries.
         ndcg: Mean nDCG@10.
         precision: Mean P@10.
-        by_chance: Mean nDCG@10 when every query is given the judgements of another.
+        by_chance: Mean nDCG@10 with the judgements of another query for each query.
     """
 
     language: str
@@ -51,19 +50,19 @@ def sanity_table(
     *,
     progress: Progress | None = None,
 ) -> list[SanityRow]:
-    """Run BM25 on every snapshot in every language that it has all queries in.
+    """Evaluate BM25 on every snapshot, in every language in which all its queries have a text.
 
     Args:
-        snapshots: Name and folder of each snapshot, in order of time.
-        languages: Each language with the suffix of its columns, as `Collection.languages`.
-        progress: Told about every document.
+        snapshots: Name and folder of each snapshot in chronological order.
+        languages: Column suffix of each language, as in `Collection.languages`.
+        progress: Reports the number of indexed documents.
 
     Raises:
-        MissingExtraError: the extras [baseline] and [evaluation] are not installed.
+        MissingExtraError: The extras [baseline] and [evaluation] are not installed.
     """
-    told = progress or Silent()
+    progress = progress or NoProgress()
     return [
-        _row(name, folder, Bm25(language=language, depth=DEPTH), suffix, told)
+        _sanity_row(name, folder, Bm25(language=language, depth=DEPTH), suffix, progress)
         for language, suffix in languages.items()
         for name, folder in snapshots
         if _has_texts(folder, suffix)
@@ -71,28 +70,30 @@ def sanity_table(
 
 
 def _has_texts(folder: Path, suffix: str) -> bool:
-    """Whether every query of a snapshot has a text; those of a release may lack English."""
+    """Whether every query of a snapshot has a text in the language of a column suffix."""
     texts = parquet.read(folder / "queries.parquet", [f"text{suffix}"])
     return texts.height > 0 and texts.to_series().null_count() == 0
 
 
-def _row(name: str, folder: Path, parameters: Bm25, suffix: str, progress: Progress) -> SanityRow:
+def _sanity_row(
+    name: str, folder: Path, parameters: Bm25, suffix: str, progress: Progress
+) -> SanityRow:
     parts = sorted((folder / "documents").glob("part-*.parquet"))
     queries_file = folder / "queries.parquet"
     run = bm25_snapshot(parts, queries_file, parameters, suffix=suffix, progress=progress)
     qrels = read_qrels(folder / "qrels.parquet")
-    scores = [_means(judged, run) for judged in (qrels, exchanged(qrels))]
+    scores = [_mean_scores(judged, run) for judged in (qrels, rotate_judgements(qrels))]
     queries = qrels["query_id"].n_unique()
     return SanityRow(parameters.language, name, queries, scores[0][0], scores[0][1], scores[1][0])
 
 
-def _means(qrels: pl.DataFrame, run: Run) -> tuple[float, float]:
-    values = Judge(qrels, parse_measures(MEASURES)).score(run).values.mean(axis=0)
+def _mean_scores(qrels: pl.DataFrame, run: Run) -> tuple[float, float]:
+    values = RunScorer(qrels, parse_measures(MEASURES)).score(run).values.mean(axis=0)
     return float(values[0]), float(values[1])
 
 
-def exchanged(qrels: pl.DataFrame) -> pl.DataFrame:
-    """The same judgements, each query with those of the next one in order of ids, which are hashes.
+def rotate_judgements(qrels: pl.DataFrame) -> pl.DataFrame:
+    """Assign the judgements of each query to the next query in order of ids, which are hashes.
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`.

@@ -1,7 +1,7 @@
-"""Short lists of function words, French and English, for the lexical baseline.
+"""Short French and English stop word lists of the BM25 baseline.
 
-Only words that carry no topic on their own. Words that can be one stay out ("été", "or", "car",
-"son", "who", "us"), and so do most single letters ("vitamine c").
+They contain only function words. Function words that are also content words ("été", "or", "car",
+"son", "who", "us") and most single letters ("vitamine c") are not included.
 """
 
 _FRENCH = """
@@ -25,4 +25,4 @@ very was we were what when where which while whom why will with would you your y
 """
 
 STOP_WORDS = {"fr": frozenset(_FRENCH.split()), "en": frozenset(_ENGLISH.split())}
-"""Stop words by language, lower-cased, with their accents."""
+"""Stop words by language, lowercased, with accents."""

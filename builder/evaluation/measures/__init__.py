@@ -1,1 +1,1 @@
-"""Effectiveness measures: names, providers, and scores of a run for every judged query."""
+"""Effectiveness measures: parsing of names, and computation of per-query scores."""

@@ -1,8 +1,8 @@
-"""Effectiveness of systems in one snapshot: a score for every judged query, and means over them.
+"""Per-query scores and means of all systems in a snapshot.
 
-In: judgements and runs of a snapshot. Out: `SnapshotScores`, a full array (judged queries, systems,
-measures). Every judged query counts: one that is absent from a run scores 0 there; a query of the
-run that nobody judged is ignored; both are counted. A system without a run is NaN throughout.
+Scores are a dense array (judged queries, systems, measures). A judged query that is missing from a
+run scores 0; queries of a run without judgements are ignored; both are counted. All scores of a
+system without a run are NaN.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ import polars as pl
 from builder.errors import UsageError
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.hits import find_hits
-from builder.evaluation.measures.provided import provided_scores
+from builder.evaluation.measures.provided import ir_measures_scores
 from builder.evaluation.measures.registry import Measure
 from builder.evaluation.measures.trec_eval import TrecEval
 from builder.evaluation.runs.qrels import check_qrels
@@ -26,12 +26,12 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RunScores:
-    """Scores of one run.
+    """Scores of a run.
 
     Args:
-        values: Shape (judged queries, measures).
-        missing: Judged queries that the run lacks, shape (judged queries,).
-        unjudged: Queries of the run that nobody judged.
+        values: Scores, shape (judged queries, measures).
+        missing: Whether each judged query is missing from the run, shape (judged queries,).
+        unjudged: Number of queries in the run without judgements.
     """
 
     values: Floats
@@ -41,17 +41,17 @@ class RunScores:
 
 @dataclass(frozen=True)
 class SnapshotScores:
-    """Scores of all systems in one snapshot.
+    """Scores of all systems in a snapshot.
 
     Args:
-        snapshot: Its name.
-        query_ids: The judged queries, sorted.
-        values: Shape (queries, systems, measures); NaN where a system has no run.
-        missing: Judged queries that a run lacks, shape (queries, systems).
-        unjudged: Queries of each system's run that nobody judged; -1 where it has no run.
-        irrelevant: Judged queries without any relevant document, shape (queries,).
-        keys: What each query is called in every snapshot: its id, or its key where a release was
-            imported (see `schemas.ReleaseIds`).
+        snapshot: Name of the snapshot.
+        query_ids: Sorted ids of the judged queries.
+        values: Scores, shape (queries, systems, measures); NaN for systems without a run.
+        missing: Whether each judged query is missing from each run, shape (queries, systems).
+        unjudged: Number of queries without judgements in each system's run; -1 without a run.
+        irrelevant: Whether each query has no relevant document, shape (queries,).
+        keys: Aligned id of each query; differs from its id only in imported releases (see
+            `schemas.ReleaseIds`).
     """
 
     snapshot: str
@@ -63,10 +63,10 @@ class SnapshotScores:
     keys: tuple[str, ...]
 
     def restrict(self, keys: Iterable[str]) -> "SnapshotScores":
-        """The same scores for some of the judged queries, in the order of their keys."""
-        place = {key: number for number, key in enumerate(self.keys)}
-        wanted = sorted(place.keys() & set(keys))
-        kept = np.array([place[key] for key in wanted], dtype=np.int64)
+        """Return the scores of the queries with the given aligned ids, sorted by aligned id."""
+        index = {key: number for number, key in enumerate(self.keys)}
+        selected = sorted(index.keys() & set(keys))
+        kept = np.array([index[key] for key in selected], dtype=np.int64)
         return SnapshotScores(
             self.snapshot,
             tuple(self.query_ids[number] for number in kept),
@@ -74,95 +74,101 @@ class SnapshotScores:
             self.missing[kept],
             self.unjudged,
             self.irrelevant[kept],
-            tuple(wanted),
+            tuple(selected),
         )
 
     def means(self) -> Floats:
-        """Means over the judged queries, shape (systems, measures); NaN where there is none."""
+        """Return the mean over judged queries, shape (systems, measures); NaN without queries."""
         if not self.query_ids:
             return np.full(self.values.shape[1:], np.nan)
         return np.asarray(self.values.mean(axis=0), dtype=np.float64)
 
 
-class Judge:
-    """Scores runs against the judgements of one snapshot.
+class RunScorer:
+    """Scores runs against the relevance judgements of a snapshot.
 
     Args:
-        qrels: Columns `query_id`, `doc_id`, `grade`; unique by the first two. A negative grade
-            means not judged, as for trec_eval.
-        measures: What to compute.
-        where: What the judgements are, for messages.
+        qrels: Columns `query_id`, `doc_id`, `grade`; unique by the first two. Negative grades mean
+            unjudged, as in trec_eval.
+        measures: Measures to compute.
+        name: Name of the judgements, for messages.
 
     Raises:
-        DataError: the judgements have nulls, or judge a pair twice.
-        MissingExtraError: the extra [evaluation] is not installed.
+        DataError: The judgements contain nulls or duplicate pairs.
+        MissingExtraError: The extra [evaluation] is not installed.
     """
 
     def __init__(
-        self, qrels: pl.DataFrame, measures: Sequence[Measure], where: str = "qrels"
+        self, qrels: pl.DataFrame, measures: Sequence[Measure], name: str = "qrels"
     ) -> None:
         # trec_eval's -1 and -2 mean unjudged; pytrec_eval 0.5 corrupts memory on them
-        self._qrels = check_qrels(qrels, where).filter(pl.col("grade") >= 0)
+        self._qrels = check_qrels(qrels, name).filter(pl.col("grade") >= 0)
         best = self._qrels.group_by("query_id").agg(pl.col("grade").max()).sort("query_id")
         self.query_ids: tuple[str, ...] = tuple(best["query_id"])
         self.irrelevant: Flags = (best["grade"] < 1).to_numpy().astype(np.bool_)
         self.measures = tuple(measures)
-        self._provided = [i for i, measure in enumerate(measures) if measure.is_provided]
-        self._asked = [
+        self._ir_measures_columns = [
+            i for i, measure in enumerate(measures) if measure.is_from_ir_measures
+        ]
+        self._trec_eval_columns = [
             i
             for i, measure in enumerate(measures)
-            if measure.compute is None and not measure.is_provided
+            if measure.compute is None and not measure.is_from_ir_measures
         ]
-        self._trec_eval = TrecEval([measures[i] for i in self._asked], self._qrels)
+        self._trec_eval = TrecEval([measures[i] for i in self._trec_eval_columns], self._qrels)
 
     def score(self, run: Run) -> RunScores:
-        """Scores of a run for every judged query.
+        """Score a run for every judged query.
 
         Raises:
-            UsageError: a measure looks deeper than the run was cut.
-            DataError: a grade is above the maximum that ERR was given.
+            UsageError: The cutoff of a measure exceeds the depth of the run.
+            DataError: A grade exceeds the maximum grade of ERR.
         """
         deepest = max((measure.cutoff or 0 for measure in self.measures), default=0)
         if run.depth is not None and deepest > run.depth:
             raise UsageError(
-                f"expected a run depth of at least {deepest}, the largest cutoff among the "
-                f"measures, found {run.depth}; raise the depth or drop the measure"
+                f"the largest cutoff of the measures is {deepest}, but the run depth is only "
+                f"{run.depth}; increase the depth or remove the measure"
             )
         hits = find_hits(self._qrels, run)
         values = np.zeros((len(self.query_ids), len(self.measures)))
-        values[:, self._asked] = self._trec_eval.scores(hits)
-        names = [str(self.measures[i]) for i in self._provided]
-        values[:, self._provided] = provided_scores(names, self._qrels, self.query_ids, run)
+        values[:, self._trec_eval_columns] = self._trec_eval.scores(hits)
+        names = [str(self.measures[i]) for i in self._ir_measures_columns]
+        values[:, self._ir_measures_columns] = ir_measures_scores(
+            names, self._qrels, self.query_ids, run
+        )
         for index, measure in enumerate(self.measures):
             if measure.compute is not None:
                 values[:, index] = measure.compute(measure, hits)
         return RunScores(values, hits.retrieved == 0, hits.unjudged)
 
 
-def gather(
+def stack_scores(
     snapshot: str,
-    judge: Judge,
+    scorer: RunScorer,
     systems: Sequence[str],
     scores: Mapping[str, RunScores],
     keys: Mapping[str, str] | None = None,
 ) -> SnapshotScores:
-    """Put the scores of several runs of one snapshot side by side.
+    """Combine the scores of several runs of a snapshot into one array.
 
     Args:
-        snapshot: Its name.
-        judge: What scored them.
-        systems: All systems of the evaluation, in order.
-        scores: Scores by system; a system may lack a run here.
-        keys: Key of each query, where that is not its id.
+        snapshot: Name of the snapshot.
+        scorer: Scorer that computed the scores.
+        systems: All systems of the evaluation, in the order of the array.
+        scores: Scores by system; systems without a run are missing.
+        keys: Aligned id of each query, if it differs from the id.
     """
-    queries = len(judge.query_ids)
-    values = np.full((queries, len(systems), len(judge.measures)), np.nan)
+    queries = len(scorer.query_ids)
+    values = np.full((queries, len(systems), len(scorer.measures)), np.nan)
     missing = np.zeros((queries, len(systems)), dtype=np.bool_)
     for index, system in enumerate(systems):
         if system in scores:
             values[:, index] = scores[system].values
             missing[:, index] = scores[system].missing
     unjudged = tuple(scores[s].unjudged if s in scores else -1 for s in systems)
-    named = tuple((keys or {}).get(query, query) for query in judge.query_ids)
-    ids = judge.query_ids
-    return SnapshotScores(snapshot, ids, values, missing, unjudged, judge.irrelevant, named)
+    query_ids = scorer.query_ids
+    aligned = tuple((keys or {}).get(query, query) for query in query_ids)
+    return SnapshotScores(
+        snapshot, query_ids, values, missing, unjudged, scorer.irrelevant, aligned
+    )

@@ -1,7 +1,7 @@
-"""Expected reciprocal rank: Chapelle, Metzler, Zhang & Grinspan 2009, equation 4.
+"""Expected reciprocal rank (ERR): Chapelle, Metzler, Zhang & Grinspan 2009, equation 4.
 
-R(g) = (2^g - 1) / 2^max. Ours, because the usual implementation fixes the maximum grade and
-refuses query ids that are not numbers.
+R(g) = (2^g - 1) / 2^max. Implemented here because the common implementation (gdeval) has a fixed
+maximum grade and requires numeric query ids.
 """
 
 from typing import TYPE_CHECKING
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 
 def expected_reciprocal_rank(grades: "Ints", max_grade: int) -> Floats:
-    """ERR of rankings.
+    """Compute the ERR of the ranking of each query.
 
     Args:
-        grades: Grade at each rank, shape (queries, depth); 0 where unjudged or not retrieved.
-        max_grade: The highest grade of the scale, not of the data.
+        grades: Grade at each rank, shape (queries, depth); 0 if unjudged or not retrieved.
+        max_grade: Highest grade of the relevance scale, not of the data.
 
     Returns:
         ERR of each query, in [0, 1).
 
     Raises:
-        DataError: a grade is above the maximum.
+        DataError: A grade exceeds the maximum.
     """
     if grades.size and grades.max() > max_grade:
         raise DataError(
             f"ERR with maximum grade {max_grade}: found grade {grades.max()} in the judgements; "
-            f"ask for ERR(max={grades.max()})"
+            f"use ERR(max={grades.max()})"
         )
     stop = (np.exp2(np.maximum(grades, 0)) - 1) / 2.0**max_grade
     reach = np.cumprod(np.hstack([np.ones((len(grades), 1)), 1 - stop[:, :-1]]), axis=1)

@@ -1,4 +1,4 @@
-"""What a family of measures is: its name, its source, and who computes it."""
+"""Definition of a family of measures, such as nDCG at any cutoff; also the plug-in interface."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Compute = Callable[["Measure", "Hits"], Floats]
-"""A measure and the hits of a run to the score of each judged query, 0 where it has no hit."""
+"""Function that computes the score of each judged query from the hits of a run."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """A family of measures.
+    """Family of measures that differ in cutoff and parameters.
 
     Args:
-        name: Its name.
-        source: Where it is defined.
-        cutoff: Whether `@k` must, may or cannot be given.
+        name: Name, such as `nDCG`.
+        source: Paper or description that defines it.
+        cutoff: Whether the cutoff `@k` is required, optional or not allowed.
         parameters: Integer parameters with their defaults.
-        shown: Parameters that the name always shows, because no default goes without saying.
-        compute: What computes it; None for measures of trec_eval.
+        shown: Parameters that names of measures always contain, even with the default value.
+        compute: Function that computes the scores; None for measures of trec_eval.
     """
 
     name: str

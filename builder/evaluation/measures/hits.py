@@ -1,7 +1,7 @@
-"""What of a run the judgements can see: the judged documents, where they stand, and their grades.
+"""Judged documents that a run retrieved, with their ranks and grades.
 
-In: the judgements of a snapshot and a run. Out: one row per judged document that the run retrieved.
-No measure here needs more: an unjudged document only takes a rank.
+This is sufficient for all measures of this package: unjudged documents only affect the ranks of
+judged ones.
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Hits:
-    """The judged documents of a run, sorted by query and rank.
+    """Judged documents retrieved by a run, sorted by query and rank.
 
     Args:
-        query: Position of the query among the judged queries.
-        doc_id: Document.
-        rank: Its rank, from 1.
-        grade: Its grade.
-        retrieved: Documents retrieved for each judged query; 0 where the run lacks the query.
-        unjudged: Queries of the run that nobody judged; they are ignored.
+        query: Index of each hit's query in the sorted judged queries.
+        doc_id: Document id of each hit.
+        rank: Rank of each hit, starting at 1.
+        grade: Grade of each hit.
+        retrieved: Number of documents retrieved for each judged query.
+        unjudged: Number of queries in the run without judgements, which are ignored.
     """
 
     query: Ints
@@ -37,16 +37,16 @@ class Hits:
 
 
 def judged_queries(qrels: pl.DataFrame) -> list[str]:
-    """The judged queries, sorted: all those, and only those, over which a mean is taken."""
+    """Return the sorted ids of the judged queries, over which means are computed."""
     return qrels["query_id"].unique().sort().to_list()
 
 
 def find_hits(qrels: pl.DataFrame, run: Run) -> Hits:
-    """The judged documents that a run retrieved.
+    """Find the judged documents that a run retrieved.
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`.
-        run: A ranking of the same snapshot.
+        run: Run for the same snapshot.
     """
     position = pl.DataFrame({"query_id": judged_queries(qrels)}, schema={"query_id": pl.String})
     position = position.with_row_index("query")

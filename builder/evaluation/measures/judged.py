@@ -1,4 +1,4 @@
-"""Judged@k: the share of the first k documents of a ranking that have a judgement."""
+"""Judged@k: proportion of the top k documents of a ranking that have a relevance judgement."""
 
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def judged_share(measure: "Measure", hits: "Hits") -> Floats:
-    """Judged documents of those retrieved, at most k, for each judged query."""
-    seen = hits.query[hits.rank <= (measure.cutoff or 0)]
-    found = np.bincount(seen, minlength=len(hits.retrieved))
-    looked_at = np.minimum(hits.retrieved, measure.cutoff or 0)
-    return np.divide(found, looked_at, out=np.zeros(len(found)), where=looked_at > 0)
+    """Return the proportion of judged documents in the top k of each judged query."""
+    queries = hits.query[hits.rank <= (measure.cutoff or 0)]
+    judged = np.bincount(queries, minlength=len(hits.retrieved))
+    depth = np.minimum(hits.retrieved, measure.cutoff or 0)
+    return np.divide(judged, depth, out=np.zeros(len(judged)), where=depth > 0)
 
 
 JUDGED = Family(

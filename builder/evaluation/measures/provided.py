@@ -1,7 +1,7 @@
-"""Measures of ir_measures: `ir_measures:infAP`, `ir_measures:nDCG(dcg='exp-log2')@10`.
+"""Measures computed by ir_measures, such as `ir_measures:infAP`.
 
-In: any name that ir_measures parses, after the prefix. Out: scores of the judged queries. Rankings
-are those of trec_eval: ir_measures sees each document at its rank.
+The prefix `ir_measures:` is followed by any name that ir_measures can parse. ir_measures gets the
+ranks of trec_eval as scores, so that ties are broken in the same way.
 """
 
 from collections.abc import Sequence
@@ -13,52 +13,54 @@ import polars as pl
 
 from builder.errors import DataError, UsageError
 from builder.evaluation.measures.family import Floats
-from builder.extras import load
+from builder.extras import import_optional
 from builder.trec.runs import Run
 
 PREFIX = "ir_measures:"
 
 
-def parse_provided(name: str) -> Any:
-    """A measure of ir_measures by its name, with or without the prefix.
+def parse_ir_measure(name: str) -> Any:
+    """Parse the name of a measure, with or without the prefix, with ir_measures.
 
     Raises:
-        UsageError: ir_measures does not know it, or has no provider for it.
+        UsageError: ir_measures does not know the measure or has no installed provider for it.
         MissingExtraError: ir_measures is not installed.
     """
-    package = load("ir_measures", f"the measure {name}", "ir-measures")
+    package = import_optional("ir_measures", f"the measure {name}", "ir-measures")
     try:
         measure = package.parse_measure(name.removeprefix(PREFIX))
-        has = any(provider.supports(measure) for provider in package.DefaultPipeline.providers)
+        is_supported = any(
+            provider.supports(measure) for provider in package.DefaultPipeline.providers
+        )
     except (NameError, ValueError, SyntaxError, TypeError, KeyError, AssertionError) as error:
-        raise UsageError(f"measure {name!r}: ir_measures does not know it ({error})") from error
-    if not has:
-        raise UsageError(f"measure {name!r}: no provider of ir_measures that is installed has it")
+        raise UsageError(f"measure {name!r}: unknown to ir_measures ({error})") from error
+    if not is_supported:
+        raise UsageError(f"measure {name!r}: no installed provider of ir_measures supports it")
     return measure
 
 
-def provided_scores(
+def ir_measures_scores(
     names: Sequence[str], qrels: pl.DataFrame, query_ids: Sequence[str], run: Run
 ) -> Floats:
-    """Scores of a run by ir_measures.
+    """Score a run with ir_measures.
 
     Args:
-        names: Names with the prefix.
+        names: Names of measures with the prefix.
         qrels: Columns `query_id`, `doc_id`, `grade`.
-        query_ids: The judged queries, in the order of the rows of the result.
-        run: A ranking of the same snapshot.
+        query_ids: Judged queries, in the row order of the result.
+        run: Run for the same snapshot.
 
     Returns:
-        Shape (judged queries, measures); 0 where the run lacks a query.
+        Scores of shape (judged queries, measures); 0 for queries missing from the run.
 
     Raises:
-        DataError: a provider failed, such as one that takes numbers as query ids only.
+        DataError: A provider failed, for example because it only supports numeric query ids.
     """
     values = np.zeros((len(query_ids), len(names)))
     if not names:
         return values
-    package = load("ir_measures", "measures of ir_measures", "ir-measures")
-    measures = [parse_provided(name) for name in names]
+    package = import_optional("ir_measures", "measures of ir_measures", "ir-measures")
+    measures = [parse_ir_measure(name) for name in names]
     judged = [package.Qrel(*row) for row in qrels.select("query_id", "doc_id", "grade").iter_rows()]
     ranked = [
         package.ScoredDoc(query, document, -float(rank))

@@ -1,22 +1,22 @@
-"""Effectiveness measures: a name that says everything, and parses back.
+"""Registry of effectiveness measures, and parsing of their names.
 
-`nDCG@10`, `AP`, `P@10(rel=2)`, `ERR@20(max=4)`: family, cutoff, parameters. In: such names, also in
-the order of ir_measures (`AP(rel=2)@100`). Out: `Measure`, whose `str` is its identity: two
-measures with one name are one measure, everywhere.
+A name consists of family, cutoff and parameters, such as `nDCG@10`, `AP`, `P@10(rel=2)` or
+`ERR@20(max=4)`; the order of ir_measures (`AP(rel=2)@100`) is accepted as well. The `str` of a
+`Measure` is its canonical name, which identifies it.
 
-Gains of nDCG are the grades themselves and its discount is log2(rank + 1), as in trec_eval.
+nDCG uses the grades as gains and log2(rank + 1) as discount, as in trec_eval.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from builder.errors import UsageError, meant
+from builder.errors import UsageError, suggest
 from builder.evaluation.measures.err import ERR
 from builder.evaluation.measures.family import Compute, Family
 from builder.evaluation.measures.judged import JUDGED
-from builder.evaluation.measures.provided import PREFIX, parse_provided
-from builder.plugins import installed, load, package
+from builder.evaluation.measures.provided import PREFIX, parse_ir_measure
+from builder.plugins import describe_package, find_plugins, load_plugin
 
 _REL = {"rel": 1}
 
@@ -35,10 +35,10 @@ FAMILIES: dict[str, Family] = {
         JUDGED,
     )
 }
-"""Every family of this package, by name."""
+"""Built-in families by name."""
 
 ALIASES = {"NDCG": "nDCG", "ndcg": "nDCG", "MAP": "AP", "map": "AP", "MRR": "RR", "Bpref": "bpref"}
-"""Other names in use for a family."""
+"""Alternative names of families."""
 
 DEFAULT_MEASURES = ("nDCG", "nDCG@10", "P@10", "AP", "bpref", "RR", "ERR@20")
 
@@ -50,11 +50,11 @@ _PARAMETER = re.compile(r"\s*([a-z]+)\s*=\s*(\d+)\s*")
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure.
+    """Effectiveness measure with its cutoff and parameters.
 
     Args:
-        family: A name that `family_of` knows.
-        cutoff: Documents looked at, or None for all.
+        family: Name of the family.
+        cutoff: Number of top-ranked documents to evaluate; None for all.
         parameters: Name and value of every parameter of the family, sorted by name.
     """
 
@@ -63,7 +63,7 @@ class Measure:
     parameters: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
-        family = family_of(self.family)
+        family = find_family(self.family)
         shown = ",".join(
             f"{name}={value}"
             for name, value in self.parameters
@@ -76,61 +76,62 @@ class Measure:
         return dict(self.parameters)[parameter]
 
     @property
-    def is_provided(self) -> bool:
-        """Whether ir_measures computes it."""
+    def is_from_ir_measures(self) -> bool:
+        """Whether ir_measures computes the measure."""
         return self.family.startswith(PREFIX)
 
     @property
     def compute(self) -> Compute | None:
-        """What computes it; None for measures of trec_eval."""
-        return family_of(self.family).compute
+        """Function that computes the scores; None for measures of trec_eval."""
+        return find_family(self.family).compute
 
 
-def family_of(name: str) -> Family:
-    """The family of a name or alias: one of `FAMILIES`, or a plug-in of the group `measures`.
+def find_family(name: str) -> Family:
+    """Return the family with a name or alias, built in or from a plug-in of the group `measures`.
 
     Raises:
-        UsageError: there is none, or the plug-in is no family with a function that computes it.
+        UsageError: The name is unknown, or the plug-in does not provide a valid family.
     """
     name = ALIASES.get(name, name)
     if name.startswith(PREFIX):
         return Family(name, "ir_measures", "none")
     if name in FAMILIES:
         return FAMILIES[name]
-    others = installed("measures")
-    if name not in others:
-        raise UsageError(f"measure {name!r}: unknown; {meant(name, (*FAMILIES, *others))}")
-    found = load("measures", name)
-    if not isinstance(found, Family) or found.compute is None or found.name != name:
+    plugins = find_plugins("measures")
+    if name not in plugins:
+        raise UsageError(f"measure {name!r}: unknown; {suggest(name, (*FAMILIES, *plugins))}")
+    family = load_plugin("measures", name)
+    if not isinstance(family, Family) or family.compute is None or family.name != name:
         raise UsageError(
-            f"measures: {name!r} of {package(others[name])} is no Family of that name with a "
-            "function `compute`; repair or uninstall that package"
+            f"measures: {name!r} of {describe_package(plugins[name])} is not a Family of that name "
+            "with a function `compute`; repair or uninstall the package"
         )
-    return found
+    return family
 
 
 def parse_measure(text: str) -> Measure:
-    """The measure of a name.
+    """Parse the name of a measure.
 
     Raises:
-        UsageError: unknown family, cutoff missing or not allowed, unknown or repeated parameter.
+        UsageError: The family is unknown, the cutoff is missing or not allowed, or a parameter is
+            unknown or repeated.
     """
     if text.strip().startswith(PREFIX):
-        return Measure(f"{PREFIX}{parse_provided(text.strip())}")
+        return Measure(f"{PREFIX}{parse_ir_measure(text.strip())}")
     match = _NAME.fullmatch(text.strip())
     if match is None or (match["before"] and match["after"]):
         raise UsageError(f"measure {text!r}: expected a name such as nDCG@10 or ERR@20(max=4)")
-    family = family_of(match["family"])
+    family = find_family(match["family"])
     cutoff = _cutoff(match["cutoff"], family, text)
     given = _parameters((match["before"] or match["after"] or "()")[1:-1], family, text)
     return Measure(family.name, cutoff, tuple(sorted({**family.parameters, **given}.items())))
 
 
 def parse_measures(names: Iterable[str]) -> tuple[Measure, ...]:
-    """The measures of several names, in their order, each once.
+    """Parse the names of measures, in order and without duplicates.
 
     Raises:
-        UsageError: a name is wrong, or there is none.
+        UsageError: A name is invalid, or there are no names.
     """
     measures = tuple(dict.fromkeys(parse_measure(name) for name in names))
     if not measures:
@@ -141,10 +142,10 @@ def parse_measures(names: Iterable[str]) -> tuple[Measure, ...]:
 def _cutoff(digits: str | None, family: Family, text: str) -> int | None:
     if digits is None:
         if family.cutoff == "required":
-            raise UsageError(f"measure {text!r}: needs a cutoff, such as {family.name}@10")
+            raise UsageError(f"measure {text!r}: expected a cutoff, such as {family.name}@10")
         return None
     if family.cutoff == "none":
-        raise UsageError(f"measure {text!r}: {family.name} takes no cutoff")
+        raise UsageError(f"measure {text!r}: {family.name} does not support a cutoff")
     if not 1 <= int(digits) <= 10**6:
         raise UsageError(f"measure {text!r}: expected a cutoff from 1 to 1000000")
     return int(digits)
@@ -156,8 +157,10 @@ def _parameters(text: str, family: Family, name: str) -> dict[str, int]:
         match = _PARAMETER.fullmatch(part)
         if match is None or match[1] not in family.parameters or match[1] in given:
             known = ", ".join(f"{key}={value}" for key, value in family.parameters.items())
-            raise UsageError(f"measure {name!r}: parameters of {family.name}: {known or 'none'}")
+            raise UsageError(
+                f"measure {name!r}: {family.name} has the parameters: {known or 'none'}"
+            )
         given[match[1]] = int(match[2])
         if not 1 <= given[match[1]] <= 30:
-            raise UsageError(f"measure {name!r}: expected {match[1]} from 1 to 30, as grades are")
+            raise UsageError(f"measure {name!r}: expected {match[1]} from 1 to 30")
     return given

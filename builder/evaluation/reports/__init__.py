@@ -1,1 +1,1 @@
-"""An evaluation for people and machines: summary rows, JSON and an HTML page."""
+"""Reports of an evaluation: summary rows, JSON and an HTML page."""

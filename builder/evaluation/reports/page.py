@@ -1,7 +1,7 @@
-"""An evaluation as one HTML page that works offline: tables and charts.
+"""HTML report of an evaluation with tables and charts, in a single file that works offline.
 
-In: an `Evaluation`. Out: the page as text. Charts follow Keller et al. 2024: means over snapshots
-(figure 2), effect ratio against delta RI (figure 3), drop per query (figure 4).
+The charts follow Keller et al. 2024: means over snapshots (figure 2), effect ratio versus delta RI
+(figure 3), and drop per query (figure 4).
 """
 
 from typing import Any
@@ -12,33 +12,36 @@ from markupsafe import Markup
 from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.reports.summary import summary_rows
 from builder.evaluation.tables.topicsets import TOPIC_SETS
-from builder.reporting.charts import Point, Series, bars, lines, scatter, series_colour
-from builder.reporting.numbers import DASH, score
-from builder.reporting.parts import Cell, Row, grid, nothing, paragraph, section, table
-from builder.reporting.render import page
+from builder.reporting.charts import (
+    LineSeries,
+    ScatterPoint,
+    bar_chart,
+    line_chart,
+    scatter_plot,
+    series_colour,
+)
+from builder.reporting.numbers import DASH, format_score
+from builder.reporting.parts import Cell, Row, empty_note, grid, paragraph, section, table
+from builder.reporting.render import render_page
 
 _LEGEND = (
-    "Positive drops are losses. An effect ratio of 1 and a delta RI of 0 mean that a system kept "
-    "its distance to the pivot. Vertical lines are bootstrap intervals."
+    "Positive drops are losses. An effect ratio of 1 and a delta RI of 0 mean that the difference "
+    "between a system and the pivot did not change. Vertical lines are bootstrap intervals."
 )
 
 _ABOUT = {
-    "full": "Every judged query of each snapshot.",
+    "full": "All judged queries of each snapshot.",
     "core": "Queries that are judged in every snapshot.",
 }
 
 
-FOOTER = "Drops are differences of the earlier and the later snapshot."
+FOOTER = "A drop is the score in the earlier snapshot minus the score in the later one."
 
 
 def html_report(evaluation: Evaluation) -> str:
-    """The page.
+    """Render an evaluation as a complete HTML document.
 
-    Args:
-        evaluation: What to show.
-
-    Returns:
-        A complete HTML document; the same evaluation gives the same text.
+    The same evaluation always results in the same document.
     """
     sections = [
         section(
@@ -46,18 +49,20 @@ def html_report(evaluation: Evaluation) -> str:
             f"{topic_set.capitalize()} queries",
             _ABOUT[topic_set],
             grid(_charts(evaluation, topic_set)),
-            _table(f"{topic_set.capitalize()} queries", summary_rows(evaluation, topic_set)),
+            _summary_table(
+                f"{topic_set.capitalize()} queries", summary_rows(evaluation, topic_set)
+            ),
         )
         for topic_set in TOPIC_SETS
     ]
     drops = section(
         "drops",
         "Drop per query",
-        "Queries judged in both snapshots, sorted.",
-        grid(_drops(evaluation)),
+        "Queries judged in both snapshots, sorted by drop.",
+        grid(_drop_charts(evaluation)),
     )
     contents = [(name, f"{name.capitalize()} queries") for name in TOPIC_SETS]
-    return page(
+    return render_page(
         "Effectiveness over time",
         "Effectiveness over time",
         evaluation.signature(),
@@ -68,7 +73,7 @@ def html_report(evaluation: Evaluation) -> str:
 
 
 def _charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
-    charts = [_over_time(evaluation, topic_set, m) for m in evaluation.parameters.measures]
+    charts = [_mean_chart(evaluation, topic_set, m) for m in evaluation.parameters.measures]
     chosen = evaluation.persistence.filter(
         pl.col("topic_set") == topic_set, pl.col("quantity").is_in(["effect_ratio", "delta_ri"])
     )
@@ -76,16 +81,16 @@ def _charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
     for (first, second, measure), rows in chosen.group_by(keys, maintain_order=True):
         wide = rows.pivot("quantity", index="system", values="value").drop_nulls()
         points = [
-            Point(name, series_colour(evaluation.systems.index(name)), ratio, delta)
+            ScatterPoint(name, series_colour(evaluation.systems.index(name)), ratio, delta)
             for name, ratio, delta in wide.select("system", "effect_ratio", "delta_ri").iter_rows()
         ]
         if points:
             title = f"{measure}, {first} to {second}"
-            charts.append(scatter(title, points, "effect ratio", "delta RI", (1.0, 0.0)))
+            charts.append(scatter_plot(title, points, "effect ratio", "delta RI", (1.0, 0.0)))
     return charts
 
 
-def _over_time(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
+def _mean_chart(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
     rows = evaluation.effectiveness.filter(
         pl.col("topic_set") == topic_set, pl.col("measure") == measure
     )
@@ -95,23 +100,23 @@ def _over_time(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
         return [cells.get((system, s), {}).get(column) for s in evaluation.snapshots]
 
     series = [
-        Series(
+        LineSeries(
             name,
-            series_colour(place),
+            series_colour(index),
             *(values(name, column) for column in ("value", "ci_low", "ci_high")),
         )
-        for place, name in enumerate(evaluation.systems)
+        for index, name in enumerate(evaluation.systems)
     ]
-    return lines(f"Mean {measure}", evaluation.snapshots, series)
+    return line_chart(f"Mean {measure}", evaluation.snapshots, series)
 
 
-def _drops(evaluation: Evaluation) -> list[Markup]:
-    """Bars for the first measure: one chart per pair of snapshots and system."""
+def _drop_charts(evaluation: Evaluation) -> list[Markup]:
+    """Draw a bar chart of the drops per query for each system and snapshot pair."""
     measure = evaluation.parameters.measures[0]
     rows = evaluation.query_drops.filter(pl.col("measure") == measure)
     keys = ["from_snapshot", "to_snapshot", "system"]
     return [
-        bars(
+        bar_chart(
             f"{system}, {first} to {second}: drop of {measure}",
             sorted(group["drop"].to_list(), reverse=True),
             series_colour(evaluation.systems.index(str(system))),
@@ -120,16 +125,16 @@ def _drops(evaluation: Evaluation) -> list[Markup]:
     ]
 
 
-def _table(caption: str, rows: list[dict[str, Any]]) -> Markup:
+def _summary_table(caption: str, rows: list[dict[str, Any]]) -> Markup:
     if not rows:
-        return nothing("No run.")
-    cells: list[Row] = [[_cell(value) for value in row.values()] for row in rows]
+        return empty_note("No runs.")
+    cells: list[Row] = [[_table_cell(value) for value in row.values()] for row in rows]
     return table(caption, list(rows[0]), cells)
 
 
-def _cell(value: object) -> Cell:
+def _table_cell(value: object) -> Cell:
     if value is None:
         return Cell(DASH, -1e300)
     if isinstance(value, int | float):
-        return Cell(score(value) if isinstance(value, float) else str(value), float(value))
+        return Cell(format_score(value) if isinstance(value, float) else str(value), float(value))
     return Cell(str(value))

@@ -1,14 +1,14 @@
-"""An evaluation as plain rows, for printing, and as JSON, for machines.
+"""Conversion of an evaluation to summary rows for printing, and to JSON.
 
-`summary_rows` is Keller et al. 2024, table 1: one row per system and snapshot, the first snapshot
-being what later ones are compared with. `to_json` is everything, in this shape:
+`summary_rows` follows Keller et al. 2024, table 1: one row per measure, system and snapshot, with
+later snapshots compared with the first. `to_json` returns all tables in this structure:
 
     {"signature": str, "parameters": {...}, "snapshots": [str], "systems": [str],
      "effectiveness": [{...}], "significance": [{...}], "persistence": [{...}],
      "agreement": [{...}]}
 
-with the columns of `results` as keys, and with `query_scores` and `query_drops` (columns of
-`perquery`) where they are asked for. A value that does not exist is null and has a `reason`.
+with the columns of `results` as keys, and optionally with `query_scores` and `query_drops` (columns
+of `perquery`). Undefined values are null and have a `reason`.
 """
 
 import json
@@ -31,36 +31,36 @@ _COMPARED = (
 
 
 def summary_rows(evaluation: Evaluation, topic_set: str = "full") -> list[Row]:
-    """The table that a person reads.
+    """Return the main results of an evaluation as rows for printing.
 
     Args:
-        evaluation: What to show.
+        evaluation: Evaluation to summarize.
         topic_set: `full` or `core`.
 
     Returns:
         One row per measure, system and snapshot: `measure`, `system`, `snapshot`, `queries`,
         `missing`, `unjudged`, `mean`, `ci_low`, `ci_high`, then `re_delta_drop`,
-        `rnd_absolute_drop`, `delta_ri`, `effect_ratio`, `p_unpaired` and `p_welch` from the first
-        snapshot to this one (null in the first, and where `pairs` left the comparison out), and
-        `p_pivot`, the corrected p of the difference to the pivot.
+        `rnd_absolute_drop`, `delta_ri`, `effect_ratio`, `p_unpaired` and `p_welch` of the
+        comparison with the first snapshot (null for the first snapshot, and if `pairs` excludes
+        the comparison), and `p_pivot`, the corrected p-value of the difference from the pivot.
     """
-    means = _of(evaluation.effectiveness, topic_set).rename({"value": "mean"})
+    means = _filter_topic_set(evaluation.effectiveness, topic_set).rename({"value": "mean"})
     first = evaluation.snapshots[0]
     compared = {
         (row["measure"], row["system"], row["to_snapshot"], row["quantity"]): row["value"]
-        for row in _of(evaluation.persistence, topic_set).iter_rows(named=True)
+        for row in _filter_topic_set(evaluation.persistence, topic_set).iter_rows(named=True)
         if row["from_snapshot"] == first
     }
     p_pivot = {
         (row["measure"], row["system"], row["snapshot"]): row["p_holm"]
-        for row in _of(evaluation.significance, topic_set).iter_rows(named=True)
+        for row in _filter_topic_set(evaluation.significance, topic_set).iter_rows(named=True)
     }
-    order = {name: place for place, name in enumerate(evaluation.parameters.measures)}
+    order = {name: index for index, name in enumerate(evaluation.parameters.measures)}
     rows = [_summary_row(row, compared, p_pivot) for row in means.iter_rows(named=True)]
     return sorted(rows, key=lambda r: (order[r["measure"]], r["system"], r["snapshot"]))
 
 
-def _of(table: pl.DataFrame, topic_set: str) -> pl.DataFrame:
+def _filter_topic_set(table: pl.DataFrame, topic_set: str) -> pl.DataFrame:
     return table.filter(pl.col("topic_set") == topic_set)
 
 
@@ -79,11 +79,11 @@ def _summary_row(
 
 
 def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
-    """Everything, in the shape described above.
+    """Convert an evaluation to JSON values, in the structure described above.
 
     Args:
-        evaluation: What to write.
-        queries: Whether to add the tables with a row per query.
+        evaluation: Evaluation to convert.
+        queries: Whether to include the per-query tables.
     """
     tables = ["effectiveness", "significance", "persistence", "agreement"]
     tables += ["query_scores", "query_drops"] if queries else []
@@ -97,12 +97,12 @@ def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
 
 
 def write_query_scores(evaluation: Evaluation, path: Path) -> None:
-    """Write the scores of all queries in the format of the suffix: CSV, TSV, Parquet or JSON.
+    """Write the per-query scores as CSV, TSV, Parquet or JSON, depending on the file suffix.
 
-    CSV, TSV and Parquet have the columns of `query_scores`; JSON has `query_drops` as well.
+    CSV, TSV and Parquet have the columns of `query_scores`; JSON also contains `query_drops`.
 
     Raises:
-        UsageError: the suffix is another one.
+        UsageError: The suffix is not supported.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     scores = evaluation.query_scores

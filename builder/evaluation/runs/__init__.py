@@ -1,1 +1,1 @@
-"""Runs and judgements as people have them: files, folders, archives, and what their names say."""
+"""Reading of run and qrels files, assignment to systems and snapshots, and checks of runs."""

@@ -1,8 +1,4 @@
-"""Zipped submissions, as TIRA hands them out.
-
-In: paths of runs, some of them zip files. Out: the same paths, with a folder in the place of each
-archive, for as long as the context is open. Nothing is unpacked outside that folder.
-"""
+"""Extraction of zipped submissions, as downloaded from TIRA, to a temporary folder."""
 
 import tempfile
 import zipfile
@@ -11,31 +7,32 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from builder.errors import FormatError
-from builder.trec.bounded import MAX_BYTES, too_large
+from builder.trec.bounded import MAX_BYTES, size_limit_error
 
 _CHUNK = 2**20
 _SCRATCH = "longeval-runs-"
-UNPACKED = rf"^.*/{_SCRATCH}[^/]+/\d+/"
-"""Pattern of the part of a path that leads to the folder of an unpacked archive."""
+EXTRACTED_PREFIX = rf"^.*/{_SCRATCH}[^/]+/\d+/"
+"""Pattern of the path prefix of files in an extracted archive."""
 
 
 @contextmanager
-def unpacked(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
-    """Unpack the zip files among some paths.
+def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
+    """Replace zip files among the paths by folders with their contents while the context is open.
 
     Args:
-        paths: Files and folders; only files that are zip archives are unpacked.
-        max_bytes: Largest size of the files of one archive, unpacked.
+        paths: Files and folders; only zip archives are extracted.
+        max_bytes: Maximum total size of the extracted files of an archive.
 
     Raises:
-        FormatError: an archive is damaged, encrypted or too large, or a member leaves its folder.
+        FormatError: An archive is damaged, encrypted or too large, or a member has a path outside
+            of the archive.
     """
     if not any(map(_is_zip, paths)):
         yield list(paths)
         return
     with tempfile.TemporaryDirectory(prefix=_SCRATCH) as scratch:
         yield [
-            _unpack(path, Path(scratch) / str(number) / path.stem, max_bytes)
+            _extract(path, Path(scratch) / str(number) / path.stem, max_bytes)
             if _is_zip(path)
             else path
             for number, path in enumerate(paths)
@@ -43,31 +40,31 @@ def unpacked(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list
 
 
 def _is_zip(path: Path) -> bool:
-    """Whether a file is a zip archive by its content or, as a truncated one is, by its name."""
+    """Whether a file is a zip archive, by its content or, if it is truncated, by its suffix."""
     return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 
-def _unpack(path: Path, folder: Path, max_bytes: int) -> Path:
+def _extract(path: Path, folder: Path, max_bytes: int) -> Path:
     folder.mkdir(parents=True)
-    left = max_bytes
+    remaining = max_bytes
     try:
         with zipfile.ZipFile(path) as archive:
             for member in archive.infolist():
                 name = PurePosixPath(member.filename.replace("\\", "/"))
                 if name.is_absolute() or ".." in name.parts or ":" in member.filename:
-                    raise FormatError(f"expected names within it, found {str(name)!r}", path)
+                    raise FormatError(f"archive member outside of the archive: {str(name)!r}", path)
                 if member.is_dir() or "__MACOSX" in name.parts:
                     continue
                 if member.flag_bits & 1:
-                    raise FormatError("expected an archive without a password", path)
+                    raise FormatError("encrypted archives are not supported", path)
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(member) as source, target.open("xb") as out:
                     while chunk := source.read(_CHUNK):
-                        left -= len(chunk)
-                        if left < 0:
-                            raise too_large(path, max_bytes)
+                        remaining -= len(chunk)
+                        if remaining < 0:
+                            raise size_limit_error(path, max_bytes)
                         out.write(chunk)
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError) as error:
-        raise FormatError(f"expected an intact zip archive ({error})", path) from error
+        raise FormatError(f"damaged zip archive: {error}", path) from error
     return folder

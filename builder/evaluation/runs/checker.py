@@ -1,8 +1,8 @@
-"""Check a run before it is submitted: what the lab's checker would say, and a little more.
+"""Checks of runs before submission, similar to LongEval's own checker.
 
-In: a run file and the queries and documents of its snapshot. Out: findings. Errors are what a run
-is refused for: unreadable lines, more than 1,000 documents per query, documents that the snapshot
-does not have, no query of the snapshot. Warnings are what costs effectiveness in silence.
+Errors are reasons for rejection: unreadable lines, more than 1,000 documents per query, documents
+that are not in the snapshot, or no queries of the snapshot. Warnings are problems that can reduce
+effectiveness without notice.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.metadata import find_metadata
 from builder.io import parquet
 from builder.trec.bounded import read_bounded
-from builder.trec.released import in_release_ids
+from builder.trec.released import to_release_ids
 from builder.trec.runs import DEFAULT_DEPTH, read_run
 
 Level = Literal["error", "warning"]
@@ -26,13 +26,13 @@ EXAMPLES = 3
 
 @dataclass(frozen=True)
 class RunFinding:
-    """One thing that is wrong with a run.
+    """Problem found in a run.
 
     Args:
         level: `error` or `warning`.
         check: Name of the check.
-        count: Queries, documents or lines concerned.
-        message: What was expected and what was found.
+        count: Number of affected queries, documents or lines.
+        message: Description of the problem with examples.
     """
 
     level: Level
@@ -43,12 +43,12 @@ class RunFinding:
 
 @dataclass(frozen=True)
 class CheckedRuns:
-    """Runs and what is wrong with them.
+    """Checked runs and the problems found in them.
 
     Args:
-        runs: system, snapshot, run (path), and team, metadata_system and resources of its
-            `ir-metadata.yml`, null without one.
-        findings: system, snapshot, level, check, count, message.
+        runs: Columns system, snapshot, run (path), and team, metadata_system and resources of its
+            `ir-metadata.yml`, null if there is none.
+        findings: Columns system, snapshot, level, check, count, message.
     """
 
     runs: pl.DataFrame
@@ -56,38 +56,37 @@ class CheckedRuns:
 
 
 def check_submissions(snapshots: Mapping[str, Path], paths: Sequence[Path]) -> CheckedRuns:
-    """Check runs of a collection, snapshot by snapshot.
+    """Check runs for the snapshots of a collection.
 
     Args:
         snapshots: Folder of each snapshot.
-        paths: Run files, or folders of them.
+        paths: Run files, or folders of run files.
 
     Raises:
-        UsageError: a path cannot be assigned to a system and snapshot.
-        FormatError: an `ir-metadata.yml` is malformed.
+        UsageError: A path cannot be assigned to a system and snapshot.
+        FormatError: An `ir-metadata.yml` is malformed.
     """
-    described: list[tuple[object, ...]] = []
+    runs: list[tuple[object, ...]] = []
     findings: list[tuple[object, ...]] = []
     files = assign_runs(paths, sorted(snapshots))
-    ids = {name: _ids(snapshots[name]) for name in {file.snapshot for file in files}}
+    ids = {name: _read_ids(snapshots[name]) for name in {file.snapshot for file in files}}
     for file in files:
-        about = find_metadata(file.path)
-        shown = (about.team, about.system, about.resources) if about else (None, None, None)
-        described.append((file.system, file.snapshot, str(file.path), *shown))
-        found = check_run(file.path, *ids[file.snapshot], snapshots[file.snapshot])
-        findings += [(file.system, file.snapshot, *vars(finding).values()) for finding in found]
+        data = find_metadata(file.path)
+        columns = (data.team, data.system, data.resources) if data else (None, None, None)
+        runs.append((file.system, file.snapshot, str(file.path), *columns))
+        problems = check_run(file.path, *ids[file.snapshot], snapshots[file.snapshot])
+        findings += [(file.system, file.snapshot, *vars(problem).values()) for problem in problems]
     texts = ("system", "snapshot", "run", "team", "metadata_system", "resources")
-    columns = {"level": pl.String(), "check": pl.String(), "count": pl.Int64()}
-    place = {"system": pl.String(), "snapshot": pl.String()}
-    schema = {**place, **columns, "message": pl.String()}
+    keys = ("system", "snapshot", "level", "check")
+    schema = {**dict.fromkeys(keys, pl.String), "count": pl.Int64, "message": pl.String}
     return CheckedRuns(
-        pl.DataFrame(described, schema=dict.fromkeys(texts, pl.String()), orient="row"),
+        pl.DataFrame(runs, schema=dict.fromkeys(texts, pl.String()), orient="row"),
         pl.DataFrame(findings, schema=schema, orient="row"),
     )
 
 
-def _ids(snapshot: Path) -> tuple[pl.Series, pl.Series]:
-    """Ids of the queries and of the documents of a snapshot."""
+def _read_ids(snapshot: Path) -> tuple[pl.Series, pl.Series]:
+    """Read the ids of the queries and documents of a snapshot."""
     queries = parquet.read(snapshot / "queries.parquet", ["query_id"])["query_id"]
     parts = sorted((snapshot / "documents").glob("part-*.parquet"))
     documents = [parquet.read(part, ["doc_id"])["doc_id"] for part in parts]
@@ -97,54 +96,58 @@ def _ids(snapshot: Path) -> tuple[pl.Series, pl.Series]:
 def check_run(
     path: Path, queries: pl.Series, documents: pl.Series, snapshot: Path | None = None
 ) -> list[RunFinding]:
-    """Check a run against its snapshot.
+    """Check a run against the queries and documents of its snapshot.
 
     Args:
-        path: The file: six columns, plain, gzip or zstd.
-        queries: Ids of the queries of the snapshot.
-        documents: Ids of its documents.
-        snapshot: Its folder, if the ids of an imported release are accepted.
+        path: Run file with six columns, plain, gzip or zstd.
+        queries: Ids of the snapshot's queries.
+        documents: Ids of the snapshot's documents.
+        snapshot: Folder of the snapshot, to accept the ids of an imported release; else None.
 
     Returns:
-        Findings, errors first; empty for a run that is as it should be.
+        Problems found, errors first; empty for a valid run.
     """
     try:
         run = read_run(path, None)
-        ranking = (run if snapshot is None else in_release_ids(run, snapshot)).ranking
+        ranking = (run if snapshot is None else to_release_ids(run, snapshot)).ranking
     except LongEvalError as error:
         return [RunFinding("error", "unreadable", 1, str(error))]
     if not ranking.height:
-        return [RunFinding("error", "empty", 1, "expected at least one line, found none")]
-    found = [*_queries(ranking, queries), *_documents(ranking, documents), *_lines(path)]
-    return sorted(found, key=lambda finding: (finding.level, finding.check))
+        return [RunFinding("error", "empty", 1, "the run contains no lines")]
+    findings = [
+        *_check_queries(ranking, queries),
+        *_check_documents(ranking, documents),
+        *_check_ignored_columns(path),
+    ]
+    return sorted(findings, key=lambda finding: (finding.level, finding.check))
 
 
-def _queries(ranking: pl.DataFrame, queries: pl.Series) -> Iterator[RunFinding]:
+def _check_queries(ranking: pl.DataFrame, queries: pl.Series) -> Iterator[RunFinding]:
     answered = ranking["query_id"].unique().sort()
     unknown = answered.filter(~answered.is_in(queries.implode()))
     missing = queries.unique().sort()
     missing = missing.filter(~missing.is_in(answered.implode()))
     if len(unknown) == len(answered):
-        yield _finding("error", "no_known_query", unknown, "no query of the snapshot: found only")
+        yield _make_finding("error", "no_known_query", unknown, "no queries of the snapshot, only")
     elif len(unknown):
-        yield _finding("warning", "unknown_queries", unknown, "queries that the snapshot lacks:")
+        yield _make_finding("warning", "unknown_queries", unknown, "queries not in the snapshot:")
     if len(missing):
-        yield _finding("warning", "missing_queries", missing, "queries without a result:")
+        yield _make_finding("warning", "missing_queries", missing, "queries without results:")
     deep = ranking.group_by("query_id").len().filter(pl.col("len") > DEFAULT_DEPTH)
     if deep.height:
-        expected = f"more than {DEFAULT_DEPTH} documents for the queries"
-        yield _finding("error", "too_deep", deep["query_id"].sort(), expected)
+        message = f"more than {DEFAULT_DEPTH} documents for the queries"
+        yield _make_finding("error", "too_deep", deep["query_id"].sort(), message)
 
 
-def _documents(ranking: pl.DataFrame, documents: pl.Series) -> Iterator[RunFinding]:
+def _check_documents(ranking: pl.DataFrame, documents: pl.Series) -> Iterator[RunFinding]:
     named = ranking["doc_id"].unique().sort()
     unknown = named.filter(~named.is_in(documents.implode()))
     if len(unknown):
-        yield _finding("error", "unknown_documents", unknown, "documents not in the snapshot:")
+        yield _make_finding("error", "unknown_documents", unknown, "documents not in the snapshot:")
 
 
-def _lines(path: Path) -> Iterator[RunFinding]:
-    """What the columns say that a reader of runs ignores: ranks and tags."""
+def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
+    """Check ranks and tags, which evaluation tools ignore."""
     text = pl.Series("line", read_bounded(path).decode().splitlines(), dtype=pl.String)
     fields = pl.col("line").str.extract_all(r"\S+").list
     rows = pl.DataFrame(text).select(
@@ -156,15 +159,15 @@ def _lines(path: Path) -> Iterator[RunFinding]:
     rows = rows.filter(pl.col("query").is_not_null())
     tags = rows["tag"].unique().sort()
     if len(tags) > 1:
-        yield _finding("warning", "several_tags", tags, "expected one tag, found")
+        yield _make_finding("warning", "several_tags", tags, "expected one tag, found")
     rises = pl.col("score").diff().over("query", order_by="rank") > 0
-    wrong = rows.filter(rises)["query"].unique().sort()
-    if len(wrong):
-        message = "ranks that contradict the scores, which count, in the queries"
-        yield _finding("warning", "ranks_and_scores", wrong, message)
+    inconsistent = rows.filter(rises)["query"].unique().sort()
+    if len(inconsistent):
+        message = "ranks are not in the order of the scores, which are evaluated, for the queries"
+        yield _make_finding("warning", "ranks_and_scores", inconsistent, message)
 
 
-def _finding(level: Level, check: str, values: pl.Series, message: str) -> RunFinding:
+def _make_finding(level: Level, check: str, values: pl.Series, message: str) -> RunFinding:
     shown = ", ".join(map(str, values.head(EXAMPLES).to_list()))
     more = f", and {len(values) - EXAMPLES} more" if len(values) > EXAMPLES else ""
     return RunFinding(level, check, len(values), f"{message} {shown}{more}")

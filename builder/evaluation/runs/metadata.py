@@ -1,7 +1,6 @@
-"""`ir-metadata.yml`: who made a run, with which system and which resources.
+"""Reading of `ir-metadata.yml`: team, system and resources of a run.
 
-In: the folder of a run (https://www.ir-metadata.org, also as written by TIRA). Out: team, system
-and resources as text; whatever else the file says is left alone.
+Supports files in the format of https://www.ir-metadata.org and of TIRA; other fields are ignored.
 """
 
 from collections.abc import Iterator
@@ -10,27 +9,27 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import FormatError
-from builder.extras import load
+from builder.extras import import_optional
 from builder.trec.bounded import read_bounded
 
 NAMES = ("ir-metadata.yml", "ir-metadata.yaml", "ir_metadata.yml", "ir_metadata.yaml")
 MAX_BYTES = 2**20
-NEAR = 3
-"""The run's folder and those above it in which the file is looked for."""
+MAX_FOLDERS = 3
+"""Number of folders that are searched: the run's folder and its parents."""
 RESOURCES = ("resources", "platform")
-SHOWN = 200
-"""Characters shown of a field."""
+MAX_CHARACTERS = 200
+"""Maximum length of a field; longer values are truncated."""
 
 
 @dataclass(frozen=True)
 class RunMetadata:
-    """What a metadata file says about a run.
+    """Metadata of a run.
 
     Args:
-        path: The file.
-        team: Team, or else the person.
+        path: Path of the metadata file.
+        team: Name of the team or, if missing, of the person.
         system: Tag or name of the system.
-        resources: Hardware, software and measured consumption, as `key=value`, separated by `; `.
+        resources: Hardware, software and measured consumption as `key=value`, separated by `; `.
     """
 
     path: Path
@@ -40,13 +39,13 @@ class RunMetadata:
 
 
 def find_metadata(run: Path) -> RunMetadata | None:
-    """Read the metadata file next to a run or in the nearest folder above; None without one.
+    """Read the metadata file in the folder of a run or in its nearest parent; None if not found.
 
     Raises:
-        FormatError: the file is not a YAML mapping, or larger than 1 MiB.
+        FormatError: The file is not a YAML mapping or is larger than 1 MiB.
         MissingExtraError: PyYAML is not installed.
     """
-    for folder in list(run.absolute().parents)[:NEAR]:
+    for folder in list(run.absolute().parents)[:MAX_FOLDERS]:
         for name in NAMES:
             if (folder / name).is_file():
                 return read_metadata(folder / name)
@@ -54,33 +53,33 @@ def find_metadata(run: Path) -> RunMetadata | None:
 
 
 def read_metadata(path: Path) -> RunMetadata:
-    """Read a metadata file; see `find_metadata`."""
-    yaml = load("yaml", "ir-metadata.yml", "evaluation")
+    """Read a metadata file; raises the errors of `find_metadata`."""
+    yaml = import_optional("yaml", "ir-metadata.yml", "evaluation")
     try:
         data = yaml.safe_load(read_bounded(path, MAX_BYTES).decode())
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(f"expected YAML ({error})", path) from error
+        raise FormatError(f"invalid YAML: {error}", path) from error
     if not isinstance(data, dict):
         raise FormatError("expected a YAML mapping, such as `actor:` with `team:`", path)
     actor = data.get("actor")
     actor = actor if isinstance(actor, dict) else {}
-    resources = [pair for key in RESOURCES for pair in _pairs(data.get(key), "", 0)]
+    resources = [pair for key in RESOURCES for pair in _flatten(data.get(key), "", 0)]
     return RunMetadata(
         path,
-        _text(actor.get("team") or actor.get("name")),
-        _text(data.get("tag") or data.get("system")),
-        _text("; ".join(resources)),
+        _truncated_text(actor.get("team") or actor.get("name")),
+        _truncated_text(data.get("tag") or data.get("system")),
+        _truncated_text("; ".join(resources)),
     )
 
 
-def _pairs(value: Any, key: str, depth: int) -> Iterator[str]:
-    """Leaves of a mapping as `key.key=value`."""
+def _flatten(value: Any, key: str, depth: int) -> Iterator[str]:
+    """Yield the leaves of a nested mapping as `key.key=value`."""
     if isinstance(value, dict) and depth < 8:
         for name, part in value.items():
-            yield from _pairs(part, f"{key}.{name}" if key else str(name), depth + 1)
+            yield from _flatten(part, f"{key}.{name}" if key else str(name), depth + 1)
     elif value is not None and key:
         yield f"{key}={value}"
 
 
-def _text(value: object) -> str | None:
-    return str(value)[:SHOWN] if value not in (None, "") else None
+def _truncated_text(value: object) -> str | None:
+    return str(value)[:MAX_CHARACTERS] if value not in (None, "") else None

@@ -1,8 +1,4 @@
-"""Relevance judgements of a snapshot, from a collection or from a TREC file.
-
-In: `qrels.parquet` of a snapshot, or qrels lines `query 0 document grade` (plain, gzip, zstd).
-Out: a frame with `query_id`, `doc_id` (strings) and `grade` (Int32), sorted, one row per pair.
-"""
+"""Reading of relevance judgements from a snapshot's `qrels.parquet` or a TREC qrels file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +8,7 @@ import polars as pl
 from builder.errors import DataError, UsageError
 from builder.io import parquet
 from builder.trec.bounded import MAX_BYTES, read_bounded
-from builder.trec.lines import QRELS, parse
+from builder.trec.lines import QRELS, parse_trec
 
 SCHEMA = QRELS.schema()
 
@@ -20,26 +16,29 @@ SCHEMA = QRELS.schema()
 def read_qrels(
     path: Path, splits: Sequence[str] | None = None, *, max_bytes: int = MAX_BYTES
 ) -> pl.DataFrame:
-    """Read judgements.
+    """Read relevance judgements.
 
     Args:
-        path: A snapshot's `qrels.parquet`, or a TREC qrels file.
-        splits: Keep only queries of these splits (such as `heldout`, `test`), as the snapshot's
-            `queries.parquet` beside the judgements states them; None keeps every judged query.
-        max_bytes: Largest decompressed size of a TREC file.
+        path: Snapshot's `qrels.parquet`, or TREC qrels file (plain, gzip or zstd).
+        splits: Keep only queries of these splits (such as `heldout`, `test`), according to the
+            `queries.parquet` in the same folder; None for all judged queries.
+        max_bytes: Maximum decompressed size of a TREC file.
 
     Returns:
-        Columns `query_id`, `doc_id`, `grade`, sorted by the first two.
+        Columns `query_id`, `doc_id` (String) and `grade` (Int32), sorted by the first two, with one
+        row per pair.
 
     Raises:
-        UsageError: the path is not a readable file, or splits are asked of a TREC file.
-        FormatError: a line is malformed, or judges a pair twice; names file and line.
-        DataError: the Parquet file lacks a column, or repeats a pair.
+        UsageError: The path is not a readable file, or splits are given for a TREC file.
+        FormatError: A line is malformed or repeats a pair.
+        DataError: The Parquet file lacks a column or repeats a pair.
     """
     if path.suffix != ".parquet":
         if splits is not None:
-            raise UsageError(f"{path}: splits are known for a snapshot's qrels.parquet only")
-        return parse(read_bounded(path, max_bytes), QRELS, path).sort("query_id", "doc_id")
+            raise UsageError(
+                f"{path}: splits are only supported for the qrels.parquet of a snapshot"
+            )
+        return parse_trec(read_bounded(path, max_bytes), QRELS, path).sort("query_id", "doc_id")
     qrels = check_qrels(parquet.read(path, list(SCHEMA)), str(path))
     if splits is None:
         return qrels
@@ -48,24 +47,23 @@ def read_qrels(
     return qrels.join(kept.select("query_id"), on="query_id", how="semi", maintain_order="left")
 
 
-def check_qrels(qrels: pl.DataFrame, where: str) -> pl.DataFrame:
-    """Judgements in their types and order.
+def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
+    """Check relevance judgements, cast them to `SCHEMA` and sort them by query and document.
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`.
-        where: What they are, for messages.
+        source: Name of the judgements, for messages.
 
     Raises:
-        DataError: a value is null, or a pair is judged twice.
+        DataError: A value is null or a pair is repeated.
     """
     frame = qrels.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
     if sum(frame.null_count().row(0)):
-        raise DataError(f"{where}: expected a query, a document and a grade in every row")
+        raise DataError(f"{source}: every row must have a query, a document and a grade")
     pairs = frame.select("query_id", "doc_id")
     if pairs.n_unique() != pairs.height:
         first = pairs.filter(pairs.is_duplicated()).row(0)
         raise DataError(
-            f"{where}: expected one grade per query and document, found several for query "
-            f"{first[0]!r} and document {first[1]!r}"
+            f"{source}: several grades for query {first[0]!r} and document {first[1]!r}"
         )
     return frame.sort("query_id", "doc_id")

@@ -1,8 +1,7 @@
-"""Per-query scores that another tool computed: output of `trec_eval -q`, or CSV.
+"""Reading of per-query scores computed by other tools: output of `trec_eval -q`, or CSV.
 
-In: lines `measure query value` of trec_eval, or CSV with a header that has the columns `query_id`,
-`measure` and `score`; plain, gzip or zstd. Out: one row per query and measure, measures under the
-names of this package (`ndcg_cut_10` is nDCG@10).
+Accepts lines `measure query value` of trec_eval, or CSV with the columns `query_id`, `measure` and
+`score`; plain, gzip or zstd. Measure names of trec_eval are converted (`ndcg_cut_10` to `nDCG@10`).
 """
 
 import io
@@ -14,34 +13,34 @@ import polars as pl
 import pyarrow as pa
 
 from builder.errors import FormatError, UsageError
-from builder.evaluation.measures.effectiveness import Judge, RunScores
+from builder.evaluation.measures.effectiveness import RunScorer, RunScores
 from builder.evaluation.measures.registry import parse_measure
-from builder.evaluation.measures.trec_eval import measure_of_trec_name
-from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, compression_of, read_bounded
-from builder.trec.lines import first_line
+from builder.evaluation.measures.trec_eval import from_trec_name
+from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, detect_compression, read_bounded
+from builder.trec.lines import first_nonblank_line
 
 COLUMNS = {"query_id": pl.String(), "measure": pl.String(), "score": pl.Float64()}
-HEAD = 2**16
-"""Bytes in which the first line is looked for."""
-SUMMARY = "all"
-"""What trec_eval calls the query of a mean."""
+SNIFF_BYTES = 2**16
+"""Number of bytes read to detect the format from the first line."""
+SUMMARY_ID = "all"
+"""Query id of means in the output of trec_eval."""
 _MEASURE = re.compile(rb"[A-Za-z][\w.]*")
 
 
 def is_score_table(path: Path) -> bool:
-    """Whether the first line of a file is a header with the columns, or a line of trec_eval.
+    """Whether a file contains per-query scores, judging by its first line.
 
     Raises:
-        UsageError: the path is not a readable file.
+        UsageError: The path is not a readable file.
     """
     try:
         with (
             path.open("rb") as file,
-            pa.input_stream(file, compression=compression_of(path)) as stream,
+            pa.input_stream(file, compression=detect_compression(path)) as stream,
         ):
-            line = first_line(stream.read(HEAD).removeprefix(BYTE_ORDER_MARK))
+            line = first_nonblank_line(stream.read(SNIFF_BYTES).removeprefix(BYTE_ORDER_MARK))
     except OSError:
-        return False  # the reader of runs says what is wrong
+        return False  # the reader of runs reports the error
     return _is_csv(line) or (len(line.split()) == 3 and _MEASURE.match(line) is not None)
 
 
@@ -55,19 +54,23 @@ def read_score_table(path: Path) -> pl.DataFrame:
 
     Returns:
         Columns `query_id`, `measure`, `score`, sorted by the first two. Summary rows of trec_eval
-        (query `all`) and measures that this package does not know are left out.
+        (query `all`) and unknown measures of trec_eval are skipped.
 
     Raises:
-        UsageError: the path is not a readable file.
-        FormatError: a row is malformed, a score is missing, or a query has a measure twice.
+        UsageError: The path is not a readable file.
+        FormatError: A row is malformed, a score is missing, or a query and measure are repeated.
     """
     data = read_bounded(path, MAX_BYTES)
-    frame = _parse_csv(data, path) if _is_csv(first_line(data)) else _parse_trec_eval(data, path)
+    frame = (
+        _parse_csv(data, path)
+        if _is_csv(first_nonblank_line(data))
+        else _parse_trec_eval(data, path)
+    )
     table = frame.sort("query_id", "measure")
     repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
     if repeated.height:
         query, measure, _ = repeated.row(0)
-        raise FormatError(f"expected one {measure} per query, found several for {query!r}", path)
+        raise FormatError(f"several values of {measure} for query {query!r}", path)
     return table
 
 
@@ -76,10 +79,10 @@ def _parse_csv(data: bytes, path: Path) -> pl.DataFrame:
     try:
         frame = pl.read_csv(stream, schema_overrides=COLUMNS, glob=False)
     except pl.exceptions.PolarsError as error:
-        raise FormatError(f"expected CSV with numbers as score ({error})", path) from error
+        raise FormatError(f"expected CSV with numeric scores: {error}", path) from error
     frame = frame.select(list(COLUMNS))
     if sum(frame.null_count().row(0)) or not frame["score"].is_finite().all():
-        raise FormatError("expected a query, a measure and a finite score in every row", path)
+        raise FormatError("every row must have a query, a measure and a finite score", path)
     names = {name: str(parse_measure(name)) for name in frame["measure"].unique()}
     return frame.with_columns(pl.col("measure").replace_strict(names, return_dtype=pl.String))
 
@@ -88,17 +91,17 @@ def _parse_trec_eval(data: bytes, path: Path) -> pl.DataFrame:
     rows = []
     for number, line in enumerate(data.decode(errors="replace").splitlines(), start=1):
         fields = line.split()
-        if not fields or (len(fields) > 1 and fields[1] == SUMMARY):
+        if not fields or (len(fields) > 1 and fields[1] == SUMMARY_ID):
             continue
         if len(fields) != 3:
             raise FormatError(f"expected `measure query value`, found {line[:80]!r}", path, number)
-        measure = measure_of_trec_name(fields[0])
+        measure = from_trec_name(fields[0])
         if measure is not None:
-            rows.append((fields[1], measure, _number(fields[2], path, number)))
+            rows.append((fields[1], measure, _parse_number(fields[2], path, number)))
     return pl.DataFrame(rows, schema=COLUMNS, orient="row")
 
 
-def _number(text: str, path: Path, line: int) -> float:
+def _parse_number(text: str, path: Path, line: int) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -108,19 +111,19 @@ def _number(text: str, path: Path, line: int) -> float:
     return value
 
 
-def table_scores(path: Path, judge: Judge) -> RunScores:
-    """Scores of a table for every judged query; a query that it lacks scores 0 and is missing.
+def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
+    """Read a table of scores for the judged queries; queries missing from the table score 0.
 
     Raises:
-        UsageError: the table lacks a measure, or has no judged query.
+        UsageError: The table lacks a measure.
     """
     table = read_score_table(path)
-    queries = pl.DataFrame({"query_id": judge.query_ids}, schema={"query_id": pl.String})
+    queries = pl.DataFrame({"query_id": scorer.query_ids}, schema={"query_id": pl.String})
     known = set(table["measure"])
-    for measure in judge.measures:
+    for measure in scorer.measures:
         if str(measure) not in known:
             raise UsageError(
-                f"{path}: expected scores of {measure}, found {', '.join(sorted(known)) or 'none'}"
+                f"{path}: no scores of {measure}; found {', '.join(sorted(known)) or 'no measures'}"
             )
     wide = queries.join(
         table.pivot("measure", index="query_id", values="score"),
@@ -128,9 +131,9 @@ def table_scores(path: Path, judge: Judge) -> RunScores:
         how="left",
         maintain_order="left",
     )
-    values = wide.select([str(measure) for measure in judge.measures])
+    values = wide.select([str(measure) for measure in scorer.measures])
     missing = ~wide["query_id"].is_in(table["query_id"].unique().implode()).to_numpy()
-    unjudged = len(set(table["query_id"]) - set(judge.query_ids))
+    unjudged = len(set(table["query_id"]) - set(scorer.query_ids))
     return RunScores(
         values.fill_null(0.0).to_numpy().astype(np.float64), missing.astype(np.bool_), unjudged
     )

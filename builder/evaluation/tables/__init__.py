@@ -1,1 +1,1 @@
-"""Result tables over snapshots: effectiveness, significance, persistence, agreement, per query."""
+"""Result tables of an evaluation: means, significance, persistence, agreement and query scores."""

@@ -1,7 +1,7 @@
-"""Per-query tables: scores, differences to the pivot, and drops from one snapshot to another.
+"""Per-query tables: scores, differences from the pivot, and drops between snapshots.
 
-In: the scores of all snapshots. Out: long frames, one row per query, system and measure, in the
-order of snapshot, system, measure and query.
+The tables are in long format with a row per query, system and measure, sorted by snapshot, system,
+measure and query.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ QUERY_SCORES = {
     "score": pl.Float64(),
     "over_pivot": pl.Float64(),
 }
-"""`core`: judged in every snapshot; `over_pivot`: score minus that of the pivot, null without one
-(Keller et al. 2024, equation 4)."""
+"""`core`: the query is judged in every snapshot; `over_pivot`: score minus the pivot's score, null
+without a pivot (Keller et al. 2024, equation 4)."""
 
 QUERY_DROPS = {
     "from_snapshot": pl.String(),
@@ -38,7 +38,7 @@ QUERY_DROPS = {
 def query_scores(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Score of every judged query; columns as in `QUERY_SCORES`."""
+    """Return the score of every judged query; columns as in `QUERY_SCORES`."""
     core = core_queries(snapshots)
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     frames = [pl.DataFrame(schema=QUERY_SCORES)]
@@ -50,12 +50,12 @@ def query_scores(
             else scores.values[:, [pivot]]
         )
         names = [systems[i] for i in present]
-        own = [q for q, key in zip(scores.query_ids, scores.keys, strict=True) if key in core]
-        frame = _cells(scores.query_ids, names, parameters.measures).with_columns(
+        core_ids = [q for q, key in zip(scores.query_ids, scores.keys, strict=True) if key in core]
+        frame = _cross_join(scores.query_ids, names, parameters.measures).with_columns(
             snapshot=pl.lit(scores.snapshot),
-            core=pl.col("query_id").is_in(own),
-            score=_flat(scores.values[:, present]),
-            over_pivot=_flat((scores.values - reference)[:, present]),
+            core=pl.col("query_id").is_in(core_ids),
+            score=_flatten(scores.values[:, present]),
+            over_pivot=_flatten((scores.values - reference)[:, present]),
         )
         frames.append(frame.select(list(QUERY_SCORES)))
     return pl.concat(frames)
@@ -64,26 +64,26 @@ def query_scores(
 def query_drops(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Drop of every query judged in both snapshots of a pair; columns as in `QUERY_DROPS`."""
+    """Return the score drop of each query judged in both snapshots; columns as in `QUERY_DROPS`."""
     frames = [pl.DataFrame(schema=QUERY_DROPS)]
     for a, b in parameters.snapshot_pairs(len(snapshots)):
         common = core_queries([snapshots[a], snapshots[b]])
         first, second = snapshots[a].restrict(common), snapshots[b].restrict(common)
         both = [i for i in range(len(systems)) if min(first.unjudged[i], second.unjudged[i]) >= 0]
         names = [systems[i] for i in both]
-        frame = _cells(first.query_ids, names, parameters.measures).with_columns(
+        frame = _cross_join(first.query_ids, names, parameters.measures).with_columns(
             from_snapshot=pl.lit(first.snapshot),
             to_snapshot=pl.lit(second.snapshot),
-            drop=_flat((first.values - second.values)[:, both]),
+            drop=_flatten((first.values - second.values)[:, both]),
         )
         frames.append(frame.select(list(QUERY_DROPS)))
     return pl.concat(frames)
 
 
-def _cells(
+def _cross_join(
     query_ids: Sequence[str], systems: Sequence[str], measures: Sequence[str]
 ) -> pl.DataFrame:
-    """Every combination of system, measure and query, the query running fastest."""
+    """Return all combinations of system, measure and query, with the query varying fastest."""
     return (
         pl.DataFrame({"system": systems}, schema={"system": pl.String})
         .join(pl.DataFrame({"measure": measures}), how="cross")
@@ -91,6 +91,9 @@ def _cells(
     )
 
 
-def _flat(values: Floats) -> pl.Series:
-    """Values of shape (queries, systems, measures) in the order of `_cells`; NaN becomes null."""
+def _flatten(values: Floats) -> pl.Series:
+    """Flatten an array (queries, systems, measures) to the row order of `_cross_join`.
+
+    NaN becomes null.
+    """
     return pl.Series(values.transpose(1, 2, 0).ravel()).fill_nan(None)

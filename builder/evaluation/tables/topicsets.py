@@ -1,8 +1,7 @@
-"""The two sets of queries over which means are taken, and everything computed once for each.
+"""Means and bootstrap means over two sets of queries: `full` and `core`.
 
-In: the scores of all snapshots. Out: `TopicSet`s: `full`, every judged query of each snapshot, and
-`core`, the queries that are judged in every snapshot (Keller et al. 2024, section 4.1), with means
-and resampled means.
+`full` contains every judged query of a snapshot, `core` only the queries that are judged in every
+snapshot (Keller et al. 2024, section 4.1).
 """
 
 from collections.abc import Sequence
@@ -18,13 +17,13 @@ TOPIC_SETS = ("full", "core")
 
 @dataclass(frozen=True)
 class TopicSet:
-    """Scores over one set of queries, in every snapshot.
+    """Scores of a set of queries in every snapshot.
 
     Args:
         name: `full` or `core`.
-        snapshots: Scores in the order of time.
-        means: For each snapshot, shape (systems, measures).
-        samples: For each snapshot, shape (resamples, systems, measures).
+        snapshots: Scores in chronological order.
+        means: Mean scores per snapshot, shape (systems, measures).
+        samples: Bootstrap means per snapshot, shape (resamples, systems, measures).
     """
 
     name: str
@@ -34,7 +33,7 @@ class TopicSet:
 
 
 def core_queries(snapshots: Sequence[SnapshotScores]) -> set[str]:
-    """Keys of the queries judged in every snapshot."""
+    """Return the aligned ids of the queries that are judged in every snapshot."""
     judged = [set(scores.keys) for scores in snapshots]
     return set.intersection(*judged) if judged else set()
 
@@ -42,12 +41,17 @@ def core_queries(snapshots: Sequence[SnapshotScores]) -> set[str]:
 def topic_sets(
     snapshots: Sequence[SnapshotScores], parameters: EvaluationParameters
 ) -> list[TopicSet]:
-    """The full and the core set."""
+    """Return the topic sets `full` and `core` with their means and bootstrap means."""
     core = core_queries(snapshots)
-    kept = {"full": list(snapshots), "core": [scores.restrict(core) for scores in snapshots]}
+    scores_by_set = {
+        "full": list(snapshots),
+        "core": [scores.restrict(core) for scores in snapshots],
+    }
     sets = []
     for stream, name in enumerate(TOPIC_SETS):
-        samples = resampled_means(kept[name], parameters.resamples, parameters.seed, stream)
-        means = tuple(scores.means() for scores in kept[name])
-        sets.append(TopicSet(name, tuple(kept[name]), means, tuple(samples)))
+        samples = resampled_means(
+            scores_by_set[name], parameters.resamples, parameters.seed, stream
+        )
+        means = tuple(scores.means() for scores in scores_by_set[name])
+        sets.append(TopicSet(name, tuple(scores_by_set[name]), means, tuple(samples)))
     return sets

@@ -33,7 +33,7 @@ from builder.ingest.parquet_rows import NumberedBatch, explain_parquet_errors
 from builder.ingest.timestamps import LATEST
 from builder.io.sources import Interval, Source
 from builder.parameters import LOG_READERS, LogParameters
-from builder.plugins import load
+from builder.plugins import load_plugin
 from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 
@@ -102,7 +102,7 @@ def get_reader(name: str) -> LogReader:
         UsageError: no reader has this name.
     """
     if name not in LOG_READERS:
-        found: LogReader = load("log_readers", name)
+        found: LogReader = load_plugin("log_readers", name)
         return found
     module, _, function = LOG_READERS[name].partition(":")
     reader: LogReader = getattr(import_module(module), function)

@@ -97,7 +97,7 @@ def _infer_item_type(
 
 def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
     """Return the struct type of result objects; None if a field name is nested."""
-    names, objects = fields.of_results, [item for item in results if isinstance(item, dict)]
+    names, objects = fields.result_fields, [item for item in results if isinstance(item, dict)]
     types = {
         names["url"]: _most_common_type(
             (item.get(names["url"]) for item in objects), NAME_TYPES, TEXT
@@ -112,7 +112,7 @@ def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType
 
 def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
     """Return the struct type of click objects; None without a rank or with a nested field name."""
-    names, objects = fields.of_clicks, [item for item in clicks if isinstance(item, dict)]
+    names, objects = fields.click_fields, [item for item in clicks if isinstance(item, dict)]
     if any(item.get(names["rank"]) is None for item in objects):
         return None
     time = _most_common_type(

@@ -147,10 +147,10 @@ def _build_query(layout: JsonLayout, params: LogParameters) -> str:
     results, clicks = _field_expression(fields.results), _field_expression(fields.clicks)
     found = {"results": f"{results}::VARCHAR[]", "clicks": clicks}
     if layout.has_click_objects:
-        names = {own: _quote_identifier(name) for own, name in fields.of_clicks.items()}
+        names = {own: _quote_identifier(name) for own, name in fields.click_fields.items()}
         found["clicks"] = CLICK_RANKS.format(list=clicks, latest=latest, **names)
     if layout.has_result_objects:
-        names = {own: _quote_identifier(name) for own, name in fields.of_results.items()}
+        names = {own: _quote_identifier(name) for own, name in fields.result_fields.items()}
         found["results"] = RESULT_URLS.format(list=results, clicks=clicks, **names)
         found["clicks"] = CLICKED_RESULTS.format(list=results, clicks=found["clicks"], **names)
     scalars = {own: _field_expression(getattr(fields, own)) for own in ("time", "user", "query")}

@@ -21,7 +21,7 @@ from builder.ingest.logs.strings import StringTableWriter
 from builder.ingest.logs.user_rules import find_dropped_impressions
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.plugins import described
+from builder.plugins import plugin_packages
 from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -40,7 +40,7 @@ USER_RULES_SHARE = 0.6
     "log",
     version="13",
     writes=(Impressions, LogQueries, LogUrls),
-    plugins=lambda w: described("log_readers", w.log_formats),
+    plugins=lambda w: plugin_packages("log_readers", w.log_formats),
 )
 def ingest_log(
     out: Path,

@@ -22,7 +22,7 @@ from builder.ingest.logs.records import NumberedRecord
 from builder.ingest.rejects import LINE_TOO_LONG
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
-from builder.parameters.raw import PLACE
+from builder.parameters.raw import ID_PLACEHOLDER
 
 QUERY_2011 = re.compile(r"[^\t]+\t\d{1,12}\tQ\t[^\t,]+\t[^\t,]*(\t[^\t,]+)*")
 CLICK_2011 = re.compile(r"[^\t]+\t\d{1,12}\tC\t[^\t,]+")
@@ -65,9 +65,9 @@ def read_2011(
             yield from pages
             session, pages = action[0], []
         if action[2] == "Q":
-            shown = [address.replace(PLACE, url) for url in action[5:]]
+            shown = [address.replace(ID_PLACEHOLDER, url) for url in action[5:]]
             pages.append((number, _result_page(start + int(action[1]), session, action[3], shown)))
-        elif not _record_click(pages, address.replace(PLACE, action[3])):
+        elif not _record_click(pages, address.replace(ID_PLACEHOLDER, action[3])):
             yield number, "click_not_shown"
     yield from pages
 
@@ -112,13 +112,13 @@ class _Session:
         """Add a query or click action; returns the reject reason if invalid, else None."""
         kind, page = action[2], self.pages.get(action[3])
         if kind == "C":
-            is_shown = page and _record_click([page], address.replace(PLACE, action[4]))
+            is_shown = page and _record_click([page], address.replace(ID_PLACEHOLDER, action[4]))
             return None if is_shown else "click_not_shown"
         if kind == "T":
             return "clicks_withheld"
         if page is not None:
             return "bad_action"
-        shown = [address.replace(PLACE, pair.partition(",")[0]) for pair in action[6:]]
+        shown = [address.replace(ID_PLACEHOLDER, pair.partition(",")[0]) for pair in action[6:]]
         time = self._start + int(action[1])
         self.pages[action[3]] = (number, _result_page(time, self._user, action[4], shown))
         return None

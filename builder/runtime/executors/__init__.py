@@ -11,7 +11,7 @@ from dataclasses import replace
 from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
-from builder.errors import UsageError, meant
+from builder.errors import UsageError, suggest
 from builder.io.threads import BackgroundThread, ordered_map
 from builder.runtime.executors.base import (
     ATTEMPTS,
@@ -54,11 +54,11 @@ def get_executor(name: str) -> Executor:
     """Create the executor registered under a name.
 
     Raises:
-        UsageError: no executor has this name.
-        MissingExtraError: the executor needs a package that is not installed.
+        UsageError: No executor has this name.
+        MissingExtraError: The executor needs a package that is not installed.
     """
     if name not in EXECUTORS:
-        raise UsageError(f"--executor: unknown executor {name!r}; {meant(name, EXECUTORS)}")
+        raise UsageError(f"--executor: unknown executor {name!r}; {suggest(name, EXECUTORS)}")
     return EXECUTORS[name]()
 
 
@@ -82,7 +82,7 @@ def map_partitions(
         Results in the order of the items, computed lazily with bounded read-ahead.
 
     Raises:
-        DataError: workers died `ATTEMPTS` times on the same item.
+        DataError: Workers died `ATTEMPTS` times on the same item.
     """
     if single_threaded and limits.executor.in_process:
         return ordered_map(lambda item: task(item, limits), items, limits.threads)
@@ -93,10 +93,10 @@ def map_partitions(
 def process_pool(
     limits: "Limits", size: int, min_size: int, worker_bytes: int
 ) -> "Iterator[Limits]":
-    """Context manager: limits with a process pool as executor, for large work that holds the GIL.
+    """Yield limits with a process pool as executor, for large tasks that hold the GIL.
 
-    The pool is shut down on exit. The limits are returned unchanged if the work is small, if they
-    already have another executor, or in a daemon process, which cannot have children.
+    The pool is shut down on exit. The limits are yielded unchanged if the work is small, if they
+    already have another executor, or in a daemon process, which cannot have child processes.
 
     Args:
         limits: Threads, memory and scratch space shared by all workers.

@@ -15,7 +15,7 @@ Task = Callable[[Item, "Limits"], Result]
 """A module-level function, or a `functools.partial` of one, so that workers can import it."""
 
 ATTEMPTS = 3
-"""Maximum number of attempts per item; after that, the item is blamed for the dying workers."""
+"""Maximum number of attempts per item before the run fails."""
 
 
 class Executor(Protocol):
@@ -59,7 +59,7 @@ def run_in_scratch(task: Task[Item, Result], limits: "Limits", item: Item) -> Re
 
 
 def worker_limits(limits: "Limits", workers: int) -> "Limits":
-    """Limits of one worker: one thread, an equal share of the memory, the local executor."""
+    """Return the limits of a worker: one thread, an equal share of memory, the local executor."""
     return replace(
         limits, threads=1, memory=max(1, limits.memory // workers), executor=LocalExecutor()
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class RayExecutor:
-    """Runs tasks on the Ray cluster at `RAY_ADDRESS`, or on a local one if it is not set.
+    """Runs tasks on the Ray cluster at `RAY_ADDRESS`, or on a local cluster if it is not set.
 
     All workers need this package, and must see the collection at the same path.
     """

@@ -35,7 +35,7 @@ PROGRAM = (
 
 
 class ProcessExecutor:
-    """A pool of at most one process per thread of the limits, started on demand.
+    """Pool of worker processes, one per thread of the limits, which are started on demand.
 
     Processes are spawned, not forked: multi-threaded engines do not survive a fork.
 
@@ -78,8 +78,8 @@ class ProcessExecutor:
             result: Result = reply
             return result
         raise DataError(
-            f"workers died {ATTEMPTS} times while processing {item}; the usual cause is lack of "
-            "memory: lower --threads, or raise the memory limit of the machine"
+            f"workers died {ATTEMPTS} times while processing {item}, probably because memory ran "
+            "out; reduce --threads, or use a machine with more memory"
         )
 
     def _acquire(self) -> "_Worker":
@@ -106,7 +106,7 @@ class ProcessExecutor:
 
 
 class _Worker:
-    """A process that runs `builder.runtime.executors.worker`, and its end of the connection."""
+    """Worker process that runs `builder.runtime.executors.worker`, with a connection to it."""
 
     def __init__(self) -> None:
         self._connection, child_end = Pipe()

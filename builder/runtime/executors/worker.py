@@ -15,7 +15,7 @@ from typing import Any
 
 
 def serve(descriptor: int) -> None:
-    """Run calls until the parent closes the connection; SIGINT is left to the parent."""
+    """Run calls until the parent process closes the connection; SIGINT is ignored."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_exit_with_parent, args=(descriptor,), daemon=True).start()
     connection: Connection[Any, Any] = Connection(descriptor)
@@ -39,7 +39,7 @@ def _exit_with_parent(descriptor: int) -> None:
 
 
 def _run_next(connection: "Connection[Any, Any]") -> tuple[bool, Any]:
-    """Receive and run the next call; returns (True, result) or (False, exception)."""
+    """Receive and run the next call, and return (True, result) or (False, exception)."""
     try:
         call, item = connection.recv()
         return True, call(item)

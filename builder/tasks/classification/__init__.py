@@ -1,7 +1,7 @@
-"""Classification collections: labelled posts over time, and how classifiers persist on them.
+"""Collections of labelled posts that measure how the accuracy of classifiers changes over time.
 
-In: timestamped posts. Out: a training set, a development set, test sets at three distances in time
-and an unlabelled corpus, after the classification task of LongEval 2023; scores of predictions.
+A collection consists of a training set, a development set, three test sets at increasing distances
+in time and an unlabelled corpus, as in the classification task of LongEval 2023.
 """
 
 from builder.tasks.classification.agreement import AgreementReport, agreement_paths

@@ -1,9 +1,8 @@
-"""How far annotators agree, beyond chance.
+"""Chance-corrected agreement between annotators of posts.
 
-In: labels that annotators gave to posts. Out: Cohen's kappa of every two annotators (Cohen 1960),
-Fleiss' kappa (Fleiss 1971) and Krippendorff's alpha for nominal data (Krippendorff 2004, ch. 11).
-Where everybody gave everything one label, agreement by chance is certain and the coefficients are
-null.
+Computes Cohen's kappa of each pair of annotators (Cohen 1960), Fleiss' kappa (Fleiss 1971) and
+Krippendorff's alpha for nominal data (Krippendorff 2004, ch. 11). If all labels are equal, the
+expected disagreement is 0 and the coefficients are undefined.
 """
 
 from collections import Counter
@@ -19,10 +18,10 @@ from builder.errors import UsageError
 from builder.statistics import agreement as statistics
 from builder.tasks.classification.annotations import read_annotations
 
-Ratings: TypeAlias = Mapping[str, Mapping[str, str]]
-"""Unit -> annotator -> label."""
-NO_CHANCE = "one label only: agreement by chance is certain"
-NO_UNITS = "no post has the labels that the coefficient compares"
+LabelsByPost: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Label by post and annotator."""
+SINGLE_LABEL = "all labels are equal, so no disagreement is expected"
+NO_UNITS = "no post has two labels to compare"
 PAIR_SCHEMA = {
     "first": pl.String,
     "second": pl.String,
@@ -35,13 +34,13 @@ PAIR_SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient of agreement.
+    """Value of an agreement coefficient.
 
     Args:
-        value: At most 1; null where it is not defined.
-        units: Posts that it compares.
-        observed: Share of observed agreement; null without posts.
-        reason: Why the value is null.
+        value: Coefficient, at most 1; None if undefined.
+        units: Number of posts compared.
+        observed: Observed agreement, from 0 to 1; None if no posts are compared.
+        reason: Why the coefficient is undefined; None if it is defined.
     """
 
     value: float | None
@@ -52,14 +51,14 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class AgreementReport:
-    """Agreement of annotators.
+    """Agreement between the annotators of a set of posts.
 
     Args:
-        pairs: One row per two annotators: posts both labelled, observed agreement, Cohen's kappa.
-        fleiss: Over posts that have the most frequent number of labels.
-        krippendorff: Over posts with two or more labels.
-        posts: Posts with a label.
-        annotators: Who gave labels.
+        pairs: One row per pair of annotators (`PAIR_SCHEMA`).
+        fleiss: Fleiss' kappa over the posts with the most frequent number of labels.
+        krippendorff: Krippendorff's alpha over the posts with two or more labels.
+        posts: Number of posts with a label.
+        annotators: Names of the annotators.
     """
 
     pairs: pl.DataFrame
@@ -70,110 +69,123 @@ class AgreementReport:
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Coefficient:
-    """Cohen's kappa of two annotators.
+    """Compute Cohen's kappa of two annotators.
 
     Args:
-        first: Labels of n units.
-        second: Labels of the same units, in the same order.
+        first: Labels of the first annotator.
+        second: Labels of the second annotator, for the same units in the same order.
 
     Raises:
         UsageError: the lengths differ.
     """
     if len(first) != len(second):
-        raise UsageError(f"expected labels of the same units, found {len(first)} and {len(second)}")
+        raise UsageError(
+            f"expected two label lists of equal length, found {len(first)} and {len(second)} labels"
+        )
     if not first:
         return Coefficient(None, 0, None, NO_UNITS)
     pairs = Counter(zip(first, second, strict=True))
     labels = sorted({*first, *second}, key=repr)
     value = statistics.cohen_kappa([[pairs[row, column] for column in labels] for row in labels])
     observed = sum(pairs[label, label] for label in labels) / len(first)
-    return Coefficient(value, len(first), observed, NO_CHANCE if value is None else None)
+    return Coefficient(value, len(first), observed, SINGLE_LABEL if value is None else None)
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> Coefficient:
-    """Fleiss' kappa.
+    """Compute Fleiss' kappa.
 
     Args:
-        counts: A row for each unit: how many annotators gave it each label. All rows have one sum
-            of 2 or more.
+        counts: Number of annotators by unit (rows) and label (columns). All rows must have the same
+            sum, of at least 2.
 
     Raises:
-        UsageError: the rows have different sums, or fewer than two labels.
+        UsageError: the sums of the rows differ or are below 2.
     """
     if not counts:
         return Coefficient(None, 0, None, NO_UNITS)
     sums = {sum(row) for row in counts}
     if len(sums) > 1 or min(sums) < 2:
-        raise UsageError(f"expected 2 or more labels for each unit, everywhere as many; {sums}")
+        raise UsageError(
+            f"expected the same number (2 or more) of labels for every unit, found {sorted(sums)}"
+        )
     raters, units = sums.pop(), len(counts)
     agreeing = sum(count * (count - 1) for row in counts for count in row)
     observed = agreeing / (units * raters * (raters - 1))
     value = statistics.fleiss_kappa(counts)
-    return Coefficient(value, units, observed, NO_CHANCE if value is None else None)
+    return Coefficient(value, units, observed, SINGLE_LABEL if value is None else None)
 
 
-def krippendorff_alpha(ratings: Sequence[Sequence[Hashable]]) -> Coefficient:
-    """Krippendorff's alpha for nominal labels, any number of them for each unit.
+def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Coefficient:
+    """Compute Krippendorff's alpha for nominal labels.
 
     Args:
-        ratings: The labels of each unit; units with fewer than two do not count.
+        labels_by_unit: Labels of each unit; units with fewer than two labels are ignored.
     """
-    paired = [labels for labels in ratings if len(labels) > 1]
+    paired = [labels for labels in labels_by_unit if len(labels) > 1]
     total = sum(map(len, paired))
     if not total:
         return Coefficient(None, 0, None, NO_UNITS)
-    disagreeing = sum(_disagreement(labels) for labels in paired)
+    disagreement = sum(_disagreement(labels) for labels in paired)
     totals = Counter(label for labels in paired for label in labels)
-    chance = total * total - sum(count * count for count in totals.values())
-    observed = 1 - disagreeing / total
-    if not chance:
-        return Coefficient(None, len(paired), observed, NO_CHANCE)
-    return Coefficient(1 - (total - 1) * disagreeing / chance, len(paired), observed)
+    expected = total * total - sum(count * count for count in totals.values())
+    observed = 1 - disagreement / total
+    if not expected:
+        return Coefficient(None, len(paired), observed, SINGLE_LABEL)
+    return Coefficient(1 - (total - 1) * disagreement / expected, len(paired), observed)
 
 
 def _disagreement(labels: Sequence[Hashable]) -> float:
+    """Return the number of ordered pairs of different labels, divided by the label count - 1."""
     n = len(labels)
     same = sum(count * (count - 1) for count in Counter(labels).values())
     return (n * (n - 1) - same) / (n - 1)
 
 
 def agreement_paths(paths: Sequence[Path]) -> AgreementReport:
-    """Agreement of the annotators in files of human labels.
+    """Measure the agreement between annotators in files of human labels.
 
     Raises:
-        FormatError: a line is no label, or an annotator labels a post twice.
+        FormatError: a line is invalid, or an annotator labels a post twice.
     """
-    return agreement(read_annotations(paths))
+    return measure_agreement(read_annotations(paths))
 
 
-def agreement(annotations: pl.DataFrame) -> AgreementReport:
-    """Agreement of annotators; columns id, annotator, label."""
-    ratings: dict[str, dict[str, str]] = {}
+def measure_agreement(annotations: pl.DataFrame) -> AgreementReport:
+    """Measure the agreement between annotators, from columns id, annotator, label."""
+    labels_by_post: dict[str, dict[str, str]] = {}
     for post, annotator, label in annotations.select("id", "annotator", "label").iter_rows():
-        ratings.setdefault(post, {})[annotator] = label
-    annotators = tuple(sorted({name for given in ratings.values() for name in given}))
-    pairs = [_pair(ratings, first, second) for first, second in combinations(annotators, 2)]
+        labels_by_post.setdefault(post, {})[annotator] = label
+    annotators = tuple(sorted({name for labels in labels_by_post.values() for name in labels}))
+    pairs = [
+        _compare_annotators(labels_by_post, first, second)
+        for first, second in combinations(annotators, 2)
+    ]
     return AgreementReport(
         pairs=pl.DataFrame(pairs, schema=PAIR_SCHEMA, orient="row"),
-        fleiss=fleiss_kappa(_counts(ratings)),
-        krippendorff=krippendorff_alpha([list(given.values()) for given in ratings.values()]),
-        posts=len(ratings),
+        fleiss=fleiss_kappa(_count_labels(labels_by_post)),
+        krippendorff=krippendorff_alpha(
+            [list(labels.values()) for labels in labels_by_post.values()]
+        ),
+        posts=len(labels_by_post),
         annotators=annotators,
     )
 
 
-def _pair(ratings: Ratings, first: str, second: str) -> tuple[object, ...]:
-    both = [given for given in ratings.values() if first in given and second in given]
-    found = cohen_kappa([given[first] for given in both], [given[second] for given in both])
-    return first, second, found.units, found.observed, found.value, found.reason
+def _compare_annotators(
+    labels_by_post: LabelsByPost, first: str, second: str
+) -> tuple[object, ...]:
+    """Return the row of `PAIR_SCHEMA` for two annotators."""
+    common = [labels for labels in labels_by_post.values() if first in labels and second in labels]
+    kappa = cohen_kappa([labels[first] for labels in common], [labels[second] for labels in common])
+    return first, second, kappa.units, kappa.observed, kappa.value, kappa.reason
 
 
-def _counts(ratings: Ratings) -> list[list[int]]:
-    """Label counts of the posts with the most frequent number (2 or more) of labels."""
-    sizes = Counter(len(given) for given in ratings.values() if len(given) > 1)
-    if not sizes:
+def _count_labels(labels_by_post: LabelsByPost) -> list[list[int]]:
+    """Count labels per post, for the posts with the most frequent number (2 or more) of labels."""
+    posts_by_size = Counter(len(labels) for labels in labels_by_post.values() if len(labels) > 1)
+    if not posts_by_size:
         return []
-    usual = max(sizes, key=lambda size: (sizes[size], size))
-    labels = sorted({label for given in ratings.values() for label in given.values()})
-    kept = [Counter(given.values()) for given in ratings.values() if len(given) == usual]
-    return [[count[label] for label in labels] for count in kept]
+    size = max(posts_by_size, key=lambda n: (posts_by_size[n], n))
+    names = sorted({label for labels in labels_by_post.values() for label in labels.values()})
+    counts = [Counter(labels.values()) for labels in labels_by_post.values() if len(labels) == size]
+    return [[count[name] for name in names] for count in counts]

@@ -1,8 +1,7 @@
-"""Human labels of posts.
+"""Human labels of posts, and their majority vote.
 
-In: tab-separated files `id  annotator  label`, with or without that header, label one of positive,
-negative and neutral. Out: one row for each label, and the verdict of each post: the label that most
-annotators gave it, none where two lead.
+Input files are tab-separated with columns id, annotator and label (positive, negative or neutral);
+the header is optional.
 """
 
 from collections.abc import Sequence
@@ -19,10 +18,10 @@ ANNOTATION_SCHEMA = {"id": pl.String, "annotator": pl.String, "label": pl.String
 
 
 def read_annotations(paths: Sequence[Path]) -> pl.DataFrame:
-    """Read human labels: id, annotator, label; sorted.
+    """Read human labels into columns id, annotator, label, sorted by id and annotator.
 
     Raises:
-        FormatError: a line is no label, or an annotator labels a post twice.
+        FormatError: a line is invalid, or an annotator labels a post twice.
     """
     seen: set[tuple[str, str]] = set()
     rows: list[tuple[str, str, str]] = []
@@ -32,20 +31,34 @@ def read_annotations(paths: Sequence[Path]) -> pl.DataFrame:
             if not text.strip() or (line == 1 and fields == HEADER):
                 continue
             if len(fields) != len(HEADER) or not all(fields) or fields[2] not in HUMAN_LABELS:
-                expected = f"id, annotator and {', '.join(HUMAN_LABELS)}, separated by tabs"
-                raise FormatError(f"expected {expected}; found {text[:120]!r}", path, line)
+                labels = ", ".join(HUMAN_LABELS)
+                raise FormatError(
+                    f"expected id, annotator and label ({labels}), separated by tabs; "
+                    f"found {text[:120]!r}",
+                    path,
+                    line,
+                )
             if (fields[0], fields[1]) in seen:
-                raise FormatError(f"expected one label of {fields[1]} for {fields[0]}", path, line)
+                raise FormatError(
+                    f"expected one label per annotator and post, found another label of "
+                    f"{fields[1]!r} for {fields[0]!r}",
+                    path,
+                    line,
+                )
             seen.add((fields[0], fields[1]))
             rows.append((fields[0], fields[1], fields[2]))
     return pl.DataFrame(rows, schema=ANNOTATION_SCHEMA, orient="row").sort("id", "annotator")
 
 
-def verdicts(annotations: pl.DataFrame) -> pl.DataFrame:
-    """The label of each post: id, verdict (null where two labels lead), annotators."""
+def majority_labels(annotations: pl.DataFrame) -> pl.DataFrame:
+    """Return the majority label of each post.
+
+    Returns:
+        Columns id, verdict (the most frequent label; null if there is a tie), annotators (number).
+    """
     votes = annotations.group_by("id", "label").agg(votes=pl.len())
     leading = votes.filter(pl.col("votes") == pl.col("votes").max().over("id"))
     verdict = pl.when(pl.len() == 1).then(pl.col("label").first())
-    decided = leading.group_by("id").agg(verdict=verdict)
+    majority = leading.group_by("id").agg(verdict=verdict)
     counts = annotations.group_by("id").agg(annotators=pl.len())
-    return decided.join(counts, on="id").sort("id")
+    return majority.join(counts, on="id").sort("id")

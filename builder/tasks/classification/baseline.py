@@ -1,8 +1,6 @@
-"""A baseline classifier: TF-IDF of words and word pairs, and logistic regression.
+"""Baseline classifier: logistic regression on TF-IDF of word unigrams and bigrams.
 
-In: a classification collection. Out: predictions for its test sets, in the file format that
-`evaluate_classification` reads. Only the training set is used to fit the model. Needs scikit-learn
-(extra [classification]).
+Requires scikit-learn (extra [classification]).
 """
 
 from pathlib import Path
@@ -11,65 +9,69 @@ from typing import Any
 import polars as pl
 
 from builder.evaluation.checks import require
-from builder.extras import load
+from builder.extras import import_optional
 from builder.io import parquet
-from builder.tasks.classification.definition import TESTS
+from builder.tasks.classification.definition import TEST_SPLITS
 
-MOST_FEATURES = 200_000
-MOST_ITERATIONS = 1000
+MAX_FEATURES = 200_000
+MAX_ITERATIONS = 1000
 
 
 def classification_baseline(
     collection: Path, predictions: Path, regularisation: float = 1.0
 ) -> int:
-    """Train on `train`, predict `within`, `short` and `long`.
+    """Fit the baseline on the training set and write predictions for the test sets.
 
     Args:
-        collection: Folder of a version.
-        predictions: The tab-separated file to write.
-        regularisation: C of the logistic regression, above 0: inverse strength of the L2 penalty.
+        collection: Version folder of a classification collection.
+        predictions: Output file (TSV) for `evaluate_classification`.
+        regularisation: Inverse strength C of the L2 penalty, positive.
 
     Returns:
-        Posts predicted.
+        Number of predictions.
 
     Raises:
-        MissingExtraError: scikit-learn is absent.
-        UsageError: the folder is no classification collection, or C is not above 0.
+        MissingExtraError: scikit-learn is not installed.
+        UsageError: the folder is not a classification collection, or C is not positive.
     """
-    require(regularisation > 0, "C above 0", regularisation)
-    model = _model(regularisation)
-    train = _posts(collection, "train").join(_table(collection, "labels", "train"), on="id")
+    require(regularisation > 0, "a positive C", regularisation)
+    model = _create_model(regularisation)
+    train = _read_posts(collection, "train").join(
+        _read_table(collection, "labels", "train"), on="id"
+    )
     model.fit(train["text"].to_list(), train["label"].to_list())
-    frames = [_predicted(model, _posts(collection, split)) for split in TESTS]
-    rows = pl.concat(frames)
-    rows.write_csv(predictions, separator="\t", quote_style="never")
-    return rows.height
+    frames = [_predict(model, _read_posts(collection, split)) for split in TEST_SPLITS]
+    predicted = pl.concat(frames)
+    predicted.write_csv(predictions, separator="\t", quote_style="never")
+    return predicted.height
 
 
-def _model(regularisation: float) -> Any:
+def _create_model(regularisation: float) -> Any:
+    """Return an unfitted scikit-learn pipeline."""
     text, linear, pipeline = (
-        load(f"sklearn.{module}", "the classification baseline", "classification")
+        import_optional(f"sklearn.{module}", "the classification baseline", "classification")
         for module in ("feature_extraction.text", "linear_model", "pipeline")
     )
     return pipeline.make_pipeline(
         text.TfidfVectorizer(
-            ngram_range=(1, 2), min_df=2, max_features=MOST_FEATURES, sublinear_tf=True
+            ngram_range=(1, 2), min_df=2, max_features=MAX_FEATURES, sublinear_tf=True
         ),
-        linear.LogisticRegression(C=regularisation, max_iter=MOST_ITERATIONS),
+        linear.LogisticRegression(C=regularisation, max_iter=MAX_ITERATIONS),
     )
 
 
-def _table(collection: Path, kind: str, split: str) -> pl.DataFrame:
+def _read_table(collection: Path, kind: str, split: str) -> pl.DataFrame:
     path = collection / kind / f"{split}.parquet"
-    require(path.is_file(), "a classification collection with its tables", str(path))
+    require(path.is_file(), "the version folder of a classification collection", str(path))
     return parquet.read(path)
 
 
-def _posts(collection: Path, split: str) -> pl.DataFrame:
-    return _table(collection, "posts", split).select("id", "text")
+def _read_posts(collection: Path, split: str) -> pl.DataFrame:
+    return _read_table(collection, "posts", split).select("id", "text")
 
 
-def _predicted(model: Any, posts: pl.DataFrame) -> pl.DataFrame:
+def _predict(model: Any, posts: pl.DataFrame) -> pl.DataFrame:
+    """Return the id and predicted label of each post."""
     labels = model.predict(posts["text"].to_list()) if posts.height else []
     return pl.DataFrame(
         {"id": posts["id"], "label": [str(label) for label in labels]},

@@ -1,6 +1,6 @@
-"""A classification collection from timestamped posts.
+"""Build a classification collection from timestamped posts, as in task 2 of LongEval 2023.
 
-In: a definition (see `definition`) and the posts it names. Out: a published version,
+A published version contains
 
 ```
 <out>/<version>/manifest.json SHA256SUMS README.md drift.json rejects.parquet
@@ -8,8 +8,8 @@ In: a definition (see `definition`) and the posts it names. Out: a published ver
 <out>/<version>/labels/{train,dev,within,short,long}.parquet
 ```
 
-after LongEval 2023, task 2: distant labels, human labels for the development and test sets where
-they are given, no overlap of splits in time, author or text. Rows in = rows out + rejects.
+Labels are distant labels; human labels, if available, replace them in the development and test
+sets. Splits share no author and no text. Every input record is either in a split or in the rejects.
 """
 
 import shutil
@@ -26,34 +26,34 @@ from builder.io import parquet
 from builder.io.tables import write_query
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.publisher import PARTIAL, WORK, locked, private_folder, publish
-from builder.tasks.classification.agreement import AgreementReport, agreement
-from builder.tasks.classification.annotations import verdicts
+from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
+from builder.tasks.classification.agreement import AgreementReport, measure_agreement
+from builder.tasks.classification.annotations import majority_labels
 from builder.tasks.classification.contracts import Labels, Posts
 from builder.tasks.classification.definition import (
-    LABELLED,
+    LABELLED_SPLITS,
     SPLITS,
     ClassificationDefinition,
     load_definition,
 )
 from builder.tasks.classification.drift import measure_drift
-from builder.tasks.classification.inputs import Inputs
+from builder.tasks.classification.inputs import InputFiles
 from builder.tasks.classification.labelling import Labeller
 from builder.tasks.classification.manifest import (
-    DRIFT,
-    REJECTS,
-    published_origin,
+    DRIFT_FILE,
+    REJECTS_FILE,
+    read_provenance,
     write_card,
     write_classification_manifest,
 )
 from builder.tasks.classification.markers import read_markers
-from builder.tasks.classification.selection import choose
+from builder.tasks.classification.selection import select_posts
 from schemas import Rejects
 
 STAGE = "classification"
 STAGE_VERSION = "1"
-"""Raised when the same definition and posts would give another version."""
-VERDICTS = """
+"""Incremented when the output for the same definition and posts changes."""
+ADD_FINAL_LABELS = """
 ALTER TABLE candidate ADD COLUMN label VARCHAR;
 ALTER TABLE candidate ADD COLUMN source VARCHAR;
 UPDATE candidate SET label = marked, source = 'distant' WHERE split <> 'unlabelled';
@@ -66,16 +66,16 @@ CREATE TEMP TABLE author_number AS
     SELECT author, row_number() OVER (ORDER BY author) - 1 AS number
     FROM (SELECT DISTINCT author FROM candidate WHERE reason IS NULL);
 """
-POSTS = """
+SELECT_POSTS = """
 SELECT id, time, number::UINTEGER AS author, text
 FROM candidate JOIN author_number USING (author)
 WHERE reason IS NULL AND split = '{split}' ORDER BY id
 """
-LABELS = """
+SELECT_LABELS = """
 SELECT id, label, source, marked AS distant
 FROM candidate WHERE reason IS NULL AND split = '{split}' ORDER BY id
 """
-REJECTED = """
+SELECT_REJECTS = """
 WITH rejected AS (
     SELECT reason, file, line, id FROM work WHERE reason IS NOT NULL
     UNION ALL SELECT reason, file, line, id FROM candidate WHERE reason IS NOT NULL
@@ -97,15 +97,15 @@ SUMMARY_SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class ClassificationBuild:
-    """What a build made.
+    """Result of building a classification collection.
 
     Args:
-        folder: The published version.
-        rebuilt: False where the version was there already, from the same definition and posts.
-        ledger: Records read, posts kept, records rejected by reason.
+        folder: Version folder.
+        rebuilt: Whether the version was built, and not already up to date.
+        ledger: Numbers of records read, posts kept and records rejected by reason.
         splits: One row per split (`SUMMARY_SCHEMA`).
-        drift: What `drift.json` holds.
-        agreement: Agreement of the annotators; null without human labels.
+        drift: Content of `drift.json`.
+        agreement: Agreement between annotators; None if there are no human labels.
     """
 
     folder: Path
@@ -122,109 +122,113 @@ def build_classification(
     """Build and publish a classification collection.
 
     Args:
-        definition_file: The TOML definition; paths in it are relative to its folder.
-        out: Folder of the collection; the version is published below it.
-        limits: Threads, memory and scratch space; default: a scratch folder beside the version.
+        definition_file: Definition (TOML); paths in it are relative to its folder.
+        out: Collection folder; the version is published in it.
+        limits: Threads, memory and scratch space; default: a scratch folder in `out`.
 
     Raises:
-        DefinitionError: the definition is wrong, names no posts, or its version is released and
-            was made from something else.
-        FormatError: a file of posts, markers or human labels is not what it should be.
-        DataError: a split that should have posts has none.
+        DefinitionError: the definition is invalid, an input file is missing, or the version is
+            already released from a different definition or different inputs.
+        FormatError: an input file has an invalid format.
+        DataError: a split with a positive share of authors has no posts.
     """
     definition = load_definition(definition_file)
-    inputs = Inputs.of(definition, definition_file)
+    inputs = InputFiles.from_definition(definition, definition_file)
     folder = out / definition.collection.version
-    origin = {
+    provenance = {
         "stage": f"{STAGE}/{STAGE_VERSION}",
         "definition": definition.model_dump(mode="json"),
-        "inputs": inputs.hashes(),
+        "inputs": inputs.sha256_by_name(),
     }
-    with locked(out):
-        published = published_origin(folder)
-        if published == origin:
-            return _report(folder, inputs, rebuilt=False)
+    with lock_collection(out):
+        published = read_provenance(folder)
+        if published == provenance:
+            return _create_report(folder, inputs, rebuilt=False)
         if published is not None and not definition.collection.is_draft:
             raise DefinitionError(
-                f"version {folder.name} is published and was made from another definition or other "
-                "posts; give the definition a new version",
+                f"version {folder.name} is already released, from a different definition or "
+                "different input files; set a new version in the definition",
                 definition_file,
                 "collection.version",
             )
         with private_folder(out / WORK / f"{folder.name}{PARTIAL}") as partial:
             scratch = partial / ".scratch"
             scratch.mkdir()
-            _make(definition, inputs, partial, limits or Limits(scratch=scratch), scratch)
+            _write_tables(definition, inputs, partial, limits or Limits(scratch=scratch), scratch)
             shutil.rmtree(scratch)
-            write_classification_manifest(partial, definition, origin)
+            write_classification_manifest(partial, definition, provenance)
             publish(partial, folder)
-    return _report(folder, inputs, rebuilt=True)
+    return _create_report(folder, inputs, rebuilt=True)
 
 
-def _make(
+def _write_tables(
     definition: ClassificationDefinition,
-    inputs: Inputs,
+    inputs: InputFiles,
     folder: Path,
     limits: Limits,
     scratch: Path,
 ) -> None:
     """Write all tables of a version."""
-    human = verdicts(inputs.human_labels())
+    human_labels = majority_labels(inputs.read_human_labels())
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
-    ledger = Ledger("posts", rows_in=Labeller(definition, markers).write(inputs.posts, work))
+    ledger = Ledger(
+        "posts", rows_in=Labeller(definition, markers).write_work_table(inputs.posts, work)
+    )
     with limits.connect() as connection:
         parquet.relation(connection, work).create_view("work")
-        connection.register("verdict", human.to_arrow())
-        choose(connection, definition)
-        connection.execute(VERDICTS)
+        connection.register("verdict", human_labels.to_arrow())
+        select_posts(connection, definition)
+        connection.execute(ADD_FINAL_LABELS)
         ledger.rows_out = _write_splits(connection, folder)
-        write_query(connection, REJECTED, folder / REJECTS, Rejects)
+        write_query(connection, SELECT_REJECTS, folder / REJECTS_FILE, Rejects)
         drift = measure_drift(connection)
-    ledger.rejected.update(_rejected(folder / REJECTS))
+    ledger.rejected.update(_count_rejects(folder / REJECTS_FILE))
     ledger.check(STAGE)
-    _check_sizes(definition, drift, folder / REJECTS)
-    (folder / DRIFT).write_bytes(orjson.dumps(drift, option=orjson.OPT_INDENT_2))
+    _check_splits_not_empty(definition, drift, folder / REJECTS_FILE)
+    (folder / DRIFT_FILE).write_bytes(orjson.dumps(drift, option=orjson.OPT_INDENT_2))
     write_card(folder, definition, drift)
 
 
 def _write_splits(connection: duckdb.DuckDBPyConnection, folder: Path) -> int:
+    """Write the posts and labels of every split and return the number of posts."""
     rows = 0
     for split in SPLITS:
         posts = folder / "posts" / f"{split}.parquet"
-        rows += write_query(connection, POSTS.format(split=split), posts, Posts)
-        if split in LABELLED:
+        rows += write_query(connection, SELECT_POSTS.format(split=split), posts, Posts)
+        if split in LABELLED_SPLITS:
             labels = folder / "labels" / f"{split}.parquet"
-            write_query(connection, LABELS.format(split=split), labels, Labels)
+            write_query(connection, SELECT_LABELS.format(split=split), labels, Labels)
     return rows
 
 
-def _check_sizes(
+def _check_splits_not_empty(
     definition: ClassificationDefinition, drift: dict[str, Any], rejects: Path
 ) -> None:
     wanted = [split for split in SPLITS if getattr(definition.authors, split) > 0]
     empty = [split for split in wanted if not drift["splits"][split]["posts"]]
     if empty:
-        reasons = ", ".join(f"{reason} {rows}" for reason, rows in _rejected(rejects).items())
+        reasons = ", ".join(f"{reason} {rows}" for reason, rows in _count_rejects(rejects).items())
         raise DataError(
             f"expected posts in every split, found none in {', '.join(empty)}; rejected: "
-            f"{reasons or 'nothing'}; check the intervals, or set the share of its authors to 0"
+            f"{reasons or 'nothing'}; check [intervals], or set the share of the split in "
+            "[authors] to 0"
         )
 
 
-def _rejected(path: Path) -> dict[str, int]:
+def _count_rejects(path: Path) -> dict[str, int]:
+    """Return the number of rejected records by reason."""
     grouped = parquet.scan(path).group_by("reason").agg(pl.col("rows").sum())
     return dict(grouped.sort("reason").collect().iter_rows())
 
 
-def _report(folder: Path, inputs: Inputs, *, rebuilt: bool) -> ClassificationBuild:
-    drift = orjson.loads((folder / DRIFT).read_bytes())
+def _create_report(folder: Path, inputs: InputFiles, *, rebuilt: bool) -> ClassificationBuild:
+    drift = orjson.loads((folder / DRIFT_FILE).read_bytes())
     rows = [{"split": split, **drift["splits"][split]} for split in SPLITS]
     splits = pl.DataFrame([{k: row[k] for k in SUMMARY_SCHEMA} for row in rows], SUMMARY_SCHEMA)
-    kept, rejected = int(splits["posts"].sum()), _rejected(folder / REJECTS)
+    kept, rejected = int(splits["posts"].sum()), _count_rejects(folder / REJECTS_FILE)
     ledger = Ledger("posts", kept + sum(rejected.values()), kept)
     ledger.rejected.update(rejected)
-    human = inputs.human_labels()
-    return ClassificationBuild(
-        folder, rebuilt, ledger, splits, drift, agreement(human) if human.height else None
-    )
+    annotations = inputs.read_human_labels()
+    agreement = measure_agreement(annotations) if annotations.height else None
+    return ClassificationBuild(folder, rebuilt, ledger, splits, drift, agreement)

@@ -1,7 +1,7 @@
-"""The tables of a classification collection.
+"""Table schemas of a classification collection.
 
-Posts and labels lie apart, so that a test set can be handed out without its labels. Authors are
-numbers that mean nothing outside a version.
+Posts and labels are separate tables, so that a test set can be distributed without its labels.
+Author numbers are only valid within a version.
 """
 
 import dataframely as dy
@@ -13,18 +13,22 @@ LABEL_SOURCES = ("distant", "human")
 
 
 class Posts(Contract):
-    """A post of a split."""
+    """Posts of a split."""
 
-    id = dy.String(primary_key=True, min_length=1, description="Id of the post, as handed in")
-    time = dy.Int64(description="Unix seconds")
-    author = dy.UInt32(description="Number of its author within this version")
-    text = dy.String(min_length=1, description="Text, without markers where they are stripped")
+    id = dy.String(primary_key=True, min_length=1, description="Id of the post in the input")
+    time = dy.Int64(description="Time of the post in Unix seconds")
+    author = dy.UInt32(description="Number of the author within this version")
+    text = dy.String(min_length=1, description="Text, without markers if `strip_markers` is set")
 
 
 class Labels(Contract):
-    """The label of a post."""
+    """Labels of the posts of a split."""
 
     id = dy.String(primary_key=True, min_length=1, description="Id of the post")
-    label = dy.String(regex=rf"^({'|'.join(POLARITIES)})$", description="The label that counts")
-    source = dy.String(regex=rf"^({'|'.join(LABEL_SOURCES)})$", description="Where it comes from")
-    distant = dy.String(regex=rf"^({'|'.join(POLARITIES)})$", description="What its markers say")
+    label = dy.String(regex=rf"^({'|'.join(POLARITIES)})$", description="Final label")
+    source = dy.String(
+        regex=rf"^({'|'.join(LABEL_SOURCES)})$", description="Source of the final label"
+    )
+    distant = dy.String(
+        regex=rf"^({'|'.join(POLARITIES)})$", description="Distant label, derived from markers"
+    )

@@ -1,4 +1,4 @@
-"""The definition of a classification collection: a TOML file in, a frozen typed model out.
+"""Definition of a classification collection, read from a TOML file.
 
 ```toml
 posts = ["posts/*.jsonl.gz"]
@@ -13,8 +13,8 @@ short = {start = 2017-01-01, end = 2018-01-01}
 long = {start = 2021-01-01, end = 2022-01-01}
 ```
 
-Everything else has a default, written here. Intervals follow LongEval 2023, task 2: train, dev and
-within at t, short less than a year after t, long more than a year after t, none of them touching.
+All other keys have defaults. Intervals follow task 2 of LongEval 2023: the splits train, dev and
+within lie in period t, short up to a year after t, and long more than a year after t.
 """
 
 import re
@@ -31,10 +31,10 @@ from builder.io.sources import Interval, Source
 from builder.parameters import Section
 from builder.text.names import NAME_PATTERN, VERSION_PATTERN
 
-LABELLED = ("train", "dev", "within", "short", "long")
-SPLITS = (*LABELLED, "unlabelled")
-TESTS = ("within", "short", "long")
-INTERVAL_OF = {"train": "t", "dev": "t", "within": "t", "short": "short", "long": "long"}
+LABELLED_SPLITS = ("train", "dev", "within", "short", "long")
+SPLITS = (*LABELLED_SPLITS, "unlabelled")
+TEST_SPLITS = ("within", "short", "long")
+SPLIT_INTERVALS = {"train": "t", "dev": "t", "within": "t", "short": "short", "long": "long"}
 DAY = 86_400
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -42,76 +42,84 @@ Size = Annotated[int, Field(ge=1)] | None
 
 
 class CollectionSection(Section):
-    """`[collection]`: what is being made."""
+    """`[collection]`: name, version and licence."""
 
-    name: str = Field(pattern=NAME_PATTERN, description="Short name")
+    name: str = Field(pattern=NAME_PATTERN, description="Short name of the collection")
     version: str = Field(
         pattern=VERSION_PATTERN,
-        description="Semantic version; drafts (0.x and pre-releases) may be replaced",
+        description="Semantic version; drafts (0.x and pre-releases) can be overwritten",
     )
     licence: str = Field(default="not stated", description="Licence of the posts")
 
     @property
     def is_draft(self) -> bool:
-        """Whether a build may replace a published folder of this version."""
+        """Whether a build may overwrite a published version."""
         return self.version.startswith("0.") or not re.fullmatch(r"\d+\.\d+\.\d+", self.version)
 
 
 class Period(Section):
-    """A half-open interval of days or moments, in UTC."""
+    """Half-open interval of dates or times, in UTC."""
 
-    start: datetime | date = Field(description="First day, or a moment")
-    end: datetime | date = Field(description="Day after the last one, or a moment")
+    start: datetime | date = Field(description="First day, or start time")
+    end: datetime | date = Field(description="Day after the last day, or end time (exclusive)")
 
     @property
     def interval(self) -> Interval:
-        """The interval in unix seconds."""
-        return Interval(_unix(self.start), _unix(self.end))
+        """Interval in Unix seconds."""
+        return Interval(_to_unix_seconds(self.start), _to_unix_seconds(self.end))
 
 
 class IntervalsSection(Section):
-    """`[intervals]`: t, t' and t''."""
+    """`[intervals]`: the periods t (train), t' (short) and t'' (long)."""
 
-    train: Period = Field(description="t: training, development and within-time test posts")
-    short: Period = Field(description="t': short-term test posts")
-    long: Period = Field(description="t'': long-term test posts")
+    train: Period = Field(
+        description="Period t of training, development and within-time test posts"
+    )
+    short: Period = Field(description="Period t' of short-term test posts")
+    long: Period = Field(description="Period t'' of long-term test posts")
     short_days: int = Field(
-        default=365, ge=1, description="Short is at most, long at least, so many days after t"
+        default=365,
+        ge=1,
+        description="Days after the end of t by which t' must end; t'' must not start earlier",
     )
 
     @model_validator(mode="after")
-    def _in_order(self) -> "IntervalsSection":
+    def _check_order(self) -> "IntervalsSection":
         train, short, long = (period.interval for period in (self.train, self.short, self.long))
         for name, interval in (("train", train), ("short", short), ("long", long)):
             if interval.start >= interval.stop:
-                raise ValueError(f"{name} is empty: end must be after start")
+                raise ValueError(f"{name}: end must be after start")
         limit = train.stop + self.short_days * DAY
         if not train.stop <= short.start or not short.stop <= limit:
-            raise ValueError(f"short must lie within {self.short_days} days after the end of train")
+            raise ValueError(f"short must be within {self.short_days} days after the end of train")
         if not max(limit, short.stop) <= long.start:
-            raise ValueError(f"long must start {self.short_days} days or more after train ends")
+            raise ValueError(
+                f"long must start at least {self.short_days} days after the end of train"
+            )
         return self
 
-    def named(self) -> dict[str, Interval]:
-        """The intervals by name: t, short, long."""
+    def by_name(self) -> dict[str, Interval]:
+        """Return the intervals by name: t, short, long."""
         periods = {"t": self.train, "short": self.short, "long": self.long}
         return {name: period.interval for name, period in periods.items()}
 
 
 class LabelsSection(Section):
-    """`[labels]`: distant and human labels."""
+    """`[labels]`: sources of distant and human labels."""
 
     markers: str | None = Field(
-        default=None, description="List of markers, relative to this file; absent: our own"
+        default=None,
+        description="Marker list (TSV), relative to this file; default: the built-in list",
     )
-    strip_markers: bool = Field(default=True, description="Whether texts lose their markers")
+    strip_markers: bool = Field(default=True, description="Whether to remove markers from texts")
     annotations: tuple[str, ...] = Field(
-        default=(), description="Human labels of dev and test posts, relative to this file"
+        default=(),
+        description="Human labels (TSV) of development and test posts, relative to this file",
     )
 
 
 class AuthorsSection(Section):
-    """`[authors]`: the share of authors of each split, by keyed hash of the author."""
+    """`[authors]`: share of authors in each split; authors are assigned by hash."""
 
     train: Share = Field(default=0.35, description="Share of authors of the training set")
     dev: Share = Field(default=0.05, description="Share of authors of the development set")
@@ -121,43 +129,59 @@ class AuthorsSection(Section):
     unlabelled: Share = Field(default=0.2, description="Share of authors of the unlabelled corpus")
 
     @model_validator(mode="after")
-    def _sum(self) -> "AuthorsSection":
+    def _check_sum(self) -> "AuthorsSection":
         if abs(sum(getattr(self, split) for split in SPLITS) - 1) > 1e-9:
-            raise ValueError("the shares must add up to 1")
+            raise ValueError("the shares must sum to 1")
         return self
 
 
 class SamplingSection(Section):
-    """`[sampling]`: how many posts of each split, by keyed hash of the post id."""
+    """`[sampling]`: maximum number of posts in each split; posts are sampled by hash."""
 
     kind: Literal["balanced", "natural"] = Field(
-        default="balanced", description="As many positive as negative posts, or as they come"
+        default="balanced",
+        description="Equal numbers of positive and negative posts, or their natural distribution",
     )
-    train: Size = Field(default=None, description="Most training posts; absent: all")
-    dev: Size = Field(default=None, description="Most development posts")
-    within: Size = Field(default=None, description="Most within-time test posts")
-    short: Size = Field(default=None, description="Most short-term test posts")
-    long: Size = Field(default=None, description="Most long-term test posts")
-    unlabelled: Size = Field(default=None, description="Most unlabelled posts")
+    train: Size = Field(default=None, description="Maximum number of training posts; default: all")
+    dev: Size = Field(default=None, description="Maximum number of development posts; default: all")
+    within: Size = Field(
+        default=None, description="Maximum number of within-time test posts; default: all"
+    )
+    short: Size = Field(
+        default=None, description="Maximum number of short-term test posts; default: all"
+    )
+    long: Size = Field(
+        default=None, description="Maximum number of long-term test posts; default: all"
+    )
+    unlabelled: Size = Field(
+        default=None, description="Maximum number of unlabelled posts; default: all"
+    )
 
 
 class TextSection(Section):
-    """`[text]`: when two texts are the same."""
+    """`[text]`: near-duplicate detection and minimum length."""
 
     near_duplicate: float = Field(
         default=0.6,
         gt=0.5,
         le=1,
-        description="Jaccard similarity of word-bigram sets from which texts of two splits clash",
+        description="Minimum Jaccard similarity of the word bigrams of near-duplicates",
     )
-    min_words: int = Field(default=1, ge=1, description="Words that a text needs without markers")
+    min_words: int = Field(
+        default=1, ge=1, description="Minimum number of words in a text, without markers"
+    )
 
 
 class ClassificationDefinition(Section):
-    """A whole definition."""
+    """Definition of a classification collection."""
 
-    posts: tuple[str, ...] = Field(min_length=1, description="JSON lines or Parquet: files, globs")
-    seed: str = Field(default="longeval-builder", description="Key of all hashes")
+    posts: tuple[str, ...] = Field(
+        min_length=1, description="Files or globs of posts: JSON lines or Parquet"
+    )
+    seed: str = Field(
+        default="longeval-builder",
+        description="Seed of the hashes that assign authors to splits and sample posts",
+    )
     collection: CollectionSection
     intervals: IntervalsSection
     labels: LabelsSection = LabelsSection()
@@ -166,40 +190,47 @@ class ClassificationDefinition(Section):
     text: TextSection = TextSection()
 
 
-def _unix(day: date) -> int:
-    moment = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+def _to_unix_seconds(day: date) -> int:
+    """Convert a date or time to Unix seconds; UTC is assumed unless a time zone is given."""
+    time = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
+    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
 
 
 def load_definition(path: Path) -> ClassificationDefinition:
-    """Read and check a definition.
+    """Read and validate a definition file.
 
     Raises:
-        DefinitionError: the file is missing, is not TOML, or has an unknown or wrong key.
+        DefinitionError: the file is missing or not TOML, or a key is unknown or has a wrong value.
     """
     return read_definition(path, ClassificationDefinition)
 
 
-def expand(patterns: Sequence[str], file: Path, key: str) -> list[Source]:
-    """The files that paths and globs of a definition name, relative to its folder, in order.
+def find_files(patterns: Sequence[str], definition_file: Path, key: str) -> list[Source]:
+    """Find the files that match the paths and globs of a definition.
+
+    Args:
+        patterns: Paths and globs, relative to the folder of the definition.
+        definition_file: File of the definition.
+        key: Key of the patterns, for error messages.
 
     Raises:
-        DefinitionError: a pattern names no file.
+        DefinitionError: no file matches a pattern.
     """
+    folder = definition_file.parent
     sources: list[Source] = []
     for pattern in patterns:
-        path = file.parent / pattern
-        found = [path] if path.is_file() else sorted(_glob(file.parent, pattern))
-        if not found:
-            raise DefinitionError(f"no such file: {pattern}", file, key)
-        sources.extend(Source(p, _relative(p, file.parent)) for p in found)
+        path = folder / pattern
+        paths = [path] if path.is_file() else sorted(_glob_files(folder, pattern))
+        if not paths:
+            raise DefinitionError(f"no such file: {pattern}", definition_file, key)
+        sources.extend(Source(path, _relative_name(path, folder)) for path in paths)
     return sources
 
 
-def _glob(folder: Path, pattern: str) -> list[Path]:
-    relative = not Path(pattern).is_absolute() and any(sign in pattern for sign in "*?[")
-    return [path for path in folder.glob(pattern) if path.is_file()] if relative else []
+def _glob_files(folder: Path, pattern: str) -> list[Path]:
+    is_glob = not Path(pattern).is_absolute() and any(char in pattern for char in "*?[")
+    return [path for path in folder.glob(pattern) if path.is_file()] if is_glob else []
 
 
-def _relative(path: Path, folder: Path) -> str:
+def _relative_name(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

@@ -1,9 +1,8 @@
-"""How the splits of a classification collection differ from its training set.
+"""Size, label distribution and vocabulary of each split, and their drift from the training set.
 
-In: the posts and labels of a build. Out: per split its size, label shares and vocabulary, and
-against the training set vocabulary Jaccard, Jensen-Shannon divergence of words in bits and the
-share of words out of the other's vocabulary, both ways. Words are runs of letters, digits and
-underscores, lower-cased.
+Vocabulary drift is measured by the Jaccard similarity of the vocabularies, the Jensen-Shannon
+divergence of the word distributions in bits, and the share of out-of-vocabulary tokens in both
+directions. Words are lowercased runs of letters, digits and underscores.
 """
 
 from typing import Any
@@ -14,7 +13,7 @@ from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.drift.statistics import jaccard, jensen_shannon, share
 from builder.tasks.classification.definition import SPLITS
 
-WORDS = """
+CREATE_WORD_COUNTS = """
 CREATE TEMP TABLE word AS
 SELECT split, word, count(*) AS tokens
 FROM (
@@ -27,47 +26,51 @@ FROM (
 GROUP BY split, word
 """
 
-SIZES = """
+SPLIT_STATISTICS = """
 SELECT count(*), count(DISTINCT author), min(time), max(time),
        count(*) FILTER (label = 'positive'), count(*) FILTER (label = 'negative'),
        count(*) FILTER (source = 'human')
 FROM candidate WHERE reason IS NULL AND split = $split
 """
 
-VOCABULARY = "SELECT count(*), coalesce(sum(tokens), 0)::BIGINT FROM word WHERE split = $split"
+VOCABULARY_SIZE = "SELECT count(*), coalesce(sum(tokens), 0)::BIGINT FROM word WHERE split = $split"
 
-CLASSES = """
+WORD_COUNT_PAIRS = """
 SELECT coalesce(a.tokens, 0), coalesce(b.tokens, 0), count(*)
 FROM (SELECT word, tokens FROM word WHERE split = 'train') AS a
 FULL JOIN (SELECT word, tokens FROM word WHERE split = $split) AS b USING (word)
 GROUP BY ALL
 """
 
-MARKED = """
+LABELS_BY_PERIOD = """
 SELECT period, marked, count(*) FROM work
 WHERE period IS NOT NULL GROUP BY period, marked ORDER BY period, marked
 """
 
 
 def measure_drift(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Statistics of every split and of the markers in every period.
+    """Measure the drift of every split, and count distant labels by period.
 
     Args:
-        connection: Has the view `work` and the table `candidate` of a finished build.
+        connection: Connection with the view `work` and the table `candidate` of a finished build.
+
+    Returns:
+        Content of `drift.json`.
     """
-    connection.execute(WORDS, {"word": WORD_DUCKDB, "joiners": JOINERS})
-    splits = {split: _describe(connection, split) for split in SPLITS}
+    connection.execute(CREATE_WORD_COUNTS, {"word": WORD_DUCKDB, "joiners": JOINERS})
+    splits = {split: _describe_split(connection, split) for split in SPLITS}
     markers: dict[str, dict[str, int]] = {}
-    for period, marked, posts in connection.execute(MARKED).fetchall():
+    for period, marked, posts in connection.execute(LABELS_BY_PERIOD).fetchall():
         markers.setdefault(period, {})[marked] = posts
     connection.execute("DROP TABLE word")
     return {"splits": splits, "markers": markers}
 
 
-def _describe(connection: duckdb.DuckDBPyConnection, split: str) -> dict[str, Any]:
-    row = connection.execute(SIZES, {"split": split}).fetchall()[0]
+def _describe_split(connection: duckdb.DuckDBPyConnection, split: str) -> dict[str, Any]:
+    """Return size, label distribution and vocabulary of a split, and its drift."""
+    row = connection.execute(SPLIT_STATISTICS, {"split": split}).fetchall()[0]
     posts, authors, first, last, positive, negative, human = row
-    types, tokens = connection.execute(VOCABULARY, {"split": split}).fetchall()[0]
+    types, tokens = connection.execute(VOCABULARY_SIZE, {"split": split}).fetchall()[0]
     return {
         "posts": posts,
         "authors": authors,
@@ -80,20 +83,25 @@ def _describe(connection: duckdb.DuckDBPyConnection, split: str) -> dict[str, An
         "types": types,
         "tokens": tokens,
         "tokens_per_post": share(tokens, posts),
-        "against_train": _against_train(connection, split),
+        "against_train": _compare_with_train(connection, split),
     }
 
 
-def _against_train(connection: duckdb.DuckDBPyConnection, split: str) -> dict[str, float | None]:
-    rows = connection.execute(CLASSES, {"split": split}).fetchall()
-    classes = {(train, other): types for train, other, types in rows}
-    common = sum(n for (train, other), n in classes.items() if train and other)
-    sizes = [sum(n for pair, n in classes.items() if pair[side]) for side in (0, 1)]
-    tokens = [sum(pair[side] * n for pair, n in classes.items()) for side in (0, 1)]
-    alone = [sum(pair[i] * n for pair, n in classes.items() if not pair[1 - i]) for i in (0, 1)]
+def _compare_with_train(
+    connection: duckdb.DuckDBPyConnection, split: str
+) -> dict[str, float | None]:
+    """Return the vocabulary drift between a split and the training set."""
+    rows = connection.execute(WORD_COUNT_PAIRS, {"split": split}).fetchall()
+    types_by_counts = {(train, other): types for train, other, types in rows}
+    common = sum(n for (train, other), n in types_by_counts.items() if train and other)
+    sizes = [sum(n for pair, n in types_by_counts.items() if pair[side]) for side in (0, 1)]
+    tokens = [sum(pair[side] * n for pair, n in types_by_counts.items()) for side in (0, 1)]
+    oov_tokens = [
+        sum(pair[i] * n for pair, n in types_by_counts.items() if not pair[1 - i]) for i in (0, 1)
+    ]
     return {
         "vocabulary_jaccard": jaccard(common, sizes[0], sizes[1]),
-        "js_bits": jensen_shannon(classes),
-        "oov_share": share(alone[1], tokens[1]),
-        "train_oov_share": share(alone[0], tokens[0]),
+        "js_bits": jensen_shannon(types_by_counts),
+        "oov_share": share(oov_tokens[1], tokens[1]),
+        "train_oov_share": share(oov_tokens[0], tokens[0]),
     }

@@ -1,4 +1,4 @@
-"""The files that a classification collection is made from."""
+"""Input files of a classification collection."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,37 +8,43 @@ import polars as pl
 from builder.io.sources import Source
 from builder.runtime.publisher import sha256
 from builder.tasks.classification.annotations import read_annotations
-from builder.tasks.classification.definition import ClassificationDefinition, expand
+from builder.tasks.classification.definition import ClassificationDefinition, find_files
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
-    """The files that a definition names."""
+class InputFiles:
+    """Input files named in a definition: posts, marker list and human labels."""
 
     posts: list[Source]
     markers: list[Source]
     annotations: list[Source]
 
     @classmethod
-    def of(cls, definition: ClassificationDefinition, file: Path) -> "Inputs":
-        """The files that a definition names, relative to the folder of its file.
+    def from_definition(
+        cls, definition: ClassificationDefinition, definition_file: Path
+    ) -> "InputFiles":
+        """Find the input files named in a definition.
+
+        Args:
+            definition: The definition.
+            definition_file: Its file; paths are relative to the folder of this file.
 
         Raises:
-            DefinitionError: a path or pattern names no file.
+            DefinitionError: no file matches a path or pattern.
         """
         labels = definition.labels
-        own = (labels.markers,) if labels.markers is not None else ()
+        marker_files = (labels.markers,) if labels.markers is not None else ()
         return cls(
-            expand(definition.posts, file, "posts"),
-            expand(own, file, "labels.markers"),
-            expand(labels.annotations, file, "labels.annotations"),
+            find_files(definition.posts, definition_file, "posts"),
+            find_files(marker_files, definition_file, "labels.markers"),
+            find_files(labels.annotations, definition_file, "labels.annotations"),
         )
 
-    def hashes(self) -> dict[str, str]:
-        """sha256 of each file, by its name in the definition."""
+    def sha256_by_name(self) -> dict[str, str]:
+        """Return the SHA-256 of each file, keyed by its path relative to the definition."""
         sources = (*self.posts, *self.markers, *self.annotations)
         return {source.name: sha256(source.path) for source in sources}
 
-    def human_labels(self) -> pl.DataFrame:
-        """The human labels; see `annotations`."""
+    def read_human_labels(self) -> pl.DataFrame:
+        """Read the human labels: columns id, annotator, label."""
         return read_annotations([source.path for source in self.annotations])

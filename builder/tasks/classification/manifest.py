@@ -1,7 +1,7 @@
-"""The manifest and the card of a classification collection.
+"""Manifest, checksums and dataset card of a classification collection.
 
-In: the finished folder of a version. Out: `manifest.json` with what it was made from and every file
-by hash, `SHA256SUMS` that any tool checks, and a dataset card that usual dataset tools load.
+`manifest.json` records the definition, the hashes of the inputs and the hash of every file;
+`README.md` is a dataset card in the format of the Hugging Face Hub.
 """
 
 import hashlib
@@ -14,69 +14,70 @@ import pyarrow.parquet as pq
 
 from builder.runtime.publisher import (
     canonical_json,
-    published_manifest,
+    find_manifest,
     sha256,
     write_manifest,
 )
 from builder.tasks.classification.contracts import Labels, Posts
 from builder.tasks.classification.definition import (
-    LABELLED,
+    LABELLED_SPLITS,
     SPLITS,
     ClassificationDefinition,
 )
 from schemas import Rejects
 
-CARD = "README.md"
-DRIFT, REJECTS = "drift.json", "rejects.parquet"
-FORMAT = 1
-ENGINES = ("longeval-builder", "polars", "duckdb", "pyarrow")
+CARD_FILE = "README.md"
+DRIFT_FILE, REJECTS_FILE = "drift.json", "rejects.parquet"
+FORMAT_VERSION = 1
+RECORDED_PACKAGES = ("longeval-builder", "polars", "duckdb", "pyarrow")
 CONTRACTS = {"posts": Posts, "labels": Labels, "rejects": Rejects}
 
 
-def published_origin(folder: Path) -> dict[str, Any] | None:
-    """What a published version was made from, or None where there is no such version."""
-    found = (published_manifest(folder) or {}).get("made_from")
-    return dict(found) if isinstance(found, dict) else None
+def read_provenance(folder: Path) -> dict[str, Any] | None:
+    """Read the definition and input hashes of a published version; None if there is no version."""
+    provenance = (find_manifest(folder) or {}).get("made_from")
+    return dict(provenance) if isinstance(provenance, dict) else None
 
 
 def write_classification_manifest(
-    folder: Path, definition: ClassificationDefinition, origin: dict[str, Any]
+    folder: Path, definition: ClassificationDefinition, provenance: dict[str, Any]
 ) -> None:
-    """Write `manifest.json` and `SHA256SUMS` over all files of a finished folder.
+    """Write `manifest.json` and `SHA256SUMS` for all files of a version.
 
     Args:
-        folder: The folder.
-        definition: What it was made by.
-        origin: The definition and the hashes of its inputs, as plain values.
+        folder: Version folder with all other files.
+        definition: Definition of the collection.
+        provenance: Definition and hashes of the input files, as JSON values.
     """
     collection = definition.collection
     paths = sorted(folder.rglob("*.parquet"))
-    tables = {path.relative_to(folder).as_posix(): _table(path) for path in paths}
+    tables = {path.relative_to(folder).as_posix(): _describe_table(path) for path in paths}
     sums = {name: sha256(folder / name) for name in tables}
     digest = hashlib.sha256(canonical_json(sums).encode()).hexdigest()[:12]
     manifest = {
-        "format": FORMAT,
+        "format": FORMAT_VERSION,
         "kind": "classification",
         "name": collection.name,
         "version": collection.version,
         "signature": f"{collection.name} {collection.version}|classification|tables {digest}",
-        "made_from": origin,
-        "tools": {engine: installed_version(engine) for engine in ENGINES},
+        "made_from": provenance,
+        "tools": {package: installed_version(package) for package in RECORDED_PACKAGES},
         "tables": tables,
     }
     write_manifest(folder, manifest)
 
 
-def _table(path: Path) -> dict[str, Any]:
+def _describe_table(path: Path) -> dict[str, Any]:
+    """Return the number of rows and the schema signature of a table."""
     kind = path.stem if path.stem in CONTRACTS else path.parent.name
     return {"rows": pq.read_metadata(path).num_rows, "contract": CONTRACTS[kind].signature()}
 
 
 def write_card(folder: Path, definition: ClassificationDefinition, drift: dict[str, Any]) -> None:
-    """Write `README.md`: how to load the splits, and their sizes."""
+    """Write the dataset card `README.md`: file paths and sizes of the splits."""
     collection = definition.collection
     lines = ["---", f"license_name: {json.dumps(collection.licence)}", "configs:"]
-    for kind, splits in (("posts", SPLITS), ("labels", LABELLED)):
+    for kind, splits in (("posts", SPLITS), ("labels", LABELLED_SPLITS)):
         lines += [f"- config_name: {kind}", "  data_files:"]
         for split in splits:
             lines += [f"  - split: {split}", f"    path: {kind}/{split}.parquet"]
@@ -88,4 +89,4 @@ def write_card(folder: Path, definition: ClassificationDefinition, drift: dict[s
         row = drift["splits"][split]
         counts = (row[name] for name in ("posts", "positive", "negative", "authors"))
         lines.append(f"| {split} | {' | '.join(map(str, counts))} |")
-    (folder / CARD).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / CARD_FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")

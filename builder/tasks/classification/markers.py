@@ -1,14 +1,13 @@
-"""Emoji and emoticons that say how a post was meant, and the distant labels they give.
+"""Sentiment markers (emoji and emoticons) in texts, and the distant labels derived from them.
 
-In: a list of markers (tab-separated: marker, kind, polarity, name) and texts. Out: the markers of
-a text, its distant label, and the text without them. Distant supervision as for the classification
-task of LongEval 2023 (TM-Senti; Yin, Alkhalifa, Zubiaga 2021); the list is our own.
+Distant supervision follows the classification task of LongEval 2023 (TM-Senti; Yin, Alkhalifa,
+Zubiaga 2021), with a marker list compiled for this project.
 
-Of overlapping markers the longest one counts: `:))` is not `:)`. The last character of an emoticon
-may repeat (`:DDD`, `:((((`), emoticons may follow each other (`:):)`), and emoji take any skin tone
-and variation selector. An emoji inside a longer joined sequence is another emoji. Emoticons do not
-touch letters or digits that would make them a part of a word, a time or an address (`http://`,
-`10:(3)`, `xDirect`), except that one without letters may end a word (`thanks:)`).
+The longest of overlapping markers matches: `:))` is not `:)`. The last character of an emoticon may
+be repeated (`:DDD`), emoticons may be adjacent (`:):)`), and emoji may have any skin tone and
+variation selector. An emoji in a longer joined sequence does not match. Emoticons do not match in
+words, times and URLs (`xDirect`, `10:(3)`, `http://`), but an emoticon without letters may end a
+word (`thanks:)`).
 """
 
 import re
@@ -22,21 +21,21 @@ from builder.errors import FormatError
 from builder.evaluation.textlines import numbered_lines
 
 Polarity: TypeAlias = Literal["positive", "negative"]
-Label: TypeAlias = Literal["positive", "negative", "both", "none"]
+DistantLabel: TypeAlias = Literal["positive", "negative", "both", "none"]
 
 POLARITIES: tuple[Polarity, Polarity] = ("positive", "negative")
 KINDS = ("emoji", "emoticon")
 HEADER = ["marker", "kind", "polarity", "name"]
-_JOINER = "\u200d"
-_TONES = "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*+"
-_FACE = r":;=()\[\]{}<>/\\|^_*"
-"""Characters beside an emoticon that would make it another one."""
-_ADDRESS = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://\S*|\bwww\.\S+")
+_ZERO_WIDTH_JOINER = "\u200d"
+_MODIFIERS = "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*+"
+_EMOTICON_CHARS = r":;=()\[\]{}<>/\\|^_*"
+"""Characters that, next to an emoticon, form a different emoticon."""
+_URL = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://\S*|\bwww\.\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """An emoji or emoticon and what it says."""
+    """Emoji or emoticon with its polarity."""
 
     text: str
     kind: str
@@ -44,8 +43,8 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A marker in a text: text[start:end] says `polarity`."""
+class MarkerMatch:
+    """Occurrence of a marker, at text[start:end]."""
 
     start: int
     end: int
@@ -53,137 +52,151 @@ class Found:
 
 
 class MarkerList:
-    """A list of markers, ready to be found.
+    """List of markers, compiled for searching in texts.
 
     Args:
-        markers: At least one, each once.
+        markers: Distinct markers, at least one.
     """
 
     def __init__(self, markers: Iterable[Marker]) -> None:
         self.markers = tuple(markers)
-        self._polarity = {_bare(marker.text): marker.polarity for marker in self.markers}
-        self._emoji = _emoji_pattern(self._texts("emoji"))
-        emoticons = self._texts("emoticon")
-        self._emoticon, self._run = _emoticon_patterns(emoticons)
-        self._by_group = {_group(i): self._polarity[text] for i, text in enumerate(emoticons)}
+        self._polarities = {
+            _strip_variation_selectors(marker.text): marker.polarity for marker in self.markers
+        }
+        self._emoji_pattern = _compile_emoji(self._sorted_texts("emoji"))
+        emoticons = self._sorted_texts("emoticon")
+        self._emoticon_pattern, self._run_pattern = _compile_emoticons(emoticons)
+        self._group_polarities = {
+            _group_name(i): self._polarities[text] for i, text in enumerate(emoticons)
+        }
 
-    def _texts(self, kind: str) -> list[str]:
-        """Markers of a kind, longest first, so that an alternation prefers the longest."""
+    def _sorted_texts(self, kind: str) -> list[str]:
+        """Return the markers of a kind, longest first, so that a regex matches the longest."""
         texts = (marker.text for marker in self.markers if marker.kind == kind)
         return sorted(texts, key=lambda text: (-len(text), text))
 
     @property
-    def needles(self) -> list[str]:
-        """Strings of which a text with a marker holds at least one; for a quick first look."""
+    def prefilter_strings(self) -> list[str]:
+        """Substrings of markers; a text that contains none of them contains no marker."""
         return sorted({marker.text.partition("\ufe0f")[0] for marker in self.markers})
 
-    def find(self, text: str) -> list[Found]:
-        """The markers of a text, in order."""
-        found = sorted(
-            [*self._find_emoji(text), *self._find_emoticons(text)], key=lambda item: item.start
-        )
-        addresses = [match.span() for match in _ADDRESS.finditer(text)] if found else []
-        return [item for item in found if not any(a <= item.start < b for a, b in addresses)]
+    def find_all(self, text: str) -> list[MarkerMatch]:
+        """Return all markers in a text, except in URLs, in order of position."""
+        matches = [*self._find_emoji(text), *self._find_emoticons(text)]
+        urls = [url.span() for url in _URL.finditer(text)] if matches else []
+        outside_urls = (m for m in matches if not any(a <= m.start < b for a, b in urls))
+        return sorted(outside_urls, key=lambda match: match.start)
 
-    def strip(self, text: str) -> str:
-        """A text without markers, and without those that their removal brings together."""
-        while found := self.find(text):
-            text = without(text, found)
+    def remove_all(self, text: str) -> str:
+        """Remove markers from a text repeatedly, until it contains none."""
+        while matches := self.find_all(text):
+            text = remove_matches(text, matches)
         return text
 
-    def _find_emoji(self, text: str) -> Iterator[Found]:
-        for match in self._emoji.finditer(text):
-            yield Found(match.start(), match.end(), self._polarity[_bare(match["marker"])])
+    def _find_emoji(self, text: str) -> Iterator[MarkerMatch]:
+        for match in self._emoji_pattern.finditer(text):
+            yield MarkerMatch(
+                match.start(),
+                match.end(),
+                self._polarities[_strip_variation_selectors(match["marker"])],
+            )
 
-    def _find_emoticons(self, text: str) -> Iterator[Found]:
-        for run in self._run.finditer(text):
-            for match in self._emoticon.finditer(text, run.start(), run.end()):
-                polarity = self._by_group[str(match.lastgroup)]
-                yield Found(match.start(), match.end(), polarity)
+    def _find_emoticons(self, text: str) -> Iterator[MarkerMatch]:
+        for run in self._run_pattern.finditer(text):
+            for match in self._emoticon_pattern.finditer(text, run.start(), run.end()):
+                polarity = self._group_polarities[str(match.lastgroup)]
+                yield MarkerMatch(match.start(), match.end(), polarity)
 
 
-def _group(number: int) -> str:
+def _group_name(number: int) -> str:
     return f"emoticon_{number}"
 
 
-def _bare(text: str) -> str:
+def _strip_variation_selectors(text: str) -> str:
     return text.replace("\ufe0f", "")
 
 
-def _emoji_pattern(texts: list[str]) -> re.Pattern[str]:
+def _compile_emoji(texts: list[str]) -> re.Pattern[str]:
     forms = "|".join("\ufe0f?".join(map(re.escape, text.split("\ufe0f"))) for text in texts)
     if not forms:
         return re.compile(r"(?P<marker>(?!))")
     first = re.escape("".join(sorted({text[0] for text in texts})))
-    return re.compile(f"(?=[{first}])(?<!{_JOINER})(?P<marker>{forms}){_TONES}(?!{_JOINER})")
+    return re.compile(
+        f"(?=[{first}])(?<!{_ZERO_WIDTH_JOINER})(?P<marker>{forms}){_MODIFIERS}(?!{_ZERO_WIDTH_JOINER})"
+    )
 
 
-def _emoticon_patterns(texts: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """One emoticon, each in a group of its own, and a run of emoticons with its surroundings."""
+def _compile_emoticons(texts: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return a pattern of one emoticon, with a named group each, and of a run of emoticons."""
     if not texts:
         return re.compile(r"(?!)"), re.compile(r"(?!)")
     repeated = [f"{re.escape(text)}{re.escape(text[-1])}*+" for text in texts]
-    one = "|".join(f"(?P<{_group(number)}>{form})" for number, form in enumerate(repeated))
+    one = "|".join(f"(?P<{_group_name(number)}>{form})" for number, form in enumerate(repeated))
     worded = "|".join(re.escape(text) for text in texts if text[0].isalnum())
     first = re.escape("".join(sorted({text[0] for text in texts})))
-    before = rf"(?=[{first}])(?<![{_FACE}\d])" + (rf"(?!(?<=\w)(?:{worded}))" if worded else "")
-    run = re.compile(rf"{before}(?>(?:{'|'.join(repeated)})++)(?![\w{_FACE}])")
+    before = rf"(?=[{first}])(?<![{_EMOTICON_CHARS}\d])" + (
+        rf"(?!(?<=\w)(?:{worded}))" if worded else ""
+    )
+    run = re.compile(rf"{before}(?>(?:{'|'.join(repeated)})++)(?![\w{_EMOTICON_CHARS}])")
     return re.compile(one), run
 
 
-def label(found: Iterable[Found]) -> Label:
-    """The distant label of a text with these markers."""
-    sides = {item.polarity for item in found}
-    if len(sides) > 1:
+def distant_label(matches: Iterable[MarkerMatch]) -> DistantLabel:
+    """Return the distant label of a text, from the polarities of its markers."""
+    polarities = {match.polarity for match in matches}
+    if len(polarities) > 1:
         return "both"
-    return next(iter(sides), "none")
+    return next(iter(polarities), "none")
 
 
-def without(text: str, found: Iterable[Found]) -> str:
-    """A text without its markers, and without the doubled or outer space that they leave."""
-    kept, position = "", 0
-    for item in found:
-        kept += text[position : item.start]
-        position = item.end
-        if text[position : position + 1].isspace() and kept[-1:].isspace():
+def remove_matches(text: str, matches: Iterable[MarkerMatch]) -> str:
+    """Remove markers from a text, with the double, leading or trailing spaces that result."""
+    result, position = "", 0
+    for match in matches:
+        result += text[position : match.start]
+        position = match.end
+        if text[position : position + 1].isspace() and result[-1:].isspace():
             position += 1
-    return (kept + text[position:]).strip()
+    return (result + text[position:]).strip()
 
 
 def read_markers(path: Path | None = None) -> MarkerList:
-    """Read a list of markers.
+    """Read a marker list.
 
     Args:
-        path: A tab-separated file with a header; None: the list of this project.
+        path: Tab-separated file with columns marker, kind, polarity and name, and a header; None:
+            the built-in list.
 
     Raises:
-        FormatError: the header or a line is wrong, or a marker comes twice.
+        FormatError: the header or a line is invalid, or a marker is repeated.
     """
     if path is not None:
-        return _read(path)
-    with as_file(files(__package__) / "markers.tsv") as own:
-        return _read(own)
+        return _read_file(path)
+    with as_file(files(__package__) / "markers.tsv") as builtin_path:
+        return _read_file(builtin_path)
 
 
-def _read(path: Path) -> MarkerList:
+def _read_file(path: Path) -> MarkerList:
     markers: dict[str, Marker] = {}
     for line, text in numbered_lines(path):
         fields = text.split("\t")
         if line == 1:
             if fields != HEADER:
-                raise FormatError(f"expected the header {HEADER}, found {fields}", path, line)
+                raise FormatError(f"expected header {HEADER}, found {fields}", path, line)
             continue
         if len(fields) != len(HEADER) or fields[1] not in KINDS or fields[2] not in POLARITIES:
             raise FormatError(
-                f"expected marker, {' or '.join(KINDS)}, {' or '.join(POLARITIES)}, name; "
-                f"found {fields}",
+                f"expected marker, kind ({' or '.join(KINDS)}), polarity "
+                f"({' or '.join(POLARITIES)}) and name; found {fields}",
                 path,
                 line,
             )
-        bare = _bare(fields[0])
-        if not bare or any(map(str.isspace, bare)) or bare in markers:
-            raise FormatError(f"expected each marker once, found {fields[0]!r}", path, line)
-        markers[bare] = Marker(fields[0], fields[1], fields[2])
+        key = _strip_variation_selectors(fields[0])
+        if not key or any(map(str.isspace, key)) or key in markers:
+            raise FormatError(
+                f"expected distinct markers without spaces, found {fields[0]!r}", path, line
+            )
+        markers[key] = Marker(fields[0], fields[1], fields[2])
     if not markers:
-        raise FormatError("expected one or more markers, found none", path)
+        raise FormatError("expected at least one marker, found none", path)
     return MarkerList(markers.values())

@@ -1,8 +1,7 @@
-"""Timestamped posts as they are handed in.
+"""Reader of timestamped posts: JSON lines (plain, gzip or zstd) or Parquet.
 
-In: JSON lines (plain, gzip or zstd), one object `{"id", "time", "author", "text"}` a line, or
-Parquet with these columns; time in unix seconds or ISO 8601 (UTC without an offset). Out: blocks of
-posts, and every record that is none with its line and the reason.
+Records have the fields id, time, author and text; time is in Unix seconds or ISO 8601 (UTC unless
+an offset is given). Malformed records are returned with their line number and a reject reason.
 """
 
 import math
@@ -25,7 +24,7 @@ from builder.io.sources import Source
 RECORDS_PER_BLOCK = 100_000
 FIELDS = ("id", "time", "author", "text")
 PARQUET_MAGIC = b"PAR1"
-EARLIEST, LATEST = -(2**40), 2**40
+MIN_TIME, MAX_TIME = -(2**40), 2**40
 POST_SCHEMA = {
     "line": pl.UInt64,
     "id": pl.String,
@@ -36,28 +35,29 @@ POST_SCHEMA = {
 
 
 @dataclass(slots=True)
-class Block:
-    """Some records of one file.
+class PostBlock:
+    """Block of records of a file.
 
     Args:
-        posts: `POST_SCHEMA`; line is the 1-based line or record number.
-        malformed: (line, reason) of records that are no posts.
+        posts: Posts (`POST_SCHEMA`); line is the line or record number, from 1.
+        malformed: Line number and reject reason of each malformed record.
     """
 
     posts: pl.DataFrame
     malformed: list[tuple[int, str]] = field(default_factory=list)
 
 
-def read_posts(source: Source, records: int = RECORDS_PER_BLOCK) -> Iterator[Block]:
-    """The records of a file, block by block.
+def read_posts(source: Source, records_per_block: int = RECORDS_PER_BLOCK) -> Iterator[PostBlock]:
+    """Read the records of a file in blocks.
 
     Raises:
         UsageError: the file cannot be read.
-        FormatError: it is neither UTF-8 text nor Parquet with the columns of posts.
+        FormatError: the file is neither UTF-8 text nor Parquet with the required columns.
     """
-    stream = _parquet(source.path) if _is_parquet(source.path) else _json_lines(source.path)
-    while rows := list(islice(stream, records)):
-        yield _block(rows)
+    read_records = _read_parquet if _is_parquet(source.path) else _read_json_lines
+    records = read_records(source.path)
+    while rows := list(islice(records, records_per_block)):
+        yield _parse_records(rows)
 
 
 def _is_parquet(path: Path) -> bool:
@@ -67,25 +67,28 @@ def _is_parquet(path: Path) -> bool:
         return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
 
 
-def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+def _read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
     for line, text in numbered_lines(path):
         if text and not text.isspace():
-            yield line, _decoded(text)
+            yield line, _parse_json(text)
 
 
-def _decoded(text: str) -> Any:
+def _parse_json(text: str) -> Any:
+    """Return the parsed JSON value, or None if it is malformed."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, Any]]:
+def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
     try:
         with pq.ParquetFile(path) as file:
-            absent = [name for name in FIELDS if name not in file.schema_arrow.names]
-            if absent:
-                raise FormatError(f"expected columns {', '.join(FIELDS)}, missing: {absent}", path)
+            missing = [name for name in FIELDS if name not in file.schema_arrow.names]
+            if missing:
+                raise FormatError(
+                    f"expected columns {', '.join(FIELDS)}; missing: {', '.join(missing)}", path
+                )
             number = 0
             for batch in file.iter_batches(8192, columns=list(FIELDS)):
                 for record in batch.to_pylist():
@@ -95,50 +98,51 @@ def _parquet(path: Path) -> Iterator[tuple[int, Any]]:
         raise FormatError(f"expected a Parquet file: {error}", path) from error
 
 
-def _block(rows: Iterable[tuple[int, Any]]) -> Block:
+def _parse_records(rows: Iterable[tuple[int, Any]]) -> PostBlock:
     posts: list[tuple[int, str, int, str, str]] = []
     malformed: list[tuple[int, str]] = []
     for line, record in rows:
-        found = _post(record)
-        if isinstance(found, str):
-            malformed.append((line, found))
+        post = _parse_post(record)
+        if isinstance(post, str):
+            malformed.append((line, post))
         else:
-            posts.append((line, *found))
-    return Block(pl.DataFrame(posts, schema=POST_SCHEMA, orient="row"), malformed)
+            posts.append((line, *post))
+    return PostBlock(pl.DataFrame(posts, schema=POST_SCHEMA, orient="row"), malformed)
 
 
-def _post(record: Any) -> tuple[str, int, str, str] | str:
-    """The fields of a post, or the reason why a record is none."""
+def _parse_post(record: Any) -> tuple[str, int, str, str] | str:
+    """Return id, time, author and text of a record, or the reject reason if it is malformed."""
     if not isinstance(record, dict):
         return "not_json_object"
-    identity, author, text = (_name(record.get(name)) for name in ("id", "author", "text"))
-    if not identity:
+    post_id, author, text = (_to_string(record.get(name)) for name in ("id", "author", "text"))
+    if not post_id:
         return "no_id"
     if not author:
         return "no_author"
     if not text:
         return "no_text"
-    time = unix_seconds(record.get("time"))
-    return "bad_time" if time is None else (identity, time, author, text)
+    time = parse_unix_seconds(record.get("time"))
+    return "bad_time" if time is None else (post_id, time, author, text)
 
 
-def _name(value: object) -> str | None:
+def _to_string(value: object) -> str | None:
+    """Convert a string or integer to a string without NUL characters; None for other values."""
     if isinstance(value, str):
         return value.replace("\x00", "")
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def unix_seconds(value: object) -> int | None:
-    """Unix seconds of a number, an ISO 8601 text or a moment; null where it is none of them."""
+def parse_unix_seconds(value: object) -> int | None:
+    """Convert a number, ISO 8601 string or datetime to Unix seconds; None if it is invalid."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return math.floor(value) if EARLIEST < value < LATEST else None
+        return math.floor(value) if MIN_TIME < value < MAX_TIME else None
     try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-        if not isinstance(moment, datetime):
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if not isinstance(time, datetime):
             return None
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return math.floor(aware.timestamp())
+        aware_time = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return math.floor(aware_time.timestamp())
     except (ValueError, OverflowError):
         return None

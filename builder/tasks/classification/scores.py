@@ -1,9 +1,7 @@
-"""Scores of classifiers.
+"""Measures of the classification task of LongEval 2023: F1, macro-F1, RPD and weighted F1.
 
-In: true and predicted labels. Out: F1 of each class, macro-F1, relative performance over time and
-the weighted mean of sub-tasks, as in the classification task of LongEval 2023.
-
-RPD is (M' - M) / M there, negative for a drop: the opposite sign of R_eDelta and RnD.
+The relative performance drop (RPD) of that task is (M' - M) / M and thus negative for a drop, which
+is the opposite sign of the measures R_eDelta and RnD.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -13,8 +11,8 @@ from builder.evaluation.checks import require
 
 
 @dataclass(frozen=True, slots=True)
-class Confusion:
-    """Counts of one class: true positives, false positives, false negatives."""
+class ClassCounts:
+    """Numbers of true positives, false positives and false negatives of a class."""
 
     tp: int
     fp: int
@@ -22,28 +20,28 @@ class Confusion:
 
     @property
     def f1(self) -> float:
-        """F1 of the class; 0 where it was neither there nor predicted."""
-        whole = 2 * self.tp + self.fp + self.fn
-        return 2 * self.tp / whole if whole else 0.0
+        """F1 score; 0 if the class occurs neither in the true nor in the predicted labels."""
+        denominator = 2 * self.tp + self.fp + self.fn
+        return 2 * self.tp / denominator if denominator else 0.0
 
 
-def confusions(
+def count_by_class(
     truth: Sequence[Hashable], predicted: Sequence[Hashable | None]
-) -> dict[Hashable, Confusion]:
-    """Counts of every class that is true or predicted somewhere.
+) -> dict[Hashable, ClassCounts]:
+    """Count true positives, false positives and false negatives of each class.
 
     Args:
-        truth: n labels.
-        predicted: n labels; None, a missing prediction, is wrong and no class.
+        truth: True labels.
+        predicted: Predicted labels in the same order; None (no prediction) counts as wrong.
 
     Raises:
         UsageError: the lengths differ.
     """
-    require(len(truth) == len(predicted), "as many predictions as labels", len(predicted))
+    require(len(truth) == len(predicted), f"{len(truth)} predictions", len(predicted))
     pairs = list(zip(truth, predicted, strict=True))
     classes = sorted({*truth, *(label for label in predicted if label is not None)}, key=repr)
     return {
-        name: Confusion(
+        name: ClassCounts(
             tp=sum(1 for t, p in pairs if t == name == p),
             fp=sum(1 for t, p in pairs if p == name != t),
             fn=sum(1 for t, p in pairs if t == name != p),
@@ -53,22 +51,22 @@ def confusions(
 
 
 def macro_f1(truth: Sequence[Hashable], predicted: Sequence[Hashable | None]) -> float | None:
-    """Unweighted mean of the F1 of all classes; null without labels."""
+    """Return the unweighted mean F1 of all classes; None if there are no labels."""
     if not truth:
         return None
-    scores = [counts.f1 for counts in confusions(truth, predicted).values()]
+    scores = [counts.f1 for counts in count_by_class(truth, predicted).values()]
     return sum(scores) / len(scores)
 
 
-def rpd_gain_positive(within: float | None, later: float | None) -> float | None:
-    """Relative performance difference (M' - M) / M: gain > 0, drop < 0.
+def relative_performance_difference(within: float | None, later: float | None) -> float | None:
+    """Return the relative performance difference (M' - M) / M, positive for a gain.
 
     Args:
-        within: M, the score at t.
-        later: M', the score at t' or t''.
+        within: Score M on the within-time test set.
+        later: Score M' on a later test set.
 
     Returns:
-        A number; null where a score is undefined or M is 0.
+        The difference; None if a score is None or M is 0.
     """
     if within is None or later is None or within == 0:
         return None
@@ -76,23 +74,23 @@ def rpd_gain_positive(within: float | None, later: float | None) -> float | None
 
 
 def weighted_f1(scores: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
-    """Weighted mean of the macro-F1 of sub-tasks.
+    """Return the weighted mean of macro-F1 over test sets.
 
     Args:
-        scores: Macro-F1 by sub-task.
-        weights: Weights of sub-tasks, at least 0, their sum above 0; only ratios matter.
+        scores: Macro-F1 of each test set.
+        weights: Weight of each test set, non-negative; they need not sum to 1.
 
     Returns:
-        A number; null where a weighted sub-task has no score.
+        The mean; None if a test set with a positive weight has no score.
 
     Raises:
-        UsageError: wrong weights.
+        UsageError: a weight is negative, or the sum of the weights is not a positive number.
     """
     total = sum(weights.values())
-    require(0 < total < float("inf"), "weights with a sum above 0", dict(weights))
-    require(all(w >= 0 for w in weights.values()), "weights of 0 or more", dict(weights))
-    found = [(scores.get(name), weight) for name, weight in weights.items() if weight > 0]
-    defined = [(score, weight) for score, weight in found if score is not None]
-    if len(defined) < len(found):
+    require(0 < total < float("inf"), "weights with a positive sum", dict(weights))
+    require(all(w >= 0 for w in weights.values()), "non-negative weights", dict(weights))
+    weighted = [(scores.get(name), weight) for name, weight in weights.items() if weight > 0]
+    defined = [(score, weight) for score, weight in weighted if score is not None]
+    if len(defined) < len(weighted):
         return None
     return sum(score * weight for score, weight in defined) / total

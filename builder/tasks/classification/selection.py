@@ -1,20 +1,18 @@
-"""From candidates to splits: one post a text, no text in two splits, sampled.
+"""Deduplication of candidate posts within and across splits, and sampling.
 
-In: the work table of `labelling`. Out: a table `chosen` of posts with their final split, and a
-reason for every other record.
+Reject reasons, in this order:
 
-1. Of posts with one id the earliest stays (`duplicate_id`).
-2. Texts with both labels are dropped whole (`label_conflict`).
-3. Of posts with one text, that of the author with the least keyed hash stays (`duplicate_text`).
-4. A post whose text is nearly that of such a post in another split is dropped
-   (`near_duplicate_of_another_split`).
-5. Posts are sampled by keyed hash of their id, balanced or natural (`not_sampled`).
+1. `duplicate_id`: an earlier post has the same id.
+2. `label_conflict`: posts with the same text have different distant labels.
+3. `duplicate_text`: another author with a smaller hash has a post with the same text.
+4. `near_duplicate_of_another_split`: a remaining post of another split has a similar text.
+5. `not_sampled`: the split has its maximum size; posts are sampled by a keyed hash of their id.
 
-Texts are near-duplicates where the Jaccard similarity of their sets of word bigrams reaches a
-threshold theta > 1/2. All such pairs are found, none is missed: with features in one total order,
-rarest first, two sets of sizes m and n share at least c = ceil(theta max(m, n)) features, and
-their first two common ones lie among the first m - c + 2 features of each (prefix filter with two
-features; Bayardo, Ma, Srikant 2007; Wang, Li, Feng 2012).
+Texts are similar if the Jaccard similarity of their word bigrams is at least theta > 1/2. All such
+pairs are found: similar sets of m and n bigrams share at least c = ceil(theta max(m, n)) bigrams,
+so if bigrams are sorted from rare to frequent, the first two shared ones are among the first
+m - c + 2 (n - c + 2) bigrams of the sets (prefix filter with two features; Bayardo, Ma, Srikant
+2007; Wang, Li, Feng 2012).
 """
 
 from collections.abc import Sequence
@@ -22,13 +20,13 @@ from collections.abc import Sequence
 import duckdb
 
 from builder.tasks.classification.definition import (
-    LABELLED,
+    LABELLED_SPLITS,
     SPLITS,
     ClassificationDefinition,
     SamplingSection,
 )
 
-CANDIDATES = """
+CREATE_CANDIDATES = """
 CREATE TEMP TABLE candidate AS
 WITH ranked AS (
     SELECT *, row_number() OVER (PARTITION BY id ORDER BY time, author, text, file, line) AS copy
@@ -40,7 +38,7 @@ SELECT row_number() OVER (ORDER BY author, id, copy) AS rank,
 FROM ranked
 """
 
-CONFLICTS = """
+REJECT_LABEL_CONFLICTS = """
 UPDATE candidate SET reason = 'label_conflict'
 WHERE reason IS NULL AND split <> 'unlabelled' AND identity IN (
     SELECT identity FROM candidate
@@ -49,7 +47,7 @@ WHERE reason IS NULL AND split <> 'unlabelled' AND identity IN (
 )
 """
 
-DUPLICATE_TEXTS = """
+REJECT_DUPLICATE_TEXTS = """
 UPDATE candidate SET reason = 'duplicate_text'
 WHERE reason IS NULL AND rank NOT IN (
     SELECT min(rank) FROM candidate WHERE reason IS NULL GROUP BY identity
@@ -97,60 +95,69 @@ WITH prefix AS (
 SELECT DISTINCT dropped AS rank FROM shared WHERE common >= $theta * (sizes - common) - 1e-9
 """
 
-NEAR_DUPLICATES_OUT = """
+REJECT_NEAR_DUPLICATES = """
 UPDATE candidate SET reason = 'near_duplicate_of_another_split'
 WHERE rank IN (SELECT rank FROM near_duplicate)
 """
 
-SAMPLED_OUT = """
+REJECT_UNSAMPLED = """
 UPDATE candidate SET reason = 'not_sampled'
 WHERE reason IS NULL AND split = $split AND rank NOT IN (
     SELECT rank FROM (
-        SELECT rank, row_number() OVER (PARTITION BY {group} ORDER BY sample, id) AS place
+        SELECT rank, row_number() OVER (PARTITION BY {group} ORDER BY sample, id) AS position
         FROM candidate WHERE reason IS NULL AND split = $split
-    ) WHERE place <= $most
+    ) WHERE position <= $limit
 )
 """
 
-COUNTS = """
+COUNT_LABELS = """
 SELECT marked, count(*) FROM candidate WHERE reason IS NULL AND split = $split GROUP BY marked
 """
 
 
-def choose(connection: duckdb.DuckDBPyConnection, definition: ClassificationDefinition) -> None:
-    """Decide over every candidate.
+def select_posts(
+    connection: duckdb.DuckDBPyConnection, definition: ClassificationDefinition
+) -> None:
+    """Create the table `candidate`, with a reject reason for every post that is not selected.
 
     Args:
-        connection: Has the view `work`; gets the table `candidate` with rank (order of precedence),
-            the columns of the work table and the final reason, null for posts that stay.
-        definition: Thresholds and sizes.
+        connection: Connection with the view `work`. The new table has the columns of the work table
+            and rank (order of precedence); reason is null for selected posts.
+        definition: Similarity threshold and sizes of splits.
     """
-    connection.execute(CANDIDATES)
-    connection.execute(CONFLICTS)
-    connection.execute(DUPLICATE_TEXTS)
-    drop_near_duplicates(connection, definition.text.near_duplicate)
+    connection.execute(CREATE_CANDIDATES)
+    connection.execute(REJECT_LABEL_CONFLICTS)
+    connection.execute(REJECT_DUPLICATE_TEXTS)
+    reject_near_duplicates(connection, definition.text.near_duplicate)
     for split in SPLITS:
-        sample(connection, split, definition.sampling)
+        sample_split(connection, split, definition.sampling)
 
 
-def drop_near_duplicates(connection: duckdb.DuckDBPyConnection, theta: float) -> None:
-    """Drop posts that are nearly a post of another split with a lower rank."""
+def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, theta: float) -> None:
+    """Reject posts that are similar to a post of another split with a lower rank.
+
+    Args:
+        connection: Connection with the table `candidate`.
+        theta: Minimum Jaccard similarity, above 0.5.
+    """
     connection.execute(FEATURES)
     connection.execute(NEAR_DUPLICATES, {"theta": theta})
-    connection.execute(NEAR_DUPLICATES_OUT)
+    connection.execute(REJECT_NEAR_DUPLICATES)
     connection.execute("DROP TABLE feature")
     connection.execute("DROP TABLE near_duplicate")
 
 
-def sample(connection: duckdb.DuckDBPyConnection, split: str, sampling: SamplingSection) -> None:
-    """Keep the posts of a split with the least hashes, up to its size."""
-    counts = dict(connection.execute(COUNTS, {"split": split}).fetchall())
+def sample_split(
+    connection: duckdb.DuckDBPyConnection, split: str, sampling: SamplingSection
+) -> None:
+    """Reject all posts of a split except those with the smallest hashes, up to its maximum size."""
+    counts = dict(connection.execute(COUNT_LABELS, {"split": split}).fetchall())
     size = getattr(sampling, split) or sum(counts.values())
-    balanced = sampling.kind == "balanced" and split in LABELLED
-    most = min([size // 2, *_of_both(counts)]) if balanced else size
+    balanced = sampling.kind == "balanced" and split in LABELLED_SPLITS
+    limit = min([size // 2, *_polarity_counts(counts)]) if balanced else size
     group = "marked" if balanced else "split"
-    connection.execute(SAMPLED_OUT.format(group=group), {"split": split, "most": most})
+    connection.execute(REJECT_UNSAMPLED.format(group=group), {"split": split, "limit": limit})
 
 
-def _of_both(counts: dict[str, int]) -> Sequence[int]:
+def _polarity_counts(counts: dict[str, int]) -> Sequence[int]:
     return [counts.get(polarity, 0) for polarity in ("positive", "negative")]

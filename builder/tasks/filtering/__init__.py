@@ -1,7 +1,7 @@
-"""Filtering of document streams: scores of runs per batch of time, and their trends.
+"""Document filtering task: evaluates runs of TREC KBA per time batch, and trends over time.
 
-In: truth and runs in the format of TREC KBA. Out: the measures of Kenter, Balog, de Rijke (2015)
-per system, cut-off and batch, trends over the batches, and the averages of the official scorer.
+Computes the measures and trends of Kenter, Balog and de Rijke (2015) and the averages of the
+official scorer of the track.
 """
 
 from builder.tasks.filtering.comparisons import (

@@ -1,10 +1,7 @@
-"""Time cut into batches.
+"""Divides a period into consecutive time batches (Kenter et al. 2015, sections 3 and 5.2).
 
-In: a period in unix seconds and a granularity. Out: the edges of consecutive batches that cover
-the period without a gap. Kenter et al. (2015), section 3 (batches) and 5.2 (granularity).
-
-`hour`, `day`, `week` (from Monday) and `month` follow the calendar in UTC; a number of seconds
-counts from the start of the period.
+Batches of an `hour`, `day`, `week` (from Monday) or `month` are aligned with the calendar in UTC;
+batches of a number of seconds start at the start of the period.
 """
 
 from dataclasses import dataclass
@@ -19,19 +16,19 @@ Seconds: TypeAlias = npt.NDArray[np.int64]
 
 CALENDAR = {"hour": 3600, "day": 86_400, "week": 604_800, "month": None}
 MONDAY = 4 * 86_400
-"""The first Monday after the unix epoch, 1970-01-05."""
-MOST_BATCHES = 1_000_000
-LONGEST = 10**10
-"""Seconds of a batch: some 300 years."""
+"""First Monday after the Unix epoch, 1970-01-05, in Unix seconds."""
+MAX_BATCHES = 1_000_000
+MAX_BATCH_SECONDS = 10**10
+"""Maximum length of a batch in seconds, about 300 years."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Consecutive batches.
+    """Consecutive time batches.
 
     Args:
-        edges: n + 1 ascending unix seconds; batch i is [edges[i], edges[i + 1]).
-        seconds: Length of a batch; null for months, which differ.
+        edges: n + 1 ascending times in Unix seconds; batch i is [edges[i], edges[i + 1]).
+        seconds: Length of a batch in seconds; None for months, whose lengths differ.
     """
 
     edges: Seconds
@@ -39,24 +36,25 @@ class Batches:
 
     @property
     def starts(self) -> Seconds:
-        """N unix seconds."""
+        """Start of every batch in Unix seconds, int64[n]."""
         return self.edges[:-1]
 
     def index(self, times: Seconds) -> Seconds:
-        """Number of the batch that holds each time; -1 or n outside the period."""
+        """Return the batch index of every time; -1 before the first batch, n after the last."""
         return np.searchsorted(self.edges, times, side="right").astype(np.int64) - 1
 
 
 def time_batches(start: int, end: int, granularity: str) -> Batches:
-    """Cut the period [start, end) into batches.
+    """Divide the period [start, end) into batches.
 
     Args:
-        start: First second of the period.
-        end: First second after it.
+        start: Start of the period in Unix seconds.
+        end: End of the period in Unix seconds, exclusive.
         granularity: `hour`, `day`, `week`, `month`, or a number of seconds.
 
     Raises:
-        UsageError: an empty period, an unknown granularity, or over a million batches.
+        UsageError: the period is empty, the granularity is unknown, or there would be more than
+            `MAX_BATCHES` batches.
     """
     if end <= start:
         raise UsageError(f"expected a period that ends after it starts, found [{start}, {end})")
@@ -66,42 +64,44 @@ def time_batches(start: int, end: int, granularity: str) -> Batches:
     origin = {"hour": 0, "day": 0, "week": MONDAY}.get(granularity, start)
     first = (start - origin) // seconds * seconds + origin
     count = -((first - end) // seconds)
-    if count > MOST_BATCHES:
+    if count > MAX_BATCHES:
         raise UsageError(
-            f"batches of {seconds} s cut the period [{start}, {end}) into {count} parts, over "
-            f"{MOST_BATCHES}: choose longer batches or a shorter period"
+            f"expected at most {MAX_BATCHES} batches, found {count} of {seconds} s in the period "
+            f"[{start}, {end}); choose longer batches or a shorter period"
         )
     return Batches(first + seconds * np.arange(count + 1, dtype=np.int64), seconds)
 
 
 def batch_seconds(granularity: str) -> int | None:
-    """Length of a batch in seconds; null for `month`.
+    """Return the length of a batch in seconds; None for `month`.
 
     Raises:
-        UsageError: neither a calendar unit nor a number of seconds from 1 to `LONGEST`.
+        UsageError: the granularity is neither a calendar unit nor a number of seconds from 1 to
+            `MAX_BATCH_SECONDS`.
     """
     if granularity in CALENDAR:
         return CALENDAR[granularity]
     is_number = granularity.isascii() and granularity.isdecimal() and len(granularity) < 20
-    if not (is_number and 0 < int(granularity) <= LONGEST):
+    if not (is_number and 0 < int(granularity) <= MAX_BATCH_SECONDS):
         raise UsageError(
-            f"granularity: expected {', '.join(CALENDAR)} or a number of seconds up to {LONGEST}, "
-            f"found {granularity[:40]!r}"
+            f"granularity: expected {', '.join(CALENDAR)} or a number of seconds up to "
+            f"{MAX_BATCH_SECONDS}, found {granularity[:40]!r}"
         )
     return int(granularity)
 
 
 def _month_edges(start: int, end: int) -> Seconds:
+    """Return the start of every month of the period and of the month after it."""
     first = np.datetime64(start, "s").astype("datetime64[M]")
     last = np.datetime64(end - 1, "s").astype("datetime64[M]")
     return np.arange(first, last + 2).astype("datetime64[s]").astype(np.int64)
 
 
 def slope_per_second(slope_per_batch: float, seconds: float) -> float:
-    """A slope in score per batch as score per second; section 5.2.
+    """Convert a slope per batch to a slope per second; section 5.2.
 
     Args:
         slope_per_batch: Change of the score from one batch to the next.
-        seconds: Length of a batch.
+        seconds: Length of a batch in seconds.
     """
     return slope_per_batch / seconds

@@ -1,8 +1,8 @@
-"""Compares trends across rankings, granularities and assumptions: Kenter et al. (2015), section 6.
+"""Compares trends of filtering runs as in section 6 of Kenter, Balog and de Rijke (2015).
 
 - `compare_rankings`: agreement of rankings by F1 and by end points of trends (table 1).
 - `compare_granularities`: differences of slopes between batch lengths (table 2).
-- `check_assumptions`: trends whose residuals satisfy the assumptions of the tests (table 3).
+- `check_assumptions`: number of trends that satisfy the assumptions of the tests (table 3).
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from builder.tasks.filtering.score import evaluate_filtering
 from builder.tasks.filtering.trends import FilteringTrendParameters, fit_trends
 
 GRANULARITIES = ("day", str(7 * 86_400), str(30 * 86_400))
-"""Batch lengths that the paper compares: 1, 7 and 30 days."""
+"""Batch lengths compared in the paper: 1, 7 and 30 days."""
 SIGNIFICANCE_LEVEL = 0.05
 OFFICIAL, ENDPOINTS = "F1", ("f_pr", "f_pra")
 
@@ -36,16 +36,16 @@ def compare_rankings(
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
-        runs: One file per system, at least two.
-        parameters: How to score and fit; its measure is ignored.
+        runs: One run file per system, at least two.
+        parameters: Parameters of the evaluation and of the trends; the measure is ignored.
 
     Returns:
         One row per pair of rankings: first, second, systems, kendall_tau_b (null if a ranking has
         only ties).
 
     Raises:
-        FormatError: a line of a file is not an assertion.
-        UsageError: fewer than two runs, or two runs with one name.
+        FormatError: a line is malformed.
+        UsageError: there are fewer than two runs, or two runs have the same name.
     """
     require(len(runs) > 1, "two or more runs", len(runs))
     chosen = parameters or FilteringTrendParameters()
@@ -71,27 +71,29 @@ def compare_granularities(
     parameters: FilteringTrendParameters | None = None,
     granularities: Sequence[str] = GRANULARITIES,
 ) -> pl.DataFrame:
-    """Compare slopes per second at the first granularity with those at each other one.
+    """Compare the slopes per second between the first and every other granularity.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
-        runs: One file per system.
-        parameters: How to score and fit; its measure and granularity are ignored.
-        granularities: At least two; `hour`, `day`, `week`, `month` or seconds.
+        runs: One run file per system.
+        parameters: Parameters of the evaluation and of the trends; measure and granularity are
+            ignored.
+        granularities: At least two of `hour`, `day`, `week`, `month` or a number of seconds.
 
     Returns:
         One row per measure and granularity after the first: granularity, measure, trends (number
         of systems and cut-offs with both slopes), and mean, std (sample standard deviation), min
-        and max of the slope at the first granularity minus the slope at this one.
+        and max of the difference: slope at the first granularity minus slope at this one.
 
     Raises:
-        FormatError: a line of a file is not an assertion.
-        UsageError: fewer than two granularities, an unknown one, or two runs with one name.
+        FormatError: a line is malformed.
+        UsageError: there are fewer than two granularities, one is unknown, or two runs have the
+            same name.
     """
     if len(granularities) < 2:
         raise UsageError(f"expected two or more granularities, found {len(granularities)}")
     finest, *others = (
-        _all_trends(truth, runs, parameters, unit).select(
+        _fit_all_measures(truth, runs, parameters, unit).select(
             "system", "cutoff", "measure", "slope_per_second", granularity=pl.lit(unit)
         )
         for unit in granularities
@@ -117,8 +119,8 @@ def compare_granularities(
             max=value.max(),
         )
         .sort(
-            pl.col("granularity").replace_strict(_positions(granularities)),
-            pl.col("measure").replace_strict(_positions(MEASURES)),
+            pl.col("granularity").replace_strict(_index_by_name(granularities)),
+            pl.col("measure").replace_strict(_index_by_name(MEASURES)),
         )
     )
 
@@ -132,28 +134,30 @@ def check_assumptions(
 ) -> pl.DataFrame:
     """Count the trends whose residuals are normal and independent.
 
-    A trend counts if one of its scores is not 0. An assumption holds if its test (Anderson-Darling
+    Trends with all scores 0 are ignored. An assumption is satisfied if its test (Anderson-Darling
     for normality, two-sided Durbin-Watson for independence) is defined and does not reject it.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
-        runs: One file per system.
-        parameters: How to score and fit; its measure and granularity are ignored.
-        granularities: `hour`, `day`, `week`, `month` or seconds.
-        significance_level: Level of both tests, between 0 and 1.
+        runs: One run file per system.
+        parameters: Parameters of the evaluation and of the trends; measure and granularity are
+            ignored.
+        granularities: `hour`, `day`, `week`, `month` or a number of seconds.
+        significance_level: Significance level of both tests, between 0 and 1.
 
     Returns:
-        One row per granularity: granularity, trends, normal, independent, both, share (of trends
-        with both; null without trends).
+        One row per granularity: granularity, trends, normal, independent, both, share (fraction of
+        trends that satisfy both assumptions; null if there are no trends).
 
     Raises:
-        FormatError: a line of a file is not an assertion.
-        UsageError: an unknown granularity, a level outside (0, 1), or two runs with one name.
+        FormatError: a line is malformed.
+        UsageError: a granularity is unknown, the level is not in (0, 1), or two runs have the same
+            name.
     """
     require(0 < significance_level < 1, "a significance level in (0, 1)", significance_level)
     rows = []
     for unit in granularities:
-        trends = _all_trends(truth, runs, parameters, unit).filter(~pl.col("is_zero"))
+        trends = _fit_all_measures(truth, runs, parameters, unit).filter(~pl.col("is_zero"))
         normal = pl.col("anderson_darling_p").fill_null(0) >= significance_level
         independent = pl.col("durbin_watson_p").fill_null(0) >= significance_level
         counts = trends.select(
@@ -165,13 +169,13 @@ def check_assumptions(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _all_trends(
+def _fit_all_measures(
     truth: Path,
     runs: Sequence[Path],
     parameters: FilteringTrendParameters | None,
     granularity: str,
 ) -> pl.DataFrame:
-    """Trends of all measures at a granularity, with `is_zero`: whether all scores are 0."""
+    """Return the trends of all measures at a granularity; `is_zero`: whether all scores are 0."""
     chosen = parameters or FilteringTrendParameters()
     result = evaluate_filtering(truth, runs, replace(chosen.filtering, granularity=granularity))
     frames = []
@@ -184,5 +188,6 @@ def _all_trends(
     return pl.concat(frames)
 
 
-def _positions(names: Sequence[str]) -> dict[str, int]:
-    return {name: position for position, name in enumerate(names)}
+def _index_by_name(names: Sequence[str]) -> dict[str, int]:
+    """Return the index of every name in the list, for sorting."""
+    return {name: index for index, name in enumerate(names)}

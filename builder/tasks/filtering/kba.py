@@ -1,15 +1,15 @@
-"""Filtering truth and runs as in the TREC KBA track (cumulative citation recommendation).
+"""Reads truth and run files of the TREC KBA track (cumulative citation recommendation).
 
-In: text files, plain or gzip, one assertion a line, 6 to 12 fields separated by white space:
+Files are plain text or gzip, with one assertion per line in 6 to 12 whitespace-separated fields:
 
     team system stream_id target confidence rating [mention date_hour slot class bytes ...]
 
-`stream_id` is `<unix seconds>-<document hash>`, confidence lies in (0, 1000], rating is -1 garbage,
-0 neutral, 1 useful, 2 vital (or "central"); lines that start with `#` are comments. Truth has the
-same format, with one line for each assessor. Out: one row for each (document, target) pair.
+`stream_id` is `<Unix seconds>-<document hash>`, confidence is in (0, 1000], rating is -1 garbage,
+0 neutral, 1 useful or 2 vital ("central"). Lines starting with `#` are comments. Truth files have
+the same format, with one line per assessor.
 
-The rules are those of the track's scorer: assessors who disagree, and repeated assertions, of
-which the most confident one counts.
+Ratings of several assessors and repeated assertions of a run are merged into one row per
+(document, target) pair, by the rules of the official scorer.
 """
 
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from builder.evaluation.textlines import line_blocks, refuse_first
+from builder.evaluation.textlines import check_lines, line_blocks
 from builder.text.names import to_valid_text
 
-FEWEST_FIELDS, MOST_FIELDS = 6, 12
-HIGHEST_CONFIDENCE = 1000.0
+MIN_FIELDS, MAX_FIELDS = 6, 12
+MAX_CONFIDENCE = 1000.0
 RATINGS = (-1, 0, 1, 2)
 
 Assessors: TypeAlias = Literal["all", "any"]
@@ -30,12 +30,12 @@ Assessors: TypeAlias = Literal["all", "any"]
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The judged pairs of a truth file.
+    """Judged (document, target) pairs of a truth file.
 
     Args:
-        pairs: document, target, time (unix s), relevant, text_bytes (length of the visible text of
-            the document, null where the file has no twelfth field); one row per pair, sorted.
-        lines: Judgements read.
+        pairs: One row per pair, sorted: document, target, time (Unix seconds), relevant,
+            text_bytes (length of the visible text; null if the file has no twelfth field).
+        lines: Number of judgements in the file.
     """
 
     pairs: pl.DataFrame
@@ -44,14 +44,15 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class FilteringRun:
-    """The assertions of one system.
+    """Assertions of one system.
 
     Args:
-        system: Its name: the file name without extension.
-        pairs: document, target, time (unix s), confidence; one row a pair, sorted.
-        lines: Assertions read.
-        below_rating: Assertions left out because their own rating is too low.
-        repeated: Assertions left out because their pair was asserted with more confidence.
+        system: Name of the system: the file name without extension.
+        pairs: One row per pair, sorted: document, target, time (Unix seconds), confidence.
+        lines: Number of assertions in the file.
+        below_rating: Number of assertions ignored because of their low rating.
+        repeated: Number of assertions ignored because another assertion of the same pair has at
+            least their confidence.
     """
 
     system: str
@@ -62,35 +63,35 @@ class FilteringRun:
 
 
 def read_truth(path: Path, relevance: int = 2, assessors: Assessors = "all") -> Truth:
-    """Read a truth file.
+    """Read a truth file and merge the ratings of several assessors.
 
     Args:
-        path: The file.
-        relevance: Least rating that makes a document relevant.
-        assessors: Whether all assessors of a pair must find it relevant, or any.
+        path: Truth file in KBA format.
+        relevance: Minimum rating of a relevant document.
+        assessors: Whether `all` assessors of a pair must rate it as relevant, or `any`.
 
     Raises:
-        FormatError: a line is not an assertion.
+        FormatError: a line is malformed.
     """
-    rows = _read(path)
+    rows = _read_assertions(path)
     vote = pl.col("rating") >= relevance
-    verdict = vote.all() if assessors == "all" else vote.any()
+    relevant = vote.all() if assessors == "all" else vote.any()
     first = pl.col("time", "text_bytes").first()
-    pairs = rows.group_by("document", "target").agg(first, relevant=verdict)
+    pairs = rows.group_by("document", "target").agg(first, relevant=relevant)
     return Truth(pairs.sort("document", "target"), rows.height)
 
 
 def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:
-    """Read the run of one system.
+    """Read the run file of a system and keep the most confident assertion of every pair.
 
     Args:
-        path: The file.
-        relevance: Assertions that the system itself rates below are left out.
+        path: Run file in KBA format.
+        relevance: Minimum rating of an assertion; others are ignored.
 
     Raises:
-        FormatError: a line is not an assertion.
+        FormatError: a line is malformed.
     """
-    rows = _read(path)
+    rows = _read_assertions(path)
     asserted = rows.filter(pl.col("rating") >= relevance)
     pairs = asserted.group_by("document", "target").agg(
         pl.col("time").first(), pl.col("confidence").max()
@@ -105,20 +106,22 @@ def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:
 
 
 def system_name(path: Path) -> str:
-    """Name of the system behind a run file: its name without extensions."""
+    """Return the system name of a run file: the file name without extensions."""
     name = to_valid_text(path.name).removesuffix(".gz")
     return Path(name).stem if Path(name).suffix in {".txt", ".tsv", ".run"} else name
 
 
-def _read(path: Path) -> pl.DataFrame:
-    return pl.concat([_parse(block, path) for block in line_blocks(path)])
+def _read_assertions(path: Path) -> pl.DataFrame:
+    """Read all assertions of a file; see `_parse_assertions`."""
+    return pl.concat([_parse_assertions(block, path) for block in line_blocks(path)])
 
 
-def _parse(block: pl.DataFrame, path: Path) -> pl.DataFrame:
+def _parse_assertions(block: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """Parse lines into document, target, time, confidence, rating and text_bytes."""
     fields = pl.col("text").str.extract_all(r"\S+")
     split = block.with_columns(fields=fields, count=fields.list.len())
-    expected = f"{FEWEST_FIELDS} to {MOST_FIELDS} fields separated by white space"
-    refuse_first(split, pl.col("count").is_between(FEWEST_FIELDS, MOST_FIELDS), expected, path)
+    expected = f"{MIN_FIELDS} to {MAX_FIELDS} whitespace-separated fields"
+    check_lines(split, pl.col("count").is_between(MIN_FIELDS, MAX_FIELDS), expected, path)
     field = pl.col("fields").list
     rows = split.with_columns(
         document=field.get(2),
@@ -126,11 +129,11 @@ def _parse(block: pl.DataFrame, path: Path) -> pl.DataFrame:
         time=field.get(2).str.extract(r"^(\d{1,18})-.").cast(pl.Int64),
         confidence=field.get(4).cast(pl.Float64, strict=False),
         rating=field.get(5).cast(pl.Int8, strict=False),
-        text_bytes=field.get(MOST_FIELDS - 1, null_on_oob=True).cast(pl.Int64, strict=False),
+        text_bytes=field.get(MAX_FIELDS - 1, null_on_oob=True).cast(pl.Int64, strict=False),
     )
-    refuse_first(rows, pl.col("time").is_not_null(), "a stream id <seconds>-<hash> third", path)
-    confident = pl.col("confidence").is_between(0, HIGHEST_CONFIDENCE, closed="right")
-    refuse_first(rows, confident, "a confidence in (0, 1000] as the fifth field", path)
+    check_lines(rows, pl.col("time").is_not_null(), "<seconds>-<hash> as the third field", path)
+    confident = pl.col("confidence").is_between(0, MAX_CONFIDENCE, closed="right")
+    check_lines(rows, confident, "a confidence in (0, 1000] as the fifth field", path)
     rated = pl.col("rating").is_in(RATINGS)
-    refuse_first(rows, rated, "a rating of -1, 0, 1 or 2 as the sixth field", path)
+    check_lines(rows, rated, "a rating of -1, 0, 1 or 2 as the sixth field", path)
     return rows.select("document", "target", "time", "confidence", "rating", "text_bytes")

@@ -1,9 +1,8 @@
-"""Measures of one batch of filtering results.
+"""Measures of filtering results in one time batch (Kenter, Balog and de Rijke 2015, section 4).
 
-In: counts of true and false positives and of relevant documents. Out: precision, recall, F_pr,
-aptness (equation 1) and F_pra (equation 2) of Kenter, Balog, de Rijke (2015), section 4.
-
-Without a relevant document precision and recall are undefined (null), however much was returned.
+Computes precision, recall, F_pr, aptness (equation 1) and F_pra (equation 2) from the numbers of
+true positives, false positives and relevant documents. Precision and recall are undefined (None)
+in batches without relevant documents.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,53 +14,55 @@ MEASURES = ("precision", "recall", "f_pr", "aptness", "f_pra")
 
 Average: TypeAlias = Literal["macro", "micro"]
 TargetCounts: TypeAlias = tuple[int, int, int]
-"""True positives, false positives and relevant documents of one target in one batch."""
+"""Number of true positives, false positives and relevant documents of a target in a batch."""
 
 
 def aptness(false_positives: int, zeta: float = 1.0) -> float:
-    """Aptness of a system that returned so many false positives; equation 1.
+    """Return the aptness zeta / (zeta + false positives); equation 1.
 
     Args:
-        false_positives: At least 0.
-        zeta: Above 0; so many false positives halve aptness.
+        false_positives: Number of false positives, at least 0.
+        zeta: Number of false positives at which aptness is 0.5; above 0.
 
     Raises:
-        UsageError: a number is outside its range.
+        UsageError: an argument is outside its range.
     """
     require(zeta > 0 and false_positives >= 0, "zeta > 0, FP >= 0", (zeta, false_positives))
     return zeta / (zeta + false_positives)
 
 
-def harmonic_mean(parts: Iterable[float | None]) -> float | None:
-    """Harmonic mean of the defined parts; 0 when one of them is 0, null when none is defined."""
-    defined = [part for part in parts if part is not None]
+def harmonic_mean(values: Iterable[float | None]) -> float | None:
+    """Return the harmonic mean, ignoring None; 0 if a value is 0, None if all values are None."""
+    defined = [value for value in values if value is not None]
     if not defined:
         return None
     if min(defined) <= 0.0:
         return 0.0
-    return len(defined) / sum(1.0 / part for part in defined)
+    return len(defined) / sum(1.0 / value for value in defined)
 
 
-def f_pra(precision: float | None, recall: float | None, apt: float | None) -> float | None:
-    """F_pra of a batch from its parts, null where undefined; equation 2."""
-    return harmonic_mean((precision, recall, apt))
+def f_pra(
+    precision: float | None, recall: float | None, aptness_score: float | None
+) -> float | None:
+    """Return the harmonic mean of precision, recall and aptness, ignoring None; equation 2."""
+    return harmonic_mean((precision, recall, aptness_score))
 
 
 def batch_measures(
     targets: Sequence[TargetCounts], average: Average = "macro", zeta: float = 1.0
 ) -> dict[str, float | int | None]:
-    """Counts and measures of one batch.
+    """Return the counts and measures of a batch, by column name.
 
     Args:
         targets: Counts of every target that is in the run or has relevant documents.
-        average: Mean over targets (section 4.3), or counts of all targets together.
-        zeta: Sensitivity of aptness.
+        average: `macro`: mean over targets (section 4.3); `micro`: pooled over all targets.
+        zeta: Number of false positives at which aptness is 0.5.
     """
     tp, fp, true = (sum(target[i] for target in targets) for i in range(3))
     units = list(targets) if average == "macro" else [(tp, fp, true)]
-    wanted = [unit for unit in units if unit[2]]
-    precision = _mean([hits / (hits + false) if hits else 0.0 for hits, false, _ in wanted])
-    recall = _mean([hits / relevant for hits, _, relevant in wanted])
+    with_relevant = [unit for unit in units if unit[2]]
+    precision = _mean([hits / (hits + false) if hits else 0.0 for hits, false, _ in with_relevant])
+    recall = _mean([hits / relevant for hits, _, relevant in with_relevant])
     apt = _mean([aptness(false, zeta) for _, false, _ in units])
     apt = 1.0 if apt is None else apt
     return {
@@ -79,4 +80,5 @@ def batch_measures(
 
 
 def _mean(values: Sequence[float]) -> float | None:
+    """Return the arithmetic mean; None if there are no values."""
     return sum(values) / len(values) if values else None

@@ -1,20 +1,20 @@
-"""The averages of the official scorer of TREC KBA cumulative citation recommendation.
+"""Averages of the official scorer of TREC KBA (cumulative citation recommendation).
 
-In: truth and runs. Out: precision, recall, F and scaled utility per confidence cut-off, averaged
-over target entities (macro) and over pairs (micro), and their maxima over the cut-offs.
+Computes precision, recall, F and scaled utility per confidence cut-off, averaged over target
+entities (macro) or over pairs (micro), and their maxima over the cut-offs.
 
-Unlike the measures of Kenter et al. (2015), these have no time: the whole truth is one batch, pairs
-without a judgement do not count, and only targets with enough relevant documents do. A document is
-returned where its confidence, rounded down, is above the cut-off. Precision without a returned
-document is 0. Macro F is the harmonic mean of the averages. Utility is 2 TP - FP over its maximum,
-scaled from [-0.5, 1] to [0, 1] (Robertson and Soboroff 2002).
+Unlike the measures of Kenter et al. (2015), these are computed over the whole period. Pairs
+without judgement, and targets with too few relevant documents, are ignored. A document is returned
+if its confidence, rounded down, is above the cut-off. Precision is 0 if no document is returned.
+Macro F is the harmonic mean of macro precision and recall. Utility is 2 TP - FP divided by its
+maximum, scaled from [-0.5, 1] to [0, 1] (Robertson and Soboroff 2002).
 """
 
 from collections.abc import Sequence
 
 import polars as pl
 
-from builder.tasks.filtering.kba import HIGHEST_CONFIDENCE, FilteringRun, Truth
+from builder.tasks.filtering.kba import MAX_CONFIDENCE, FilteringRun, Truth
 from builder.tasks.filtering.parameters import FilteringParameters
 
 MIN_UTILITY = -0.5
@@ -32,21 +32,22 @@ OFFICIAL_BEST_SCHEMA = pl.Schema(
 def official_averages(
     truth: Truth, runs: Sequence[FilteringRun], parameters: FilteringParameters
 ) -> pl.DataFrame:
-    """Return the averages per system and cut-off (`OFFICIAL_SCHEMA`).
+    """Return the official averages per system and cut-off (`OFFICIAL_SCHEMA`).
 
     Args:
-        truth: The judged pairs.
-        runs: The systems.
-        parameters: Of these, min_positives, min_text_bytes and cutoff_step apply.
+        truth: Judged pairs.
+        runs: Runs to score.
+        parameters: Only `min_positives`, `min_text_bytes` and `cutoff_step` are used.
     """
     judged = truth.pairs.filter(
         pl.col("text_bytes").is_null() | (pl.col("text_bytes") >= parameters.min_text_bytes)
     ).select("document", "target", "relevant")
     positives = judged.group_by("target").agg(positives=pl.col("relevant").sum().cast(pl.Int64))
     positives = positives.filter(pl.col("positives") >= parameters.min_positives).sort("target")
-    cutoffs = range(0, int(HIGHEST_CONFIDENCE) - 1, parameters.cutoff_step)
+    cutoffs = range(0, int(MAX_CONFIDENCE) - 1, parameters.cutoff_step)
     rows = [
-        {"system": run.system, "cutoff": cutoff} | _averages(_counts(returned, positives, cutoff))
+        {"system": run.system, "cutoff": cutoff}
+        | _average_targets(_count_pairs(returned, positives, cutoff))
         for run in sorted(runs, key=lambda run: run.system)
         for returned in [run.pairs.join(judged, on=["document", "target"])]
         for cutoff in cutoffs
@@ -55,11 +56,14 @@ def official_averages(
     return pl.DataFrame(rows, schema=OFFICIAL_SCHEMA)
 
 
-def official_best(averages: pl.DataFrame) -> pl.DataFrame:
-    """Return the maxima over the cut-offs per system, best macro F first (`OFFICIAL_BEST_SCHEMA`).
+def best_official_averages(averages: pl.DataFrame) -> pl.DataFrame:
+    """Return the best averages per system, sorted by macro F (`OFFICIAL_BEST_SCHEMA`).
 
-    Precision and recall are those at the cut-off of the highest F, the lowest of equals; the
-    highest utility may be at another cut-off.
+    Precision and recall are taken at the lowest cut-off with maximum F. Maximum utility may be at
+    another cut-off.
+
+    Args:
+        averages: See `official_averages`.
     """
     best = [
         column
@@ -72,31 +76,32 @@ def official_best(averages: pl.DataFrame) -> pl.DataFrame:
         )
     ]
     grouped = averages.sort("system", "cutoff").group_by("system", maintain_order=True)
-    found = grouped.agg(pl.col("targets").first(), *best).cast(OFFICIAL_BEST_SCHEMA)
-    return found.sort("macro_f", "system", descending=[True, False])
+    maxima = grouped.agg(pl.col("targets").first(), *best).cast(OFFICIAL_BEST_SCHEMA)
+    return maxima.sort("macro_f", "system", descending=[True, False])
 
 
-def _counts(returned: pl.DataFrame, positives: pl.DataFrame, cutoff: int) -> pl.DataFrame:
-    """Return target, tp, fp and fn of every target."""
+def _count_pairs(returned: pl.DataFrame, positives: pl.DataFrame, cutoff: int) -> pl.DataFrame:
+    """Return one row per target: target, tp, fp, fn."""
     above = returned.filter(pl.col("confidence").floor() > cutoff)
     relevant = pl.col("relevant")
-    found = above.group_by("target").agg(tp=relevant.sum(), fp=relevant.not_().sum())
-    counts = positives.join(found, on="target", how="left", maintain_order="left")
+    hits = above.group_by("target").agg(tp=relevant.sum(), fp=relevant.not_().sum())
+    counts = positives.join(hits, on="target", how="left", maintain_order="left")
     numbers = counts.with_columns(pl.col("tp", "fp").fill_null(0).cast(pl.Int64))
     return numbers.select("target", "tp", "fp", fn=pl.col("positives") - pl.col("tp"))
 
 
-def _averages(counts: pl.DataFrame) -> dict[str, float]:
-    targets = [_measures(*row) for row in counts.select("tp", "fp", "fn").iter_rows()]
+def _average_targets(counts: pl.DataFrame) -> dict[str, float]:
+    """Return the number of targets and their macro and micro averages, by column name."""
+    targets = [_compute_measures(*row) for row in counts.select("tp", "fp", "fn").iter_rows()]
     means = [sum(column) / len(targets) for column in zip(*targets, strict=True)]
-    macro = [*means[:2], _f(*means[:2]), means[2]]
-    precision, recall, utility = _measures(*counts.select("tp", "fp", "fn").sum().row(0))
-    micro = [precision, recall, _f(precision, recall), utility]
+    macro = [*means[:2], _f1(*means[:2]), means[2]]
+    precision, recall, utility = _compute_measures(*counts.select("tp", "fp", "fn").sum().row(0))
+    micro = [precision, recall, _f1(precision, recall), utility]
     return {"targets": len(targets)} | dict(zip(AVERAGES, macro + micro, strict=True))
 
 
-def _measures(tp: int, fp: int, fn: int) -> tuple[float, float, float]:
-    """Return precision, recall and scaled utility; 0 where a denominator is 0."""
+def _compute_measures(tp: int, fp: int, fn: int) -> tuple[float, float, float]:
+    """Return precision, recall and scaled utility; 0 if a denominator is 0."""
     positives = tp + fn
     precision = tp / (tp + fp) if tp + fp else 0.0
     if not positives:
@@ -105,5 +110,6 @@ def _measures(tp: int, fp: int, fn: int) -> tuple[float, float, float]:
     return precision, tp / positives, (utility - MIN_UTILITY) / (1 - MIN_UTILITY)
 
 
-def _f(precision: float, recall: float) -> float:
+def _f1(precision: float, recall: float) -> float:
+    """Return the harmonic mean of precision and recall; 0 if both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

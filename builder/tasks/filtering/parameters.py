@@ -1,4 +1,4 @@
-"""The parameters of filtering, all recorded in what it returns."""
+"""Parameters of the evaluation of filtering runs."""
 
 import math
 from dataclasses import dataclass
@@ -12,24 +12,25 @@ from builder.tasks.filtering.measures import Average
 
 @dataclass(frozen=True, slots=True)
 class FilteringParameters:
-    """How filtering runs are scored.
+    """Parameters of the evaluation of filtering runs.
 
     Args:
-        relevance: Least rating that is relevant: 2 vital only, 1 useful too, 0 neutral too.
-        assessors: Whether all assessors of a pair must find it relevant, or any.
-        unjudged: What a returned pair without judgement is.
-        average: Mean over targets, or counts of all targets together.
-        zeta: So many false positives halve aptness.
+        relevance: Minimum rating of a relevant document: 2 vital, 1 useful, 0 neutral.
+        assessors: Whether `all` assessors of a pair must rate it as relevant, or `any`.
+        unjudged: Treatment of returned pairs without judgement.
+        average: `macro`: mean over targets; `micro`: pooled over all targets.
+        zeta: Number of false positives at which aptness is 0.5.
         granularity: `hour`, `day`, `week`, `month`, or a number of seconds.
-        start: First unix second of the period; None: the first document.
-        end: First unix second after the period; None: after the last document.
-        cutoffs: Least confidences of a returned document, each scored.
-        cutoff_rule: Whether a document at the cut-off is returned; the KBA scorer says `above`.
-        min_positives: Minimum relevant documents of a target of the official averages.
-        min_text_bytes: Minimum visible text of a judged document of the official averages, where
-            the truth file has it (field 12).
-        cutoff_step: Difference of the confidence cut-offs of the official averages, which are
-            0, cutoff_step, ... below 999.
+        start: Start of the period in Unix seconds; None: time of the first document.
+        end: End of the period in Unix seconds, exclusive; None: after the last document.
+        cutoffs: Confidence cut-offs; each is scored separately.
+        cutoff_rule: Whether documents with the confidence of the cut-off are returned; `above` in
+            the KBA scorer.
+        min_positives: Minimum number of relevant documents per target, for official averages.
+        min_text_bytes: Minimum length of the visible text of a judged document, for official
+            averages, if the truth file has lengths (field 12).
+        cutoff_step: Step of the confidence cut-offs 0, cutoff_step, ... below 999, for official
+            averages.
 
     Raises:
         UsageError: a value is outside its range.
@@ -56,7 +57,7 @@ class FilteringParameters:
         require_one_of("average", self.average, get_args(Average))
         require_one_of("cutoff_rule", self.cutoff_rule, ("at_or_above", "above"))
         require(0 < self.zeta < math.inf, "zeta above 0", self.zeta)
-        require(bool(self.cutoffs), "one or more cut-offs", self.cutoffs)
+        require(bool(self.cutoffs), "at least one cut-off", self.cutoffs)
         require(not any(map(math.isnan, self.cutoffs)), "numbers as cut-offs", self.cutoffs)
         require(self.min_positives >= 0, "min_positives of 0 or more", self.min_positives)
         require(1 <= self.cutoff_step < 999, "a cutoff_step from 1 to 998", self.cutoff_step)

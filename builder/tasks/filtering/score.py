@@ -1,15 +1,14 @@
-"""How well a system filters a stream of documents, in each batch of time.
+"""Evaluates filtering runs per time batch with the measures of Kenter, Balog and de Rijke (2015).
 
-In: truth and runs in KBA format. Out: per system, confidence cut-off and batch the counts and the
-measures of Kenter, Balog, de Rijke (2015), section 4: precision, recall, F_pr, aptness
-zeta / (zeta + FP) (equation 1) and F_pra, the harmonic mean of those of precision, recall and
-aptness that are defined (equation 2).
+Measures per system, confidence cut-off and batch (section 4): precision, recall, F_pr, aptness
+zeta / (zeta + FP) (equation 1) and F_pra, the harmonic mean of precision, recall and aptness
+(equation 2).
 
-Where a batch has no relevant document, precision and recall are undefined (null), however much the
-run returns; then F_pra is aptness. Precision of a target with relevant documents of which the run
-returned nothing is 0. Macro-averages divide precision and recall by the targets with relevant
-documents in the batch, aptness by those and the targets of the run together (section 4.3); F_pr and
-F_pra are means of the averages (section 6.2).
+In batches without relevant documents, precision and recall are undefined (null), and F_pra equals
+aptness. The precision of a target is 0 if it has relevant documents but the run returned none.
+Macro-averaged precision and recall are means over the targets with relevant documents in the
+batch; macro-averaged aptness also includes the targets returned by the run (section 4.3). F_pr and
+F_pra are harmonic means of these averages (section 6.2).
 """
 
 from collections.abc import Sequence
@@ -17,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from builder.errors import UsageError
-from builder.tasks.filtering.batches import Batches, Seconds, time_batches
+from builder.tasks.filtering.batches import Batches, time_batches
 from builder.tasks.filtering.kba import FilteringRun, Truth, read_filtering_run, read_truth
 from builder.tasks.filtering.measures import MEASURES, TargetCounts, batch_measures
-from builder.tasks.filtering.official import official_averages, official_best
+from builder.tasks.filtering.official import best_official_averages, official_averages
 from builder.tasks.filtering.parameters import FilteringParameters
 
 BATCH_SCHEMA = {
@@ -45,15 +45,16 @@ class FilteringResult:
     """Scores of filtering runs.
 
     Args:
-        batches: One row per system, cut-off and batch (`BATCH_SCHEMA`); `batch` is the first unix
-            second of the batch, `documents` counts documents returned or relevant (the weight
-            of the batch), tp, fp and fn count (document, target) pairs.
-        whole: The same with the whole period as one batch: the measure without time.
-        official: The maxima of the official averages per system (`OFFICIAL_BEST_SCHEMA`).
-        official_cutoffs: The official averages per system and cut-off (`OFFICIAL_SCHEMA`).
-        runs: One row per system: lines read, left out by reason, pairs that count.
-        grid: The batches.
-        parameters: What it was computed with.
+        batches: One row per system, cut-off and batch (`BATCH_SCHEMA`); `batch` is the first
+            second of the batch in Unix time, `documents` the number of documents returned or
+            relevant (the weight of the batch); tp, fp and fn count (document, target) pairs.
+        whole: Scores over the whole period as a single batch (`BATCH_SCHEMA`).
+        official: Maxima of the official averages per system (`OFFICIAL_BEST_SCHEMA`).
+        official_cutoffs: Official averages per system and cut-off (`OFFICIAL_SCHEMA`).
+        runs: One row per system: number of lines, of ignored lines by reason, and of pairs
+            evaluated.
+        grid: Edges of the time batches.
+        parameters: Parameters of the evaluation.
     """
 
     batches: pl.DataFrame
@@ -68,87 +69,102 @@ class FilteringResult:
 def evaluate_filtering(
     truth: Path, runs: Sequence[Path], parameters: FilteringParameters | None = None
 ) -> FilteringResult:
-    """Score filtering runs against truth.
+    """Evaluate filtering runs against a truth file.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
-        runs: One file for each system.
-        parameters: How to score; default `FilteringParameters()`.
+        runs: One run file per system.
+        parameters: Parameters of the evaluation; default `FilteringParameters()`.
 
     Raises:
-        FormatError: a line of a file is not an assertion.
-        UsageError: no run, two runs with one name, or a period without batches.
+        FormatError: a line is malformed.
+        UsageError: there is no run, two runs have the same name, or the period is empty.
     """
-    chosen = parameters or FilteringParameters()
-    judged = read_truth(truth, chosen.relevance, chosen.assessors)
-    systems = [read_filtering_run(path, chosen.relevance) for path in runs]
-    return score_filtering(judged, systems, chosen)
+    parameters = parameters or FilteringParameters()
+    judged = read_truth(truth, parameters.relevance, parameters.assessors)
+    systems = [read_filtering_run(path, parameters.relevance) for path in runs]
+    return score_filtering(judged, systems, parameters)
 
 
 def score_filtering(
     truth: Truth, runs: Sequence[FilteringRun], parameters: FilteringParameters
 ) -> FilteringResult:
-    """Score runs that have been read; see `evaluate_filtering`.
+    """Score runs in memory, with the same time batches for all systems; see `evaluate_filtering`.
 
-    All systems share one period, so that their last batch is the same instant.
+    Args:
+        truth: Judged pairs.
+        runs: Runs with distinct system names.
+        parameters: Parameters of the evaluation.
     """
     names = [run.system for run in runs]
     if not names or len(set(names)) < len(names):
-        raise UsageError(f"expected one or more runs with different file names, found {names}")
-    start, end = _period([truth.pairs, *(run.pairs for run in runs)], parameters)
+        raise UsageError(f"expected at least one run and distinct file names, found {names}")
+    start, end = _find_period([truth.pairs, *(run.pairs for run in runs)], parameters)
     grid = time_batches(start, end, parameters.granularity)
     whole = Batches(grid.edges[[0, -1]], None)
-    matched = [_Matched.of(truth, run, (start, end), parameters) for run in runs]
+    matched = [_MatchedRun.match(truth, run, (start, end), parameters) for run in runs]
     official = official_averages(truth, runs, parameters)
     return FilteringResult(
-        official=official_best(official),
+        official=best_official_averages(official),
         official_cutoffs=official,
-        batches=_score(matched, grid, parameters),
-        whole=_score(matched, whole, parameters),
-        runs=pl.DataFrame([item.account for item in matched]).sort("system"),
+        batches=_score_runs(matched, grid, parameters),
+        whole=_score_runs(matched, whole, parameters),
+        runs=pl.DataFrame([item.counts for item in matched]).sort("system"),
         grid=grid,
         parameters=parameters,
     )
 
 
-def _period(tables: Sequence[pl.DataFrame], parameters: FilteringParameters) -> tuple[int, int]:
+def _find_period(
+    tables: Sequence[pl.DataFrame], parameters: FilteringParameters
+) -> tuple[int, int]:
+    """Return start and end of the period: as set in the parameters, else of all documents."""
     times = pl.concat([table["time"] for table in tables])
     if parameters.start is not None and parameters.end is not None:
         return parameters.start, parameters.end
     if times.is_empty():
-        raise UsageError("truth and runs hold no document: give the start and end of the period")
+        raise UsageError(
+            "expected at least one document in truth and runs, found none; set the start and end "
+            "of the period"
+        )
     first, last = times.sort()[[0, -1]].to_list()
     start = first if parameters.start is None else parameters.start
     return start, last + 1 if parameters.end is None else parameters.end
 
 
 @dataclass(frozen=True, slots=True)
-class _Matched:
-    """Returned pairs of one system beside the relevant ones, within the period."""
+class _MatchedRun:
+    """Returned and relevant (document, target) pairs of one system within the period.
+
+    Args:
+        system: Name of the system.
+        returned: document, target, time, confidence, hit (whether the pair is relevant).
+        relevant: document, target, time.
+        counts: Numbers of lines, of ignored lines by reason, and of pairs evaluated.
+    """
 
     system: str
     returned: pl.DataFrame
-    """document, target, time, confidence, hit (the pair is relevant)"""
     relevant: pl.DataFrame
-    """document, target, time"""
-    account: dict[str, str | int]
+    counts: dict[str, str | int]
 
     @classmethod
-    def of(
+    def match(
         cls,
         truth: Truth,
         run: FilteringRun,
         period: tuple[int, int],
         parameters: FilteringParameters,
-    ) -> "_Matched":
+    ) -> "_MatchedRun":
+        """Match the pairs of a run with the judged pairs."""
         inside = pl.col("time").is_between(*period, closed="left")
         pairs = run.pairs.filter(inside)
-        verdicts = truth.pairs.select("document", "target", "relevant")
-        joined = pairs.join(verdicts, on=["document", "target"], how="left", maintain_order="left")
+        judged = truth.pairs.select("document", "target", "relevant")
+        joined = pairs.join(judged, on=["document", "target"], how="left", maintain_order="left")
         unjudged = joined["relevant"].null_count()
         if parameters.unjudged == "ignored":
             joined = joined.filter(pl.col("relevant").is_not_null())
-        account: dict[str, str | int] = {
+        counts: dict[str, str | int] = {
             "system": run.system,
             "lines": run.lines,
             "below_rating": run.below_rating,
@@ -161,14 +177,15 @@ class _Matched:
             "document", "target", "time"
         )
         hits = joined.with_columns(hit=pl.col("relevant").fill_null(value=False)).drop("relevant")
-        return cls(run.system, hits, relevant, account)
+        return cls(run.system, hits, relevant, counts)
 
 
-def _score(
-    systems: Sequence[_Matched], grid: Batches, parameters: FilteringParameters
+def _score_runs(
+    systems: Sequence[_MatchedRun], batches: Batches, parameters: FilteringParameters
 ) -> pl.DataFrame:
+    """Score every system at every cut-off in every batch (`BATCH_SCHEMA`)."""
     frames = [
-        _score_cutoff(system, cutoff, grid, parameters)
+        _score_cutoff(system, cutoff, batches, parameters)
         for system in systems
         for cutoff in sorted(set(parameters.cutoffs))
     ]
@@ -176,19 +193,20 @@ def _score(
 
 
 def _score_cutoff(
-    system: _Matched, cutoff: float, grid: Batches, parameters: FilteringParameters
+    system: _MatchedRun, cutoff: float, batches: Batches, parameters: FilteringParameters
 ) -> pl.DataFrame:
+    """Score a system at one cut-off in every batch (`BATCH_SCHEMA`)."""
     confidence = pl.col("confidence")
     above = confidence > cutoff if parameters.cutoff_rule == "above" else confidence >= cutoff
-    returned = system.returned.filter(above)
-    counts = _target_counts(_numbered(returned, grid), _numbered(system.relevant, grid))
-    documents = _documents(_numbered(returned, grid), _numbered(system.relevant, grid), grid)
-    rows = _batch_rows(counts, len(grid.starts), parameters)
+    returned = _with_batch_index(system.returned.filter(above), batches)
+    relevant = _with_batch_index(system.relevant, batches)
+    documents = _count_documents(returned, relevant, batches)
+    rows = _measure_batches(_count_pairs(returned, relevant), len(batches.starts), parameters)
     return pl.DataFrame(
         {
             "system": [system.system] * len(rows),
             "cutoff": [cutoff] * len(rows),
-            "batch": grid.starts,
+            "batch": batches.starts,
             "documents": documents,
             **{name: [row[name] for row in rows] for name in rows[0]},
         },
@@ -196,32 +214,36 @@ def _score_cutoff(
     )
 
 
-def _numbered(pairs: pl.DataFrame, grid: Batches) -> pl.DataFrame:
-    return pairs.with_columns(number=grid.index(pairs["time"].to_numpy()))
+def _with_batch_index(pairs: pl.DataFrame, batches: Batches) -> pl.DataFrame:
+    """Add the column `batch_index`, from 0."""
+    return pairs.with_columns(batch_index=batches.index(pairs["time"].to_numpy()))
 
 
-def _documents(returned: pl.DataFrame, relevant: pl.DataFrame, grid: Batches) -> Seconds:
-    """Documents returned or relevant in each batch."""
-    both = pl.concat([part.select("number", "document") for part in (returned, relevant)])
-    numbers = both.unique()["number"].to_numpy()
-    return np.bincount(numbers, minlength=len(grid.starts)).astype(np.int64)
+def _count_documents(
+    returned: pl.DataFrame, relevant: pl.DataFrame, batches: Batches
+) -> npt.NDArray[np.int64]:
+    """Return the number of distinct documents returned or relevant, as int64[batches]."""
+    both = pl.concat([pairs.select("batch_index", "document") for pairs in (returned, relevant)])
+    indexes = both.unique()["batch_index"].to_numpy()
+    return np.bincount(indexes, minlength=len(batches.starts)).astype(np.int64)
 
 
-def _target_counts(returned: pl.DataFrame, relevant: pl.DataFrame) -> pl.DataFrame:
-    """number, tp, fp, true (relevant documents) of each target in each batch, in order."""
-    keys = ["number", "target"]
+def _count_pairs(returned: pl.DataFrame, relevant: pl.DataFrame) -> pl.DataFrame:
+    """Return tp, fp and true (relevant documents) per batch and target, sorted."""
+    keys = ["batch_index", "target"]
     hit = pl.col("hit")
-    found = returned.group_by(keys).agg(tp=hit.sum(), fp=hit.not_().sum())
-    wanted = relevant.group_by(keys).agg(true=pl.len())
-    joined = found.join(wanted, on=keys, how="full", coalesce=True)
+    returned_counts = returned.group_by(keys).agg(tp=hit.sum(), fp=hit.not_().sum())
+    relevant_counts = relevant.group_by(keys).agg(true=pl.len())
+    joined = returned_counts.join(relevant_counts, on=keys, how="full", coalesce=True)
     counts = pl.col("tp", "fp", "true").fill_null(0).cast(pl.Int64)
     return joined.with_columns(counts).sort(keys)
 
 
-def _batch_rows(
-    counts: pl.DataFrame, batches: int, parameters: FilteringParameters
+def _measure_batches(
+    counts: pl.DataFrame, n_batches: int, parameters: FilteringParameters
 ) -> list[dict[str, float | int | None]]:
-    targets: list[list[TargetCounts]] = [[] for _ in range(batches)]
-    for number, tp, fp, true in counts.select("number", "tp", "fp", "true").iter_rows():
-        targets[number].append((tp, fp, true))
+    """Return the measures of every batch, by column name."""
+    targets: list[list[TargetCounts]] = [[] for _ in range(n_batches)]
+    for index, tp, fp, true in counts.select("batch_index", "tp", "fp", "true").iter_rows():
+        targets[index].append((tp, fp, true))
     return [batch_measures(batch, parameters.average, parameters.zeta) for batch in targets]

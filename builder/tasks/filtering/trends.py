@@ -1,8 +1,7 @@
-"""Trends of filtering systems over the batches of a period.
+"""Estimates trends of filtering systems over time (Kenter et al. 2015, sections 5 and 6.1).
 
-In: filtering truth and runs. Out: a trend for each system and confidence cut-off, systems ranked by
-the end point of their best trend, and tests between their slopes. Kenter, Balog, de Rijke (2015),
-sections 5 and 6.1.
+A trend is fitted per system and confidence cut-off; systems are ranked by the end point of their
+best trend, and the slopes of systems are compared by significance tests.
 """
 
 from collections.abc import Sequence
@@ -20,21 +19,21 @@ from builder.tasks.filtering.parameters import FilteringParameters
 from builder.tasks.filtering.score import FilteringResult, evaluate_filtering
 
 KENTER_SWEEP = tuple(float(cutoff) for cutoff in range(50, 1001, 50))
-"""Confidence cut-offs of section 6.1."""
+"""Confidence cut-offs used in section 6.1."""
 KENTER_FILTERING = FilteringParameters(cutoffs=KENTER_SWEEP)
 
 
 @dataclass(frozen=True, slots=True)
 class FilteringTrendParameters:
-    """How trends of filtering runs are estimated.
+    """Parameters of the trends of filtering runs.
 
     Args:
-        measure: The underlying measure of a batch, one of `MEASURES`.
-        residuals: Residuals that the tests of the assumptions take.
-        filtering: How batches are scored; its cut-offs are the sweep.
+        measure: Measure per batch, one of `MEASURES`.
+        residuals: Type of the residuals used by the tests of assumptions.
+        filtering: Parameters of the evaluation; a trend is fitted per cut-off.
 
     Raises:
-        UsageError: an unknown measure or kind of residuals.
+        UsageError: the measure or type of residuals is unknown.
     """
 
     measure: str = "f_pra"
@@ -49,33 +48,34 @@ class FilteringTrendParameters:
 def filtering_trend(
     truth: Path, runs: Sequence[Path], parameters: FilteringTrendParameters | None = None
 ) -> TrendReport:
-    """Estimate the trends of filtering runs, at each cut-off of the sweep.
+    """Evaluate filtering runs and fit a trend per system and cut-off.
 
-    A system is ranked by its cut-off with the highest end point, the lowest of equals.
+    Systems are ranked by the maximum end point over their cut-offs; ties by the lowest cut-off.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
-        runs: One file for each system.
-        parameters: How to score and fit; default `FilteringTrendParameters()`.
+        runs: One run file per system.
+        parameters: Parameters of the evaluation and of the trends; default
+            `FilteringTrendParameters()`.
 
     Raises:
-        FormatError: a line of a file is not an assertion.
-        UsageError: no run, two runs with one name, or a period without batches.
+        FormatError: a line is malformed.
+        UsageError: there is no run, two runs have the same name, or the period is empty.
     """
-    chosen = parameters or FilteringTrendParameters()
-    result = evaluate_filtering(truth, runs, chosen.filtering)
-    return fit_trends(result, chosen.measure, chosen.residuals)
+    parameters = parameters or FilteringTrendParameters()
+    result = evaluate_filtering(truth, runs, parameters.filtering)
+    return fit_trends(result, parameters.measure, parameters.residuals)
 
 
 def fit_trends(
     result: FilteringResult, measure: str, residuals: ResidualKind = "raw"
 ) -> TrendReport:
-    """Fit the trends of one measure of scored runs; see `filtering_trend`.
+    """Fit the trends of one measure to scores per batch; see `filtering_trend`.
 
     Args:
-        result: Scores per batch.
+        result: Scores of filtering runs.
         measure: One of `MEASURES`.
-        residuals: Residuals that the tests of the assumptions use.
+        residuals: Type of the residuals used by the tests of assumptions.
     """
     scores = result.batches.select(
         "system",
@@ -83,12 +83,12 @@ def fit_trends(
         pl.lit(measure).alias("measure"),
         pl.col("batch").alias("time"),
         pl.col(measure).alias("score"),
-        _share("documents").over("system", "cutoff").alias("weight"),
+        _share_of_total("documents").over("system", "cutoff").alias("weight"),
     )
     return trend_report(scores, ["system", "measure", "cutoff"], residuals, result.grid.seconds)
 
 
-def _share(column: str) -> pl.Expr:
-    """Part of the sum of a column, 0 where that is 0: the weights of section 5.1."""
+def _share_of_total(column: str) -> pl.Expr:
+    """Return a column divided by its sum, or 0 if the sum is 0 (weights of section 5.1)."""
     total = pl.col(column).sum()
     return pl.when(total > 0).then(pl.col(column) / total).otherwise(0.0)

@@ -1,7 +1,7 @@
-"""Temporal summarization: scores of systems that push updates about an event as it unfolds.
+"""Temporal summarization task: evaluates systems that push updates about an unfolding event.
 
-In: nuggets, pooled updates, matches and runs of the TREC Temporal Summarization track. Out: gain,
-comprehensiveness and latency per system and event, and the columns of the official scorer.
+Reads the nuggets, pooled updates, matches and runs of the TREC Temporal Summarization track, and
+computes the measures of its metrics document and of its official scorer.
 """
 
 from builder.tasks.summarization.parameters import SummarizationParameters

@@ -1,7 +1,8 @@
-"""Files of the TREC Temporal Summarization track.
+"""Reads nuggets, runs and events of the TREC Temporal Summarization track.
 
-In: tab-separated nuggets, pooled updates and matches, each with or without a header, white-space
-separated runs, and events (tab-separated, or the XML topics of the track); plain or compressed.
+Nuggets, pooled updates and matches are tab-separated, with or without a header; runs are
+whitespace-separated; events are tab-separated or XML topics of the track. All files may be
+compressed.
 
     nuggets   event  nugget  unix_time  importance  characters  text
     updates   event  update  document  sentence  characters  duplicate_of  text
@@ -9,10 +10,9 @@ separated runs, and events (tab-separated, or the XML topics of the track); plai
     run       event  team  run  document  sentence  unix_time  confidence
     events    event  start  end
 
-An update id is `<document>-<sentence>`. The prefix of an event id, such as `TS14.`, is optional.
-Lengths are counted from the texts; the fields with lengths in characters are only checked. Out:
-`Event` objects with their nuggets, and the pushed updates of each system; `pool` reads the updates
-and matches.
+The id of an update is `<document>-<sentence>`. The prefix of an event id, such as `TS14.`, is
+optional. Lengths in characters are validated but not used; words are counted in the texts. Pooled
+updates and matches are read by `pool`.
 """
 
 import re
@@ -33,12 +33,12 @@ _CONFIDENCE = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf)", re.ASCII |
 
 @dataclass(frozen=True, slots=True)
 class JudgedNugget:
-    """A nugget that assessors extracted.
+    """A nugget extracted by assessors.
 
     Args:
-        time: Unix seconds.
-        importance: 0 (none) to 3 (high).
-        text: Its text.
+        time: Time in Unix seconds.
+        importance: Importance from 0 (none) to 3 (high).
+        text: Text of the nugget.
     """
 
     time: int
@@ -48,7 +48,7 @@ class JudgedNugget:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A span of an update that matches a nugget: offsets [start, end) in the text of the update."""
+    """A match of a nugget with the span [start, end) in the text of an update."""
 
     nugget: str
     start: int
@@ -57,12 +57,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class PooledUpdate:
-    """An update that assessors saw.
+    """An update shown to assessors.
 
     Args:
-        text: Its text.
-        original: Id of the update of which it is an exact duplicate; None for originals.
-        matches: Its matches, in the order of the matches file.
+        text: Text of the update.
+        original: Id of the original of an exact duplicate; None for originals.
+        matches: Matches with nuggets, in file order.
     """
 
     text: str
@@ -75,26 +75,26 @@ class Event:
     """Nuggets and pooled updates of an event.
 
     Args:
-        nuggets: By id.
+        nuggets: Nuggets by id.
         pool: Pooled updates by id.
-        interval: First and last unix second; None without an events file.
+        interval: Start and end in Unix seconds; None without an events file.
     """
 
     nuggets: dict[str, JudgedNugget] = field(default_factory=dict)
     pool: dict[str, PooledUpdate] = field(default_factory=dict)
     interval: tuple[int, int] | None = None
 
-    def resolve(self, update: str) -> PooledUpdate | None:
-        """Return a pooled update, or its original where it is a duplicate; None if not pooled."""
-        pooled = self.pool.get(update)
+    def resolve(self, update_id: str) -> PooledUpdate | None:
+        """Return a pooled update, or the original of a duplicate; None if it is not pooled."""
+        pooled = self.pool.get(update_id)
         if pooled is None or pooled.original is None:
             return pooled
         return self.pool.get(pooled.original, pooled)
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
-    """A line of a run: an update and when the system pushed it (unix seconds)."""
+class PushedUpdate:
+    """A line of a run: id of an update, and the time in Unix seconds when it was pushed."""
 
     update: str
     time: int
@@ -102,47 +102,57 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a file, split into fields."""
+    """Fields of a line, with the file and line number for error messages."""
 
     file: Path
     line: int
     fields: list[str]
 
-    def integer(self, position: int, name: str) -> int:
-        """Return a field as an integer, or raise `FormatError`."""
-        return int(self._matching(_INTEGER, position, f"an integer as {name}"))
+    def integer(self, index: int, name: str) -> int:
+        """Return a field as an integer.
 
-    def number(self, position: int, name: str) -> float:
-        """Return a field as a decimal number, or raise `FormatError`."""
-        return float(self._matching(_NUMBER, position, f"a number as {name}"))
+        Raises:
+            FormatError: the field is not an integer.
+        """
+        return int(self._match_field(_INTEGER, index, f"an integer as {name}"))
 
-    def text(self, position: int) -> str:
-        """Return a field and those after it as a text; tabs within become spaces."""
-        return " ".join(self.fields[position:])
+    def number(self, index: int, name: str) -> float:
+        """Return a field as a decimal number.
 
-    def _matching(self, pattern: re.Pattern[str], position: int, expected: str) -> str:
-        text = self.fields[position]
+        Raises:
+            FormatError: the field is not a decimal number.
+        """
+        return float(self._match_field(_NUMBER, index, f"a number as {name}"))
+
+    def text(self, start: int) -> str:
+        """Return all fields from index `start`, joined by spaces."""
+        return " ".join(self.fields[start:])
+
+    def _match_field(self, pattern: re.Pattern[str], index: int, expected: str) -> str:
+        """Return a field if it matches a pattern, otherwise raise a `FormatError`."""
+        text = self.fields[index]
         if not pattern.fullmatch(text):
-            raise self.wrong(f"{expected} (field {position + 1})", text)
+            raise self.error(f"{expected} (field {index + 1})", text)
         return text
 
-    def wrong(self, expected: str, found: object) -> FormatError:
-        """Return an error that names this line."""
+    def error(self, expected: str, found: object) -> FormatError:
+        """Return an error with the file and line number of this row."""
         return FormatError(f"expected {expected}, found {found!r}", self.file, self.line)
 
 
-def event_name(text: str) -> str:
-    """Return an event id without the prefix of its year: `11` for `TS14.11`."""
-    return _EVENT_PREFIX.sub("", text)
+def normalize_event_id(event_id: str) -> str:
+    """Return an event id without the prefix of the track: `11` for `TS14.11`."""
+    return _EVENT_PREFIX.sub("", event_id)
 
 
-def rows(path: Path, min_fields: int, numeric: int) -> Iterator[Row]:
-    """Yield the tab-separated lines of a file without its header.
+def read_rows(path: Path, min_fields: int, number_index: int) -> Iterator[Row]:
+    """Yield the rows of a tab-separated file, without header and blank lines.
 
     Args:
-        path: The file.
+        path: Tab-separated file.
         min_fields: Minimum number of fields.
-        numeric: Index of a field with a number; a first line without one there is a header.
+        number_index: Index of a numeric field; if it is not numeric in the first line, this is a
+            header.
 
     Raises:
         FormatError: a line has too few fields.
@@ -152,87 +162,90 @@ def rows(path: Path, min_fields: int, numeric: int) -> Iterator[Row]:
             continue
         row = Row(path, line, text.split("\t"))
         if len(row.fields) < min_fields:
-            raise row.wrong(f"{min_fields} or more fields separated by tabs", text[:120])
-        if line == 1 and not _NUMBER.fullmatch(row.fields[numeric]):
+            raise row.error(f"at least {min_fields} tab-separated fields", text[:120])
+        if line == 1 and not _NUMBER.fullmatch(row.fields[number_index]):
             continue
         yield row
 
 
 def read_nuggets(path: Path) -> dict[str, Event]:
-    """Read nuggets into events; only events with nuggets are evaluated.
+    """Read a file of nuggets and return the events that have nuggets, by id.
 
     Raises:
-        FormatError: a line is not a nugget with its text, or a nugget is repeated.
+        FormatError: a line is malformed or has no text, or a nugget occurs twice.
     """
     events: dict[str, Event] = {}
-    for row in rows(path, 5, 2):
-        nuggets = events.setdefault(event_name(row.fields[0]), Event()).nuggets
+    for row in read_rows(path, 5, 2):
+        nuggets = events.setdefault(normalize_event_id(row.fields[0]), Event()).nuggets
         name, importance, text = row.fields[1], row.number(3, "importance"), row.text(5)
         if name in nuggets:
-            raise row.wrong("each nugget of an event once", name)
+            raise row.error("each nugget of an event once", name)
         if importance < 0 or row.integer(4, "length") < 0:
-            raise row.wrong("an importance and a length of 0 or more", row.fields[3:5])
+            raise row.error("an importance and a length of at least 0", row.fields[3:5])
         if not text.strip():
-            raise row.wrong("the text of the nugget (field 6)", text)
+            raise row.error("the text of the nugget as field 6", text)
         nuggets[name] = JudgedNugget(row.integer(2, "unix time"), importance, text)
     return events
 
 
-def read_summaries(path: Path) -> dict[str, dict[str, list[Pushed]]]:
-    """Read a run: system (`team-run`) -> event -> pushed updates, in file order.
+def read_run(path: Path) -> dict[str, dict[str, list[PushedUpdate]]]:
+    """Read a run file: pushed updates by system (`team-run`) and event, in file order.
 
     Raises:
-        FormatError: a line is not a pushed update.
+        FormatError: a line is malformed.
     """
-    systems: dict[str, dict[str, list[Pushed]]] = {}
+    systems: dict[str, dict[str, list[PushedUpdate]]] = {}
     for line, text in numbered_lines(path):
         if not text.strip():
             continue
         row = Row(path, line, text.split())
         if len(row.fields) != 7:
-            raise row.wrong("7 fields separated by white space", text[:120])
+            raise row.error("7 whitespace-separated fields", text[:120])
         event, team, run, document, sentence, _, confidence = row.fields
         if not _CONFIDENCE.fullmatch(confidence):
-            raise row.wrong("a number as confidence (field 7)", confidence)
-        pushed = Pushed(f"{document}-{sentence}", row.integer(5, "unix time"))
-        systems.setdefault(f"{team}-{run}", {}).setdefault(event_name(event), []).append(pushed)
+            raise row.error("a number as confidence (field 7)", confidence)
+        pushed = PushedUpdate(f"{document}-{sentence}", row.integer(5, "unix time"))
+        by_event = systems.setdefault(f"{team}-{run}", {})
+        by_event.setdefault(normalize_event_id(event), []).append(pushed)
     return systems
 
 
-def read_all_summaries(paths: Sequence[Path]) -> dict[str, dict[str, list[Pushed]]]:
-    """Read runs; see `read_summaries`.
+def read_runs(paths: Sequence[Path]) -> dict[str, dict[str, list[PushedUpdate]]]:
+    """Read several run files: pushed updates by system and event; see `read_run`.
 
     Raises:
-        FormatError: a line is not a pushed update.
-        UsageError: a system comes in two files, or there is none.
+        FormatError: a line is malformed.
+        UsageError: a system is in two files, or there is no system.
     """
-    systems: dict[str, dict[str, list[Pushed]]] = {}
+    systems: dict[str, dict[str, list[PushedUpdate]]] = {}
     for path in paths:
-        found = read_summaries(path)
-        twice = sorted(systems.keys() & found.keys())
-        require(not twice, "each system in one file", twice)
-        systems |= found
-    require(bool(systems), "one or more runs that push an update", [str(path) for path in paths])
+        run = read_run(path)
+        duplicates = sorted(systems.keys() & run.keys())
+        require(not duplicates, "each system in a single run file", duplicates)
+        systems |= run
+    require(bool(systems), "at least one pushed update in the runs", [str(path) for path in paths])
     return systems
 
 
 def read_events(path: Path) -> dict[str, tuple[int, int]]:
-    """Read the intervals of events, from tab-separated lines or from XML topics.
+    """Read start and end of events in Unix seconds, by event id, from a TSV file or XML topics.
 
     Raises:
-        FormatError: a line is not an event, an event ends before it starts or comes twice.
+        FormatError: a line is malformed, an event occurs twice or does not end after its start.
     """
-    found = _topics(path) if path.name.lower().endswith(".xml") else rows(path, 3, 1)
+    is_xml = path.name.lower().endswith(".xml")
     intervals: dict[str, tuple[int, int]] = {}
-    for row in found:
-        name, interval = event_name(row.fields[0]), (row.integer(1, "start"), row.integer(2, "end"))
+    for row in _read_xml_topics(path) if is_xml else read_rows(path, 3, 1):
+        name = normalize_event_id(row.fields[0])
+        interval = (row.integer(1, "start"), row.integer(2, "end"))
         if name in intervals or interval[0] >= interval[1]:
-            raise row.wrong("each event once, ending after its start", row.fields[:3])
+            raise row.error("each event once, ending after its start", row.fields[:3])
         intervals[name] = interval
     return intervals
 
 
-def _topics(path: Path) -> Iterator[Row]:
+def _read_xml_topics(path: Path) -> Iterator[Row]:
+    """Yield id, start and end of every event in an XML file of topics."""
     text = "\n".join(line for _, line in numbered_lines(path))
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  expat bounds entity expansion

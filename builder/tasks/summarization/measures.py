@@ -1,8 +1,7 @@
-"""Measures of temporal summarisation, for one event.
+"""Measures of temporal summarization for one event.
 
-In: the nuggets of an event, which updates match them with which words, and the updates that a
-system pushed. Out: gains, expected gain, comprehensiveness and their F. Equation numbers are those
-of Aslam et al., "TREC 2014 Temporal Summarization Track: Metrics" (2014).
+Computes expected gain, comprehensiveness and F of the updates pushed by a system. Equation numbers
+refer to Aslam et al., "TREC 2014 Temporal Summarization Track: Metrics" (2014).
 """
 
 import math
@@ -14,21 +13,21 @@ from typing import Literal, TypeAlias
 from builder.evaluation.checks import require
 
 LATENCY_STEP = 6 * 3600
-"""alpha of equation 23, in seconds."""
+"""Default of alpha in equation 23, in seconds."""
 
 Relevance: TypeAlias = Literal["graded", "binary"]
-Words: TypeAlias = frozenset[int]
-"""Positions of words in the text of an update."""
+WordIndexes: TypeAlias = frozenset[int]
+"""Indexes of words in the text of an update."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
-    """A piece of information that a summary should hold.
+    """A piece of information that a summary should contain.
 
     Args:
-        time: n.t, unix seconds.
-        importance: n.i, 0 (none) to 3 (high).
-        words: |n|, at least 1.
+        time: n.t, in Unix seconds.
+        importance: n.i, from 0 (none) to 3 (high).
+        words: |n|, the number of words; at least 1.
     """
 
     time: int
@@ -38,31 +37,31 @@ class Nugget:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """An update that a system pushed.
+    """An update pushed by a system.
 
     Args:
-        time: u.t, unix seconds.
-        words: |u|; a mean length where the text is unknown.
-        matches: The nuggets that it matches, and its words that match each.
+        time: u.t, in Unix seconds.
+        words: |u|, the number of words, or a mean length if the text is unknown.
+        matches: Indexes of the matching words, by id of the matched nugget.
     """
 
     time: int
     words: float
-    matches: Mapping[str, Words]
+    matches: Mapping[str, WordIndexes]
 
 
 @dataclass(frozen=True, slots=True)
 class EventScores:
-    """Scores of a system for an event; null where the measure divides by zero.
+    """Scores of a system for an event; None if a measure is undefined.
 
     Args:
-        updates: |S|.
-        matched: Nuggets with a match.
+        updates: |S|, the number of updates.
+        matched: Number of nuggets matched by an update.
         expected_gain: EG, equations 10 and 11; 0 without updates.
         expected_gain_verbosity: EG_V, equation 12; 0 without updates.
-        comprehensiveness: C, equations 15 and 16; null where no nugget is relevant.
-        f_equation_26: F as printed, without the factor 2 of a harmonic mean.
-        f_harmonic: Harmonic mean of EG_V and C: twice f_equation_26.
+        comprehensiveness: C, equations 15 and 16; None if no nugget is relevant.
+        f_equation_26: F as printed in equation 26, without the factor 2 of a harmonic mean.
+        f_harmonic: Harmonic mean of EG_V and C, i.e. 2 * f_equation_26.
     """
 
     updates: int
@@ -74,63 +73,68 @@ class EventScores:
     f_harmonic: float | None
 
 
-def graded_relevance(importance: float, largest: float) -> float:
-    """R of a nugget on an exponential scale; equation 19."""
-    return math.exp(importance - largest)
+def graded_relevance(importance: float, max_importance: float) -> float:
+    """Return the relevance exp(importance - max_importance) of a nugget; equation 19."""
+    return math.exp(importance - max_importance)
 
 
 def binary_relevance(importance: float) -> float:
-    """R of a nugget, 1 for any importance; equation 20."""
+    """Return the relevance of a nugget: 1 if its importance is above 0, else 0; equation 20."""
     return 1.0 if importance > 0 else 0.0
 
 
 def latency_discount(nugget_time: int, update_time: int, step: float = LATENCY_STEP) -> float:
-    """L in (0, 2), 1 for an update at the time of the nugget; equation 22.
+    """Return the latency discount in (0, 2), which is 1 at the time of the nugget; equation 22.
+
+    Args:
+        nugget_time: Time of the nugget in Unix seconds.
+        update_time: Time of the update in Unix seconds.
+        step: alpha of equation 23, in seconds; above 0.
 
     Raises:
-        UsageError: the step is not above 0.
+        UsageError: `step` is not above 0.
     """
     require(step > 0, "a latency step above 0 s", step)
     return 1.0 - 2.0 / math.pi * math.atan((update_time - nugget_time) / step)
 
 
-def up_to(updates: Sequence[Update], time: float) -> list[Update]:
-    """S_tau, the updates pushed strictly before a time; equation 1."""
+def updates_before(updates: Sequence[Update], time: float) -> list[Update]:
+    """Return S_tau, the updates pushed strictly before a time; equation 1."""
     return [update for update in updates if update.time < time]
 
 
 def earliest_matches(updates: Sequence[Update]) -> dict[str, int]:
-    """M(n, S): for each matched nugget, the position of its earliest update; equation 7.
+    """Return M(n, S), the index of the earliest update matching each nugget; equation 7.
 
-    Among updates of the same second the one that was pushed first counts.
+    Of several updates with the same time, the first in `updates` counts.
     """
     earliest: dict[str, int] = {}
-    for position in sorted(range(len(updates)), key=lambda i: updates[i].time):
-        for nugget in updates[position].matches:
-            earliest.setdefault(nugget, position)
+    for index in sorted(range(len(updates)), key=lambda i: updates[i].time):
+        for nugget in updates[index].matches:
+            earliest.setdefault(nugget, index)
     return earliest
 
 
-def verbosity(update: Update, earliest_for: Sequence[str], mean_nugget_words: float) -> float:
-    """V(u), 1 plus the words that match nothing new in units of nuggets; equations 24 and 25.
+def verbosity(update: Update, new_nuggets: Sequence[str], mean_nugget_words: float) -> float:
+    """Return V(u), 1 + unmatched words / mean words of a nugget; equations 24 and 25.
 
     Args:
-        update: The update.
-        earliest_for: M^-1(u, S), the nuggets for which it is the earliest match; equation 8.
-        mean_nugget_words: Mean length of the nuggets of the event, above 0.
+        update: Update to score.
+        new_nuggets: M^-1(u, S), ids of the nuggets first matched by the update; equation 8.
+        mean_nugget_words: Mean number of words of the nuggets of the event, above 0.
     """
-    matching = frozenset[int]().union(*(update.matches[nugget] for nugget in earliest_for))
+    matching = frozenset[int]().union(*(update.matches[nugget] for nugget in new_nuggets))
     return 1.0 + (update.words - len(matching)) / mean_nugget_words
 
 
 @dataclass(frozen=True, slots=True)
 class EventMeasures:
-    """The measures of one event with one gain function.
+    """Measures of one event, with discount-free or latency-discounted gain.
 
     Args:
-        nuggets: N, by id; at least one.
-        relevance: R(n) of each.
-        latency_step: alpha of the latency discount in seconds; null for discount-free gain.
+        nuggets: N, the nuggets by id; at least one.
+        relevance: R(n), the relevance of every nugget, by id.
+        latency_step: alpha of the latency discount in seconds; None for discount-free gain.
     """
 
     nuggets: Mapping[str, Nugget]
@@ -138,7 +142,7 @@ class EventMeasures:
     latency_step: float | None
 
     def gain(self, update: Update, nugget: str) -> float:
-        """g_F or g_L of an update for a nugget; equations 4 and 5."""
+        """Return the gain g_F or g_L of an update for a nugget; equations 4 and 5."""
         relevance = self.relevance[nugget]
         if self.latency_step is None:
             return relevance
@@ -146,25 +150,25 @@ class EventMeasures:
         return relevance * latency_discount(time, update.time, self.latency_step)
 
     def gains(self, updates: Sequence[Update]) -> list[float]:
-        """G(u, S) of each update; equation 9."""
+        """Return the total gain G(u, S) of every update; equation 9."""
         gains = [0.0] * len(updates)
-        for nugget, position in sorted(earliest_matches(updates).items()):
-            gains[position] += self.gain(updates[position], nugget)
+        for nugget, index in sorted(earliest_matches(updates).items()):
+            gains[index] += self.gain(updates[index], nugget)
         return gains
 
     def verbosities(self, updates: Sequence[Update]) -> list[float]:
-        """V(u) of each update; equations 24 and 25."""
+        """Return the verbosity V(u) of every update; equations 24 and 25."""
         mean_words = sum(n.words for n in self.nuggets.values()) / len(self.nuggets)
-        earliest_for: list[list[str]] = [[] for _ in updates]
-        for nugget, position in earliest_matches(updates).items():
-            earliest_for[position].append(nugget)
+        new_nuggets: list[list[str]] = [[] for _ in updates]
+        for nugget, index in earliest_matches(updates).items():
+            new_nuggets[index].append(nugget)
         return [
             verbosity(update, nuggets, mean_words)
-            for update, nuggets in zip(updates, earliest_for, strict=True)
+            for update, nuggets in zip(updates, new_nuggets, strict=True)
         ]
 
     def scores(self, updates: Sequence[Update]) -> EventScores:
-        """All measures of a set of updates; equations 10 to 16 and 26."""
+        """Return all measures of a list of updates; equations 10 to 16 and 26."""
         total = math.fsum(self.gains(updates))
         eg = total / len(updates) if updates else 0.0
         eg_v = total / math.fsum(self.verbosities(updates)) if updates else 0.0
@@ -177,10 +181,14 @@ class EventMeasures:
     def comprehensiveness_integral(
         self, updates: Sequence[Update], start: int, end: int
     ) -> float | None:
-        """Integral of C_tau over [start, end] in seconds, exact; equation 18.
+        """Return the integral of C_tau over [start, end] in seconds; equation 18.
 
-        C_tau only rises where an update is the earliest match of a nugget, so that the integral
-        is a sum over steps. Null where no nugget is relevant.
+        C_tau is a step function, so the integral is an exact sum. None if no nugget is relevant.
+
+        Args:
+            updates: Updates pushed by a system.
+            start: Start of the event in Unix seconds.
+            end: End of the event in Unix seconds.
         """
         possible = math.fsum(self.relevance.values())
         if not possible > 0.0:
@@ -196,6 +204,6 @@ class EventMeasures:
 
 
 def f_equation_26(expected_gain_verbosity: float, comprehensiveness: float) -> float:
-    """F as printed in equation 26, half of a harmonic mean; 0 where both parts are 0."""
+    """Return F as printed in equation 26, half of a harmonic mean; 0 if both arguments are 0."""
     both = expected_gain_verbosity + comprehensiveness
     return expected_gain_verbosity * comprehensiveness / both if both > 0.0 else 0.0

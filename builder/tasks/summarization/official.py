@@ -1,19 +1,16 @@
-"""The columns of the official scorer of the TREC Temporal Summarization track 2014.
+"""Measures of the official scorer of the TREC 2014 Temporal Summarization track.
 
-In: the nuggets and the pool of an event, and the updates that a system pushed. Out: the 19 columns
-that the scorer prints per event and system, and their means over events.
+Computes the 19 columns printed by the scorer per system and event, and their means over events.
+The scorer differs from the metrics document (Aslam et al. 2014) in details that affect the scores:
 
-The scorer differs from the metrics document (Aslam et al. 2014) in details that change the numbers:
-
-- Nuggets of importance 0 do not count. The relevance of a nugget is e^importance / e^3.
-- Words are counted by spaces. Offsets of matches are counted in bytes. A span marks the words from
-  the one before its first space to the one before its last space (`marked_words`).
-- Of several matches of one nugget the first one counts, in the order of the matches file. Only
-  those that match a new nugget mark words.
-- An update that no assessor saw is one word long and matches nothing.
-- The confidence of an update is 1 / rank, where rank is its position in the run file; the last
-  field of the run is ignored.
-- A quotient with denominator 0 is 0, and expected gain is divided by the sum of verbosities.
+- Nuggets of importance 0 are ignored. The relevance of a nugget is e^importance / e^3.
+- Words are delimited by single spaces, and offsets of matches are in bytes. A span marks the words
+  from the one before its first space to the one before its last space (`marked_words`).
+- Only the first match of a nugget counts, in the order of the matches file, and marks words.
+- An unpooled update consists of one word and has no matches.
+- The confidence of an update is 1 / rank, where rank is its line number among the updates of the
+  system for the event; the last field of the run is ignored.
+- Quotients with denominator 0 are 0, and expected gain is divided by the sum of verbosities.
 """
 
 import math
@@ -22,7 +19,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builder.tasks.summarization.files import Event, JudgedNugget, Pushed
+from builder.tasks.summarization.files import Event, JudgedNugget, PushedUpdate
 from builder.tasks.summarization.measures import (
     binary_relevance,
     graded_relevance,
@@ -43,7 +40,7 @@ MEASURES = (
     "expected_latency",
 )
 COLUMNS = (*MEASURES, *(f"confidence_biased_{name}" for name in MEASURES))
-"""The measures of the scorer, in its order; the number of updates stands before them."""
+"""Columns of the scorer after the number of updates, in its order."""
 OFFICIAL_SCHEMA = pl.Schema(
     {"system": pl.String(), "event": pl.String(), "updates": pl.Int64()}
     | dict.fromkeys(COLUMNS, pl.Float64())
@@ -56,14 +53,14 @@ OFFICIAL_MEAN_SCHEMA = pl.Schema(
 
 @dataclass(frozen=True, slots=True)
 class ScoredUpdate:
-    """What the scorer computes for an update.
+    """Scores of one update in the official scorer.
 
     Args:
-        gain: Relevance of the nuggets that it is the first to match.
-        latency_gain: The same, each nugget multiplied by its latency discount.
-        latency: Sum of the latency discounts.
+        gain: Sum of the relevance of the nuggets first matched by the update.
+        latency_gain: The same sum with each nugget multiplied by its latency discount.
+        latency: Sum of the latency discounts of these nuggets.
         verbosity: 1 + unmarked words / mean words of a nugget.
-        confidence: 1 / position in the run file.
+        confidence: 1 / rank in the run file.
     """
 
     gain: float
@@ -75,17 +72,17 @@ class ScoredUpdate:
 
 def official_table(
     events: Mapping[str, Event],
-    systems: Mapping[str, Mapping[str, Sequence[Pushed]]],
+    systems: Mapping[str, Mapping[str, Sequence[PushedUpdate]]],
     parameters: SummarizationParameters,
 ) -> pl.DataFrame:
-    """Score every system for every event that it pushed an update for (`OFFICIAL_SCHEMA`).
+    """Return the official scores, one row per system and event with updates (`OFFICIAL_SCHEMA`).
 
-    As in the scorer, events without a nugget of importance above 0 or without a pool have no row.
+    As in the scorer, events without a pool or without a nugget of importance above 0 are skipped.
 
     Args:
         events: Events by id.
-        systems: Pushed updates of each event of each system.
-        parameters: Of these, relevance, unpooled and latency_step apply.
+        systems: Pushed updates by system and event.
+        parameters: Only `relevance`, `unpooled` and `latency_step` are used.
     """
     rows: list[dict[str, object]] = []
     for system, pushed in sorted(systems.items()):
@@ -98,7 +95,11 @@ def official_table(
 
 
 def official_means(table: pl.DataFrame) -> pl.DataFrame:
-    """Means over the events of each system, best harmonic mean first (`OFFICIAL_MEAN_SCHEMA`)."""
+    """Return the mean scores per system, sorted by harmonic mean (`OFFICIAL_MEAN_SCHEMA`).
+
+    Args:
+        table: See `official_table`.
+    """
     rows = [
         {"system": system, "events": group.height}
         | {name: math.fsum(group[name]) / group.height for name in ("updates", *COLUMNS)}
@@ -109,14 +110,14 @@ def official_means(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def official_scores(
-    event: Event, pushed: Sequence[Pushed], parameters: SummarizationParameters
+    event: Event, pushed: Sequence[PushedUpdate], parameters: SummarizationParameters
 ) -> dict[str, float]:
-    """Return the number of updates and `COLUMNS` of a system for an event.
+    """Return the number of updates and the official scores (`COLUMNS`) of a system for an event.
 
     Args:
-        event: An event with a nugget of importance above 0.
-        pushed: Updates in the order of the run file.
-        parameters: Of these, relevance, unpooled and latency_step apply.
+        event: An event with at least one nugget of importance above 0.
+        pushed: Updates of the system for the event, in file order.
+        parameters: Only `relevance`, `unpooled` and `latency_step` are used.
     """
     nuggets = {name: n for name, n in event.nuggets.items() if n.importance > 0}
     relevance = {
@@ -125,28 +126,28 @@ def official_scores(
         else graded_relevance(nugget.importance, MAX_IMPORTANCE)
         for name, nugget in nuggets.items()
     }
-    updates = list(_scored(event, nuggets, relevance, pushed, parameters))
+    updates = list(_score_updates(event, nuggets, relevance, pushed, parameters))
     ideal = ideal_gain(list(relevance.values()), len(updates))
     possible = math.fsum(relevance.values())
     confidences = [update.confidence for update in updates]
-    plain = _measures(updates, [1.0] * len(updates), 1.0, ideal, possible)
-    biased = _measures(updates, confidences, math.fsum(confidences), ideal, possible)
+    plain = _compute_measures(updates, [1.0] * len(updates), 1.0, ideal, possible)
+    biased = _compute_measures(updates, confidences, math.fsum(confidences), ideal, possible)
     return {"updates": len(updates)} | dict(zip(COLUMNS, plain + biased, strict=True))
 
 
-def ideal_gain(relevance: Sequence[float], updates: int) -> float:
-    """Return the mean relevance of the best nuggets, as many as there are updates; all for none.
+def ideal_gain(relevance: Sequence[float], n_updates: int) -> float:
+    """Return the mean relevance of the `n_updates` most relevant nuggets, or of all if it is 0.
 
     Args:
-        relevance: R of each nugget, at least one.
-        updates: Number of updates pushed.
+        relevance: Relevance of every nugget; at least one.
+        n_updates: Number of updates pushed.
     """
-    count = min(len(relevance), updates) or len(relevance)
+    count = min(len(relevance), n_updates) or len(relevance)
     return math.fsum(sorted(relevance, reverse=True)[:count]) / count
 
 
 def marked_words(text: bytes, start: int, end: int) -> range:
-    """Return the numbers of the words that a match marks in the text of its update.
+    """Return the indexes of the words marked by a match in the text of an update.
 
     Args:
         text: Text in UTF-8; word i follows the i-th space.
@@ -158,15 +159,15 @@ def marked_words(text: bytes, start: int, end: int) -> range:
     return range(text.count(b" ", 0, first), text.count(b" ", 0, last if last >= 0 else None))
 
 
-def _scored(
+def _score_updates(
     event: Event,
     nuggets: Mapping[str, JudgedNugget],
     relevance: Mapping[str, float],
-    pushed: Sequence[Pushed],
+    pushed: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> Iterator[ScoredUpdate]:
-    """Score updates in order of time; of equal times the first one in the file comes first."""
-    mean_words = sum(_words(nugget.text) for nugget in nuggets.values()) / len(nuggets)
+    """Yield the scores of all updates in chronological order; ties in file order."""
+    mean_words = sum(_count_words(nugget.text) for nugget in nuggets.values()) / len(nuggets)
     matched: set[str] = set()
     for rank in sorted(range(len(pushed)), key=lambda i: pushed[i].time):
         pooled = event.resolve(pushed[rank].update)
@@ -183,7 +184,7 @@ def _scored(
                 gains.append(relevance[match.nugget])
                 time = nuggets[match.nugget].time
                 discounts.append(latency_discount(time, pushed[rank].time, parameters.latency_step))
-        unmarked = _words(pooled.text if pooled else "") - len(marked)
+        unmarked = _count_words(pooled.text if pooled else "") - len(marked)
         yield ScoredUpdate(
             gain=math.fsum(gains),
             latency_gain=math.fsum(g * d for g, d in zip(gains, discounts, strict=True)),
@@ -193,41 +194,43 @@ def _scored(
         )
 
 
-def _measures(
+def _compute_measures(
     updates: Sequence[ScoredUpdate],
     weights: Sequence[float],
-    total: float,
-    ideal: float,
-    possible: float,
+    total_weight: float,
+    ideal_gain: float,
+    total_relevance: float,
 ) -> list[float]:
-    """Return `MEASURES` with the updates weighted by weight / total."""
+    """Return `MEASURES`, with every update weighted by its weight / total weight."""
 
-    def mean(values: Iterator[float]) -> float:
+    def weighted_sum(values: Iterator[float]) -> float:
         weighted = (value * weight for value, weight in zip(values, weights, strict=True))
-        return _ratio(math.fsum(weighted), total)
+        return _ratio(math.fsum(weighted), total_weight)
 
-    gain = mean(update.gain for update in updates)
-    latency_gain = mean(update.latency_gain for update in updates)
+    gain = weighted_sum(update.gain for update in updates)
+    latency_gain = weighted_sum(update.latency_gain for update in updates)
     verbosity = math.fsum(update.verbosity for update in updates)
     expected, expected_latency = _ratio(gain, verbosity), _ratio(latency_gain, verbosity)
-    normalized = expected_latency / ideal
-    comprehensiveness = latency_gain / possible
+    normalized = expected_latency / ideal_gain
+    comprehensiveness = latency_gain / total_relevance
     return [
         expected,
-        expected / ideal,
+        expected / ideal_gain,
         expected_latency,
         normalized,
-        gain / possible,
+        gain / total_relevance,
         comprehensiveness,
         _ratio(2 * normalized * comprehensiveness, normalized + comprehensiveness),
-        _ratio(mean(update.verbosity for update in updates), len(updates)),
-        _ratio(mean(update.latency for update in updates), len(updates)),
+        _ratio(weighted_sum(update.verbosity for update in updates), len(updates)),
+        _ratio(weighted_sum(update.latency for update in updates), len(updates)),
     ]
 
 
-def _words(text: str) -> int:
+def _count_words(text: str) -> int:
+    """Return the number of words of a text, delimited by single spaces."""
     return text.count(" ") + 1
 
 
 def _ratio(numerator: float, denominator: float) -> float:
+    """Return the quotient of two numbers; 0 if the denominator is 0."""
     return numerator / denominator if denominator else 0.0

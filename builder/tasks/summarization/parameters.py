@@ -1,4 +1,4 @@
-"""The parameters of temporal summarisation, all recorded in what it returns."""
+"""Parameters of the evaluation of temporal summaries."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -9,17 +9,18 @@ from builder.tasks.summarization.measures import LATENCY_STEP, Relevance
 
 @dataclass(frozen=True, slots=True)
 class SummarizationParameters:
-    """How summaries are scored.
+    """Parameters of the evaluation of temporal summaries.
 
     Args:
-        relevance: R of a nugget: e^(i - max) (equation 19), or 1 for any importance (equation 20).
-        max_importance: The largest importance of equation 19; None: the largest of the event, as
-            printed. The official scorer takes 3.
-        zero_importance: Whether nuggets of importance 0 count; the official scorer drops them.
+        relevance: Relevance of a nugget. `graded`: exp(importance - maximum) (equation 19);
+            `binary`: 1 if its importance is above 0 (equation 20).
+        max_importance: Maximum importance in equation 19; None: the maximum of the event, as
+            printed. The official scorer uses 3.
+        zero_importance: Treatment of nuggets with importance 0; the official scorer drops them.
         latency_step: alpha of equation 23, in seconds.
-        unpooled: An update that no assessor saw: pushed without a match and as long as the mean
-            nugget, as in the official scorer, or ignored, as with its option -i.
-        taus: Seconds after the start of an event at which the time-sensitive measures are given.
+        unpooled: Treatment of unpooled updates. `unmatched`: scored as an update of mean nugget
+            length without matches; `ignored`: ignored, as with option -i of the official scorer.
+        taus: Times in seconds after the start of an event at which measures are also computed.
 
     Raises:
         UsageError: a value is outside its range.

@@ -1,8 +1,7 @@
-"""The pool of updates that assessors saw, and the spans of them that match nuggets.
+"""Reads pooled updates, i.e. updates shown to assessors, and their matches with nuggets.
 
-In: pooled updates and matches, in the formats that `files` describes. Out: the pool of each event,
-and for the metrics document the words of an update that match each nugget: those that share a
-character with a span. An exact duplicate matches what its original matches.
+File formats are described in `files`. A match is a span of characters; every word that overlaps it
+counts as matching. An exact duplicate has the matches of its original.
 """
 
 import re
@@ -10,26 +9,33 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.tasks.summarization.files import Event, Match, PooledUpdate, Row, event_name, rows
-from builder.tasks.summarization.measures import Words
+from builder.tasks.summarization.files import (
+    Event,
+    Match,
+    PooledUpdate,
+    Row,
+    normalize_event_id,
+    read_rows,
+)
+from builder.tasks.summarization.measures import WordIndexes
 
 NO_DUPLICATE = "NULL"
 _WORD = re.compile(r"\S+")
 
 
 def read_pool(events: dict[str, Event], updates: Path, matches: Path) -> Counter[str]:
-    """Read pooled updates and their matches into the events that have nuggets.
+    """Read pooled updates and their matches, and add them to the events.
 
     Args:
-        events: Events with their nuggets; their pools are filled.
+        events: Events with nuggets, by id; their `pool` is filled.
         updates: File of pooled updates.
         matches: File of matches.
 
     Returns:
-        Number of lines left out, by reason.
+        Number of ignored lines by reason.
 
     Raises:
-        FormatError: a line is not an update or not a match, or an update is repeated.
+        FormatError: a line is malformed, or an update occurs twice.
     """
     reader = _PoolReader(events)
     reader.read_updates(updates)
@@ -37,15 +43,15 @@ def read_pool(events: dict[str, Event], updates: Path, matches: Path) -> Counter
     return reader.ignored
 
 
-def word_count(text: str) -> int:
-    """Return the number of words of a text, separated by white space."""
+def count_words(text: str) -> int:
+    """Return the number of whitespace-separated words of a text."""
     return len(_WORD.findall(text))
 
 
-def matched_words(update: PooledUpdate) -> dict[str, Words]:
-    """Return for each nugget the indexes of the words of an update that match it."""
+def matched_words(update: PooledUpdate) -> dict[str, WordIndexes]:
+    """Return the indexes of the words of an update that match each nugget, by nugget id."""
     spans = [match.span() for match in _WORD.finditer(update.text)]
-    words: dict[str, Words] = {}
+    words: dict[str, WordIndexes] = {}
     for match in update.matches:
         inside = [i for i, (a, b) in enumerate(spans) if a < match.end and match.start < b]
         words[match.nugget] = words.get(match.nugget, frozenset()).union(inside)
@@ -54,41 +60,51 @@ def matched_words(update: PooledUpdate) -> dict[str, Words]:
 
 @dataclass(slots=True)
 class _PoolReader:
+    """Reads pooled updates and matches into events, and counts ignored lines.
+
+    Args:
+        events: Events with nuggets, by id.
+        ignored: Number of ignored lines by reason.
+    """
+
     events: dict[str, Event]
     ignored: Counter[str] = field(default_factory=Counter)
 
     def read_updates(self, path: Path) -> None:
-        for row in rows(path, 5, 4):
-            event = self._event(row)
+        """Read a file of pooled updates."""
+        for row in read_rows(path, 5, 4):
+            event = self._find_event(row)
             if event is None:
                 continue
             name, length, text = row.fields[1], row.integer(4, "length"), row.text(6)
             if name in event.pool or length < 0:
-                raise row.wrong("each update once, with a length of 0 or more", (name, length))
+                raise row.error("each update once, with a length of at least 0", (name, length))
             if length and not text.strip():
-                raise row.wrong("the text of the update (field 7)", text)
+                raise row.error("the text of the update as field 7", text)
             original = row.fields[5] if len(row.fields) > 5 else NO_DUPLICATE
             copied = original not in {NO_DUPLICATE, "", name}
             event.pool[name] = PooledUpdate(text, original if copied else None)
 
     def read_matches(self, path: Path) -> None:
-        for row in rows(path, 5, 3):
-            event = self._event(row)
+        """Read a file of matches of pooled updates with nuggets."""
+        for row in read_rows(path, 5, 3):
+            event = self._find_event(row)
             if event is None:
                 continue
             start, end = row.integer(3, "start"), row.integer(4, "end")
             if not 0 <= start <= end:
-                raise row.wrong("a span with 0 <= start <= end", (start, end))
+                raise row.error("a span with 0 <= start <= end", (start, end))
             update, nugget = event.pool.get(row.fields[1]), row.fields[2]
             if update is None:
-                self.ignored["match of an update that is not pooled"] += 1
+                self.ignored["match of an unpooled update"] += 1
             elif nugget not in event.nuggets:
                 self.ignored["match with an unknown nugget"] += 1
             else:
                 update.matches.append(Match(nugget, start, end))
 
-    def _event(self, row: Row) -> Event | None:
-        event = self.events.get(event_name(row.fields[0]))
+    def _find_event(self, row: Row) -> Event | None:
+        """Return the event of a row; if it has no nuggets, count the row and return None."""
+        event = self.events.get(normalize_event_id(row.fields[0]))
         if event is None:
             self.ignored["update or match of an event without nuggets"] += 1
         return event

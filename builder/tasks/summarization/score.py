@@ -1,12 +1,12 @@
-"""Temporal summarisation: how much of an event a system tells, how soon and how briefly.
+"""Evaluates temporal summaries of events: completeness, timeliness and brevity.
 
-In: nuggets, pooled updates, matches and runs of the TREC Temporal Summarization track. Out: for
-each system and event, with discount-free and with latency-discounted gain, expected gain, its
-verbosity-normalised form, comprehensiveness and F; all of them also for the first tau seconds, the
-integral of comprehensiveness over the event, and means over events (equations 13, 14, 17, 18).
+Computes expected gain, with and without normalization by verbosity, comprehensiveness and F per
+system and event, each with discount-free and latency-discounted gain. The measures are also
+computed over the first tau seconds of an event and averaged over events, and comprehensiveness is
+integrated over time (equations 13, 14, 17 and 18).
 
-Two things are said of F: `f_equation_26` is the formula as printed, `f_harmonic` has the factor 2
-of a harmonic mean, as in the official scorer (which divides EG by that of an ideal system first).
+`f_equation_26` is F as printed; `f_harmonic` has the factor 2 of a harmonic mean, as in the
+official scorer, which first normalizes EG by that of an ideal system.
 """
 
 from collections import Counter
@@ -20,10 +20,10 @@ import polars as pl
 from builder.evaluation.checks import require
 from builder.tasks.summarization.files import (
     Event,
-    Pushed,
-    read_all_summaries,
+    PushedUpdate,
     read_events,
     read_nuggets,
+    read_runs,
 )
 from builder.tasks.summarization.measures import (
     EventMeasures,
@@ -31,11 +31,11 @@ from builder.tasks.summarization.measures import (
     Update,
     binary_relevance,
     graded_relevance,
-    up_to,
+    updates_before,
 )
 from builder.tasks.summarization.official import official_means, official_table
 from builder.tasks.summarization.parameters import SummarizationParameters
-from builder.tasks.summarization.pool import matched_words, read_pool, word_count
+from builder.tasks.summarization.pool import count_words, matched_words, read_pool
 
 GAINS = ("free", "latency")
 SCORES = (
@@ -48,9 +48,10 @@ SCORES = (
 INTEGRALS = ("comprehensiveness_integral", "comprehensiveness_integral_mean")
 
 
-def _schema(texts: Sequence[str], counts: Sequence[str], scores: Sequence[str]) -> pl.Schema:
-    kinds = ((texts, pl.String()), (counts, pl.Int64()), (scores, pl.Float64()))
-    return pl.Schema([(name, kind) for names, kind in kinds for name in names])
+def _schema(strings: Sequence[str], integers: Sequence[str], floats: Sequence[str]) -> pl.Schema:
+    """Return a schema of string, integer and float columns, in this order."""
+    groups = ((strings, pl.String()), (integers, pl.Int64()), (floats, pl.Float64()))
+    return pl.Schema([(name, dtype) for names, dtype in groups for name in names])
 
 
 KEYS = ("system", "event", "gain")
@@ -64,20 +65,22 @@ TAU_MEAN_SCHEMA = _schema(MEAN_KEYS, ("tau", "events"), SCORES)
 
 @dataclass(frozen=True, slots=True)
 class SummarizationReport:
-    """Scores of summaries.
+    """Scores of temporal summaries.
 
     Args:
-        official: The columns of the official scorer, one row per system and event for which it
+        official: Measures of the official scorer, one row per system and event for which it
             pushed an update (`OFFICIAL_SCHEMA`).
-        official_means: Their means per system, best harmonic mean first (`OFFICIAL_MEAN_SCHEMA`).
-        events: One row per system, event and gain (`EVENT_SCHEMA`). Integrals are in seconds, or
-            divided by the length of the event; null without an events file.
+        official_means: Their means per system, sorted by harmonic mean (`OFFICIAL_MEAN_SCHEMA`).
+        events: One row per system, event and gain (`EVENT_SCHEMA`). Integrals are in seconds, and
+            also divided by the length of the event; null without an events file.
         taus: One row per system, event, gain and tau (`TAU_SCHEMA`).
-        means: One row per system and gain: events, and the mean of each score over the events in
-            which it is defined; a system scores 0 where it pushed nothing.
-        tau_means: The same per system, gain and tau, over events whose start is known.
-        ignored: reason, lines: what was read and left out.
-        parameters: What it was computed with.
+        means: One row per system and gain: number of events, and the mean of every score over the
+            events for which it is defined (`MEAN_SCHEMA`). Systems score 0 for events without
+            updates.
+        tau_means: One row per system, gain and tau: the same means over events with a known start
+            (`TAU_MEAN_SCHEMA`).
+        ignored: Number of ignored lines by reason: reason, lines.
+        parameters: Parameters of the evaluation.
     """
 
     official: pl.DataFrame
@@ -98,113 +101,119 @@ def evaluate_summaries(
     events: Path | None = None,
     parameters: SummarizationParameters | None = None,
 ) -> SummarizationReport:
-    """Score temporal summaries.
+    """Evaluate runs of the TREC Temporal Summarization track; see `files` for the formats.
 
     Args:
-        nuggets: Nuggets of all events.
-        updates: Pooled updates.
-        matches: Matches of pooled updates with nuggets.
-        runs: Run files, of one or more systems each.
-        events: Start and end of each event, for tau and the integral.
-        parameters: How to score; default `SummarizationParameters()`.
+        nuggets: File of the nuggets of all events.
+        updates: File of pooled updates.
+        matches: File of matches of pooled updates with nuggets.
+        runs: Run files, each of one or more systems.
+        events: File with start and end of each event; required for taus and integrals.
+        parameters: Parameters of the evaluation; default `SummarizationParameters()`.
 
     Raises:
-        FormatError: a line of a file is not what it should be.
-        UsageError: a system comes in two files, there is none, or taus lack an events file.
+        FormatError: a line is malformed.
+        UsageError: there is no system, a system is in two files, or `parameters` has taus but
+            there is no events file.
     """
-    chosen = parameters or SummarizationParameters()
-    require(not chosen.taus or events is not None, "an events file for taus", chosen.taus)
-    known = read_nuggets(nuggets)
-    ignored = read_pool(known, updates, matches)
+    parameters = parameters or SummarizationParameters()
+    require(not parameters.taus or events is not None, "an events file for taus", parameters.taus)
+    judged_events = read_nuggets(nuggets)
+    ignored = read_pool(judged_events, updates, matches)
     if events is not None:
         for name, interval in read_events(events).items():
-            if name in known:
-                known[name].interval = interval
-    return score_summaries(known, read_all_summaries(runs), chosen, ignored)
+            if name in judged_events:
+                judged_events[name].interval = interval
+    return score_summaries(judged_events, read_runs(runs), parameters, ignored)
 
 
 def score_summaries(
     events: Mapping[str, Event],
-    systems: Mapping[str, Mapping[str, Sequence[Pushed]]],
+    systems: Mapping[str, Mapping[str, Sequence[PushedUpdate]]],
     parameters: SummarizationParameters,
     ignored: Mapping[str, int] | None = None,
 ) -> SummarizationReport:
-    """Score what has been read; see `evaluate_summaries`.
+    """Score events and runs in memory; see `evaluate_summaries`.
 
     Args:
         events: Events by id.
-        systems: Pushed updates of each event of each system.
-        parameters: How to score.
-        ignored: What was left out so far, by reason.
+        systems: Pushed updates by system and event.
+        parameters: Parameters of the evaluation.
+        ignored: Number of lines already ignored, by reason.
     """
     counts = Counter(ignored or {})
-    scored: list[dict[str, object]] = []
-    over_time: list[dict[str, object]] = []
-    for key, measures, updates in _summaries(events, systems, parameters, counts):
+    event_rows: list[dict[str, object]] = []
+    tau_rows: list[dict[str, object]] = []
+    for key, measures, updates in _iter_summaries(events, systems, parameters, counts):
         interval = events[key["event"]].interval
-        scored.append(key | _event_row(measures, updates, interval))
-        rows = _tau_rows(measures, updates, interval, parameters.taus)
-        over_time.extend(key | row for row in rows)
-    frame = pl.DataFrame(scored, schema=EVENT_SCHEMA)
-    taus = pl.DataFrame(over_time, schema=TAU_SCHEMA)
-    left_out = sorted((+counts).items())
+        event_rows.append(key | _score_event(measures, updates, interval))
+        rows = _score_taus(measures, updates, interval, parameters.taus)
+        tau_rows.extend(key | row for row in rows)
+    frame = pl.DataFrame(event_rows, schema=EVENT_SCHEMA)
+    taus = pl.DataFrame(tau_rows, schema=TAU_SCHEMA)
+    ignored_rows = sorted((+counts).items())
     official = official_table(events, systems, parameters)
     return SummarizationReport(
         official=official,
         official_means=official_means(official),
         events=frame,
         taus=taus,
-        means=_means(frame, MEAN_KEYS, MEAN_SCHEMA),
-        tau_means=_means(taus, (*MEAN_KEYS, "tau"), TAU_MEAN_SCHEMA),
-        ignored=pl.DataFrame(left_out, schema=IGNORED_SCHEMA, orient="row"),
+        means=_average_events(frame, MEAN_KEYS, MEAN_SCHEMA),
+        tau_means=_average_events(taus, (*MEAN_KEYS, "tau"), TAU_MEAN_SCHEMA),
+        ignored=pl.DataFrame(ignored_rows, schema=IGNORED_SCHEMA, orient="row"),
         parameters=parameters,
     )
 
 
-def _summaries(
+def _iter_summaries(
     events: Mapping[str, Event],
-    systems: Mapping[str, Mapping[str, Sequence[Pushed]]],
+    systems: Mapping[str, Mapping[str, Sequence[PushedUpdate]]],
     parameters: SummarizationParameters,
-    counts: Counter[str],
+    ignored: Counter[str],
 ) -> Iterator[tuple[dict[str, str], EventMeasures, list[Update]]]:
-    """Every system with every event that has nuggets, with either gain."""
-    nuggets = {name: _counted_nuggets(event, parameters) for name, event in sorted(events.items())}
+    """Yield key, measures and updates for every combination of system, event and gain.
+
+    Events without nuggets are skipped. Their updates and unpooled ones are counted in `ignored`.
+    """
+    nuggets = {name: _select_nuggets(event, parameters) for name, event in sorted(events.items())}
     for system, pushed in sorted(systems.items()):
         unknown = sum(len(lines) for name, lines in pushed.items() if not nuggets.get(name))
-        counts["update of a run for an event without nuggets"] += unknown
-        for event, counted in nuggets.items():
-            if not counted:
+        ignored["update of a run for an event without nuggets"] += unknown
+        for event, selected in nuggets.items():
+            if not selected:
                 continue
-            updates, unpooled = _updates(events[event], counted, pushed.get(event, ()), parameters)
-            counts[f"update that is not pooled: {parameters.unpooled}"] += unpooled
+            lines = pushed.get(event, ())
+            updates, unpooled = _match_updates(events[event], selected, lines, parameters)
+            ignored[f"unpooled update: {parameters.unpooled}"] += unpooled
             for gain in GAINS:
                 key = {"system": system, "event": event, "gain": gain}
-                yield key, _measures(counted, gain, parameters), updates
+                yield key, _event_measures(selected, gain, parameters), updates
 
 
-def _counted_nuggets(event: Event, parameters: SummarizationParameters) -> dict[str, Nugget]:
-    kept = parameters.zero_importance == "kept"
+def _select_nuggets(event: Event, parameters: SummarizationParameters) -> dict[str, Nugget]:
+    """Return the nuggets of an event by id, without those dropped by `zero_importance`."""
+    keep_all = parameters.zero_importance == "kept"
     return {
-        name: Nugget(nugget.time, nugget.importance, word_count(nugget.text))
+        name: Nugget(nugget.time, nugget.importance, count_words(nugget.text))
         for name, nugget in sorted(event.nuggets.items())
-        if kept or nugget.importance > 0
+        if keep_all or nugget.importance > 0
     }
 
 
-def _updates(
+def _match_updates(
     event: Event,
     nuggets: Mapping[str, Nugget],
-    pushed: Sequence[Pushed],
+    pushed: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> tuple[list[Update], int]:
-    """The updates of a system for an event, and how many of them no assessor saw."""
+    """Return the updates of a system for an event with their matches, and the number unpooled."""
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0
     for push in pushed:
         pooled = event.resolve(push.update)
         if pooled is not None:
             matches = {n: words for n, words in matched_words(pooled).items() if n in nuggets}
-            updates.append(Update(push.time, word_count(pooled.text), matches))
+            updates.append(Update(push.time, count_words(pooled.text), matches))
             continue
         unpooled += 1
         if parameters.unpooled == "unmatched":
@@ -212,24 +221,26 @@ def _updates(
     return updates, unpooled
 
 
-def _measures(
+def _event_measures(
     nuggets: Mapping[str, Nugget], gain: str, parameters: SummarizationParameters
 ) -> EventMeasures:
-    largest = parameters.max_importance
-    if largest is None:
-        largest = max(nugget.importance for nugget in nuggets.values())
+    """Return the measures of an event with the given gain, `free` or `latency`."""
+    max_importance = parameters.max_importance
+    if max_importance is None:
+        max_importance = max(nugget.importance for nugget in nuggets.values())
     relevance = {
         name: binary_relevance(nugget.importance)
         if parameters.relevance == "binary"
-        else graded_relevance(nugget.importance, largest)
+        else graded_relevance(nugget.importance, max_importance)
         for name, nugget in nuggets.items()
     }
     return EventMeasures(nuggets, relevance, parameters.latency_step if gain == "latency" else None)
 
 
-def _event_row(
+def _score_event(
     measures: EventMeasures, updates: Sequence[Update], interval: tuple[int, int] | None
 ) -> dict[str, object]:
+    """Return the scores and integrals of an event, by column name."""
     row = asdict(measures.scores(updates)) | {"nuggets": len(measures.nuggets)}
     if interval is None:
         return row | dict.fromkeys(INTEGRALS)
@@ -239,21 +250,21 @@ def _event_row(
     return row | dict(zip(INTEGRALS, (area, mean), strict=True))
 
 
-def _tau_rows(
+def _score_taus(
     measures: EventMeasures,
     updates: Sequence[Update],
     interval: tuple[int, int] | None,
     taus: Sequence[int],
 ) -> Iterator[dict[str, object]]:
-    """EG, EG_V, C and F of S_tau; equations 14 and 17."""
+    """Yield the scores over the first tau seconds of an event, per tau; equations 14 and 17."""
     if interval is None:
         return
     for tau in taus:
-        yield {"tau": tau} | asdict(measures.scores(up_to(updates, interval[0] + tau)))
+        yield {"tau": tau} | asdict(measures.scores(updates_before(updates, interval[0] + tau)))
 
 
-def _means(scored: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
-    """Means over events; equation 13 for expected gain, and alike for the others."""
+def _average_events(scored: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
+    """Return the means of all measures over events, per group of `keys`; equation 13."""
     rows = []
     measures = [name for name in schema if name in scored.columns and name not in keys]
     for key, group in scored.sort(*keys, "event").group_by(*keys, maintain_order=True):

@@ -10,15 +10,15 @@ import polars as pl
 
 from builder.clicks.models import Pages, TrainedModel, TrainingOptions
 from builder.clicks.models.probabilities import IndependentClicks
-from builder.collection.checks import Check, Reading
+from builder.collection.checks import Check, ValidationContext
 from builder.evaluation.measures.family import Family
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters, TranslateParameters
 from builder.translation.engine import Output
 
 
-def _questions(reading: Reading) -> Iterator[tuple[str, str, int, tuple[str, ...]]]:
-    for name, queries in reading.snapshots("queries"):
+def _questions(context: ValidationContext) -> Iterator[tuple[str, str, int, tuple[str, ...]]]:
+    for name, queries in context.scan_snapshots("queries"):
         found = queries.filter(pl.col("text").str.ends_with("?")).select("query_id").collect()
         if found.height:
             examples = tuple(found["query_id"].head(3))

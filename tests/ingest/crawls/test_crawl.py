@@ -13,7 +13,7 @@ from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64
 from tests.crawled import read_crawled
 
@@ -40,7 +40,7 @@ def ingest(
         interval=Interval(1000, 2000),
         params=CrawlParameters(**params),
         limits=Limits(scratch, threads=1, memory=memory),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("crawl")
     return ledger, read_crawled(out), pl.read_parquet(out / "rejects.parquet"), out
@@ -133,7 +133,7 @@ def test_fetches_of_several_files(tmp_path: Path) -> None:
         interval=Interval(1000, 2000),
         params=CrawlParameters(),
         limits=Limits(tmp_path, threads=2),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("crawl")
     pages = read_crawled(tmp_path / "out")
@@ -201,7 +201,7 @@ def test_a_file_that_ends_early_is_named(tmp_path: Path) -> None:
         interval=Interval(1000, 2000),
         params=CrawlParameters(),
         limits=Limits(tmp_path, threads=1),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     assert dict(ledger.rejected) == {"file_truncated": 1}
     assert ledger.notes == ["crawl.jsonl is truncated; download it again"]

@@ -15,7 +15,7 @@ from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 
 INTERVAL = Interval(0, 10_000_000)
@@ -39,7 +39,7 @@ def ingest(folder: Path, files: dict[str, bytes], **params: Any) -> tuple[Ledger
         interval=INTERVAL,
         params=LogParameters.model_validate({**ALLOWED, **params}),
         limits=Limits(scratch, threads=1),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("log")
     assert pl.read_parquet(out / "rejects.parquet")["rows"].sum() == sum(ledger.rejected.values())

@@ -20,7 +20,7 @@ from builder.ingest.crawls.formats import read_pages
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from tests.crawled import read_crawled
 from tests.ingest.logs.log_files import read_impressions
 
@@ -236,7 +236,7 @@ def test_a_simulated_archive_is_the_simulated_crawl(tmp_path: Path) -> None:
             interval=INTERVAL,
             params=ANY,
             limits=Limits(scratch),
-            progress=Silent(),
+            progress=NoProgress(),
         )
         ledger.check("crawl")
         rows = read_crawled(out).sort("doc_id")
@@ -327,7 +327,7 @@ def test_parquet_logs_are_read_like_json_lines(tmp_path: Path) -> None:
             interval=INTERVAL,
             params=LogParameters(),
             limits=Limits(scratch),
-            progress=Silent(),
+            progress=NoProgress(),
         )
         ledger.check("log")
         assert (ledger.rows_in, ledger.rows_out) == (500, 500)

@@ -108,7 +108,7 @@ def test_structs_of_parquet(tmp_path: Path) -> None:
 
 def test_definition_sets_field_names() -> None:
     fields = json.loads('{"fields": {"url": "link", "click_time": "at"}}')
-    assert LogParameters.model_validate(fields).fields.of_clicks == {
+    assert LogParameters.model_validate(fields).fields.click_fields == {
         "rank": "rank",
         "url": "link",
         "time": "at",

@@ -17,7 +17,7 @@ from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 
 INTERVAL = Interval(1000, 2000)
@@ -54,7 +54,7 @@ def ingest(folder: Path, *lines: object, packed: bool = False) -> tuple[Ledger, 
             clickless="allow",
         ),
         limits=Limits(scratch, threads=1),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     ledger.check("log")
     return ledger, out

@@ -15,7 +15,7 @@ from builder.ingest import ingest_log
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.runtime.limits import Limits
-from builder.runtime.progress import Silent
+from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
 
 PAGE = Path(__file__).parents[3] / "docs/public-logs.md"
@@ -134,7 +134,7 @@ def _ingested(
         interval=EVER,
         params=LogParameters.model_validate(section),
         limits=Limits(folder / "scratch", threads=1),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     impressions = pl.read_parquet(folder / "out/impressions")
     return impressions.select("surface", "results", "clicks").rows(), dict(ledger.rejected)

@@ -252,7 +252,7 @@ def test_a_refused_address_is_one_message(tmp_path: Path) -> None:
     definition = _definition(tmp_path, b"", '[log]\naddress = "https://{id}"')
     done = _build(definition)
     assert done.returncode != 0
-    assert "expected an http or https address with {id} in its path or query" in done.stderr
+    assert "expected an http or https URL with {id} in its path or query" in done.stderr
     assert "nanobind" not in done.stderr
 
 

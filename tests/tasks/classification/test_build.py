@@ -10,8 +10,8 @@ import pytest
 from builder.errors import DataError, DefinitionError
 from builder.runtime.limits import Limits
 from builder.tasks.classification import build_classification, validate_classification
-from builder.tasks.classification.definition import LABELLED, SPLITS
-from builder.tasks.classification.labelling import identity
+from builder.tasks.classification.definition import LABELLED_SPLITS, SPLITS
+from builder.tasks.classification.labelling import deduplication_key
 from tests.tasks.classification.helpers import (
     WORLD,
     bigrams,
@@ -40,7 +40,7 @@ def test_rows_in_are_rows_out_and_rejects(collection, posts):
 
 def test_no_post_author_or_text_is_in_two_splits(collection, posts):
     kept = posts_of(collection).join(posts.select("id", name="author"), on="id")
-    plain = kept.with_columns(identity=identity(pl.col("text")))
+    plain = kept.with_columns(identity=deduplication_key(pl.col("text")))
     for column in ("id", "author", "name", "identity"):
         assert plain.group_by(column).agg(pl.col("split").n_unique())["split"].max() == 1, column
     assert plain["identity"].is_unique().all()
@@ -48,7 +48,7 @@ def test_no_post_author_or_text_is_in_two_splits(collection, posts):
 
 
 def test_no_text_is_nearly_one_of_another_split(collection):
-    plain = posts_of(collection).with_columns(identity=identity(pl.col("text")))
+    plain = posts_of(collection).with_columns(identity=deduplication_key(pl.col("text")))
     by_bigram = {}
     sets = {}
     for name, split, text in plain.select("id", "split", "identity").iter_rows():
@@ -75,7 +75,7 @@ def test_every_post_lies_in_the_period_of_its_split(collection):
 
 
 def test_labels_are_balanced_and_belong_to_their_posts(collection):
-    for split in LABELLED:
+    for split in LABELLED_SPLITS:
         labels = read(collection, "labels", split)
         assert labels["id"].to_list() == read(collection, "posts", split)["id"].to_list()
         counts = dict(labels["label"].value_counts().iter_rows())

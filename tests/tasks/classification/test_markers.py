@@ -10,16 +10,16 @@ from builder.errors import FormatError
 from builder.tasks.classification.markers import (
     Marker,
     MarkerList,
-    label,
+    distant_label,
     read_markers,
-    without,
+    remove_matches,
 )
 
 OWN = read_markers()
 
 
 def found(text, markers=OWN):
-    return [text[item.start : item.end] for item in markers.find(text)]
+    return [text[item.start : item.end] for item in markers.find_all(text)]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_only_looks_like_a_marker(text):
     [(":)", "positive"), (":( 👎", "negative"), (":) :(", "both"), ("😀😡", "both"), ("x", "none")],
 )
 def test_labels(text, expected):
-    assert label(OWN.find(text)) == expected
+    assert distant_label(OWN.find_all(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,16 +103,16 @@ def test_labels(text, expected):
     ],
 )
 def test_texts_without_markers(text, expected):
-    assert OWN.strip(text) == expected
+    assert OWN.remove_all(text) == expected
 
 
 def test_the_longest_listed_marker_counts():
     markers = MarkerList(
         [Marker(":)", "emoticon", "positive"), Marker(":))", "emoticon", "negative")]
     )
-    assert label(markers.find("a :)")) == "positive"
-    assert label(markers.find("a :))")) == "negative"
-    assert label(markers.find("a :)))")) == "negative"
+    assert distant_label(markers.find_all("a :)")) == "positive"
+    assert distant_label(markers.find_all("a :))")) == "negative"
+    assert distant_label(markers.find_all("a :)))")) == "negative"
 
 
 def test_lists_of_one_kind():
@@ -127,25 +127,25 @@ alphabet = st.sampled_from([*":;=()-/<>3DxpT_^*'\\ a1😀😡❤\ufe0f\u200d🏽
 
 @given(st.lists(alphabet, max_size=25).map("".join))
 def test_nothing_is_left_after_stripping(text):
-    assert OWN.find(OWN.strip(text)) == []
+    assert OWN.find_all(OWN.remove_all(text)) == []
 
 
 @given(st.lists(alphabet, max_size=25).map("".join))
 def test_finds_are_in_order_and_do_not_overlap(text):
-    items = OWN.find(text)
+    items = OWN.find_all(text)
     assert all(a.end <= b.start for a, b in itertools.pairwise(items))
-    assert without(text, []) == text.strip()
+    assert remove_matches(text, []) == text.strip()
 
 
 @given(st.lists(alphabet, max_size=25).map("".join))
 def test_the_quick_look_misses_no_marker(text):
-    if OWN.find(text):
-        assert any(needle in text for needle in OWN.needles)
+    if OWN.find_all(text):
+        assert any(needle in text for needle in OWN.prefilter_strings)
 
 
 def test_every_own_marker_is_found_alone_with_its_polarity():
     for marker in OWN.markers:
-        items = OWN.find(f"so {marker.text} there")
+        items = OWN.find_all(f"so {marker.text} there")
         assert [item.polarity for item in items] == [marker.polarity], marker
 
 
@@ -159,15 +159,18 @@ def test_own_list_is_sorted_and_has_both_sides():
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["marker\tpolarity"], "line 1: expected the header"),
+        (["marker\tpolarity"], "line 1: expected header"),
         (["marker\tkind\tpolarity\tname", "😀\temoji\tgood\tgrin"], "line 2: expected marker"),
         (["marker\tkind\tpolarity\tname", "😀\temoji\tpositive"], "line 2: expected marker"),
         (
             ["marker\tkind\tpolarity\tname", "❤\temoji\tpositive\ta", "❤️\temoji\tnegative\tb"],
-            "line 3: expected each marker once",
+            "line 3: expected distinct markers",
         ),
-        (["marker\tkind\tpolarity\tname", "a b\temoticon\tpositive\ta"], "line 2: expected each"),
-        (["marker\tkind\tpolarity\tname"], "one or more markers"),
+        (
+            ["marker\tkind\tpolarity\tname", "a b\temoticon\tpositive\ta"],
+            "line 2: expected distinct",
+        ),
+        (["marker\tkind\tpolarity\tname"], "at least one marker"),
     ],
 )
 def test_wrong_lists_are_named(tmp_path, lines, message):

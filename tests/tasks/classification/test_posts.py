@@ -16,11 +16,11 @@ from builder.io.sources import Source
 from builder.tasks.classification.definition import (
     SPLITS,
     AuthorsSection,
-    expand,
+    find_files,
     load_definition,
 )
-from builder.tasks.classification.labelling import AuthorSplits, identity
-from builder.tasks.classification.posts import read_posts, unix_seconds
+from builder.tasks.classification.labelling import AuthorSplits, deduplication_key
+from builder.tasks.classification.posts import parse_unix_seconds, read_posts
 
 GOOD = {"id": "1", "time": 1_500_000_000, "author": "a", "text": "hello"}
 
@@ -110,7 +110,7 @@ def test_files_that_cannot_be_read(tmp_path):
     ],
 )
 def test_times(value, expected):
-    assert unix_seconds(value) == expected
+    assert parse_unix_seconds(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ def test_times(value, expected):
     ],
 )
 def test_identity(text, expected):
-    assert pl.select(identity(pl.lit(text))).item() == expected
+    assert pl.select(deduplication_key(pl.lit(text))).item() == expected
 
 
 def test_shares_of_authors_are_kept():
-    splits = AuthorSplits.of(AuthorsSection(), "seed")
-    names = [splits.split(splits.key(f"author {number}")) for number in range(20_000)]
+    splits = AuthorSplits.from_shares(AuthorsSection(), "seed")
+    names = [splits.find_split(splits.hash_author(f"author {number}")) for number in range(20_000)]
     for split in SPLITS:
         share = getattr(AuthorsSection(), split)
         assert names.count(split) / 20_000 == pytest.approx(share, abs=0.012)
@@ -138,23 +138,25 @@ def test_shares_of_authors_are_kept():
 
 def test_a_split_without_share_has_no_author():
     shares = AuthorsSection(train=0.5, dev=0, within=0.2, short=0.2, long=0.1, unlabelled=0)
-    splits = AuthorSplits.of(shares, "seed")
-    names = {splits.split(splits.key(f"author {number}")) for number in range(2000)}
+    splits = AuthorSplits.from_shares(shares, "seed")
+    names = {splits.find_split(splits.hash_author(f"author {number}")) for number in range(2000)}
     assert names == {"train", "within", "short", "long"}
-    assert splits.split(0) == "train"
-    assert splits.split(2**64 - 1) in names | {"unlabelled"}
+    assert splits.find_split(0) == "train"
+    assert splits.find_split(2**64 - 1) in names | {"unlabelled"}
 
 
 @given(st.text(min_size=1), st.text())
 def test_the_split_of_an_author_depends_on_name_and_seed_alone(author, seed):
-    one, other = (AuthorSplits.of(AuthorsSection(), seed) for _ in range(2))
-    assert one.split(one.key(author)) == other.split(other.key(author))
+    one, other = (AuthorSplits.from_shares(AuthorsSection(), seed) for _ in range(2))
+    assert one.find_split(one.hash_author(author)) == other.find_split(other.hash_author(author))
 
 
 def test_another_seed_moves_authors():
-    one, other = (AuthorSplits.of(AuthorsSection(), seed) for seed in ("one", "other"))
+    one, other = (AuthorSplits.from_shares(AuthorsSection(), seed) for seed in ("one", "other"))
     names = [f"author {number}" for number in range(200)]
-    assert [one.split(one.key(n)) for n in names] != [other.split(other.key(n)) for n in names]
+    assert [one.find_split(one.hash_author(n)) for n in names] != [
+        other.find_split(other.hash_author(n)) for n in names
+    ]
 
 
 DEFINITION = """
@@ -179,7 +181,7 @@ def load(tmp_path, text):
 
 def test_definition(tmp_path):
     definition = load(tmp_path, DEFINITION)
-    assert definition.intervals.named()["t"].start == 1_451_606_400
+    assert definition.intervals.by_name()["t"].start == 1_451_606_400
     assert definition.labels.strip_markers
 
 
@@ -187,14 +189,14 @@ def test_definition(tmp_path):
     ("old", "new", "message"),
     [
         ("posts = [", "post = [", "post: unknown key"),
-        ('version = "0.1.0"', "", r"collection\.version: this key is required"),
+        ('version = "0.1.0"', "", r"collection\.version: required key is missing"),
         ('version = "0.1.0"', 'version = "one"', r"collection\.version"),
-        ("end = 2017-01-01}", "end = 2016-01-01}", "train is empty"),
-        ("short = {start = 2017-01-01", "short = {start = 2016-12-31", "short must lie"),
-        ("end = 2018-01-01}", "end = 2018-01-02}", "short must lie"),
+        ("end = 2017-01-01}", "end = 2016-01-01}", "train: end must be after start"),
+        ("short = {start = 2017-01-01", "short = {start = 2016-12-31", "short must be within"),
+        ("end = 2018-01-01}", "end = 2018-01-02}", "short must be within"),
         ("long = {start = 2018-01-01", "long = {start = 2017-12-31", "long must start"),
         ("[intervals]", "[text]\nnear_duplicate = 0.5\n[intervals]", "near_duplicate"),
-        ("[intervals]", "[authors]\ntrain = 0.9\n[intervals]", "add up to 1"),
+        ("[intervals]", "[authors]\ntrain = 0.9\n[intervals]", "sum to 1"),
         ("[intervals]", "[sampling]\ntrain = 0\n[intervals]", r"sampling\.train"),
         ("[intervals]", "[intervals", "not valid TOML"),
     ],
@@ -208,14 +210,14 @@ def test_files_of_a_definition(tmp_path):
     file = tmp_path / "definition.toml"
     for name in ("b.jsonl", "a.jsonl"):
         (tmp_path / name).touch()
-    assert [s.name for s in expand(["*.jsonl", "b.jsonl"], file, "posts")] == [
+    assert [s.name for s in find_files(["*.jsonl", "b.jsonl"], file, "posts")] == [
         "a.jsonl",
         "b.jsonl",
         "b.jsonl",
     ]
     with pytest.raises(DefinitionError, match=r"posts: no such file: c\.jsonl"):
-        expand(["c.jsonl"], file, "posts")
-    with pytest.raises(DefinitionError, match="no such definition file"):
+        find_files(["c.jsonl"], file, "posts")
+    with pytest.raises(DefinitionError, match="definition file not found"):
         load_definition(tmp_path / "absent.toml")
 
 

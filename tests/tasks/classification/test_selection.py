@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.tasks.classification import build_classification, validate_classification
-from builder.tasks.classification.selection import drop_near_duplicates
+from builder.tasks.classification.selection import reject_near_duplicates
 from builder.text.keys import key64
 from tests.tasks.classification.helpers import (
     bigrams,
@@ -157,7 +157,7 @@ def test_all_near_duplicates_are_found_and_no_others(posts, theta):
     CONNECTION.execute(
         "CREATE OR REPLACE TEMP TABLE candidate AS SELECT *, NULL::VARCHAR AS reason FROM posts"
     )
-    drop_near_duplicates(CONNECTION, theta)
+    reject_near_duplicates(CONNECTION, theta)
     rows = CONNECTION.execute("SELECT rank FROM candidate WHERE reason IS NOT NULL").fetchall()
     sets = [bigrams(text) for text, _ in posts]
     expected = {

@@ -76,5 +76,5 @@ def test_what_is_no_collection(tmp_path):
     with pytest.raises(UsageError, match="manifest"):
         validate_classification(tmp_path)
     (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(UsageError, match="another one"):
+    with pytest.raises(UsageError, match="another kind"):
         validate_classification(tmp_path)

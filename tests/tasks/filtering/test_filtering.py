@@ -199,7 +199,7 @@ def test_empty_truth_and_run_need_a_period(tmp_path):
 
 def test_two_runs_with_one_name(tmp_path):
     run = write(tmp_path / "run.txt", [line(1, "a", "x")])
-    with pytest.raises(UsageError, match="different file names"):
+    with pytest.raises(UsageError, match="distinct file names"):
         evaluate_filtering(run, [run, run])
 
 
@@ -214,10 +214,10 @@ def test_system_names(tmp_path, name, system):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("team sys 1-a x 1000", "6 to 12 fields"),
-        (line(1, "a", "x") + " 1 2", "6 to 12 fields"),
-        ("team sys a-1 x 1000 2", "stream id"),
-        ("team sys 1- x 1000 2", "stream id"),
+        ("team sys 1-a x 1000", "6 to 12 whitespace-separated fields"),
+        (line(1, "a", "x") + " 1 2", "6 to 12 whitespace-separated fields"),
+        ("team sys a-1 x 1000 2", "<seconds>-<hash>"),
+        ("team sys 1- x 1000 2", "<seconds>-<hash>"),
         ("team sys 1-a x 0 2", "confidence"),
         ("team sys 1-a x 1000.5 2", "confidence"),
         ("team sys 1-a x nan 2", "confidence"),

@@ -133,7 +133,7 @@ def test_updates_that_no_assessor_saw(files):
     report = files.score()
     total = 0.20900306758501147 * 4.8
     assert report.events["expected_gain_verbosity"][1] == exactly(total / (4.8 + 2))
-    assert report.ignored.rows() == [("update that is not pooled: unmatched", 1)]
+    assert report.ignored.rows() == [("unpooled update: unmatched", 1)]
     ignored = files.score(unpooled="ignored")
     assert ignored.events["expected_gain_verbosity"][1] == exactly(0.20900306758501147)
 
@@ -169,7 +169,7 @@ def test_what_is_left_out_is_counted(files):
     files.lines["run.gz"].append("9 team run x 7 50000 1")
     files.lines["matches.tsv"] += ["1\td-1\tn9\t0\t5", "1\tz-1\tn1\t0\t5", "9\tz-1\tn1\t0\t5"]
     assert dict(files.score().ignored.rows()) == {
-        "match of an update that is not pooled": 1,
+        "match of an unpooled update": 1,
         "match with an unknown nugget": 1,
         "update of a run for an event without nuggets": 1,
         "update or match of an event without nuggets": 1,
@@ -181,20 +181,20 @@ def test_what_is_left_out_is_counted(files):
     [
         ("nuggets.tsv", "1\tn9\tsoon\t3\t4\ttext", "unix time"),
         ("nuggets.tsv", "1\tn9\t0\tnan\t4\ttext", "importance"),
-        ("nuggets.tsv", "1\tn9\t0\t3\t-1\ttext", "a length of 0 or more"),
-        ("nuggets.tsv", "1\tn9\t0\t3\t4", r"text of the nugget \(field 6\)"),
-        ("nuggets.tsv", "1\tn9\t0\t3\t4\t ", r"text of the nugget \(field 6\)"),
+        ("nuggets.tsv", "1\tn9\t0\t3\t-1\ttext", "a length of at least 0"),
+        ("nuggets.tsv", "1\tn9\t0\t3\t4", r"text of the nugget as field 6"),
+        ("nuggets.tsv", "1\tn9\t0\t3\t4\t ", r"text of the nugget as field 6"),
         ("nuggets.tsv", "1\tn9\t0\t-1\t4\ttext", "an importance"),
         ("nuggets.tsv", "1\tn1\t0\t3\t4\ttext", "once"),
-        ("nuggets.tsv", "1\tn9\t0\t3", "5 or more fields"),
+        ("nuggets.tsv", "1\tn9\t0\t3", "at least 5 tab-separated fields"),
         ("updates.tsv", "1\td-1\td\t1\t10\tNULL\tagain", "once"),
         ("updates.tsv", "1\td-9\td\t1\tten\tNULL\ttext", "length"),
         ("updates.tsv", "1\td-9\td\t1\t-1\tNULL\ttext", "length"),
-        ("updates.tsv", "1\td-9\td\t1\t10\tNULL", r"text of the update \(field 7\)"),
+        ("updates.tsv", "1\td-9\td\t1\t10\tNULL", r"text of the update as field 7"),
         ("matches.tsv", "1\td-1\tn1\t5\t4", "start <= end"),
         ("matches.tsv", "1\td-1\tn1\t-1\t4", "start <= end"),
-        ("matches.tsv", "1\td-1\tn1\t0", "5 or more fields"),
-        ("run.gz", "1 team run d 1 21600", "7 fields"),
+        ("matches.tsv", "1\td-1\tn1\t0", "at least 5 tab-separated fields"),
+        ("run.gz", "1 team run d 1 21600", "7 whitespace-separated fields"),
         ("run.gz", "1 team run d 1 21600.5 1", "unix time"),
         ("run.gz", "1 team run d 1 21600 nan", "confidence"),
     ],
@@ -223,10 +223,10 @@ def test_malformed_topics_are_named(files):
 def test_a_system_comes_in_one_file(files):
     files.score()
     paths = [files.folder / name for name in ("nuggets.tsv", "updates.tsv", "matches.tsv")]
-    with pytest.raises(UsageError, match="each system in one file"):
+    with pytest.raises(UsageError, match="each system in a single run file"):
         evaluate_summaries(*paths, [files.folder / "run.gz"] * 2)
     files.lines["run.gz"] = []
-    with pytest.raises(UsageError, match="one or more runs"):
+    with pytest.raises(UsageError, match="at least one pushed update"):
         files.score()
 
 

@@ -1,4 +1,4 @@
-"""Temporal summarisation: worked cases, a naive transcription of the equations."""
+"""Temporal summarization: worked cases, a naive transcription of the equations."""
 
 import itertools
 import math
@@ -16,7 +16,7 @@ from builder.tasks.summarization.measures import (
     f_equation_26,
     graded_relevance,
     latency_discount,
-    up_to,
+    updates_before,
 )
 from tests.thorough import examples
 
@@ -91,7 +91,7 @@ def test_small_case(step, expected):
     assert scores.f_harmonic == exactly(expected["F_harmonic"])
     integral = measures.comprehensiveness_integral(UPDATES, 0, 24 * HOUR)
     assert integral == exactly(expected["integral"])
-    over_time = [measures.scores(up_to(UPDATES, tau)) for tau in (21_600, 21_601, 43_201)]
+    over_time = [measures.scores(updates_before(UPDATES, tau)) for tau in (21_600, 21_601, 43_201)]
     assert [s.comprehensiveness for s in over_time] == exactly(expected["C_tau"])
     assert [s.expected_gain for s in over_time] == exactly(expected["EG_tau"])
 
@@ -209,7 +209,7 @@ def test_agrees_with_a_naive_transcription(nuggets, updates, step, tau):
     top = max(nugget.importance for nugget in nuggets.values())
     relevance = {name: graded_relevance(n.importance, top) for name, n in nuggets.items()}
     measures = EventMeasures(nuggets, relevance, step)
-    for pushed in (updates, up_to(updates, tau)):
+    for pushed in (updates, updates_before(updates, tau)):
         scores = measures.scores(pushed)
         eg, eg_v, c = naive(nuggets, pushed, step)
         assert scores.expected_gain == exactly(eg)
@@ -230,7 +230,8 @@ def test_the_integral_is_that_of_the_step_function(nuggets, updates, start, leng
     end = start + length
     edges = sorted({start, end, *(u.time for u in updates if start < u.time < end)})
     area = sum(
-        measures.scores(up_to(updates, (left + right) / 2)).comprehensiveness * (right - left)
+        measures.scores(updates_before(updates, (left + right) / 2)).comprehensiveness
+        * (right - left)
         for left, right in itertools.pairwise(edges)
     )
     assert measures.comprehensiveness_integral(updates, start, end) == pytest.approx(

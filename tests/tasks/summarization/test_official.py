@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.tasks.summarization.files import Event, JudgedNugget, Match, PooledUpdate, Pushed
+from builder.tasks.summarization.files import Event, JudgedNugget, Match, PooledUpdate, PushedUpdate
 from builder.tasks.summarization.official import COLUMNS, ideal_gain, marked_words, official_scores
 from builder.tasks.summarization.parameters import SummarizationParameters
 from builder.tasks.summarization.score import evaluate_summaries
@@ -24,7 +24,7 @@ POOL = {
     "e-1": PooledUpdate("aa bb cc dd ee", "d-1"),
     "d-3": PooledUpdate("aa bb cc", None, [Match("n0", 0, 8), Match("n9", 0, 8)]),
 }
-PUSHED = [Pushed("d-2", 43_200), Pushed("d-1", HOURS_6), Pushed("z-9", 50_000)]
+PUSHED = [PushedUpdate("d-2", 43_200), PushedUpdate("d-1", HOURS_6), PushedUpdate("z-9", 50_000)]
 """Not in order of time; z-9 is not pooled."""
 
 
@@ -88,21 +88,21 @@ def test_offsets_are_bytes():
     text = "\u00e9\u00e9 bb cc dd ee"
     pool = {"d-1": PooledUpdate(text, None, [Match("n1", 0, 9)])}
     assert list(marked_words(text.encode(), 0, 9)) == [0, 1]
-    assert scores([Pushed("d-1", 0)], pool)["expected_verbosity"] == exactly(1 + 3 / 3)
+    assert scores([PushedUpdate("d-1", 0)], pool)["expected_verbosity"] == exactly(1 + 3 / 3)
 
 
 def test_words_are_counted_by_spaces():
     pool = {"d-1": PooledUpdate("aa  bb ")}
-    assert scores([Pushed("d-1", 0)], pool)["expected_verbosity"] == exactly(1 + 4 / 3)
+    assert scores([PushedUpdate("d-1", 0)], pool)["expected_verbosity"] == exactly(1 + 4 / 3)
 
 
 def test_the_first_match_of_a_nugget_marks_words():
     pool = {"d-1": PooledUpdate("aa bb cc dd", None, [Match("n1", 3, 5), Match("n1", 6, 11)])}
-    assert scores([Pushed("d-1", 0)], pool)["expected_verbosity"] == exactly(1 + 3 / 3)
+    assert scores([PushedUpdate("d-1", 0)], pool)["expected_verbosity"] == exactly(1 + 3 / 3)
 
 
 def test_a_nugget_counts_once_and_earliest_first():
-    twice = scores([Pushed("d-1", 9_000_000), Pushed("e-1", HOURS_6)])
+    twice = scores([PushedUpdate("d-1", 9_000_000), PushedUpdate("e-1", HOURS_6)])
     assert twice["comprehensiveness"] == exactly(1)
     assert twice["expected_latency"] == exactly(1.5 / 2)
     assert twice["expected_verbosity"] == exactly(1 + (1 + 5) / 3 / 2)
@@ -110,23 +110,23 @@ def test_a_nugget_counts_once_and_earliest_first():
 
 
 def test_of_updates_at_one_time_the_first_in_the_file_matches():
-    same_time = scores([Pushed("d-1", 0), Pushed("e-1", 0)])
+    same_time = scores([PushedUpdate("d-1", 0), PushedUpdate("e-1", 0)])
     assert same_time["confidence_biased_comprehensiveness"] == exactly(2 / 3)
 
 
 def test_nuggets_without_importance_and_unknown_ones_gain_nothing():
-    alone = scores([Pushed("d-3", 0)])
+    alone = scores([PushedUpdate("d-3", 0)])
     assert alone["expected_verbosity"] == exactly(1 + 3 / 3)
     assert [alone[name] for name in COLUMNS if "verbosity" not in name] == [0.0] * 16
 
 
 def test_updates_that_are_not_pooled():
-    assert scores([Pushed("z-1", 0)])["expected_verbosity"] == exactly(1 + 1 / 3)
+    assert scores([PushedUpdate("z-1", 0)])["expected_verbosity"] == exactly(1 + 1 / 3)
     ignored = scores(PUSHED, unpooled="ignored")
     assert ignored["updates"] == 2
     assert ignored["expected_gain"] == exactly((1 + LOW) / (10 / 3))
     assert ignored["confidence_biased_comprehensiveness"] == exactly(1 / 3)
-    nothing = scores([Pushed("z-1", 0)], unpooled="ignored")
+    nothing = scores([PushedUpdate("z-1", 0)], unpooled="ignored")
     assert nothing == dict.fromkeys(("updates", *COLUMNS), 0)
 
 

@@ -1,8 +1,8 @@
-"""What is measured of two consecutive snapshots: the stage that writes `pair_drift`.
+"""Measure the drift between two consecutive snapshots: the stage that writes `pair_drift`.
 
-In: documents, queries and qrels of both, and their change tables. Out: one row for each part of
-what `drift.json` says of the pair, as JSON. A pair is measured once; a later snapshot does not
-change what is found here.
+Reads documents, queries and qrels of both snapshots and their change tables. Writes one row of JSON
+for each part of the pair's entry in `drift.json`. A pair is measured only once: adding a later
+snapshot does not change its rows.
 """
 
 import json
@@ -17,7 +17,7 @@ from builder.definition.model import Workflow
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
-from builder.drift.checks import Recorded, check_pair, record
+from builder.drift.checks import Recorded, check_pair, store_recorded_parameters
 from builder.io.tables import Table, write_frame
 from builder.parameters import Parameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -41,31 +41,31 @@ from schemas import (
 
 CHECKS = "checks"
 
-OPTIONAL = {
+OPTIONAL_TABLES = {
     "coverage": Coverage,
     "host_coverage": HostCoverage,
     "click_estimates": ClickEstimates,
 }
-"""Tables that an imported release lacks; their views are empty then."""
+"""Tables that an imported release lacks; their views are then empty."""
 
 
-def _recorded(workflow: Workflow, key: str) -> dict[str, Any]:
-    """The parameters that decide what the snapshots of a pair hold, by snapshot and dotted key."""
+def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
+    """Return the parameters that determine the snapshots of a pair, by snapshot and dotted key."""
     return {
         name: {
             f"{section}.{parameter}": value
             for section in Parameters.model_fields
             for parameter, value in workflow.section(section, name).model_dump(mode="json").items()
-            if parameter not in getattr(workflow, section).describes_input
+            if parameter not in getattr(workflow, section).format_keys
         }
-        for name in pair(key)
+        for name in pair(pair_key)
     }
 
 
-RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded)]
+RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded_parameters)]
 
 
-@stage("pair_drift", version="6", scope=Scope.PAIR, writes=(PairDrift,))
+@stage("pair_drift", version="8", scope=Scope.PAIR, writes=(PairDrift,))
 def measure_pair(
     out: Path,
     *,
@@ -90,7 +90,7 @@ def measure_pair(
     click_estimates_to: To[ClickEstimates] | None = None,
     recorded: RecordedParameters | None = None,
 ) -> Ledger:
-    """Write `pair_drift` of two consecutive snapshots.
+    """Write `pair_drift` for two consecutive snapshots.
 
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
@@ -98,25 +98,25 @@ def measure_pair(
         documents_to: Documents of the later snapshot.
         queries_from: Queries of the earlier snapshot.
         queries_to: Queries of the later snapshot.
-        qrels_from: Judgements of the earlier snapshot.
-        qrels_to: Judgements of the later snapshot.
+        qrels_from: Qrels of the earlier snapshot.
+        qrels_to: Qrels of the later snapshot.
         document_changes: Document changes of the pair.
         query_changes: Query changes of the pair.
-        qrel_changes: Judgement changes of the pair.
+        qrel_changes: Qrel changes of the pair.
         from_snapshot: Name of the earlier snapshot.
         to_snapshot: Name of the later snapshot.
         limits: Memory, threads, scratch space.
-        progress: Not told of anything; a pair is quick.
-        coverage_from: Shown pages that the earlier crawl has; absent: not known.
-        coverage_to: Shown pages that the later crawl has.
-        host_coverage_from: The same per host of the earlier snapshot.
-        host_coverage_to: The same per host of the later snapshot.
-        click_estimates_from: Click evidence of the earlier snapshot.
-        click_estimates_to: Click evidence of the later snapshot.
-        recorded: Parameters that both snapshots were built with, by name and dotted key.
+        progress: Not used; measuring a pair takes seconds.
+        coverage_from: Crawl coverage of shown pages in the earlier snapshot; None if unknown.
+        coverage_to: Crawl coverage of shown pages in the later snapshot; None if unknown.
+        host_coverage_from: Crawl coverage per host in the earlier snapshot; None if unknown.
+        host_coverage_to: Crawl coverage per host in the later snapshot; None if unknown.
+        click_estimates_from: Click estimates of the earlier snapshot; None if missing.
+        click_estimates_to: Click estimates of the later snapshot; None if missing.
+        recorded: Parameters that the snapshots were built with, by snapshot name and dotted key.
 
     Returns:
-        Tables read; none is rejected.
+        The number of tables read; none is rejected.
     """
     views = {
         "documents_from": documents_from,
@@ -141,10 +141,10 @@ def measure_pair(
     with limits.connect(share=0.5) as connection:
         for name, table in views.items():
             table.view(connection, name)
-        view_optional(connection, optional)
+        create_optional_views(connection, optional)
         for side, name in zip(("from", "to"), pair, strict=True):
-            record(connection, side, (recorded or {}).get(name))
-        measured = _measure(connection, pair)
+            store_recorded_parameters(connection, side, (recorded or {}).get(name))
+        measured = _measure_parts(connection, pair)
     rows = [
         {
             "from_snapshot": from_snapshot,
@@ -162,16 +162,16 @@ def measure_pair(
         return ledger
 
 
-def view_optional(
+def create_optional_views(
     connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table | None]
 ) -> None:
-    """Create the views of `OPTIONAL`, `_from` and `_to`; empty where a table is absent.
+    """Create the `_from` and `_to` views of `OPTIONAL_TABLES`, empty for missing tables.
 
     Args:
         connection: A private connection.
-        tables: Tables by the name of their view.
+        tables: Tables by view name.
     """
-    for kind, contract in OPTIONAL.items():
+    for kind, contract in OPTIONAL_TABLES.items():
         for side in ("from", "to"):
             name = f"{kind}_{side}"
             table = tables.get(name)
@@ -182,17 +182,17 @@ def view_optional(
                 connection.from_arrow(nothing).create_view(name)
 
 
-def _measure(connection: duckdb.DuckDBPyConnection, pair: tuple[str, str]) -> dict[str, Any]:
+def _measure_parts(connection: duckdb.DuckDBPyConnection, pair: tuple[str, str]) -> dict[str, Any]:
     connection.execute(document_drift.ADDRESSES)
     return {
-        "documents": document_drift.between(connection),
-        "queries": query_drift.between(connection),
-        "qrels": judgements.between(connection),
+        "documents": document_drift.pair_statistics(connection),
+        "queries": query_drift.pair_statistics(connection),
+        "qrels": judgements.pair_statistics(connection),
         CHECKS: check_pair(connection, pair),
     }
 
 
-def read_pair(table: Table) -> dict[str, Any]:
-    """The parts of a `pair_drift` table: `documents`, `queries`, `qrels`, `checks`."""
+def read_pair_drift(table: Table) -> dict[str, Any]:
+    """Return the parts `documents`, `queries`, `qrels` and `checks` of a `pair_drift` table."""
     rows = table.scan().select("part", "content").collect()
     return {part: json.loads(content) for part, content in rows.iter_rows()}

@@ -1,0 +1,111 @@
+"""Command group `longeval classification`: build, validate and evaluate labelled posts."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from builder.cli.help import CommandGroup
+from builder.cli.options import Format, OutputFormat, Quiet
+from builder.cli.output import print_frames, print_rows
+
+VersionFolder = Annotated[
+    Path, typer.Argument(help="Version folder of a classification collection.")
+]
+
+classification = typer.Typer(
+    name="classification",
+    cls=CommandGroup,
+    help="Build, validate and evaluate collections of labelled posts over time.",
+    no_args_is_help=True,
+)
+
+
+@classification.command("build")
+def build_posts(
+    definition: Annotated[Path, typer.Argument(help="Collection definition (TOML file).")],
+    out: Annotated[Path, typer.Option(help="Collection folder; the version is published in it.")],
+    quiet: Quiet = False,
+) -> None:
+    """Build a classification collection from timestamped posts.
+
+    Example: longeval classification build posts.toml --out posts
+    """
+    from builder.tasks.classification import build_classification
+
+    report = build_classification(definition, out)
+    if not quiet:
+        print_rows(report.splits.to_dicts())
+        typer.echo(f"{'published' if report.rebuilt else 'nothing to do:'} {report.folder}")
+
+
+@classification.command("validate")
+def validate_posts(collection: VersionFolder) -> None:
+    """Check a classification collection.
+
+    Exits with code 1 if there are findings.
+
+    Example: longeval classification validate posts/0.1.0
+    """
+    from builder.collection.validate import format_text
+    from builder.tasks.classification import validate_classification
+
+    findings = validate_classification(collection)
+    for finding in findings:
+        typer.echo(format_text(finding))
+    typer.echo(f"{len(findings)} findings" if findings else "no findings")
+    if findings:
+        raise typer.Exit(1)
+
+
+@classification.command("evaluate")
+def evaluate_predictions(
+    collection: VersionFolder,
+    predictions: Annotated[
+        list[Path], typer.Argument(help="Prediction files (TSV: id, label), one per system.")
+    ],
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
+) -> None:
+    """Score predictions by macro-F1 and weighted F1 and measure their change over time.
+
+    Example: longeval classification evaluate posts/0.1.0 mine.tsv
+    """
+    from builder.tasks.classification import evaluate_classification
+
+    report = evaluate_classification(collection, predictions)
+    print_frames(format, summary=report.summary, scores=report.scores)
+
+
+@classification.command("agreement")
+def print_annotator_agreement(
+    labels: Annotated[list[Path], typer.Argument(help="Human labels (TSV: id, annotator, label).")],
+) -> None:
+    """Measure agreement between annotators: Cohen's and Fleiss' kappa, Krippendorff's alpha.
+
+    Example: longeval classification agreement ann.tsv bob.tsv
+    """
+    from builder.tasks.classification import agreement_paths
+
+    report = agreement_paths(labels)
+    print_rows(report.pairs.to_dicts())
+    typer.echo(f"{report.posts:,} posts, {len(report.annotators)} annotators")
+    for name, coefficient in (
+        ("Fleiss' kappa", report.fleiss),
+        ("Krippendorff's alpha", report.krippendorff),
+    ):
+        value = "undefined" if coefficient.value is None else f"{coefficient.value:.4f}"
+        typer.echo(f"{name} {value}" + (f" ({coefficient.reason})" if coefficient.reason else ""))
+
+
+@classification.command("baseline")
+def predict_with_baseline(
+    collection: VersionFolder,
+    out: Annotated[Path, typer.Option(help="Output file for predictions (TSV).")],
+) -> None:
+    """Predict the labels of the test sets with TF-IDF and logistic regression.
+
+    Example: longeval classification baseline posts/0.1.0 --out baseline.tsv
+    """
+    from builder.tasks.classification import classification_baseline
+
+    typer.echo(f"wrote {classification_baseline(collection, out):,} predictions to {out}")

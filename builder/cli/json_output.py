@@ -1,0 +1,85 @@
+"""JSON output of commands; `docs/json.md` documents every format, and a test compares the keys."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from builder import BuildReport
+    from builder.collection.imports.plan import ImportPlan
+    from builder.collection.imports.release import ImportReport
+    from builder.evaluation.baselines.sanity import SanityRow
+
+
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def build_to_json(report: "BuildReport") -> dict[str, Any]:
+    """Return the output of `longeval build --format json`: the version and every unit."""
+    return {
+        "root": str(report.root),
+        "version": None if report.version is None else str(report.version),
+        "published": report.published,
+        "units": [
+            {
+                "stage": step.unit.stage.name,
+                "unit": step.unit.key,
+                "ran": step.ran,
+                "reasons": list(step.reasons),
+                "seconds": round(step.seconds, 3),
+                "account": None if step.ledger is None else _ledger_to_json(step.ledger),
+            }
+            for step in report.steps
+        ],
+    }
+
+
+def verification_to_json(version: Path, differing: Sequence[str]) -> dict[str, Any]:
+    """Return the output of `longeval build --verify VERSION --format json`: differing files."""
+    return {"version": str(version), "same": not differing, "differing": list(differing)}
+
+
+def import_to_json(report: "ImportReport") -> dict[str, Any]:
+    """Return the output of `longeval import --format json`: imported rows and skipped files."""
+    accounts = {snapshot: _ledger_to_json(ledger) for snapshot, ledger in report.ledgers.items()}
+    return {
+        "version": str(report.version),
+        "rows": {snapshot: dict(rows) for snapshot, rows in report.rows.items()},
+        "accounts": accounts,
+        **_skipped_files(report.plan),
+    }
+
+
+def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
+    """Return the output of `longeval import --explain --format json`: planned files."""
+    return {"version": str(plan.version), "files": plan.file_counts(), **_skipped_files(plan)}
+
+
+def _skipped_files(plan: "ImportPlan") -> dict[str, Any]:
+    """Return the files, outside links and prior datasets that an import skips."""
+    return {
+        "unread": dict(plan.unread_files),
+        "outside": list(plan.external_links),
+        "missing": list(plan.missing_datasets),
+    }
+
+
+def sanity_to_json(rows: "list[SanityRow]") -> list[dict[str, Any]]:
+    """Return the output of `longeval sanity --format json`: one object per row."""
+    return [asdict(row) for row in rows]
+
+
+def _ledger_to_json(ledger: Any) -> dict[str, Any]:
+    return {
+        "unit": ledger.unit,
+        "rows_in": ledger.rows_in,
+        "rows_out": ledger.rows_out,
+        "rejected": dict(sorted(ledger.rejected.items())),
+        "notes": list(ledger.notes),
+    }

@@ -1,0 +1,184 @@
+"""Commands that create, combine and check runs: `baseline`, `dense`, `fuse`, `runs check`, ..."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from builder.cli.evaluation import folders_by_snapshot
+from builder.cli.help import CommandGroup
+from builder.cli.options import CollectionFolder, Format, OutputFormat, Quiet, RunDepth
+from builder.cli.output import print_frames
+from builder.io.disk import check_output_differs
+
+if TYPE_CHECKING:
+    from builder.trec import Run
+
+RunFile = Annotated[Path, typer.Argument(help="TREC run file of one snapshot.")]
+OutputRun = Annotated[
+    Path, typer.Option(help="Output run file; compressed if the name ends in .gz.")
+]
+Tag = Annotated[str, typer.Option(help="Tag of the output run.")]
+
+
+def baseline(
+    collection: CollectionFolder,
+    out: Annotated[Path, typer.Option(help="Output folder; receives one run file per snapshot.")],
+    language: Annotated[
+        str | None, typer.Option(help="Language to search in; default: the source language.")
+    ] = None,
+    depth: RunDepth = 1000,
+    quiet: Quiet = False,
+) -> None:
+    """Search every snapshot with BM25 and write the runs.
+
+    Example: longeval baseline demo/collection --out runs/bm25
+    """
+    from builder.collection.read import open_collection
+    from builder.evaluation import Bm25, bm25_snapshot
+
+    opened = open_collection(collection)
+    searched, suffix = opened.resolve_language(language)
+    parameters = Bm25(language=searched, depth=depth)
+    for name, folder in folders_by_snapshot(opened).items():
+        parts = sorted((folder / "documents").glob("part-*.parquet"))
+        queries = folder / "queries.parquet"
+        run = bm25_snapshot(parts, queries, parameters, suffix=suffix, tag=f"bm25-{searched}")
+        _write_run(run, out / f"{name}.txt.gz", quiet=quiet)
+
+
+def dense(
+    documents: Annotated[
+        Path, typer.Argument(help="Document embeddings: Parquet with doc_id and vector.")
+    ],
+    queries: Annotated[
+        Path, typer.Argument(help="Query embeddings: Parquet with query_id and vector.")
+    ],
+    out: OutputRun,
+    depth: RunDepth = 1000,
+    tag: Tag = "dense",
+) -> None:
+    """Rank documents by the inner product of query and document embeddings (exact search).
+
+    Example: longeval dense documents.parquet queries.parquet --out dense/2022-06.txt.gz
+    """
+    from builder.evaluation import dense_search
+
+    check_output_differs(out, documents, queries)
+    _write_run(dense_search(documents, queries, depth=depth, tag=tag), out)
+
+
+def boost(
+    run: RunFile,
+    qrels: Annotated[list[Path], typer.Argument(help="Qrels of earlier snapshots.")],
+    out: OutputRun,
+    weight: Annotated[
+        float, typer.Option(min=0, help="Score added per relevance grade of an earlier judgement.")
+    ] = 1.0,
+    tag: Tag = "boost",
+) -> None:
+    """Promote documents that were relevant to the same query in earlier snapshots.
+
+    Example: longeval boost bm25/2022-07.txt.gz 2022-06/qrels.parquet --out boost/2022-07.txt.gz
+    """
+    from builder.evaluation import qrel_boost, read_qrels
+    from builder.trec import read_run
+
+    check_output_differs(out, run, *qrels)
+    judgements = [read_qrels(path) for path in qrels]
+    _write_run(qrel_boost(read_run(run, None), judgements, weight=weight, tag=tag), out)
+
+
+def fuse(
+    runs: Annotated[list[Path], typer.Argument(help="TREC run files of the same snapshot.")],
+    out: OutputRun,
+    k: Annotated[
+        int, typer.Option(min=0, help="Rank constant; larger values flatten the top ranks.")
+    ] = 60,
+    depth: RunDepth = 1000,
+    tag: Tag = "rrf",
+) -> None:
+    """Combine runs by reciprocal rank fusion (RRF).
+
+    Example: longeval fuse bm25/2022-06.txt.gz dense/2022-06.txt.gz --out rrf/2022-06.txt.gz
+    """
+    from builder.evaluation import reciprocal_rank_fusion
+    from builder.trec import read_run
+
+    check_output_differs(out, *runs)
+    inputs = [read_run(path, depth) for path in runs]
+    _write_run(reciprocal_rank_fusion(inputs, k=k, tag=tag, depth=depth), out)
+
+
+def rerank(
+    run: RunFile,
+    scores: Annotated[
+        Path, typer.Argument(help="Scores: lines of `query document score`, or a TREC run.")
+    ],
+    out: OutputRun,
+    top: Annotated[
+        int, typer.Option(min=1, help="Number of top documents to rerank per query.")
+    ] = 100,
+    tag: Tag = "rerank",
+) -> None:
+    """Rerank the top documents of a run by the scores of another model.
+
+    Example: longeval rerank bm25/2022-06.txt.gz scores.tsv --out mine/2022-06.txt.gz
+    """
+    from builder.evaluation import read_scores
+    from builder.evaluation import rerank as rerank_run
+    from builder.trec import read_run
+
+    check_output_differs(out, run, scores)
+    _write_run(rerank_run(read_run(run, None), read_scores(scores), top=top, tag=tag), out)
+
+
+def _write_run(run: "Run", path: Path, *, quiet: bool = False) -> None:
+    """Write a run and print its path and number of lines."""
+    from builder.evaluation import write_run
+
+    write_run(run, path)
+    if not quiet:
+        typer.echo(f"wrote {path}: {run.ranking.height:,} lines")
+
+
+runs = typer.Typer(
+    name="runs",
+    cls=CommandGroup,
+    help="Check runs before submission.\n\nExample: longeval runs check demo/collection runs/bm25",
+    no_args_is_help=True,
+)
+
+
+@runs.command("check")
+def check_runs(
+    collection: CollectionFolder,
+    files: Annotated[
+        list[Path], typer.Argument(help="TREC run files, folders or zip files of run files.")
+    ],
+    format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
+) -> None:
+    """Check runs by the rules of the LongEval submission checker.
+
+    Also prints team, system and resources from the `ir-metadata.yml` of each run.
+
+    Exits with code 1 if there are errors.
+
+    Example: longeval runs check demo/collection team.zip
+    """
+    import polars as pl
+
+    from builder.collection.read import open_collection
+    from builder.evaluation import check_submissions, extract_archives
+    from builder.evaluation.runs.archives import EXTRACTED_PREFIX
+
+    with extract_archives(files) as paths:
+        checked = check_submissions(folders_by_snapshot(open_collection(collection)), paths)
+    run_table = checked.runs.with_columns(pl.col("run").str.replace(EXTRACTED_PREFIX, ""))
+    print_frames(format, runs=run_table, findings=checked.findings)
+    if checked.findings.filter(level="error").height:
+        raise typer.Exit(1)
+
+
+COMMANDS: tuple[Callable[..., Any], ...] = (baseline, dense, boost, fuse, rerank)

@@ -1,0 +1,222 @@
+"""Read all tables of a version once for its checks, row group by row group.
+
+In: a published version. Out: a summary of each table (row count, rule violations, sort order,
+duplicate keys, text faults), and lazy frames of its columns. Texts are examined during the same
+pass and not kept in memory.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builder.collection import layout
+from builder.collection.checks.texts import SAMPLE_ROWS, TEXT_FAULTS, TextFaults
+from builder.collection.read import Collection
+from builder.io import parquet
+from builder.io.tables import Table, arrow_schema, table_at
+from builder.runtime.executors import ordered_map
+from builder.runtime.limits import usable_cores
+from builder.runtime.stage import CONTRACTS
+from schemas import RELEASED, Contract
+
+EXAMPLE_KEYS = 3
+
+
+@dataclass
+class TableSummary:
+    """Summary of a table.
+
+    Args:
+        contract: Contract of the table.
+        paths: Parquet files of the table.
+        problems: Unreadable or wrong files, as message and examples.
+        rows: Number of rows.
+        rule_violations: Number of rows that violate a rule of the contract, by file and rule.
+        is_sorted: Whether the rows are sorted by the sort key of the contract.
+        duplicate_keys: Number of rows with a duplicate key, and the first such keys.
+        text_faults: Number of rows with each text fault, and their first keys.
+    """
+
+    contract: type[Contract]
+    paths: tuple[Path, ...]
+    problems: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    rows: int = 0
+    rule_violations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    is_sorted: bool = True
+    duplicate_keys: tuple[int, tuple[str, ...]] = (0, ())
+    text_faults: TextFaults = field(default_factory=TextFaults)
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the table exists and all its files have the columns of the contract."""
+        return bool(self.paths) and not self.problems
+
+
+class ValidationContext:
+    """A collection to be validated: its manifest, table summaries and lazy frames."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self.manifest = collection.manifest
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether the collection is an imported release."""
+        return "imported" in self.manifest["definition"]
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether the collection includes documents; imported releases may lack them."""
+        return bool(self.manifest["definition"].get("imported", {}).get("documents", True))
+
+    @cached_property
+    def table_summaries(self) -> dict[str, TableSummary]:
+        """Summaries of all tables of the collection, by path relative to the version folder."""
+        return {
+            where: _summarise_table(TableSummary(table.contract, table.paths), where)
+            for where, table in self._list_tables()
+        }
+
+    def _list_tables(self) -> Iterator[tuple[str, Table]]:
+        expected = self.manifest["tables"] if self.is_imported else None
+        contracts = {**CONTRACTS, **(RELEASED if self.is_imported else {})}
+        collection = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
+        tables = [
+            (table_path, self.collection.path, table_path, name)
+            for name, table_path in collection.items()
+        ]
+        for snapshot in self.collection.snapshots:
+            folder = layout.snapshot_folder(self.collection.path, snapshot)
+            contract_names = {**layout.SNAPSHOT_TABLES, "rejects": "rejects"}
+            contract_names |= layout.RELEASE_TABLES if self.is_imported else {}
+            tables += [
+                (f"snapshots/{snapshot}/{table_path}", folder, table_path, name)
+                for name, table_path in contract_names.items()
+            ]
+        for where, folder, table_path, name in tables:
+            table = table_at(folder, table_path, contracts[name])
+            if expected is None or where in expected or table.paths:
+                yield where, table
+
+    def scan(self, where: str) -> pl.LazyFrame | None:
+        """Scan a table as a lazy frame; None if it cannot be read."""
+        summary = self.table_summaries.get(where)
+        return parquet.scan(*summary.paths) if summary and summary.is_readable else None
+
+    def scan_snapshots(self, *tables: str) -> Iterator[tuple[str, Any]]:
+        """Yield each snapshot whose given tables are all readable, with a lazy frame per table."""
+        for name in self.collection.snapshots:
+            frames = [self.scan(f"snapshots/{name}/{table}") for table in tables]
+            if all(frame is not None for frame in frames):
+                yield name, frames[0] if len(frames) == 1 else tuple(frames)
+
+    def replace_ids_with_keys(self, rows: pl.LazyFrame, snapshot: str, column: str) -> pl.LazyFrame:
+        """Replace the ids of an imported release with the keys that align its snapshots."""
+        ids = self.scan(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
+        if ids is None:
+            return rows
+        kind = {"doc_id": "document", "query_id": "query"}[column]
+        keys = ids.filter(kind=kind).select("key", pl.col("id").alias(column))
+        return rows.join(keys, on=column).drop(column).rename({"key": column})
+
+
+def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
+    """Fill in the summary of a table by reading its files."""
+    expected = arrow_schema(summary.contract)
+    for path in summary.paths:
+        schema = _read_schema(path)
+        if isinstance(schema, str):
+            summary.problems.append((f"cannot read {path.name}: {schema}", ()))
+        elif schema != expected:
+            columns = tuple(f"{f.name}: {f.type}" for f in schema)[:EXAMPLE_KEYS]
+            message = f"columns of {path.name} differ from contract {summary.contract.signature()}"
+            summary.problems.append((message, columns))
+    if summary.is_readable:
+        try:
+            _scan_row_groups(summary, _text_fault_expressions(where))
+        except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
+            summary.problems.append(
+                (f"cannot read a file of the table: {str(error).splitlines()[0]}", ())
+            )
+    return summary
+
+
+def _text_fault_expressions(where: str) -> dict[str, pl.Expr]:
+    """Return the expressions that detect faults in the texts of a table."""
+    folder, _, name = where.rpartition("/")
+    return TEXT_FAULTS.get(name, {}) if folder.startswith("snapshots/") else {}
+
+
+def _read_schema(path: Path) -> pa.Schema | str:
+    try:
+        return pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        return str(error).splitlines()[0]
+
+
+@dataclass(frozen=True)
+class _RowGroupSummary:
+    """Summary of one row group: file name, row count, rule violations, keys and text faults."""
+
+    part: str
+    rows: int
+    rule_violations: dict[str, int]
+    keys: pl.DataFrame
+    faults: TextFaults
+
+
+def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> None:
+    """Read each row group once, in parallel, and add the results to the summary."""
+    key = list(summary.contract.sort_key())
+    total = sum(pq.read_metadata(path).num_rows for path in summary.paths)
+    sample_interval = max(1, total // SAMPLE_ROWS)
+
+    def summarise_row_group(row_group: tuple[Path, int]) -> _RowGroupSummary:
+        path, number = row_group
+        with pq.ParquetFile(path) as file:
+            rows = pl.DataFrame(file.read_row_group(number))
+        rule_violations = summary.contract.filter(rows, cast=True)[1].counts()
+        rule_violations.pop("primary_key", None)
+        faults = TextFaults()
+        faults.add(rows, text_faults, key, sample_interval)
+        return _RowGroupSummary(path.name, rows.height, rule_violations, rows.select(key), faults)
+
+    previous_key: pl.DataFrame | None = None
+    for group in ordered_map(summarise_row_group, _row_groups(summary.paths), usable_cores()):
+        summary.rows += group.rows
+        for rule, count in group.rule_violations.items():
+            summary.rule_violations[group.part, rule] += count
+        keys = group.keys if previous_key is None else pl.concat([previous_key, group.keys])
+        summary.is_sorted &= keys.equals(keys.sort(key, maintain_order=True))
+        previous_key = keys.tail(1)
+        summary.text_faults.merge(group.faults)
+    if summary.contract.primary_key():
+        summary.duplicate_keys = _find_duplicate_keys(summary, summary.contract.primary_key())
+
+
+def _row_groups(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
+    """Yield path and index of every row group."""
+    for path in paths:
+        yield from ((path, number) for number in range(pq.read_metadata(path).num_row_groups))
+
+
+def _find_duplicate_keys(summary: TableSummary, key: list[str]) -> tuple[int, tuple[str, ...]]:
+    """Count rows with a duplicate key and return the first such keys."""
+    keys = parquet.scan(*summary.paths).select(key)
+    if summary.is_sorted:
+        equals_previous = pl.struct(key).eq_missing(pl.struct(key).shift(1)) & (
+            pl.int_range(pl.len()) > 0
+        )
+        is_duplicate = equals_previous | equals_previous.shift(-1, fill_value=False)
+        duplicates = keys.filter(is_duplicate).collect()
+    else:
+        duplicates = keys.filter(pl.struct(key).is_duplicated()).collect()
+    rows = duplicates.unique(maintain_order=True).sort(key).head(EXAMPLE_KEYS).iter_rows()
+    return duplicates.height, tuple(" ".join(map(str, row)) for row in rows)

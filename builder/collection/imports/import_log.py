@@ -1,0 +1,49 @@
+"""Log of an import: number of records read, rejects and irregularities."""
+
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+
+from builder.io.tables import write_frame
+from builder.runtime.ledger import Ledger, RejectWriter
+from schemas import Irregularities
+
+EXAMPLE_LENGTH = 80
+"""Maximum number of characters of an example."""
+
+
+class ImportLog:
+    """Collects rejects and irregularities while the files of a snapshot are read."""
+
+    def __init__(self) -> None:
+        self.records_read = 0
+        self._rejects: list[tuple[str, str, int, str | None]] = []
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._examples: dict[tuple[str, str], tuple[int, str]] = {}
+
+    def add_reject(self, reason: str, file: str, line: int, key: str | None = None) -> None:
+        """Log a record that was dropped."""
+        self._rejects.append((reason, file, line, key))
+
+    def add_irregularity(
+        self, kind: str, file: str, line: int, example: str, count: int = 1
+    ) -> None:
+        """Count records that were read despite an irregularity; keep the first as an example."""
+        self._counts[file, kind] += count
+        self._examples.setdefault((file, kind), (line, example[:EXAMPLE_LENGTH]))
+
+    def write_tables(self, folder: Path) -> Ledger:
+        """Write the tables `rejects` and `irregularities`, and return the ledger."""
+        ledger = Ledger("records", rows_in=self.records_read)
+        with RejectWriter(folder, "import", ledger) as rejects:
+            for reason, file, line, key in self._rejects:
+                rejects.add(reason, file=file, line=line, key=key)
+        ledger.rows_out = self.records_read - len(self._rejects)
+        rows = [
+            (file, kind, count, *self._examples[file, kind])
+            for (file, kind), count in self._counts.items()
+        ]
+        frame = pl.DataFrame(rows, schema=Irregularities.dtypes(), orient="row")
+        write_frame(frame, folder / "irregularities.parquet", Irregularities)
+        return ledger

@@ -1,0 +1,188 @@
+"""Find the snapshots of a published release and the files of each.
+
+In: all files of the release, in any folder depth. Out: the files of each snapshot, and the files
+that belong to none. Files may be plain, `.gz` or `.zst`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.collection.imports import files_2023, files_sci, files_web
+from builder.collection.imports.files import NON_DOCUMENT, SnapshotFiles, relative_name
+from builder.collection.imports.walk import ReleaseFiles
+from builder.errors import UsageError, suggest
+from builder.text.names import ENGLISH, FRENCH
+
+SnapshotFinder = Callable[[Path, list[Path]], dict[str, SnapshotFiles]]
+
+
+@dataclass(frozen=True)
+class ReleaseLayout:
+    """A file layout of published releases.
+
+    Args:
+        find: Groups files by snapshot.
+        expected_files: Description of the files of a snapshot, for error messages.
+        has_stable_ids: Whether a document has the same id in every snapshot.
+        qrels_omit_doc_prefix: Whether qrels omit the prefix `doc` of document ids.
+    """
+
+    find: SnapshotFinder
+    expected_files: str
+    has_stable_ids: bool
+    qrels_omit_doc_prefix: bool = False
+
+
+LAYOUTS = {
+    "longeval-2023": ReleaseLayout(
+        files_2023.find_2023_snapshots, files_2023.EXPECTED_FILES, False
+    ),
+    "longeval-sci": ReleaseLayout(files_sci.find_sci_snapshots, files_sci.EXPECTED_FILES, True),
+    "longeval-web": ReleaseLayout(
+        files_web.find_web_snapshots, files_web.EXPECTED_FILES, True, True
+    ),
+}
+EXPORT_FILES = {"SHA256SUMS", "longeval-export.json"}
+"""Files that `longeval export` adds to a layout."""
+
+
+def find_snapshots(
+    release: ReleaseFiles, layout: str, qrels_variant: str | None = None
+) -> list[SnapshotFiles]:
+    """Find the snapshots of a release, in chronological order.
+
+    Args:
+        release: Files of the release.
+        layout: One of `LAYOUTS`.
+        qrels_variant: Qrels variant to import, such as `dctr`; None: the default of the layout.
+
+    Raises:
+        UsageError: the layout or the qrels variant does not exist, no snapshot was found, or the
+            month of a snapshot cannot be determined.
+    """
+    if layout not in LAYOUTS:
+        raise UsageError(f"unknown layout {layout!r}; {suggest(layout, LAYOUTS)}")
+    files = _filter_qrels_variant(release.paths, qrels_variant)
+    snapshots = _find_in_layout(release.root, files, layout)
+    for snapshot in snapshots:
+        _drop_duplicate_links(snapshot)
+    _keep_source_language(snapshots)
+    return snapshots
+
+
+def _find_in_layout(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
+    """Find the snapshots in a layout; raise an error if only another layout matches."""
+    month_error = None
+    try:
+        snapshots = _list_snapshots(root, files, layout)
+    except UsageError as error:
+        snapshots, month_error = [], error
+    if any(snapshot.queries or snapshot.query_texts for snapshot in snapshots):
+        return snapshots
+    matching_layouts = [
+        name for name in LAYOUTS if name != layout and _has_queries_in_layout(root, files, name)
+    ]
+    if snapshots and not matching_layouts:
+        return snapshots
+    if month_error is not None and not matching_layouts:
+        raise month_error
+    hint = (
+        f"; the release has layout {matching_layouts[0]}: use --layout {matching_layouts[0]}"
+        if matching_layouts
+        else ""
+    )
+    expected_files = LAYOUTS[layout].expected_files
+    raise UsageError(
+        f"{root}: no snapshot found in layout {layout}; expected {expected_files}{hint}"
+    )
+
+
+def _list_snapshots(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
+    """List the snapshots in a layout that have queries or qrels, sorted by name."""
+    found = LAYOUTS[layout].find(root, files)
+    return [found[name] for name in sorted(found) if found[name].queries or found[name].qrels]
+
+
+def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
+    """Whether the release has query files in a layout."""
+    try:
+        return any(snapshot.queries for snapshot in _list_snapshots(root, files, layout))
+    except UsageError:
+        return False
+
+
+def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:
+    """Keep only one path per file if links give a file several paths."""
+    seen: set[Path] = set()
+
+    def is_first(path: Path) -> bool:
+        target = path.resolve()
+        return not (target in seen or seen.add(target))  # type: ignore[func-returns-value]
+
+    snapshot.queries = [query for query in snapshot.queries if is_first(query[0])]
+    snapshot.qrels = [path for path in snapshot.qrels if is_first(path)]
+    snapshot.documents = {k: [p for p in v if is_first(p)] for k, v in snapshot.documents.items()}
+
+
+def _filter_qrels_variant(files: list[Path], qrels_variant: str | None) -> list[Path]:
+    """Drop qrels files of other variants than the requested one."""
+    if qrels_variant is None:
+        return files
+    variants = sorted({found for path in files if (found := files_sci.detect_qrels_variant(path))})
+    if qrels_variant not in variants:
+        hint = "this release has no qrels variants"
+        if variants:
+            hint = suggest(qrels_variant, variants)
+        raise UsageError(f"--qrels: no qrels variant {qrels_variant!r} in this release; {hint}")
+    return [path for path in files if files_sci.detect_qrels_variant(path) in (None, qrels_variant)]
+
+
+def detect_source_language(snapshots: Sequence[SnapshotFiles]) -> str:
+    """Return the source language of the documents, or of the queries if there are no documents.
+
+    French takes precedence, because the English texts of a release are translations.
+    """
+    document_languages = {language for s in snapshots for language in s.documents}
+    query_languages = {language for s in snapshots for _, language, _ in s.queries}
+    languages = document_languages or query_languages or {FRENCH}
+    return FRENCH if FRENCH in languages else ENGLISH
+
+
+def _keep_source_language(snapshots: Sequence[SnapshotFiles]) -> None:
+    """Drop French queries if the documents are only in English."""
+    if detect_source_language(snapshots) == FRENCH:
+        return
+    for snapshot in snapshots:
+        english_queries = [query for query in snapshot.queries if query[1] == ENGLISH]
+        snapshot.queries = english_queries or snapshot.queries
+
+
+def find_unread_files(release: ReleaseFiles, snapshots: Sequence[SnapshotFiles]) -> dict[str, int]:
+    """Count the files that the import does not read, by path relative to the release.
+
+    Returns:
+        Number of files by path; several unread files in one folder are counted by folder.
+    """
+    root = release.root
+    read = {path for snapshot in snapshots for path in snapshot.paths}
+    read_targets = {path.resolve() for path in read}
+    unread = [
+        path
+        for path in release.paths
+        if path not in read
+        and path.resolve() not in read_targets
+        and _is_content_file(Path(relative_name(path, root)))
+    ]
+    folders = Counter(path.parent for path in unread)
+    grouped_folders = {folder for folder, count in folders.items() if count > 1} - {root}
+    names = (path.parent if path.parent in grouped_folders else path for path in unread)
+    return dict(Counter(relative_name(name, root) for name in names))
+
+
+def _is_content_file(path: Path) -> bool:
+    """Whether a file may contain release data, unlike metadata and hidden files."""
+    parts = [part for part in path.parts if part != ".."]
+    hidden = any(NON_DOCUMENT.fullmatch(part) for part in parts)
+    return not hidden and path.name not in EXPORT_FILES

@@ -1,0 +1,102 @@
+"""Read `manifest.json` and validate it.
+
+Names of snapshots and files are used as paths, so a name that points outside the version folder is
+rejected.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from builder.errors import FormatError
+from builder.text.names import LANGUAGE_PATTERN
+from schemas import SNAPSHOT_PATTERN
+
+
+def _validate_relative_path(name: str) -> str:
+    if name.startswith("/") or "\\" in name or "\0" in name or ".." in name.split("/"):
+        raise ValueError(f"expected a path inside the version folder, found {name!r}")
+    return name
+
+
+RelativePath = Annotated[str, AfterValidator(_validate_relative_path)]
+
+
+class _ManifestModel(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class _CollectionModel(_ManifestModel):
+    languages: list[Annotated[str, Field(pattern=LANGUAGE_PATTERN)]] = []
+
+
+class _SnapshotModel(_ManifestModel):
+    name: str = Field(pattern=SNAPSHOT_PATTERN)
+    start: str
+    end: str
+
+
+class _ImportModel(_ManifestModel):
+    layout: str
+    documents: bool = True
+
+
+class _DefinitionModel(_ManifestModel):
+    collection: _CollectionModel = _CollectionModel()
+    snapshots: list[_SnapshotModel]
+    parameters: dict[str, dict[str, Any]]
+    imported: _ImportModel | None = None
+
+
+class _FileModel(_ManifestModel):
+    sha256: str
+    bytes: int = 0
+
+
+class _TableModel(_ManifestModel):
+    rows: int
+    content: str = ""
+
+
+class _UnitModel(_ManifestModel):
+    parameters: Any = None
+
+
+class _Manifest(_ManifestModel):
+    name: str
+    version: str
+    signature: str
+    definition: _DefinitionModel
+    files: dict[RelativePath, _FileModel]
+    tables: dict[RelativePath, _TableModel]
+    units: dict[str, _UnitModel]
+    tools: dict[str, str]
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest, validate it and return its content unchanged.
+
+    Raises:
+        FormatError: The file is not valid JSON, or a key is missing, has the wrong type, or is a
+            path outside the version folder.
+    """
+    try:
+        manifest: Any = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise FormatError(f"cannot read the manifest: {error}", path) from None
+    try:
+        _Manifest.model_validate(manifest)
+    except (ValidationError, RecursionError) as error:
+        raise FormatError(f"invalid manifest: {_first_error(error)}", path) from None
+    return dict(manifest)
+
+
+def _first_error(error: ValidationError | RecursionError) -> str:
+    """Return the key and message of the first validation error."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    key = ".".join(str(part) for part in first["loc"])
+    return f"{key}: {first['msg'].removeprefix('Value error, ')}"

@@ -1,0 +1,240 @@
+"""Queries that were frequent enough to stay in the other snapshot under the same rules.
+
+When interest fades, the rare queries of a topic fall below the selection threshold first; its
+frequent queries stay, with fewer impressions. When a topic is deleted from the list, or a filter
+becomes stricter, frequent queries disappear at once. So a query is *safe* if the trend of its
+topic, measured on the queries in both snapshots, predicts several times the minimum number of
+impressions. A safe query that the other snapshot lacks is *missing*. A safe query that stayed but
+is far below the trend has *faded*: where missing queries do not clearly outnumber faded ones,
+interest explains both.
+
+If no query of a topic stayed, its queries are safe only if they were so frequent that interest
+would have had to fall to a twentieth of the trend of all queries, and further than in any other
+topic: a subject that fades takes its rare topics with it.
+"""
+
+from dataclasses import dataclass
+
+import duckdb
+from scipy.stats import binom
+
+MARGIN = 4
+"""A query is safe if its topic's trend predicts this many times the minimum of impressions."""
+
+MARGIN_WITHOUT_TREND = 20
+"""The same for topics without queries in both snapshots, by the trend of all queries."""
+
+MIN_KEPT_FOR_TREND = 1
+MIN_MISSING_PER_FADED = 4
+"""Missing queries per faded query from which a rule, not interest, explains them."""
+
+MIN_SAFE_IN_TOPIC = 3
+MIN_MISSING_SHARE = 0.5
+"""Minimum share of a topic's safe queries that are missing in a changed topic, ..."""
+
+MIN_SHARE_ABOVE_OTHERS = 0.3
+"""... its minimum distance from the share in all other topics, ..."""
+
+MAX_P_VALUE = 1e-4
+"""... and the maximum probability of that many if they were missing at the rate of the others."""
+
+SAFE_QUERIES = """
+CREATE OR REPLACE TEMP TABLE safe_queries AS
+WITH
+listed AS (
+    SELECT query_id, unnest(topics) AS topic, impressions_{here} AS impressions,
+           impressions_{there} AS impressions_there
+    FROM query_changes JOIN queries_{here} USING (query_id)
+),
+overall AS (
+    SELECT sum(impressions_{here})::HUGEINT AS impressions,
+           sum(impressions_{there})::HUGEINT AS impressions_there
+    FROM query_changes WHERE status = 'kept'
+),
+trends AS (
+    SELECT topic, count(*) AS kept, sum(impressions)::HUGEINT AS impressions,
+           sum(impressions_there)::HUGEINT AS impressions_there
+    FROM listed WHERE impressions_there IS NOT NULL GROUP BY topic
+),
+steepest_fall AS (
+    SELECT impressions, impressions_there FROM trends
+    ORDER BY impressions_there / impressions, topic LIMIT 1
+),
+threshold AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there}),
+predictions AS (
+    SELECT
+        listed.query_id,
+        listed.topic,
+        listed.impressions_there,
+        CASE WHEN trends.kept >= {min_kept:d} THEN {margin:d} ELSE {margin_without_trend:d} END
+            AS margin,
+        CASE WHEN trends.kept >= {min_kept:d}
+            THEN listed.impressions * trends.impressions_there
+            ELSE listed.impressions * overall.impressions_there
+        END AS numerator,
+        CASE WHEN trends.kept >= {min_kept:d} THEN trends.impressions ELSE overall.impressions END
+            AS denominator,
+        trends.kept >= {min_kept:d} OR steepest_fall.impressions IS NULL
+            OR listed.impressions * steepest_fall.impressions_there
+            >= {margin:d} * threshold.impressions * steepest_fall.impressions
+            AS outlasts_steepest_fall
+    FROM listed LEFT JOIN trends USING (topic) LEFT JOIN steepest_fall ON true, overall, threshold
+)
+SELECT
+    query_id,
+    list(topic ORDER BY topic) AS topics,
+    bool_and(impressions_there IS NULL) AS missing,
+    bool_and(
+        impressions_there IS NOT NULL AND impressions_there * {margin:d} * denominator < numerator
+    ) AS faded
+FROM predictions, threshold
+GROUP BY query_id
+HAVING bool_and(numerator >= margin * threshold.impressions * denominator)
+    AND bool_and(outlasts_steepest_fall)
+"""
+
+PER_TOPIC = """
+WITH members AS (SELECT unnest(topics) AS topic, missing, faded FROM safe_queries)
+SELECT topic, count(*), count(*) FILTER (missing), count(*) FILTER (faded)
+FROM members GROUP BY topic ORDER BY topic
+"""
+
+WITHOUT_TOPICS = """
+SELECT count(*), count(*) FILTER (missing), count(*) FILTER (faded)
+FROM safe_queries WHERE NOT list_has_any(topics, ?::VARCHAR[])
+"""
+
+SAFE_IF_DELETED = """
+WITH
+growth AS (
+    SELECT sum(impressions_{here})::HUGEINT AS impressions,
+           sum(impressions_{there})::HUGEINT AS impressions_there
+    FROM query_changes WHERE status = 'kept'
+),
+threshold AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there}),
+listed AS (SELECT unnest(topics) AS topic, impressions FROM queries_{here}),
+trends AS (
+    SELECT unnest(topics) AS topic, sum(impressions_{here})::HUGEINT AS impressions,
+           sum(impressions_{there})::HUGEINT AS impressions_there
+    FROM query_changes JOIN queries_{here} USING (query_id)
+    WHERE status = 'kept' GROUP BY topic
+),
+steepest_fall AS (
+    SELECT impressions, impressions_there FROM trends
+    ORDER BY impressions_there / impressions, topic LIMIT 1
+)
+SELECT
+    listed.topic,
+    count(*) FILTER (
+        listed.impressions * growth.impressions_there
+        >= {margin_without_trend:d} * threshold.impressions * growth.impressions
+        AND (
+            steepest_fall.impressions IS NULL
+            OR listed.impressions * steepest_fall.impressions_there
+            >= {margin:d} * threshold.impressions * steepest_fall.impressions
+        )
+    )
+FROM listed LEFT JOIN steepest_fall ON true, growth, threshold
+GROUP BY listed.topic ORDER BY listed.topic
+"""
+"""Queries of each topic that would be safe if the whole topic were deleted."""
+
+
+@dataclass(frozen=True)
+class SafeCounts:
+    """Counts of safe queries.
+
+    Args:
+        safe: All of them.
+        missing: Those that the other snapshot lacks.
+        faded: Those in both snapshots that are far below their topic's trend.
+    """
+
+    safe: int
+    missing: int
+    faded: int
+
+    @property
+    def missing_share(self) -> float:
+        """Share of safe queries that are missing; 0 if there are no safe queries."""
+        return self.missing / self.safe if self.safe else 0.0
+
+    @property
+    def exceeds_fading(self) -> bool:
+        """Whether missing queries are too many, relative to faded ones, for fading interest."""
+        return self.missing >= MIN_MISSING_PER_FADED * self.faded
+
+    @property
+    def missing_rate(self) -> float:
+        """Estimated probability that a safe query is missing, in (0, 1) (Laplace's rule)."""
+        return (self.missing + 1) / (self.safe + 2)
+
+    def subtract(self, part: "SafeCounts") -> "SafeCounts":
+        """Return the counts of the queries that are not in `part`."""
+        return SafeCounts(
+            self.safe - part.safe, self.missing - part.missing, self.faded - part.faded
+        )
+
+
+def changed_topics(
+    connection: duckdb.DuckDBPyConnection, here: str, there: str
+) -> dict[str, SafeCounts]:
+    """Return the topics of snapshot `here` whose safe queries are missing in `there`.
+
+    Creates the table `safe_queries`.
+
+    Args:
+        connection: Connection with the views of the pair.
+        here: `from` or `to`.
+        there: The other one.
+    """
+    connection.execute(_format(SAFE_QUERIES, here, there))
+    overall = count_without_topics(connection, [])
+    topics = {row[0]: SafeCounts(*row[1:]) for row in connection.execute(PER_TOPIC).fetchall()}
+    return {
+        topic: counts
+        for topic, counts in topics.items()
+        if _is_outlier(counts, overall.subtract(counts))
+    }
+
+
+def count_without_topics(connection: duckdb.DuckDBPyConnection, topics: list[str]) -> SafeCounts:
+    """Count the safe queries that have none of the topics."""
+    return SafeCounts(*connection.execute(WITHOUT_TOPICS, [topics]).fetchall()[0])
+
+
+def detectable_topics(
+    connection: duckdb.DuckDBPyConnection, here: str, there: str
+) -> dict[str, bool]:
+    """Return for each topic of snapshot `here` whether its deletion would be detected."""
+    changed_topics(connection, here, there)
+    rate = count_without_topics(connection, []).missing_rate
+    rows = connection.execute(_format(SAFE_IF_DELETED, here, there)).fetchall()
+    return {
+        topic: safe >= MIN_SAFE_IN_TOPIC and binomial_tail(safe, safe, rate) < MAX_P_VALUE
+        for topic, safe in rows
+    }
+
+
+def binomial_tail(trials: int, successes: int, rate: float) -> float:
+    """Return the probability of at least `successes` in independent trials."""
+    return float(binom.sf(successes - 1, trials, rate))
+
+
+def _is_outlier(topic: SafeCounts, others: SafeCounts) -> bool:
+    """Whether queries are missing from a topic far more often than from the others."""
+    if topic.safe < MIN_SAFE_IN_TOPIC or not topic.exceeds_fading:
+        return False
+    if topic.missing_share < max(MIN_MISSING_SHARE, others.missing_share + MIN_SHARE_ABOVE_OTHERS):
+        return False
+    return binomial_tail(topic.safe, topic.missing, others.missing_rate) < MAX_P_VALUE
+
+
+def _format(sql: str, here: str, there: str) -> str:
+    return sql.format(
+        here=here,
+        there=there,
+        min_kept=MIN_KEPT_FOR_TREND,
+        margin=MARGIN,
+        margin_without_trend=MARGIN_WITHOUT_TREND,
+    )

@@ -1,0 +1,254 @@
+"""The page about one document: versions, word diff, translation, URLs and relevance judgements."""
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+
+from builder.explore.document_texts import diff_section, translation_section
+from builder.explore.document_urls import urls_section
+from builder.explore.page_request import PageRequest, page_url
+from builder.explore.queries import query_link
+from builder.explore.render import Page, link, render_macro
+from builder.explore.source import Source
+from builder.explore.statements import Row, Statement
+from builder.explore.tables import Column, table
+from builder.reporting import numbers
+from builder.reporting.parts import Cell, decimal_cell, section, share_cell
+
+MAP_ROW = "SELECT url, url_key, snapshots, loose_id, crawled FROM documents_map WHERE doc_id = $doc"
+RELEASE_IDS = "SELECT DISTINCT id FROM release_ids WHERE key = $doc AND kind = 'document'"
+VERSIONS = """
+SELECT snapshot, doc_id, url, title, title_en, fetched_at, published_at, modified_at, tokens,
+  language, language_score, shown, sampled, truncated, duplicate_group, near_duplicate_group
+FROM documents WHERE doc_id IN (SELECT unnest($ids)) AND doc_key = $doc ORDER BY snapshot
+"""
+DOCUMENT_CHANGES = """
+SELECT from_snapshot, to_snapshot, status, band, dice, shingle_jaccard, tokens_from, tokens_to,
+  matched_by, matched_id, crawled
+FROM document_changes WHERE doc_id = $doc ORDER BY from_snapshot
+"""
+QRELS = """
+SELECT qrels.snapshot, qrels.query_key AS query_id, text, grade, score, impressions, examinations,
+  clicks, stability, source
+FROM qrels LEFT JOIN (SELECT query_id AS query_key, text FROM queries_map) USING (query_key)
+WHERE doc_key = $doc ORDER BY query_id, qrels.snapshot
+"""
+
+
+def document_page(source: Source, request: PageRequest, doc_id: str) -> Page:
+    """Build the page `/page/<id>` about one document.
+
+    Raises:
+        HTTPException: 404 if the collection does not contain the document.
+    """
+    values: dict[str, Any] = {"doc": doc_id}
+    known = source.rows(Statement(MAP_ROW, values))
+    judged = source.rows(Statement(QRELS, values))
+    ids = [row["id"] for row in source.rows(Statement(RELEASE_IDS, values))] or [doc_id]
+    values["ids"] = ids
+    versions = source.rows(Statement(VERSIONS, values))
+    changes = source.rows(Statement(DOCUMENT_CHANGES, values))
+    if not (known or judged or versions):
+        raise HTTPException(404, "The collection does not contain a page with this id.")
+    title = next((v["title"] for v in reversed(versions) if v["title"]), None)
+    url = known[0]["url"] if known else versions[-1]["url"] if versions else doc_id
+    body = (
+        _facts(source, doc_id, known, versions),
+        _versions_section(source, versions, changes, values),
+        diff_section(source, request, versions, values),
+        translation_section(source, request, versions, values),
+        urls_section(source, doc_id, known, changes),
+        _judgements_section(source, judged, values),
+    )
+    parts = [
+        ("versions", "Versions"),
+        ("difference", "Difference"),
+        ("translation", "Translation"),
+        ("urls", "URLs"),
+        ("judged", "Judgements"),
+    ]
+    return Page(title or url, [url] if title else [], body, "/pages", parts)
+
+
+def _facts(source: Source, doc_id: str, known: Sequence[Row], versions: Sequence[Row]) -> Markup:
+    """Render id, reasons for inclusion, and the snapshots that crawled or contain the document."""
+    facts = [("Id", doc_id), ("Reason for inclusion", _inclusion_reasons(source, versions))]
+    if known and known[0]["crawled"] is not None:
+        facts.append(("Crawled in", ", ".join(known[0]["crawled"]) or "none of the snapshots"))
+    if known:
+        facts.append(("In snapshots", ", ".join(known[0]["snapshots"])))
+    return render_macro("facts", facts)
+
+
+def _inclusion_reasons(source: Source, versions: Sequence[Row]) -> str:
+    """Return why the document was included: shown to users, drawn by the sample, or judged."""
+    if not versions:
+        return "it was judged; the collection does not contain its text"
+    if source.is_imported:
+        return "it is in the imported release"
+    parameters = source.collection.manifest["definition"]["parameters"].get("documents", {})
+    sample_share = parameters.get("sample_share")
+    reasons = []
+    shown_in = [v["snapshot"] for v in versions if v["shown"]]
+    sampled_in = [v["snapshot"] for v in versions if v["sampled"]]
+    if shown_in:
+        reasons.append(f"shown for a query of the collection ({', '.join(shown_in)})")
+    if sampled_in:
+        size = "" if sample_share is None else f"{numbers.format_percent(sample_share)} "
+        reasons.append(f"drawn into the {size}sample of the crawl ({', '.join(sampled_in)})")
+    return "; ".join(reasons)
+
+
+def format_date(seconds: int | None) -> str:
+    """Format Unix seconds as a UTC date, or as a dash if missing or out of range."""
+    if not seconds:
+        return numbers.DASH
+    try:
+        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d")
+    except (ValueError, OverflowError, OSError):
+        return numbers.DASH
+
+
+VERSION_COLUMNS = (
+    Column("Snapshot", "snapshot"),
+    Column("Title", "title", "Title in the source language"),
+    Column("Fetched", lambda r: Cell(format_date(r["fetched_at"])), "Date of the fetch, UTC"),
+    Column("Words", "tokens", "Number of words in title and text"),
+    Column(
+        "Language",
+        lambda r: Cell(_language_text(r)),
+        "Language detected in the text, with the detector's confidence",
+    ),
+    Column(
+        "Shown",
+        lambda r: Cell("yes" if r["shown"] else "no"),
+        "Whether it was in the results of a query of the collection",
+    ),
+    Column(
+        "Sampled",
+        lambda r: Cell("yes" if r["sampled"] else "no"),
+        "Whether it is in the hash-based sample of the crawl",
+    ),
+    Column(
+        "Cut",
+        lambda r: Cell(
+            numbers.DASH if r["truncated"] is None else "yes" if r["truncated"] else "no"
+        ),
+        "Whether the text was truncated at the length limit of the crawl",
+    ),
+    Column(
+        "Same text as",
+        lambda r: _duplicate_link(r, "duplicate_group"),
+        "First page of the group of exact duplicates",
+    ),
+    Column(
+        "Nearly same as",
+        lambda r: _duplicate_link(r, "near_duplicate_group"),
+        "First page of the group of near duplicates",
+    ),
+)
+
+
+def _language_text(row: Row) -> str:
+    if row["language"] is None:
+        return numbers.DASH
+    return f"{row['language']} ({numbers.format_percent(row['language_score'], 0)})"
+
+
+def _duplicate_link(row: Row, column: str) -> Cell:
+    doc_id = row[column]
+    return Cell(numbers.DASH if doc_id is None else link(f"/page/{doc_id}", doc_id))
+
+
+def _versions_section(
+    source: Source, versions: Sequence[Row], changes: Sequence[Row], values: dict[str, Any]
+) -> Markup:
+    """Render the table of versions and the table of changes between them."""
+    version_table = table(
+        source,
+        "The page in each snapshot",
+        VERSION_COLUMNS,
+        versions,
+        Statement(VERSIONS, values),
+        empty="The collection does not contain the text of this page.",
+    )
+    columns = (
+        Column("From", "from_snapshot"),
+        Column("To", "to_snapshot"),
+        Column(
+            "What happened",
+            lambda r: Cell(_status_text(r)),
+            "added, removed, updated, unchanged, or the reason why a snapshot lacks it",
+        ),
+        Column("Dice", lambda r: decimal_cell(r["dice"]), "Word overlap of both versions"),
+        Column(
+            "5-word sequences",
+            lambda r: decimal_cell(r["shingle_jaccard"]),
+            "Jaccard similarity of the 5-word shingles",
+        ),
+        Column("Words before", "tokens_from"),
+        Column("Words after", "tokens_to"),
+        Column("Difference", lambda r: _compare_link(r, str(values["doc"]))),
+    )
+    change_table = table(
+        source,
+        "What happened between snapshots",
+        columns,
+        changes,
+        Statement(DOCUMENT_CHANGES, values),
+        empty="No changes are recorded.",
+    )
+    return section(
+        "versions", "Versions", "Every version of the page.", version_table, change_table
+    )
+
+
+def _status_text(row: Row) -> str:
+    status = str(row["status"]).replace("_", " ")
+    return f"{status}, {row['band']}" if row["band"] else status
+
+
+def _compare_link(row: Row, doc_id: str) -> Cell:
+    if row["status"] not in ("updated", "unchanged"):
+        return Cell(numbers.DASH)
+    values = {"from": row["from_snapshot"], "to": row["to_snapshot"]}
+    return Cell(link(page_url(f"/page/{doc_id}", **values) + "#difference", "compare"))
+
+
+def _judgements_section(source: Source, judged: Sequence[Row], values: dict[str, Any]) -> Markup:
+    """Render the table of relevance judgements of the document."""
+    columns = (
+        Column("Query", lambda r: query_link(r["query_id"], r["text"])),
+        Column("Snapshot", "snapshot"),
+        Column("Grade", "grade", "0 not relevant, 1 relevant, 2 highly relevant"),
+        Column("Impressions", "impressions", "How often the page was shown for the query"),
+        Column(
+            "Examinations",
+            "examinations",
+            "Impressions in which users looked at it, according to the click model",
+        ),
+        Column("Clicks", "clicks", "Impressions in which users clicked it"),
+        Column(
+            "Score",
+            lambda r: decimal_cell(r["score"]),
+            "Relevance probability that determines the grade",
+        ),
+        Column(
+            "Stability",
+            lambda r: share_cell(r["stability"]),
+            "Probability that the true score falls into the same grade",
+        ),
+        Column("Source", "source", "click, manual or release"),
+    )
+    found = table(
+        source,
+        "Judgements of the page",
+        columns,
+        judged,
+        Statement(QRELS, values),
+        empty="The page has no judgements.",
+    )
+    return section("judged", "Judgements", "Every query for which the page was judged.", found)

@@ -1,0 +1,153 @@
+"""Sections of a document's page with the word diff of two versions and the translation."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from builder.explore.forms import form, select_field
+from builder.explore.page_request import PageRequest
+from builder.explore.render import render_macro
+from builder.explore.source import Source
+from builder.explore.statements import Row, Statement
+from builder.explore.tables import Column, statement_table
+from builder.explore.word_diff import MAX_WORDS, diff_words
+from builder.reporting import numbers
+from builder.reporting.parts import Cell, empty_note, paragraph, section
+
+TEXT = """
+SELECT snapshot, title, text, title_en, text_en FROM documents
+WHERE doc_id IN (SELECT unnest($ids)) AND doc_key = $doc AND snapshot = $snapshot
+"""
+SENTENCES = """
+SELECT field, sentence, fr, en, flags FROM sentences
+WHERE id = $doc AND snapshot = $snapshot ORDER BY field DESC, sentence LIMIT $most
+"""
+TRANSLATED = """
+SELECT snapshot, sentences, translated, copied, source_kept, dropped, flags FROM translations
+WHERE id = $doc ORDER BY snapshot
+"""
+MAX_SENTENCES = 400
+
+
+def diff_section(
+    source: Source, request: PageRequest, versions: Sequence[Row], values: dict[str, Any]
+) -> Markup:
+    """Render the word diff of the two versions that the request selects.
+
+    Args:
+        source: Collection to query.
+        request: Request whose parameters `from` and `to` are snapshots, and whose parameter
+            `language` is `source` or `english`.
+        versions: Versions of the document.
+        values: SQL parameters `doc` and `ids` of the document.
+    """
+    names = [row["snapshot"] for row in versions]
+    heading, lead = "Difference", "Words that were added or removed between two versions."
+    if len(names) < 2:
+        text = "A comparison needs at least two versions of the page."
+        return section("difference", heading, lead, empty_note(text))
+    start, end = request.choice("from", names, names[-2]), request.choice("to", names, names[-1])
+    language = request.choice("language", ("source", "english"), "source")
+    suffix = "_en" if language == "english" else ""
+    fields = [
+        select_field("from", "Earlier", start, names),
+        select_field("to", "Later", end, names),
+    ]
+    if any(row["title_en"] is not None for row in versions):
+        both = (("source", "source"), ("english", "English"))
+        fields.append(select_field("language", "Text", language, both))
+    before, after = (
+        source.rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
+    )
+    diff = diff_words(_full_text(before, suffix), _full_text(after, suffix))
+    removed = numbers.pluralize(diff.removed, "word")
+    count = f"{removed} removed, {numbers.format_count(diff.added)} added"
+    if diff.omitted:
+        count += (
+            f"; only the first {MAX_WORDS:,} words of each version are compared, "
+            f"{diff.omitted:,} words are omitted"
+        )
+    marked_text = render_macro(
+        "difference", f"{start} to {end}", diff.runs, {"language": _language_code(source, suffix)}
+    )
+    return section(
+        "difference",
+        heading,
+        lead,
+        form(request, *fields, anchor="difference"),
+        paragraph(count, "note"),
+        marked_text,
+    )
+
+
+def _language_code(source: Source, suffix: str) -> str:
+    """Return the language code of the text columns with a suffix, for the `lang` attribute."""
+    return next((k for k, own in source.collection.languages.items() if own == suffix), "und")
+
+
+def _full_text(row: Row, suffix: str) -> str:
+    """Return title and text of a version, separated by a line break."""
+    return f"{row[f'title{suffix}'] or ''}\n{row[f'text{suffix}'] or ''}".strip()
+
+
+def translation_section(
+    source: Source, request: PageRequest, versions: Sequence[Row], values: dict[str, Any]
+) -> Markup:
+    """Render each sentence of a version with its translation, or its text if not translated."""
+    heading = "Translation"
+    lead = "Every sentence with its translation, and flags for possible errors."
+    done = source.rows(Statement(TRANSLATED, values))
+    if not done:
+        return section(
+            "translation",
+            heading,
+            lead,
+            empty_note("The collection does not contain a translation of this page."),
+            _source_text(source, versions, values),
+        )
+    names = [row["snapshot"] for row in done]
+    snapshot = request.choice("snapshot", names, names[-1])
+    chosen = form(
+        request, select_field("snapshot", "Snapshot", snapshot, names), anchor="translation"
+    )
+    counts = next(row for row in done if row["snapshot"] == snapshot)
+    count = (
+        f"{numbers.pluralize(counts['sentences'], 'sentence')}: "
+        f"{counts['translated']:,} translated, "
+        f"{counts['copied']:,} copied, {counts['source_kept']:,} left in the source language, "
+        f"{counts['dropped']:,} dropped"
+    )
+    columns = (
+        Column(
+            "Part",
+            lambda r: Cell(f"{r['field']} {r['sentence'] + 1}"),
+            "Title or text, and the number of the sentence",
+        ),
+        Column("Source", lambda r: Cell(r["fr"])),
+        Column("English", lambda r: Cell(r["en"])),
+        Column(
+            "Flags",
+            lambda r: Cell(", ".join(r["flags"]) or numbers.DASH),
+            "Possible errors in the translation",
+        ),
+    )
+    sentences = statement_table(
+        source,
+        f"Sentences of {snapshot}",
+        columns,
+        Statement(SENTENCES, {**values, "snapshot": snapshot, "most": MAX_SENTENCES}),
+        empty="No sentences are recorded.",
+    )
+    return section("translation", heading, lead, chosen, paragraph(count, "note"), sentences)
+
+
+def _source_text(source: Source, versions: Sequence[Row], values: dict[str, Any]) -> Markup | None:
+    """Render the source text of the last version; None if there are no versions."""
+    if not versions:
+        return None
+    name = versions[-1]["snapshot"]
+    row = source.rows(Statement(TEXT, {**values, "snapshot": name}))[0]
+    diff = diff_words(_full_text(row, ""), _full_text(row, ""))
+    language = {"language": _language_code(source, "")}
+    return render_macro("difference", f"The text in {name}", diff.runs, language)

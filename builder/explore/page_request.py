@@ -1,0 +1,77 @@
+"""Validation of URL parameters: known choices, short texts and page numbers.
+
+Invalid values raise a `UsageError`, which the application shows as an error page.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
+
+from builder.errors import UsageError, suggest
+
+MAX_TEXT_LENGTH = 200
+MAX_PAGE_NUMBER = 100_000
+PAGE_SIZE = 50
+"""Rows per page of a paged table."""
+ID = re.compile(r"\S{1,200}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class PageRequest:
+    """Path and query parameters of a requested URL.
+
+    Args:
+        path: Path of the URL.
+        parameters: Query parameters of the URL.
+    """
+
+    def __init__(self, path: str, parameters: Mapping[str, str]) -> None:
+        self.path = path
+        self.parameters = dict(parameters)
+
+    def choice(self, name: str, options: Sequence[str], default: str = "") -> str:
+        """Return a parameter that must be one of the options; `default` if absent or empty.
+
+        Raises:
+            UsageError: The value is not one of the options.
+        """
+        value = self.parameters.get(name, "") or default
+        if value != default and value not in options:
+            known = suggest(value[:40], options)
+            raise UsageError(f"{name}: unknown value {value[:40]!r}; {known}")
+        return value
+
+    def text(self, name: str) -> str:
+        """Return a text parameter without surrounding white space; empty if absent.
+
+        Raises:
+            UsageError: The text is longer than `MAX_TEXT_LENGTH` or has control characters.
+        """
+        value = self.parameters.get(name, "").strip()
+        if len(value) > MAX_TEXT_LENGTH:
+            limit = f"maximum {MAX_TEXT_LENGTH} characters"
+            raise UsageError(f"{name}: {limit}, found {len(value):,}")
+        if _CONTROL.search(value):
+            raise UsageError(f"{name}: expected text without control characters")
+        return value
+
+    def number(self, name: str, default: int = 1) -> int:
+        """Return an integer parameter from 1 to `MAX_PAGE_NUMBER`; `default` if absent.
+
+        Raises:
+            UsageError: The value is not an integer in this range.
+        """
+        value = self.parameters.get(name, "") or str(default)
+        if not re.fullmatch(r"[0-9]{1,6}", value) or not 1 <= int(value) <= MAX_PAGE_NUMBER:
+            raise UsageError(f"{name}: expected an integer from 1 to {MAX_PAGE_NUMBER:,}")
+        return int(value)
+
+    def url_with(self, **changes: str | int | None) -> str:
+        """Return the URL of this request with changed parameters; None removes a parameter."""
+        return page_url(self.path, **{**self.parameters, **changes})
+
+
+def page_url(path: str, **parameters: str | int | None) -> str:
+    """Return a relative URL with query parameters; omits None and empty values."""
+    present = {name: value for name, value in parameters.items() if value not in (None, "")}
+    return f"{path}?{urlencode(present)}" if present else path

@@ -1,0 +1,213 @@
+"""Simulation of query logs over existing crawls, with topics, a definition and ground truth.
+
+Query texts consist of rare words of page titles. A page whose title contains all words of a query
+is relevant (grade 2), one that contains some words is related (grade 1), and random pages without
+any of the words complete the results (grade 0).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from builder.errors import UsageError
+from builder.ingest.crawls import read_pages
+from builder.io.sources import Interval, Source
+from builder.parameters import CrawlParameters
+from builder.runtime.limits import Limits
+from builder.simulation import truth
+from builder.simulation.calendar import Month, consecutive_months
+from builder.simulation.definition import write_definition, write_topics
+from builder.simulation.faults import Fault
+from builder.simulation.files import write_truth_table
+from builder.simulation.needs import (
+    ATTRACTIVENESS_RANGES,
+    SATISFACTION_RANGES,
+    Query,
+    scale_by_grade,
+)
+from builder.simulation.parameters import Simulation
+from builder.simulation.personal import create_personal_query
+from builder.simulation.rng import Rng, hash_integers, uniform_array
+from builder.simulation.text_variants import add_typo, normalize_text
+from builder.simulation.world import FIRST_UNWANTED_QUERY, query_probabilities, write_user_truth
+from builder.simulation.write_log import log_path, write_log
+
+MIN_WORD_CHARS = 4
+MAX_TOPIC_SHARE = 0.05
+"""Maximum share of pages whose title contains a topic."""
+MIN_TOPIC_PAGES = 3
+MAX_TITLE_CHARS = 80
+"""Number of characters read from a title, or from the text of a page without a title."""
+MAX_TOPICS = 200
+PERSONAL_QUERIES = 6
+
+
+class TitledPage(NamedTuple):
+    """URL of a page and the distinct words of its title."""
+
+    url: str
+    words: tuple[str, ...]
+
+
+def simulate_over(out: Path | str, crawls: Sequence[Path], params: Simulation) -> None:
+    """Simulate query logs over existing crawls, and write them with their ground truth.
+
+    Args:
+        out: Output folder; created if missing.
+        crawls: One crawl file per snapshot, in chronological order. A month in a file name, such as
+            `2022-06-30.warc.gz`, is the month of the snapshot.
+        params: Parameters of the simulation; parameters of pages are ignored.
+
+    Raises:
+        UsageError: a file is missing, or no page has a title or text.
+    """
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    months = _detect_months(crawls)
+    snapshots = [_read_titles(path) for path in crawls]
+    topics = _select_topics(snapshots[0])
+    texts = _create_query_texts(snapshots[0], topics, params)
+    faults: list[Fault] = []
+    relevance_rows: list[tuple[object, ...]] = []
+    query_rows: list[tuple[object, ...]] = []
+    for snapshot, (month, pages) in enumerate(zip(months, snapshots, strict=True)):
+        queries = [
+            *_create_topic_queries(params, texts, pages),
+            *_create_personal_queries(params, pages),
+        ]
+        probabilities = query_probabilities(params, queries, snapshot)
+        write_log(out, params, queries, probabilities, month, faults, lambda _: None)
+        relevance_rows += truth.create_relevance_rows(month, queries)
+        query_rows += truth.create_query_rows(month, queries, probabilities)
+    write_truth_table(out / "truth", "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
+    write_truth_table(out / "truth", "queries", query_rows, truth.QUERY_SCHEMA)
+    truth.write_faults(out, faults)
+    write_user_truth(out, params)
+    write_topics(out, [(word, word, "") for word in topics])
+    paths = [path.resolve().as_posix() for path in crawls]
+    rows = [(m, log_path(params, m), path) for m, path in zip(months, paths, strict=True)]
+    write_definition(
+        out, params.name, rows, ignore_crawl_interval=True, translation=params.translation
+    )
+
+
+def _detect_months(crawls: Sequence[Path]) -> list[Month]:
+    """Return the months in the file names, or consecutive months.
+
+    File names are used only if every name contains a month and the months are in ascending order.
+    """
+    matches = [re.search(r"(\d{4})-(0[1-9]|1[0-2])", path.name) for path in crawls]
+    months = [Month(int(match[1]), int(match[2])) for match in matches if match]
+    is_distinct = len({month.name for month in months}) == len(crawls)
+    is_sorted = months == sorted(months, key=lambda month: month.name)
+    return months if is_distinct and is_sorted else consecutive_months(len(crawls))
+
+
+def _read_titles(path: Path) -> list[TitledPage]:
+    """Read the URLs and title words of a crawl, ignoring records that are not pages."""
+    if not path.is_file():
+        raise UsageError(f"--over: no such file: {path}")
+    pages: dict[str, TitledPage] = {}
+    params = CrawlParameters(interval="ignore", undated="start")
+    with TemporaryDirectory(prefix="longeval-") as scratch:
+        limits = Limits(Path(scratch))
+        for block in read_pages(Source(path, path.name), Interval(0, 0), params, limits):
+            texts = block.pages.select("url", "title", pl.col("text").str.slice(0, MAX_TITLE_CHARS))
+            for url, title, text in texts.iter_rows():
+                words = normalize_text((title or text)[:MAX_TITLE_CHARS]).split()
+                distinct_words = dict.fromkeys(w for w in words if len(w) >= MIN_WORD_CHARS)
+                pages[url] = TitledPage(url, tuple(distinct_words))
+    if not any(page.words for page in pages.values()):
+        raise UsageError(f"--over: {path}: expected pages with titles, found no title")
+    return list(pages.values())
+
+
+def _select_topics(pages: list[TitledPage]) -> list[str]:
+    """Return the most frequent title words, excluding those above `MAX_TOPIC_SHARE`."""
+    counts = Counter(word for page in pages for word in page.words)
+    max_pages = max(MIN_TOPIC_PAGES, round(MAX_TOPIC_SHARE * len(pages)))
+    words = [w for w, n in counts.items() if MIN_TOPIC_PAGES <= n <= max_pages and w.isalpha()]
+    return sorted(words, key=lambda w: (-counts[w], w))[:MAX_TOPICS]
+
+
+def _create_query_texts(
+    pages: list[TitledPage], topics: list[str], params: Simulation
+) -> list[str]:
+    """Return distinct query texts: a topic and the two rarest other words of the same title."""
+    counts = Counter(word for page in pages for word in page.words)
+    topic_set = set(topics)
+    shuffled = sorted(pages, key=lambda page: hash_integers(params.seed, *page.url.encode()[-24:]))
+    texts: dict[str, None] = {}
+    for page in shuffled:
+        page_topics = [word for word in page.words if word in topic_set]
+        if page_topics and len(texts) < params.queries:
+            topic = page_topics[0]
+            rare = sorted(set(page.words) - {topic}, key=lambda w: (counts[w], w))[:2]
+            texts[" ".join([topic, *rare])] = None
+    return list(texts)
+
+
+def _create_topic_queries(
+    params: Simulation, texts: list[str], pages: list[TitledPage]
+) -> list[Query]:
+    """Return a query per text, with results from the pages of a snapshot."""
+    pages_by_word: dict[str, list[int]] = {word: [] for text in texts for word in text.split()}
+    for number, page in enumerate(pages):
+        for word in page.words:
+            if word in pages_by_word:
+                pages_by_word[word].append(number)
+    return [
+        _create_topic_query(params, number, text, pages, pages_by_word)
+        for number, text in enumerate(texts)
+    ]
+
+
+def _create_topic_query(
+    params: Simulation,
+    number: int,
+    text: str,
+    pages: list[TitledPage],
+    pages_by_word: dict[str, list[int]],
+) -> Query:
+    words = text.split()
+    matches = Counter(page for word in words for page in pages_by_word[word])
+    related = sorted(matches, key=lambda page: (-matches[page], pages[page].url))
+    limit = params.results_per_page
+    random_pages = (
+        hash_integers(params.seed, number, index) % len(pages) for index in range(3 * limit)
+    )
+    results = list(dict.fromkeys([*related[: limit - 3], *random_pages]))[: limit + 2]
+    grades = [2 if matches[page] == len(words) else int(matches[page] > 0) for page in results]
+    keys = np.array([hash_integers(*pages[page].url.encode()) for page in results], dtype=np.uint64)
+    typo = add_typo(text, Rng(params.seed, number))
+    attractiveness, satisfaction = (
+        scale_by_grade(ranges, grades, uniform_array(params.seed, number, keys, stream))
+        for ranges, stream in ((ATTRACTIVENESS_RANGES, 6), (SATISFACTION_RANGES, 7))
+    )
+    return Query(
+        number,
+        "need",
+        tuple(dict.fromkeys((text, text.upper(), typo))),
+        tuple(pages[page].url for page in results),
+        tuple(grades),
+        attractiveness,
+        satisfaction,
+    )
+
+
+def _create_personal_queries(params: Simulation, pages: list[TitledPage]) -> list[Query]:
+    """Return queries with personal data, with random results."""
+    queries = []
+    for index in range(PERSONAL_QUERIES):
+        text, _ = create_personal_query(params.seed, index)
+        results = [hash_integers(params.seed, index, 51, k) % len(pages) for k in range(5)]
+        urls = tuple(dict.fromkeys(pages[page].url for page in results))
+        low, number = np.full(len(urls), 0.05), FIRST_UNWANTED_QUERY + index
+        queries.append(Query(number, "personal", (text,), urls, (0,) * len(urls), low, low))
+    return queries

@@ -1,0 +1,37 @@
+"""Click behaviour of simulated users: a dynamic Bayesian network (Chapelle & Zhang 2009).
+
+A user examines the results from rank 1 on, clicks a result with the probability of its
+attractiveness, and stops after a click with the probability of its satisfaction.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from builder.simulation.rng import FloatArray
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def simulate_clicks(
+    attractiveness: FloatArray,
+    satisfaction: FloatArray,
+    click_draws: FloatArray,
+    stop_draws: FloatArray,
+) -> BoolArray:
+    """Simulate the clicks of a batch of impressions.
+
+    Args:
+        attractiveness: float64[impressions, ranks], in rank order.
+        satisfaction: float64[impressions, ranks].
+        click_draws: float64[impressions, ranks]; uniform random numbers that decide clicks.
+        stop_draws: float64[impressions, ranks]; uniform random numbers that decide stops.
+
+    Returns:
+        bool[impressions, ranks]; whether the result was clicked.
+    """
+    clicks = np.zeros(attractiveness.shape, dtype=np.bool_)
+    examines = np.ones(len(attractiveness), dtype=np.bool_)
+    for rank in range(attractiveness.shape[1]):
+        clicks[:, rank] = examines & (click_draws[:, rank] < attractiveness[:, rank])
+        examines &= ~(clicks[:, rank] & (stop_draws[:, rank] < satisfaction[:, rank]))
+    return clicks

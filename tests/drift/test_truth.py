@@ -1,0 +1,46 @@
+"""The matrix of planted causes (`make truth`), in one small world."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.truth import __main__ as truth
+from tests.truth.matrix import Laboratory, Verdict
+from tests.truth.planted import CAUSES
+
+
+def test_a_planted_cause_is_named_and_a_change_of_the_world_is_not(tmp_path: Path) -> None:
+    laboratory = Laboratory(tmp_path, "2,500", 1)
+    planted = {cause.name: cause for cause in CAUSES}
+    said = {
+        name: laboratory.judge(planted[name])
+        for name in ("pages as HTML", "qrels shifted by one query", "clicks x .5", "nothing")
+    }
+    assert said["pages as HTML"].said == "named"
+    assert said["qrels shifted by one query"].said == "named"
+    assert said["clicks x .5"] == Verdict("clicks x .5", "2,500", 1, "clear", ())
+    assert said["nothing"].named == ()
+
+
+def test_finished_cells_are_not_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged: list[tuple[str, int, list[str]]] = []
+
+    def judge_world(size: str, seed: int, causes: list[truth.Cause]) -> list[Verdict]:
+        judged.append((size, seed, [cause.name for cause in causes]))
+        return [Verdict(cause.name, size, seed, "clear", ()) for cause in causes]
+
+    monkeypatch.setattr(truth, "judge_world", judge_world)
+    cells = tmp_path / "cells.jsonl"
+    arguments = ["truth", "--sizes", "2,500", "--causes", "noise 10", "--cells", str(cells)]
+    monkeypatch.setattr("sys.argv", [*arguments, "--seeds", "0", "1"])
+    assert truth.main() == 0
+    with cells.open("a", encoding="utf-8") as file:
+        file.write('{"cause": "noise')  # a run that was killed
+    monkeypatch.setattr("sys.argv", [*arguments, "--seeds", "1", "2"])
+    assert truth.main() == 0
+    one = ["noise 10%"]
+    assert judged == [("2,500", 0, one), ("2,500", 1, one), ("2,500", 1, []), ("2,500", 2, one)]
+    assert "| noise 10% | world | 3 clear |" in capsys.readouterr().out
+    assert len(cells.read_text(encoding="utf-8").splitlines()) == 3
