@@ -240,6 +240,12 @@ def test_malformed_events_are_named(files, text):
         files.score()
 
 
+def test_blank_lines_are_skipped(files):
+    expected = files.score().events
+    files.lines = {name: [*lines[:2], "", *lines[2:]] for name, lines in files.lines.items()}
+    assert files.score().events.equals(expected)
+
+
 def test_malformed_topics_are_named(files):
     files.events = files.folder / "topics.xml"
     files.events.write_text("<events><event>")
