@@ -145,13 +145,13 @@ def normalize_event_id(event_id: str) -> str:
     return _EVENT_PREFIX.sub("", event_id)
 
 
-def read_rows(path: Path, min_fields: int, number_index: int) -> Iterator[Row]:
+def read_rows(path: Path, min_fields: int, numeric: Sequence[int]) -> Iterator[Row]:
     """Yield the rows of a tab-separated file, without header and blank lines.
 
     Args:
         path: Tab-separated file.
         min_fields: Minimum number of fields.
-        number_index: Index of a numeric field; if it is not numeric in the first line, this is a
+        numeric: Indexes of the numeric fields. A first line without a number in any of them is a
             header.
 
     Raises:
@@ -163,7 +163,7 @@ def read_rows(path: Path, min_fields: int, number_index: int) -> Iterator[Row]:
         row = Row(path, line, text.split("\t"))
         if len(row.fields) < min_fields:
             raise row.error(f"at least {min_fields} tab-separated fields", text[:120])
-        if line == 1 and not _NUMBER.fullmatch(row.fields[number_index]):
+        if line == 1 and not any(_NUMBER.fullmatch(row.fields[index]) for index in numeric):
             continue
         yield row
 
@@ -175,7 +175,7 @@ def read_nuggets(path: Path) -> dict[str, Event]:
         FormatError: a line is malformed or has no text, or a nugget occurs twice.
     """
     events: dict[str, Event] = {}
-    for row in read_rows(path, 5, 2):
+    for row in read_rows(path, 5, (2, 3, 4)):
         nuggets = events.setdefault(normalize_event_id(row.fields[0]), Event()).nuggets
         name, importance, text = row.fields[1], row.number(3, "importance"), row.text(5)
         if name in nuggets:
@@ -235,7 +235,7 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
     """
     is_xml = path.name.lower().endswith(".xml")
     intervals: dict[str, tuple[int, int]] = {}
-    for row in _read_xml_topics(path) if is_xml else read_rows(path, 3, 1):
+    for row in _read_xml_topics(path) if is_xml else read_rows(path, 3, (1, 2)):
         name = normalize_event_id(row.fields[0])
         interval = (row.integer(1, "start"), row.integer(2, "end"))
         if name in intervals or interval[0] >= interval[1]:

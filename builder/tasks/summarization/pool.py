@@ -72,7 +72,7 @@ class _PoolReader:
 
     def read_updates(self, path: Path) -> None:
         """Read a file of pooled updates."""
-        for row in read_rows(path, 5, 4):
+        for row in read_rows(path, 5, (3, 4)):
             event = self._find_event(row)
             if event is None:
                 continue
@@ -87,7 +87,7 @@ class _PoolReader:
 
     def read_matches(self, path: Path) -> None:
         """Read a file of matches of pooled updates with nuggets."""
-        for row in read_rows(path, 5, 3):
+        for row in read_rows(path, 5, (3, 4)):
             event = self._find_event(row)
             if event is None:
                 continue

@@ -103,8 +103,9 @@ def test_the_small_case_from_files(files, events):
 def test_lengths_are_counted_from_the_texts(files):
     expected = files.score().events
     for name, index in (("nuggets.tsv", 4), ("updates.tsv", 4)):
-        rows = [line.split("\t") for line in files.lines[name]]
-        files.lines[name] = ["\t".join([*r[:index], "7", *r[index + 1 :]]) for r in rows]
+        header, *rows = [line.split("\t") for line in files.lines[name]]
+        changed = ["\t".join([*r[:index], "7", *r[index + 1 :]]) for r in rows]
+        files.lines[name] = ["\t".join(header), *changed]
     assert files.score().events.equals(expected)
 
 
@@ -206,11 +207,43 @@ def test_malformed_lines_are_named(files, file, line, message):
         files.score()
 
 
+@pytest.mark.parametrize(
+    ("file", "line", "message"),
+    [
+        ("nuggets.tsv", "1\tn1\tx\t3\t18\tone two", "unix time"),
+        ("nuggets.tsv", "1\tn1\t0\tx\t18\tone two", "importance"),
+        ("nuggets.tsv", "1\tn1\tx\ty\t18\tone two", "importance"),
+        ("updates.tsv", "1\td-1\td\t1\tx\tNULL\tone two", "length"),
+        ("matches.tsv", "1\td-1\tn1\tx\t4", "start"),
+        ("matches.tsv", "1\td-1\tn1\t0\tx", "end"),
+    ],
+)
+def test_a_first_line_with_any_number_is_no_header(files, file, line, message):
+    files.lines[file][0] = line
+    with pytest.raises(FormatError, match=rf"{file}, line 1: .*{message}"):
+        files.score()
+
+
+@pytest.mark.parametrize(
+    "events", ["1\tx\t86400\n", "1\t0\tx\n"], ids=["start is no number", "end is no number"]
+)
+def test_a_first_event_with_one_number_is_no_header(files, events):
+    files.events.write_text(events)
+    with pytest.raises(FormatError, match=r"start|end"):
+        files.score()
+
+
 @pytest.mark.parametrize("text", ["1\t5\t5\n", "1\t0\t9\n1\t0\t9\n", "1\t0\n", "1\t0\tlate\n"])
 def test_malformed_events_are_named(files, text):
     files.events.write_text(text)
     with pytest.raises(FormatError, match=r"events\.tsv, line"):
         files.score()
+
+
+def test_blank_lines_are_skipped(files):
+    expected = files.score().events
+    files.lines = {name: [*lines[:2], "", *lines[2:]] for name, lines in files.lines.items()}
+    assert files.score().events.equals(expected)
 
 
 def test_malformed_topics_are_named(files):

@@ -237,3 +237,9 @@ def test_the_integral_is_that_of_the_step_function(nuggets, updates, start, leng
     assert measures.comprehensiveness_integral(updates, start, end) == pytest.approx(
         area, rel=1e-9, abs=1e-6
     )
+
+
+def test_a_latency_step_of_one_second() -> None:
+    assert latency_discount(10, 11, 1.0) == pytest.approx(0.5)
+    assert latency_discount(10, 9, 1.0) == pytest.approx(1.5)
+    assert latency_discount(10, 11, 0.5) == pytest.approx(1 - 2 / math.pi * math.atan(2))
