@@ -376,4 +376,4 @@ def test_a_change_of_score_is_attributed(
     only.parent.mkdir()
     only.write_bytes((runs / "2022-06.txt.gz").read_bytes())
     assert run("attribute", built.root, only.parent) == 2
-    assert "on two consecutive snapshots" in capsys.readouterr().err
+    assert "for two consecutive snapshots" in capsys.readouterr().err

@@ -46,4 +46,4 @@ def test_a_pivot_is_no_path_that_breaks(
     path = tmp_path / "2022-06.run"
     path.write_text("q1 Q0 d1 1 1.0 a\n")
     assert run("evaluate", built.root, path, "--pivot", "a\0b") == 2
-    assert "expected one of the systems" in capsys.readouterr().err
+    assert "expected a run file or one of the systems" in capsys.readouterr().err

@@ -19,7 +19,7 @@ def test_a_trec_file_is_sorted(tmp_path: Path) -> None:
 def test_a_pair_judged_twice_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "qrels.txt"
     path.write_text("q1 0 d1 1\nq1 0 d2 1\nq1 0 d1 1\n")
-    with pytest.raises(FormatError, match=r"line 3: .*again"):
+    with pytest.raises(FormatError, match=r"line 3: duplicate document"):
         read_qrels(path)
 
 
@@ -65,7 +65,7 @@ def test_wrong_tables(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the published releases are not here")
 def test_the_broken_release_is_refused_and_the_repaired_one_is_read() -> None:
-    with pytest.raises(FormatError, match="again"):
+    with pytest.raises(FormatError, match="duplicate document"):
         read_qrels(REAL / "2022-06_qrels_broken_release.txt.gz")
     repaired = REAL / "2022-06_qrels.txt.gz"
     lines = gzip.decompress(repaired.read_bytes()).split(b"\n")

@@ -51,5 +51,5 @@ def test_damage_is_an_error_with_its_line(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"0\n" * 50_000)[:-20])
     with pytest.raises(FormatError, match="cannot read the gzip stream"):
         list(numbered_lines(path))
-    with pytest.raises(UsageError, match="a folder or a pipe"):
+    with pytest.raises(UsageError, match="found a directory or special file"):
         list(numbered_lines(tmp_path))

@@ -45,7 +45,7 @@ def test_both_languages_are_valid_and_complete(bilingual: tuple[Path, BuildRepor
     _, report = bilingual
     assert builder.validate(report.root) == []
     card = builder.open_collection(report.root).path / "README.md"
-    assert "English\ntexts are machine translations" in card.read_text("utf-8")
+    assert "English texts are machine translations" in card.read_text("utf-8")
     for name in ("2022-06", "2022-07"):
         snapshot = builder.open_collection(report.root).snapshot(name)
         documents = snapshot.documents.collect()

@@ -43,7 +43,7 @@ def query_pairs(seed: int, count: int) -> Iterator[Pair]:
         count: Number of pairs.
     """
     draw = random.Random(seed)
-    known = [subject.forms() for subject in subjects()]
+    known = [subject.template_slots() for subject in subjects()]
     for _ in range(count):
         forms = draw.choice(known)
         french, english = draw.choice(FACETS)

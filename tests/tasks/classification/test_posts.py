@@ -84,7 +84,7 @@ def test_parquet(tmp_path):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(UsageError, match="readable"):
+    with pytest.raises(UsageError, match="cannot open file"):
         read(tmp_path / "absent.jsonl")
     (tmp_path / "latin.jsonl").write_bytes(json.dumps(GOOD).encode() + b"\n\xe9\n")
     with pytest.raises(FormatError, match="line 2"):

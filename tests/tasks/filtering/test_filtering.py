@@ -241,7 +241,7 @@ def test_broken_files_are_named(tmp_path):
         read_truth(tmp_path / "cut.gz")
     with pytest.raises(FormatError, match="line 2: expected UTF-8"):
         read_truth(tmp_path / "latin.txt")
-    with pytest.raises(UsageError, match="readable file"):
+    with pytest.raises(UsageError, match="cannot open file"):
         read_truth(tmp_path / "absent.txt")
 
 

@@ -85,7 +85,7 @@ def test_nothing_returned_and_nothing_to_find_gives_no_trend(tmp_path):
     )
     report = filtering_trend(empty, [empty], parameters)
     assert report.scores["score"].to_list() == [1.0] * 5
-    assert report.trends["reason"].to_list() == ["batches with weight: 0, needed: 3 or more"]
+    assert report.trends["reason"].to_list() == ["a trend needs 3 batches with weight, found 0"]
     assert report.ranking["rank"].to_list() == [None]
 
 
