@@ -20,7 +20,6 @@ from builder.drift.checks import (
 from builder.drift.checks.neighbours import check_missing_pages
 from builder.drift.checks.outcome import Outcome, ShareComparison, compare_shares
 from builder.drift.checks.parameters import check_parameters
-from builder.drift.checks.safe_queries import binomial_tail
 from builder.drift.checks.scoring import recover_prior
 from builder.drift.checks.thresholds import MinimumCountModel, log10_probability
 from builder.text.keys import doc_id, key64
@@ -559,13 +558,6 @@ def test_recorded_parameters() -> None:
         {"changed": {"select.min_users": {"from": 5, "to": 3}}},
     )
     assert check_parameters(recording(None, old)).found is None
-
-
-def test_chance_of_a_taken_topic() -> None:
-    assert binomial_tail(3, 3, 0.5) == pytest.approx(0.125)
-    assert binomial_tail(4, 3, 0.5) == pytest.approx(5 / 16)
-    assert binomial_tail(5000, 5000, 0.01) == 0.0
-    assert binomial_tail(5000, 0, 0.01) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ ROOT = Path(__file__).parents[2] / "builder"
 HOME = ROOT / "statistics"
 NAMES = re.compile(
     r"kappa|krippendorff|(^|_)alpha$|kendall|tau_b|rank_biased|(^|_)rbo|spearman|pearson"
-    r"|t_?test|welch|unpaired_t|holm|bonferroni|anderson|durbin|hc3|(^|_)wls|least_squares|fit_line"
+    r"|t_?test|welch|unpaired|holm|bonferroni|anderson|durbin|hc3|(^|_)wls|least_squares|fit_line"
     r"|resample(d|s)_|draw_counts|percentile_interval|two_sided"
 )
 """Names of functions that compute a statistic."""
-DISTRIBUTIONS = {"binom", "poisson"}
+DISTRIBUTIONS = {"poisson"}
 """Names of `scipy.stats` that other packages may use: they are no tests."""
 TASKS = {
     "cohen_kappa": "classification/agreement.py",

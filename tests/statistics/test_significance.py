@@ -9,6 +9,7 @@ from statsmodels.stats.multitest import multipletests
 
 from builder.statistics.significance import (
     anderson_darling,
+    binomial_p_value,
     fisher_exact_p_value,
     holm_adjust,
     paired_t_test,
@@ -148,3 +149,10 @@ def test_fisher_exact_by_hand() -> None:
     assert fisher_exact_p_value((3, 3), (0, 3)) == pytest.approx(2 / 20, abs=1e-12)
     assert fisher_exact_p_value((2, 4), (2, 4)) == 1.0
     assert fisher_exact_p_value((0, 0), (2, 4)) == 1.0
+
+
+def test_chance_of_a_taken_topic() -> None:
+    assert binomial_p_value(3, 3, 0.5) == pytest.approx(0.125)
+    assert binomial_p_value(3, 4, 0.5) == pytest.approx(5 / 16)
+    assert binomial_p_value(5000, 5000, 0.01) == 0.0
+    assert binomial_p_value(0, 5000, 0.01) == pytest.approx(1.0)

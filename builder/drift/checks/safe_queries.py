@@ -16,7 +16,8 @@ topic: a subject that fades takes its rare topics with it.
 from dataclasses import dataclass
 
 import duckdb
-from scipy.stats import binom
+
+from builder.statistics.significance import binomial_p_value
 
 MARGIN = 4
 """A query is safe if its topic's trend predicts this many times the minimum of impressions."""
@@ -24,7 +25,6 @@ MARGIN = 4
 MARGIN_WITHOUT_TREND = 20
 """The same for topics without queries in both snapshots, by the trend of all queries."""
 
-MIN_KEPT_FOR_TREND = 1
 MIN_MISSING_PER_FADED = 4
 """Missing queries per faded query from which a rule, not interest, explains them."""
 
@@ -38,9 +38,7 @@ MIN_SHARE_ABOVE_OTHERS = 0.3
 MAX_P_VALUE = 1e-4
 """... and the maximum probability of that many if they were missing at the rate of the others."""
 
-SAFE_QUERIES = """
-CREATE OR REPLACE TEMP TABLE safe_queries AS
-WITH
+TRENDS = """
 listed AS (
     SELECT query_id, unnest(topics) AS topic, impressions_{here} AS impressions,
            impressions_{there} AS impressions_there
@@ -52,7 +50,7 @@ overall AS (
     FROM query_changes WHERE status = 'kept'
 ),
 trends AS (
-    SELECT topic, count(*) AS kept, sum(impressions)::HUGEINT AS impressions,
+    SELECT topic, sum(impressions)::HUGEINT AS impressions,
            sum(impressions_there)::HUGEINT AS impressions_there
     FROM listed WHERE impressions_there IS NOT NULL GROUP BY topic
 ),
@@ -60,24 +58,30 @@ steepest_fall AS (
     SELECT impressions, impressions_there FROM trends
     ORDER BY impressions_there / impressions, topic LIMIT 1
 ),
-threshold AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there}),
+threshold AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there})
+"""
+"""Queries by topic, trends of all queries and of each topic, and the minimum of impressions."""
+
+OUTLASTS_STEEPEST_FALL = """(
+    steepest_fall.impressions IS NULL
+    OR listed.impressions * steepest_fall.impressions_there
+    >= {margin:d} * threshold.impressions * steepest_fall.impressions
+)"""
+
+SAFE_QUERIES = """
+CREATE OR REPLACE TEMP TABLE safe_queries AS
+WITH {trends},
 predictions AS (
     SELECT
         listed.query_id,
         listed.topic,
         listed.impressions_there,
-        CASE WHEN trends.kept >= {min_kept:d} THEN {margin:d} ELSE {margin_without_trend:d} END
+        CASE WHEN trends.topic IS NULL THEN {margin_without_trend:d} ELSE {margin:d} END
             AS margin,
-        CASE WHEN trends.kept >= {min_kept:d}
-            THEN listed.impressions * trends.impressions_there
-            ELSE listed.impressions * overall.impressions_there
-        END AS numerator,
-        CASE WHEN trends.kept >= {min_kept:d} THEN trends.impressions ELSE overall.impressions END
-            AS denominator,
-        trends.kept >= {min_kept:d} OR steepest_fall.impressions IS NULL
-            OR listed.impressions * steepest_fall.impressions_there
-            >= {margin:d} * threshold.impressions * steepest_fall.impressions
-            AS outlasts_steepest_fall
+        listed.impressions * coalesce(trends.impressions_there, overall.impressions_there)
+            AS numerator,
+        coalesce(trends.impressions, overall.impressions) AS denominator,
+        trends.topic IS NOT NULL OR {outlasts_steepest_fall} AS outlasts_steepest_fall
     FROM listed LEFT JOIN trends USING (topic) LEFT JOIN steepest_fall ON true, overall, threshold
 )
 SELECT
@@ -85,7 +89,8 @@ SELECT
     list(topic ORDER BY topic) AS topics,
     bool_and(impressions_there IS NULL) AS missing,
     bool_and(
-        impressions_there IS NOT NULL AND impressions_there * {margin:d} * denominator < numerator
+        impressions_there IS NOT NULL
+        AND impressions_there * {margin:d} * denominator < numerator
     ) AS faded
 FROM predictions, threshold
 GROUP BY query_id
@@ -105,36 +110,15 @@ FROM safe_queries WHERE NOT list_has_any(topics, ?::VARCHAR[])
 """
 
 SAFE_IF_DELETED = """
-WITH
-growth AS (
-    SELECT sum(impressions_{here})::HUGEINT AS impressions,
-           sum(impressions_{there})::HUGEINT AS impressions_there
-    FROM query_changes WHERE status = 'kept'
-),
-threshold AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there}),
-listed AS (SELECT unnest(topics) AS topic, impressions FROM queries_{here}),
-trends AS (
-    SELECT unnest(topics) AS topic, sum(impressions_{here})::HUGEINT AS impressions,
-           sum(impressions_{there})::HUGEINT AS impressions_there
-    FROM query_changes JOIN queries_{here} USING (query_id)
-    WHERE status = 'kept' GROUP BY topic
-),
-steepest_fall AS (
-    SELECT impressions, impressions_there FROM trends
-    ORDER BY impressions_there / impressions, topic LIMIT 1
-)
+WITH {trends}
 SELECT
     listed.topic,
     count(*) FILTER (
-        listed.impressions * growth.impressions_there
-        >= {margin_without_trend:d} * threshold.impressions * growth.impressions
-        AND (
-            steepest_fall.impressions IS NULL
-            OR listed.impressions * steepest_fall.impressions_there
-            >= {margin:d} * threshold.impressions * steepest_fall.impressions
-        )
+        listed.impressions * overall.impressions_there
+        >= {margin_without_trend:d} * threshold.impressions * overall.impressions
+        AND {outlasts_steepest_fall}
     )
-FROM listed LEFT JOIN steepest_fall ON true, growth, threshold
+FROM listed LEFT JOIN steepest_fall ON true, overall, threshold
 GROUP BY listed.topic ORDER BY listed.topic
 """
 """Queries of each topic that would be safe if the whole topic were deleted."""
@@ -176,12 +160,8 @@ class SafeCounts:
         )
 
 
-def changed_topics(
-    connection: duckdb.DuckDBPyConnection, here: str, there: str
-) -> dict[str, SafeCounts]:
-    """Return the topics of snapshot `here` whose safe queries are missing in `there`.
-
-    Creates the table `safe_queries`.
+def create_safe_queries(connection: duckdb.DuckDBPyConnection, here: str, there: str) -> None:
+    """Create the table `safe_queries` of snapshot `here`: `query_id, topics, missing, faded`.
 
     Args:
         connection: Connection with the views of the pair.
@@ -189,6 +169,16 @@ def changed_topics(
         there: The other one.
     """
     connection.execute(_format(SAFE_QUERIES, here, there))
+
+
+def changed_topics(
+    connection: duckdb.DuckDBPyConnection, here: str, there: str
+) -> dict[str, SafeCounts]:
+    """Return the topics of snapshot `here` whose safe queries are missing in `there`.
+
+    Creates the table `safe_queries`; see `create_safe_queries`.
+    """
+    create_safe_queries(connection, here, there)
     overall = count_without_topics(connection, [])
     topics = {row[0]: SafeCounts(*row[1:]) for row in connection.execute(PER_TOPIC).fetchall()}
     return {
@@ -207,18 +197,13 @@ def detectable_topics(
     connection: duckdb.DuckDBPyConnection, here: str, there: str
 ) -> dict[str, bool]:
     """Return for each topic of snapshot `here` whether its deletion would be detected."""
-    changed_topics(connection, here, there)
+    create_safe_queries(connection, here, there)
     rate = count_without_topics(connection, []).missing_rate
     rows = connection.execute(_format(SAFE_IF_DELETED, here, there)).fetchall()
     return {
-        topic: safe >= MIN_SAFE_IN_TOPIC and binomial_tail(safe, safe, rate) < MAX_P_VALUE
+        topic: safe >= MIN_SAFE_IN_TOPIC and binomial_p_value(safe, safe, rate) < MAX_P_VALUE
         for topic, safe in rows
     }
-
-
-def binomial_tail(trials: int, successes: int, rate: float) -> float:
-    """Return the probability of at least `successes` in independent trials."""
-    return float(binom.sf(successes - 1, trials, rate))
 
 
 def _is_outlier(topic: SafeCounts, others: SafeCounts) -> bool:
@@ -227,14 +212,18 @@ def _is_outlier(topic: SafeCounts, others: SafeCounts) -> bool:
         return False
     if topic.missing_share < max(MIN_MISSING_SHARE, others.missing_share + MIN_SHARE_ABOVE_OTHERS):
         return False
-    return binomial_tail(topic.safe, topic.missing, others.missing_rate) < MAX_P_VALUE
+    return binomial_p_value(topic.missing, topic.safe, others.missing_rate) < MAX_P_VALUE
 
 
 def _format(sql: str, here: str, there: str) -> str:
+    values = {
+        "here": here,
+        "there": there,
+        "margin": MARGIN,
+        "margin_without_trend": MARGIN_WITHOUT_TREND,
+    }
     return sql.format(
-        here=here,
-        there=there,
-        min_kept=MIN_KEPT_FOR_TREND,
-        margin=MARGIN,
-        margin_without_trend=MARGIN_WITHOUT_TREND,
+        trends=TRENDS.format(**values),
+        outlasts_steepest_fall=OUTLASTS_STEEPEST_FALL.format(**values),
+        **values,
     )

@@ -184,11 +184,11 @@ def persistence_rows(
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
-                        reason = _unpaired_reason(topics, a, b, i, min_queries)
+                        reason = _missing_p_value_reason(topics, a, b, i, min_queries)
                     yield (*key, name, value, None, None, None, reason)
 
 
-def _unpaired_reason(topics: TopicSet, a: int, b: int, system: int, min_queries: int) -> str:
+def _missing_p_value_reason(topics: TopicSet, a: int, b: int, system: int, min_queries: int) -> str:
     """Return why an unpaired test with `min_queries` queries per snapshot is undefined."""
     first, second = topics.snapshots[a], topics.snapshots[b]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
