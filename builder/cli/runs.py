@@ -41,10 +41,10 @@ def baseline(
     opened = open_collection(collection)
     searched, suffix = opened.resolve_language(language)
     parameters = Bm25(language=searched, depth=depth)
-    for name, folder in folders_by_snapshot(opened).items():
-        parts = sorted((folder / "documents").glob("part-*.parquet"))
-        queries = folder / "queries.parquet"
-        run = bm25_snapshot(parts, queries, parameters, suffix=suffix, tag=f"bm25-{searched}")
+    for name in opened.snapshots:
+        snapshot = opened.snapshot(name)
+        files, queries = snapshot.document_files(), snapshot.folder / "queries.parquet"
+        run = bm25_snapshot(files, queries, parameters, suffix=suffix, tag=f"bm25-{searched}")
         _write_run(run, out / f"{name}.txt.gz", quiet=quiet)
 
 

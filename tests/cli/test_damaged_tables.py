@@ -105,8 +105,7 @@ def test_documents_that_are_gone_are_missed(
             _ = open_collection(place["damaged"]).snapshot("2022-06").documents
     finally:
         (tmp_path / "documents").rename(folder)
-    error = capsys.readouterr().err
-    assert "expected" in error or "no documents" in error
+    assert "expected" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
