@@ -88,7 +88,7 @@ def test_wrong_new_ones(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least one month"):
         new(tmp_path, "mine", [])
     (tmp_path / "topics.tsv").write_text("")
-    with pytest.raises(UsageError, match="already exists"):
+    with pytest.raises(UsageError, match="already exists; choose another folder"):
         new(tmp_path, "mine", ["2022-06"])
     assert not (tmp_path / "workflow.toml").exists()
 

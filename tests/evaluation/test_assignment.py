@@ -86,7 +86,7 @@ def test_folders_stand_for_their_files(tmp_path: Path) -> None:
     assert find_pivot(str(tmp_path / "rrf"), runs) == "rrf"
     assert find_pivot(str(tmp_path / "bm25" / "2022-07.txt"), runs) == "bm25"
     for wrong in ("BM25", str(tmp_path), str(tmp_path / "rrf" / "2022-07.txt")):
-        with pytest.raises(UsageError, match="one of the systems bm25, rrf"):
+        with pytest.raises(UsageError, match="expected a run file or one of the systems bm25, rrf"):
             find_pivot(wrong, runs)
 
 

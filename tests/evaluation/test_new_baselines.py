@@ -40,14 +40,19 @@ def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    "vectors", [{"a": [1.0]}, {"a": [1.0, 2.0], "b": [1.0]}, {"a": [float("nan"), 1.0]}]
+    ("vectors", "message"),
+    [
+        ({"a": [1.0]}, "expected vectors of length 2, found lengths"),
+        ({"a": [1.0, 2.0], "b": [1.0]}, "expected vectors of length 2, found lengths"),
+        ({"a": [float("nan"), 1.0]}, "every row must have an id and finite numbers"),
+    ],
 )
 def test_vectors_that_do_not_fit_are_refused(
-    tmp_path: Path, vectors: dict[str, list[float]]
+    tmp_path: Path, vectors: dict[str, list[float]], message: str
 ) -> None:
     paths = write(tmp_path / "d.parquet", "doc_id", vectors), tmp_path / "q.parquet"
     write(paths[1], "query_id", {"q": [1.0, 0.0]})
-    with pytest.raises(DataError, match=r"expected|must have"):
+    with pytest.raises(DataError, match=message):
         dense_search(*paths)
 
 
