@@ -6,6 +6,7 @@ A test compares the pages with what this makes, so that they cannot grow apart.
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ def _toml(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
+@cache
 def definition() -> str:
     """Every key of a workflow definition."""
     text = f"{_NOTE}# The definition of a collection\n\n"
@@ -120,6 +122,7 @@ def stages() -> str:
     return text
 
 
+@cache
 def commands() -> str:
     """Every command of `longeval` with its arguments and options."""
     text = f"{_NOTE}# Commands\n\n`longeval COMMAND --help` prints the same.\n\n"
