@@ -100,3 +100,23 @@ def probability(description: str, *, nullable: bool = True) -> dy.Float64:
 def pseudo_count(description: str) -> dy.Float64:
     """Return a nullable Float64 column of pseudo-counts, the parameters of a Beta prior."""
     return dy.Float64(nullable=True, min=0.0, description=description)
+
+
+def language_hint() -> dy.String:
+    """Return a nullable column of the language that a page declares."""
+    return dy.String(nullable=True, description="Language declared by the page")
+
+
+def published_at() -> dy.Int64:
+    """Return a nullable column of publication times."""
+    return dy.Int64(
+        nullable=True, description="Time of publication in Unix seconds, declared by the page"
+    )
+
+
+def modified_at() -> dy.Int64:
+    """Return a nullable column of modification times."""
+    return dy.Int64(
+        nullable=True,
+        description="Time of modification in Unix seconds, declared by the page or the server",
+    )

@@ -10,8 +10,11 @@ from schemas._base import (
     Contract,
     count,
     doc_id,
+    language_hint,
+    modified_at,
     probability,
     pseudo_count,
+    published_at,
     query_id,
     variant_set,
 )
@@ -148,14 +151,9 @@ class Documents(Contract):
         regex=DOC_ID_PATTERN,
         description="First document of the group of near-duplicates; null if there are no others",
     )
-    language_hint = dy.String(nullable=True, description="Language declared by the page")
-    published_at = dy.Int64(
-        nullable=True, description="Time of publication in Unix seconds, declared by the page"
-    )
-    modified_at = dy.Int64(
-        nullable=True,
-        description="Time of modification in Unix seconds, declared by the page or the server",
-    )
+    language_hint = language_hint()
+    published_at = published_at()
+    modified_at = modified_at()
 
     @dy.rule()
     def has_an_origin(cls) -> pl.Expr:  # noqa: N805

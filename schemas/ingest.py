@@ -2,7 +2,7 @@
 
 import dataframely as dy
 
-from schemas._base import Contract
+from schemas._base import Contract, language_hint, modified_at, published_at
 
 
 class Impressions(Contract):
@@ -61,11 +61,6 @@ class Pages(Contract):
         nullable=True,
         description="Whether the text was cut, at `crawl.max_text_chars` or by the crawler",
     )
-    language_hint = dy.String(nullable=True, description="Language declared by the page")
-    published_at = dy.Int64(
-        nullable=True, description="Time of publication in Unix seconds, declared by the page"
-    )
-    modified_at = dy.Int64(
-        nullable=True,
-        description="Time of modification in Unix seconds, declared by the page or the server",
-    )
+    language_hint = language_hint()
+    published_at = published_at()
+    modified_at = modified_at()
