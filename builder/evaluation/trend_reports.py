@@ -76,7 +76,9 @@ def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> Tre
     """
     missing = [column for column in SCORE_COLUMNS if column not in scores.columns]
     if missing:
-        raise UsageError(f"missing columns: {', '.join(missing)}")
+        raise UsageError(
+            f"expected the columns {', '.join(SCORE_COLUMNS)}, found no {', '.join(missing)}"
+        )
     weight = pl.col("weight") if "weight" in scores.columns else pl.lit(1.0)
     dated = scores.select(
         "system",
@@ -125,7 +127,10 @@ def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendRep
         raise FormatError(
             f"cannot read scores (TSV, or CSV if it ends in .csv): {error}", path
         ) from error
-    return snapshot_trend(scores, residuals)
+    try:
+        return snapshot_trend(scores, residuals)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def snapshot_seconds(snapshot: str) -> int:

@@ -61,11 +61,16 @@ def test_snapshot_trend_path(tmp_path):
     path.write_text("system\tmeasure\tsnapshot\tscore\na\tm\t2022-06\thigh\n")
     with pytest.raises(FormatError, match="cannot read scores"):
         snapshot_trend_path(path)
+    path.write_text("system\tsnapshot\na\t2022-06\n")
+    with pytest.raises(UsageError, match=r"scores\.tsv: expected the .*, found no measure, score$"):
+        snapshot_trend_path(path)
 
 
 def test_wrong_snapshot_tables_are_refused():
     frame = snapshots(a=[0.4, 0.3, 0.35, 0.1])
-    with pytest.raises(UsageError, match="missing"):
+    with pytest.raises(
+        UsageError, match="expected the columns system, measure, snapshot, score, found no score"
+    ):
         snapshot_trend(frame.drop("score"))
     with pytest.raises(UsageError, match="duplicates"):
         snapshot_trend(pl.concat([frame, frame]))
