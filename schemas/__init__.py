@@ -1,6 +1,6 @@
-"""Contracts of all tables: columns, types, primary keys, sort orders and rules.
+"""Schemas of all tables: columns, types, primary keys, sort orders and rules.
 
-`TABLES` maps table names to contracts.
+`TABLES` maps table names to their schemas.
 """
 
 from schemas._base import (

@@ -213,7 +213,7 @@ def build(
 
 
 def _print_verification(version: Path, differing: Sequence[str], *, as_json: bool) -> None:
-    """Print the files that differ; exit with code 1 if there are any."""
+    """Print the files that differ from the rebuilt version; exit with code 1 if there are any."""
     if as_json:
         print_json(verification_to_json(version, differing))
     else:
@@ -226,7 +226,7 @@ def _print_verification(version: Path, differing: Sequence[str], *, as_json: boo
 
 
 def _print_sanity(rows: "list[SanityRow] | None") -> None:
-    """Print BM25 scores of the demo collection, or the extras that they require."""
+    """Print the BM25 scores of the demo collection, or how to install the missing packages."""
     from builder.cli.evaluation import format_sanity_rows
 
     if rows is None:
@@ -236,7 +236,7 @@ def _print_sanity(rows: "list[SanityRow] | None") -> None:
 
 
 def _print_plan(report: "BuildReport") -> None:
-    """Print every unit with the reasons why it would run or be skipped."""
+    """Print for every unit (a stage of one snapshot) whether it would run, and why."""
     for step in report.steps:
         action, reason = ("run ", join_reasons(step)) if step.ran else ("skip", "up to date")
         typer.echo(f"{action}  {step.unit!s:<24} {reason}")
@@ -244,7 +244,7 @@ def _print_plan(report: "BuildReport") -> None:
 
 
 def _print_result(report: "BuildReport") -> None:
-    """Print what a build ran and published."""
+    """Print which units of a build ran and which version was published."""
     typer.echo(f"{report.units_run} of {len(report.steps)} units ran, the others were up to date")
     if report.version is None:
         typer.echo(f"a partial build publishes nothing; its tables are in {report.root}")
@@ -277,7 +277,7 @@ def _print_summary(report: "BuildReport") -> None:
 
 
 def _format_next_steps(world: Path, report: "BuildReport") -> str:
-    """Return the folders of the demo and commands to try next."""
+    """Return the lines that name the folders of the demo and suggest commands to try next."""
     from builder.collection.read import open_collection
 
     version = report.version or report.root

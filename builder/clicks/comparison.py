@@ -127,7 +127,7 @@ def compare_models(
         params: Model options: `no_click`, `last`, prior, iterations.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: `[log]`; see `standalone_parameters`.
+        log_params: Section `[log]` of the definition; see `standalone_parameters`.
 
     Raises:
         UsageError: unknown model, invalid fraction, or a log too large for the memory limit.

@@ -136,7 +136,7 @@ def open_log(
         log: Log in any format, plain or compressed with gzip or zstd; see `read_impressions`.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: `[log]`; see `standalone_parameters`.
+        log_params: Section `[log]` of the definition; see `standalone_parameters`.
 
     Raises:
         UsageError: the file does not exist.

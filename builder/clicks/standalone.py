@@ -78,7 +78,7 @@ def model_log(
         params: Model options: `no_click`, `last`, `votes`, `pages`, prior, iterations.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: `[log]`; see `standalone_parameters`.
+        log_params: Section `[log]` of the definition; see `standalone_parameters`.
 
     Raises:
         UsageError: unknown model, missing file, a log too large for the model, or `out` is the log.

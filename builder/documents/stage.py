@@ -66,7 +66,7 @@ def build_documents(
         fetches: See `schemas.Fetches`.
         pages: See `schemas.Pages`.
         shown_documents: See `schemas.ShownDocuments`.
-        params: `[documents]`.
+        params: Section `[documents]` of the definition.
         limits: Threads; memory to find duplicates; scratch space for fingerprints.
         progress: Advances twice per page: when it is read and when it is written.
         deny: Lists of hosts and URLs to exclude; see `url_lists`.

@@ -53,7 +53,7 @@ def collect_page_verdicts(
     Args:
         out: Folder that receives `page_verdicts.parquet` and `rejects.parquet`.
         pages: See `schemas.Pages`.
-        params: `[verdicts]`.
+        params: Section `[verdicts]` of the definition.
         limits: Memory and threads.
         progress: Advances by the number of verdicts in the lists.
         files: TSV files of verdicts.

@@ -1,4 +1,4 @@
-"""The translation model that is shipped with the program."""
+"""The French-English translation model that is included in this package."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ EMBEDDED = "embedded"
 
 
 def is_embedded(model: Path) -> bool:
-    """Whether a definition's model is the one that is shipped."""
+    """Whether a `translate.model` setting selects the model included in this package."""
     return str(model) == EMBEDDED
 
 
 def embedded_model() -> Path:
-    """The folder of the French-English model, a CTranslate2 model with its card.
+    """Return the folder of the included French-English model (CTranslate2 format).
 
     Raises:
         DataError: the program was installed without it.

@@ -1,4 +1,4 @@
-"""Outcomes of decoding sentences, choice between two outcomes, and fallback policies."""
+"""Quality of translated sentences: choice between two translations, and fallback policies."""
 
 from dataclasses import dataclass
 
@@ -15,19 +15,19 @@ POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 
 @dataclass(frozen=True)
 class Outcome:
-    """Model output for a sentence, with its quality flags."""
+    """A sentence's translation by the model, with its quality flags."""
 
     output: Output
     flags: frozenset[str]
 
     @property
     def is_unusable(self) -> bool:
-        """Whether the output is poor enough to retry with careful decoding."""
+        """Whether the translation is so poor that the sentence should be translated again."""
         return not self.flags.isdisjoint(RETRIED)
 
 
 def evaluate_output(text: str, output: Output) -> Outcome:
-    """Determine the quality flags of an output.
+    """Return a translation with its quality flags.
 
     Args:
         text: Source text as decoded.
@@ -44,18 +44,18 @@ def evaluate_output(text: str, output: Output) -> Outcome:
 
 
 def choose_better(first: Outcome, second: Outcome) -> Outcome:
-    """Return the second outcome, flagged as retried, if it is better; otherwise the first."""
+    """Return the second translation, flagged as retried, if it is better; otherwise the first."""
     if _severity(second) < _severity(first):
         return Outcome(second.output, second.flags | {"retried"})
     return first
 
 
 def fallback_policy(flags: frozenset[str], params: TranslateParameters) -> str:
-    """Return the strictest policy of the flags: `drop`, `source` or `keep`."""
+    """Return the strictest fallback policy of the flags: `drop`, `source` or `keep`."""
     asked = {getattr(params, f"on_{flag}") for flag in POLICIES if flag in flags}
     return next((answer for answer in ("drop", "source") if answer in asked), "keep")
 
 
 def _severity(found: Outcome) -> tuple[bool, ...]:
-    """Return a sort key of an outcome by its most serious defects; lower is better."""
+    """Return a sort key: the most serious defects of a translation; lower is better."""
     return tuple(flag in found.flags for flag in (*RETRIED, "numbers_differ"))

@@ -1,6 +1,6 @@
-"""Quality flags of a translation, derived from source, output and decoder state.
+"""Quality flags of a translated sentence, from its source, translation and decoder state.
 
-In: a sentence, its output, and the decoder state. Out: flags of `SENTENCE_FLAGS`. Bounds are
+Input: a sentence, its output, and the decoder state. Output: flags of `SENTENCE_FLAGS`. Bounds are
 those that fewer than 1 in 500 of 33,000 real sentence pairs cross (length ratio 0.4 to 1.9).
 """
 
@@ -30,7 +30,7 @@ def has_markup(text: str) -> bool:
 
 
 def max_repetitions(text: str) -> int:
-    """Return the maximum number of consecutive occurrences of a phrase; 1 if none repeats.
+    """Return the maximum number of consecutive occurrences of a phrase; 1 if none is repeated.
 
     For a phrase of several words, one is added: fewer repetitions are as suspicious.
     """
@@ -46,7 +46,7 @@ def max_repetitions(text: str) -> int:
 
 
 def is_repetitive(output: str, source: str) -> bool:
-    """Whether an output repeats itself more than its source does."""
+    """Whether a translation repeats a phrase more often than its source does."""
     if REPEATED_CHARACTERS.search(output) and not REPEATED_CHARACTERS.search(source):
         return True
     again = max_repetitions(output)
@@ -54,13 +54,13 @@ def is_repetitive(output: str, source: str) -> bool:
 
 
 def has_length_mismatch(output: str, source: str) -> bool:
-    """Whether the ratio of output to source length is outside the usual range."""
+    """Whether the length of a translation relative to its source is outside the usual range."""
     low, high = SHORTER * len(source) - LESS, LONGER * len(source) + MORE
     return not low <= len(output) <= high
 
 
 def is_untranslated(output: str, source: str) -> bool:
-    """Whether an output is still French, by its function words or because it equals the source."""
+    """Whether a translation is still French, or equal to the source."""
     french, english = function_words(output)
     if french >= 2 and french > 2 * english:
         return True
@@ -68,12 +68,12 @@ def is_untranslated(output: str, source: str) -> bool:
 
 
 def has_number_mismatch(output: str, source: str) -> bool:
-    """Whether the digits of source and output differ, ignoring order and separators."""
+    """Whether source and translation contain different digits, ignoring order and separators."""
     return Counter(_DIGITS.findall(output)) != Counter(_DIGITS.findall(source))
 
 
 def output_flags(output: str, source: str) -> set[str]:
-    """Return the quality flags of an output compared with its source."""
+    """Return the quality flags that result from comparing a translation with its source."""
     if not output:
         return {"empty_output"}
     checks = {

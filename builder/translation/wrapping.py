@@ -1,6 +1,6 @@
-"""Detection and restoration of lines wrapped at a margin.
+"""Detects lines that were wrapped at a margin, and wraps their translation again.
 
-In: the lines of a text. Out: which of them belong together, so that half a sentence is never
+Input: the lines of a text. Output: which of them belong together, so that half a sentence is never
 translated alone; and a translation broken again into as many lines as its source had.
 """
 
@@ -34,14 +34,14 @@ _ENDED = ".!?:;…"
 
 
 def has_margin(lines: Sequence[str]) -> bool:
-    """Whether the lines of a text were wrapped at a margin."""
+    """Whether the lines of a text were wrapped at a right margin."""
     written = [line for line in lines if line.strip()]
     wide = sum(len(line) > MARGIN for line in written)
     return wide * WIDE_SHARE <= len(written)
 
 
 def continues_on_next_line(line: str, following: str, margin: bool) -> bool:
-    """Whether a sentence continues on the next line.
+    """Whether the sentence at the end of a line continues on the next line.
 
     Args:
         line: A stripped line.

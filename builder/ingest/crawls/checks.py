@@ -64,7 +64,7 @@ def validate_pages(
     Args:
         raw: Columns of `page.RAW_SCHEMA`.
         interval: Pages fetched outside it are rejected, unless the parameters say otherwise.
-        params: `[crawl]`.
+        params: Section `[crawl]` of the definition.
 
     Returns:
         The valid pages, and the number and reason of every rejected record.

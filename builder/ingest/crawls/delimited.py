@@ -24,7 +24,7 @@ def read_delimited_pages(
     Args:
         source: The file.
         kind: `csv` or `tsv`.
-        params: `[crawl]`.
+        params: Section `[crawl]` of the definition.
 
     Raises:
         FormatError: the first line does not name the columns.

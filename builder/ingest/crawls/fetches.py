@@ -85,7 +85,7 @@ def parse_fetches(
     Args:
         fetches: Fetches and rejects of the file.
         source: The crawl file, for messages.
-        params: `[crawl]`.
+        params: Section `[crawl]` of the definition.
         limits: Threads, memory and executor.
     """
     task, batches = partial(parse_batch, params=params), _group_into_batches(fetches, source)

@@ -43,7 +43,7 @@ def ingest_crawl(
         out: Folder that receives `fetches`, `pages` and `rejects`.
         files: Crawl files, in reading order.
         interval: Interval of the snapshot; pages fetched outside it are rejected by default.
-        params: `[crawl]`.
+        params: Section `[crawl]` of the definition.
         limits: Threads, memory and scratch space.
         progress: Counts the records read.
 

@@ -77,7 +77,7 @@ def check_records(
     Args:
         raw: The batch.
         interval: Accepted time interval; None: times are ignored and set to 0.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
         connection: DuckDB connection, used through cursors.
     """
     kept, rejects, unclear = [], list[tuple[int, str]](), list[int]()

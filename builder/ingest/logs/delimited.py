@@ -40,7 +40,7 @@ def detect_layout(
     Args:
         source: The file.
         kind: `csv` (quoted) or `tsv` (unquoted unless the header requires quotes).
-        params: `[log]`.
+        params: Section `[log]` of the definition.
         encoding: Text encoding of the file.
         needs_time: A time column is required.
 

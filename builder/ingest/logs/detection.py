@@ -52,7 +52,8 @@ def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
 
     Args:
         source: The file.
-        params: `[log]`; if `log.columns` is set, any file other than Parquet is CSV or TSV.
+        params: Section `[log]` of the definition; if `columns` is set, any file other than Parquet is
+            CSV or TSV.
 
     Raises:
         FormatError: the file cannot be opened.

@@ -27,7 +27,7 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
 
     Args:
         source: The file.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
 
     Returns:
         Python codec name, and a note to the user, empty unless an encoding was detected.

@@ -59,7 +59,7 @@ def read_impressions(
     Args:
         source: The file.
         interval: Accepted time interval; None: times are ignored, may be missing, and are set to 0.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
         limits: Threads, memory and scratch space.
 
     Yields:

@@ -54,7 +54,7 @@ def make_impression(
     Args:
         record: Field values under the project's names (see `fields.rename_fields`).
         interval: Accepted time interval; None: the time is ignored and set to 0.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
 
     Raises:
         RejectError: a field is missing or invalid, or the time is outside the interval.

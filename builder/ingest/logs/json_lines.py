@@ -79,7 +79,7 @@ def parse_chunk(
 
     Args:
         chunk: The lines.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
         connection: DuckDB connection, used through a cursor.
     """
     layout = infer_layout(_sample_records(chunk), params)

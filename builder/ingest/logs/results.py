@@ -24,7 +24,7 @@ def parse_results(
         results: URLs or ids, or objects with `url` and optional `rank` and `clicked`.
         clicks: Ranks or URLs, objects with `rank` or `url`, or flags (see `log.click_form`); a
             single URL or id need not be in a list; None: use the `clicked` fields of the results.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
 
     Returns:
         URLs or ids in rank order, and 1-based ranks in click order.

@@ -57,7 +57,7 @@ def ingest_log(
         out: Output folder for `impressions`, `log_queries`, `log_urls` and `rejects`.
         files: Log files in reading order.
         interval: Time interval of the snapshot; impressions outside it are rejected.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
 

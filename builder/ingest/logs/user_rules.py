@@ -63,7 +63,7 @@ def find_dropped_impressions(
     Args:
         connection: DuckDB connection.
         log: Path of `log.parquet` (schema `staging.USER_RULE_COLUMNS`).
-        params: `[log]`.
+        params: Section `[log]` of the definition.
 
     Returns:
         Reader of `impression`, `file`, `record`, `reason`, sorted by impression.
