@@ -41,7 +41,7 @@ def write_sensitivity(
     params: QrelParameters,
     path: Path,
 ) -> None:
-    """Write the table `grade_sensitivity`.
+    """Write a table of how grades change with other cuts and another rule for no clicks.
 
     Args:
         connection: Has the view `click_estimates` and the table `pairs`.
@@ -76,7 +76,7 @@ def write_sensitivity(
 
 
 def _refit_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
-    """Priors under the other rule; refitted only if the published priors were fitted."""
+    """Return the priors under the other rule, refitted if the published priors were fitted."""
     columns = _fetch_columns(connection, HISTOGRAM)
     counts = {name: values.astype(np.int64) for name, values in columns.items()}
     fitted, refitted = (

@@ -1,9 +1,9 @@
-"""Collect fingerprints of all pages of a snapshot, and find duplicates among them.
+"""Collects fingerprints of all pages of a snapshot, and finds duplicates among the pages.
 
-In: row groups of a crawl. Out: the accepted pages with their fingerprints, partitioned by key; and
-the columns, signatures and bands by which duplicates are found. Every text is read once. Worker
-processes fill stores of their own, whose files are then added to the main store. The number of a
-page is its key.
+Input: row groups of a crawl. Output: the accepted pages with their fingerprints, partitioned by
+key; and the columns, signatures and bands by which duplicates are found. Every text is read once.
+Worker processes fill stores of their own, whose files are then added to the main store. The number
+of a page is its key.
 """
 
 import shutil
@@ -47,7 +47,7 @@ HASH_COLUMNS = ("number", "doc_id", "shown", "text_hash")
 
 
 class RowGroupBatch(NamedTuple):
-    """Row groups read by one worker process, and the folder for its store."""
+    """Row groups that one worker process reads, and a folder for the fingerprints."""
 
     row_groups: tuple[RowGroup, ...]
     folder: Path
@@ -58,7 +58,7 @@ class RowGroupBatch(NamedTuple):
 
 
 class FilteredPages(NamedTuple):
-    """Pages of a row group after the rules were applied.
+    """Pages of a row group that the rules accept, and counts of those that they exclude.
 
     Args:
         pages: Accepted pages with their fingerprints and `key`.
@@ -72,7 +72,7 @@ class FilteredPages(NamedTuple):
 
 
 class StoreFiles(NamedTuple):
-    """Contents of a `FingerprintStore` in files, for another process."""
+    """Contents of a `FingerprintStore`, in files that another process can read."""
 
     pages: tuple[SpillFile, ...]
     text_bytes: Counter[int]
@@ -107,7 +107,7 @@ class FingerprintStore:
         self._signatures.touch()
 
     def add(self, filtered: FilteredPages) -> None:
-        """Add the pages of a row group."""
+        """Add the accepted pages of a row group."""
         self.excluded.update(filtered.excluded)
         pages, sketches = filtered.pages, filtered.sketches
         if pages.is_empty():
@@ -125,13 +125,13 @@ class FingerprintStore:
         self.pages.add(pages)
 
     def _write(self, name: str, rows: pl.DataFrame) -> Path:
-        """Write rows to the next scratch file with this name."""
+        """Write rows to the next scratch file with a name."""
         path = self._folder / f"{name}-{len(self._keys):06d}.parquet"
         rows.write_parquet(path, compression="lz4")
         return path
 
     def to_files(self) -> StoreFiles:
-        """Write everything to files; no pages may be added afterwards."""
+        """Write all pages to files; no pages may be added afterwards."""
         keys = np.concatenate([np.zeros(0, dtype=np.uint64), *self._keys])
         pages = self.pages.spill_all()
         return StoreFiles(
@@ -145,7 +145,7 @@ class FingerprintStore:
         )
 
     def add_files(self, files: StoreFiles) -> None:
-        """Add the contents of another store."""
+        """Add the pages of another store, given as files."""
         self.excluded.update(files.excluded)
         self.text_bytes.update(files.text_bytes)
         self.pages.add_spills(files.pages)
@@ -156,7 +156,7 @@ class FingerprintStore:
             shutil.copyfileobj(source, target)
 
     def find_duplicates(self, limits: Limits, threshold: float) -> pl.DataFrame:
-        """Find the duplicate groups of all pages; see `duplicates.find_duplicate_groups`."""
+        """Find the duplicate groups of all pages."""
         if not self._hashes:
             return pl.DataFrame(schema=GROUP_SCHEMA)
         signatures = SignatureFile(self._signatures, np.concatenate(self._keys))
@@ -194,7 +194,7 @@ def build_fingerprint_store(
 
 
 def _row_group_batches(groups: Sequence[RowGroup], folder: Path) -> Iterator[RowGroupBatch]:
-    """Group row groups into batches of about `BATCH_BYTES`, each with a folder of its own."""
+    """Group row groups into batches of about `BATCH_BYTES`, each with its own folder."""
     for number, batch in enumerate(batch_by_size(groups, attrgetter("size"), BATCH_BYTES)):
         yield RowGroupBatch(tuple(batch), folder / f"batch-{number:06d}")
 
@@ -202,7 +202,7 @@ def _row_group_batches(groups: Sequence[RowGroup], folder: Path) -> Iterator[Row
 def _process_batch(
     batch: RowGroupBatch, limits: Limits, process: Task[RowGroup, FilteredPages]
 ) -> StoreFiles:
-    """Build the store of a batch in a worker process; repeatable after a failure."""
+    """Build the fingerprint store of a batch in a worker process."""
     shutil.rmtree(batch.folder, ignore_errors=True)
     batch.folder.mkdir()
     store = FingerprintStore(replace(limits, scratch=batch.folder))

@@ -1,6 +1,6 @@
 """The stage `documents`: selects the documents of a snapshot from its crawl.
 
-In: pages of the crawl, documents shown for selected queries, URL lists and verdicts. Out:
+Input: pages of the crawl, documents shown for selected queries, URL lists and verdicts. Output:
 `gathered`, the union of the shown pages and a hash-based sample of the crawl, as LongEval defines
 it (Galuscakova et al. 2023, section 3), without the pages that the rules exclude, with fingerprints
 to detect changes and the groups of duplicates.
@@ -106,7 +106,7 @@ def build_documents(
 
 
 class Part(NamedTuple):
-    """A part file of the table `gathered`.
+    """Part file of the table `gathered`, to be written by one task.
 
     Args:
         buckets: Buckets of the keys in the part; see `builder.ingest.buckets`.
@@ -124,7 +124,7 @@ PartCounts = tuple[int, Counter[str]]
 
 
 def _plan_parts(store: FingerprintStore, groups: pl.DataFrame, folder: Path) -> list[Part]:
-    """Divide the buckets into parts of similar size, in key order; at least one part."""
+    """Divide the documents into part files of similar size, in key order."""
     total = store.text_bytes.total()
     part_bytes = total / max(-(-total // PART_BYTES), 1)
     ends, size = [0], 0
@@ -154,7 +154,7 @@ def _key_range(start: int, stop: int) -> tuple[pl.Expr, pl.Expr]:
 def _write_parts(
     pages: RangePartitions, parts: Sequence[Part], params: DocumentParameters, limits: Limits
 ) -> Iterator[PartCounts]:
-    """Write the parts by the executor, or by threads if it runs in this process.
+    """Write all part files in parallel.
 
     Each thread writes a part of its own unless there are fewer parts than threads.
     """
@@ -175,7 +175,7 @@ def _write_part(
     pages: RangePartitions | tuple[SpillFile, ...],
     params: DocumentParameters,
 ) -> PartCounts:
-    """Write the documents of a part."""
+    """Write one part file."""
     counts: Counter[str] = Counter()
     if isinstance(pages, tuple):
         pages = RangePartitions(limits.scratch, limits.memory // MEMORY_SHARE, spills=pages)
@@ -192,7 +192,7 @@ def _write_part(
 def _select_documents(
     load: LoadRange, groups: pl.DataFrame, params: DocumentParameters
 ) -> tuple[pl.DataFrame, Counter[str]]:
-    """Return the documents of a range in key order, and the excluded duplicates by reason."""
+    """Return the documents of a key range in key order, and counts of excluded duplicates."""
     pages = load()
     order = pages["key"].arg_sort()
     candidates = (
@@ -208,7 +208,7 @@ def _select_documents(
 
 
 def duplicate_reason(params: DocumentParameters) -> pl.Expr:
-    """Return the expression of the reason to exclude a duplicate, or null.
+    """Return an expression for the reason to exclude a duplicate, or null.
 
     Reads `doc_id`, `duplicate_group` and `near_duplicate_group`.
     """

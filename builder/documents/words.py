@@ -1,4 +1,4 @@
-r"""Regular expressions of a word, for Polars and DuckDB.
+r"""Regular expressions that match a word, for Polars and DuckDB.
 
 A word is a run of letters, digits, underscores and combining marks that does not start with a mark.
 Joiners and variation selectors must be removed first: `❤` is no word with or without a selector, a

@@ -1,4 +1,4 @@
-"""Compare two crawls: the document statistics of drift, without a collection.
+"""Compares two crawls: statistics of document changes, without a collection.
 
 Reads two crawl files (JSON lines, Parquet or WARC, plain or compressed). Returns the counts and
 statistics behind `longeval changes OLD NEW`.
@@ -135,7 +135,7 @@ def _read_crawl(
 
 
 def _write_documents(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Table:
-    """Write the pages of a crawl, sorted by id, with the fingerprints that detect changes."""
+    """Write the pages of a crawl, sorted by id, with fingerprints that detect changed texts."""
     folder.mkdir()
     buckets = RangePartitions(limits.scratch, limits.memory // 8)
     for rows in ordered_map(_fingerprint_row_group, groups, limits.threads):

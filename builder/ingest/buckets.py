@@ -1,9 +1,9 @@
-"""Partition rows by ranges of a 64-bit key, spilled to disk when memory is short.
+"""Partitions rows by ranges of a 64-bit key, spilling to disk when memory is short.
 
-In: frames of rows in any order. Out: the rows of one key range after another, in key order of the
-ranges. A bucket is one value of one byte of the key; a range is one or more consecutive buckets. A
-bucket that does not fit into memory is split by the next byte. A spill file is an Arrow file with
-one record batch per bucket, so that a range is read with few seeks.
+Input: frames of rows in any order. Output: the rows of one key range after another, in key order of
+the ranges. A bucket is one value of one byte of the key; a range is one or more consecutive
+buckets. A bucket that does not fit into memory is split by the next byte. A spill file is an Arrow
+file with one record batch per bucket, so that a range is read with few seeks.
 """
 
 import shutil
@@ -32,7 +32,7 @@ LoadRange = Callable[[], pl.DataFrame]
 
 
 def bucket_number(shift: int = TOP_SHIFT) -> pl.Expr:
-    """Return the expression of the bucket of column `key`: eight of its bits."""
+    """Return an expression for the bucket of a row: eight bits of the column `key`."""
     bits: pl.Expr = pl.col("key") // 2**shift % BUCKETS
     return bits.cast(pl.Int64)
 
@@ -45,14 +45,14 @@ class SpillFile(NamedTuple):
     sizes: dict[int, int]
 
     def read(self, numbers: Sequence[int]) -> list[pl.DataFrame]:
-        """Read the rows of these buckets."""
+        """Read the rows of the given buckets."""
         with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file) as reader:
             indices = [self.batches[number] for number in numbers if number in self.batches]
             return [pl.DataFrame(reader.get_batch(index)) for index in indices]
 
 
 class _MemoryBuckets(NamedTuple):
-    """Rows in memory by bucket: those added after the last spill."""
+    """Rows in memory by bucket: the rows added after the last spill."""
 
     rows: dict[int, pl.DataFrame]
 
@@ -62,7 +62,7 @@ class _MemoryBuckets(NamedTuple):
         return {number: int(rows.estimated_size()) for number, rows in self.rows.items()}
 
     def read(self, numbers: Sequence[int]) -> list[pl.DataFrame]:
-        """Return the rows of these buckets and drop them from memory."""
+        """Return the rows of the given buckets, and drop them from memory."""
         return [self.rows.pop(number) for number in numbers if number in self.rows]
 
 
@@ -96,7 +96,7 @@ def write_spill(frames: list[pl.DataFrame], path: Path, shift: int = TOP_SHIFT) 
 def _sort_by_bucket(
     frames: list[pl.DataFrame], shift: int
 ) -> tuple[pl.DataFrame, list[tuple[int, int]]]:
-    """Return the rows sorted by bucket with the row count of each; empties the list."""
+    """Return the rows sorted by bucket, with the row count of each bucket."""
     rows = pl.concat(frames, rechunk=False)
     frames.clear()
     numbers = rows.select(bucket_number(shift).alias("bucket"))["bucket"]
@@ -105,7 +105,7 @@ def _sort_by_bucket(
 
 
 class RangePartitions:
-    """Partitions rows by key ranges.
+    """Rows partitioned by key ranges, in memory and in spill files.
 
     Args:
         folder: Scratch folder for spill files.
@@ -140,7 +140,7 @@ class RangePartitions:
             self._start_spill()
 
     def _start_spill(self) -> None:
-        """Spill the rows in memory in the background, after the previous spill has finished."""
+        """Write the rows in memory to disk in the background, after the previous spill."""
         frames, self._frames, self._bytes_in_memory = self._frames, [], 0
         if frames:
             self._background.start(partial(self._spill, frames))
@@ -151,7 +151,7 @@ class RangePartitions:
         self._spills.append(write_spill(frames, path, self._shift))
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        """Yield the rows of each range, in order of the ranges, then drop all rows."""
+        """Yield the rows of each key range in order, then drop all rows."""
         for load in self.ranges():
             yield load()
         self.clear()
@@ -164,7 +164,7 @@ class RangePartitions:
         self._spills = []
 
     def freeze(self) -> None:
-        """Partition the rows in memory; afterwards any thread may read ranges."""
+        """Partition the rows in memory, after which any thread may read ranges."""
         self._background.wait()
         frames, self._frames, self._bytes_in_memory = self._frames, [], 0
         if frames:
@@ -176,17 +176,17 @@ class RangePartitions:
             self._spills.append(_MemoryBuckets(buckets))
 
     def add_spills(self, spills: Sequence[SpillFile]) -> None:
-        """Add spill files written elsewhere; the files are not deleted."""
+        """Add spill files that were written elsewhere; these files are not deleted."""
         self._spills += spills
 
     def spill_all(self) -> tuple[SpillFile, ...]:
-        """Spill all rows to files that other processes can read; replaces `freeze`."""
+        """Write all rows to files that other processes can read."""
         self._start_spill()
         self._background.wait()
         return tuple(spilled for spilled in self._spills if isinstance(spilled, SpillFile))
 
     def ranges(self, buckets: range = range(BUCKETS)) -> Iterator[LoadRange]:
-        """Yield a function that reads each range, in order of the ranges.
+        """Yield for each key range, in order, a function that reads the rows of the range.
 
         Args:
             buckets: Numbers of the buckets to read.
@@ -210,7 +210,7 @@ class RangePartitions:
         return size > self._max_bytes and self._shift > 0
 
     def _memory_range(self) -> Iterator[LoadRange]:
-        """Yield all rows as one range if none were spilled."""
+        """Yield all rows as one range if none were written to disk."""
         if self._frames:
             frames, self._frames = self._frames, []
             yield partial(pl.concat, frames, rechunk=False)
@@ -223,7 +223,7 @@ class RangePartitions:
             yield partial(self._read, group)
 
     def _split_ranges(self, numbers: Iterator[int]) -> Iterator[LoadRange]:
-        """Yield ranges of buckets too large for memory, split by the next byte of the key."""
+        """Yield the rows of buckets too large for memory, split by the next byte of the key."""
         for number in numbers:
             inner = RangePartitions(
                 self._folder / f"{number:03d}", self._max_bytes, self._shift - BITS_PER_BUCKET

@@ -2,9 +2,6 @@
 
 Libraries raise their own errors, often without the path. They are converted to one error that names
 the path, the bytes written and free, or the setting to change.
-
-Engines raise their own errors, often without the path. They are converted to one error that names
-the path, the bytes written and free, or the setting to change.
 """
 
 import errno

@@ -2,9 +2,6 @@
 
 Selects k-anonymous queries that match a topic, merges variants, and splits queries into training
 and held-out sets.
-
-Input: the impressions and query texts of a log, and a list of topics. Output: the queries of a
-collection with their splits.
 """
 
 from builder.queries.aliases import query_aliases

@@ -53,8 +53,8 @@ def merge_labels(
             `rejects.parquet`.
         graded_pairs: See `schemas.Qrels`.
         graded_queries: See `schemas.JudgedQueries`; queries are merged by `variant_set`.
-        params: Section `[variants]` of the definition; tables are copied unchanged unless `merge` is
-            `labels`.
+        params: Section `[variants]` of the definition; tables are copied unchanged unless `merge`
+            is `labels`.
         limits: Unused; qrels are small.
         progress: Advances by the number of qrels.
 

@@ -2,9 +2,6 @@
 
 Rules are expressions over one row per query with the columns of `forms.describe_queries`, counts
 and topics. They are applied in order: a query is counted under the first rule that excludes it.
-
-Rules are expressions over one row per query with the columns of `forms.describe_queries`, counts
-and topics. A query is counted under the first rule that excludes it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,10 +3,6 @@
 A table argument is annotated with its schema and the units to read: `Same[Impressions]` is the
 table `impressions` of the snapshot (or pair) that the stage runs on. `Files` and `Setting` mark
 arguments that come from the definition.
-
-A table argument is annotated with its contract and the units to read: `Same[Impressions]` is the
-table `impressions` of the snapshot (or pair) that the stage runs on. `Files` and `Setting` mark
-arguments that come from the definition.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -3,10 +3,6 @@
 Long sentences are also split at clause boundaries. The parts concatenate to the sentence; nothing
 is dropped or truncated. A sentence that is too long is halved at the strongest boundary near its
 middle: semicolon, comma before a conjunction, comma, space, and otherwise between characters.
-
-The parts concatenate to the sentence; nothing is dropped or truncated. A sentence that is too long
-is halved at the strongest boundary near its middle: semicolon, comma before a conjunction, comma,
-space, and otherwise between characters.
 """
 
 import re

@@ -3,10 +3,6 @@
 URLs and other addresses are copied, and long sentences are split at clause boundaries. The parts
 are decoded in batches of equal length (see `batches`) with one worker per thread, and joined again.
 A translation depends neither on other sentences, nor on their order, nor on the number of threads.
-
-Addresses are cut out and copied, long sentences are split at clause boundaries. The parts are
-decoded in batches of equal length (see `batches`) with one worker per thread and joined again. An
-output depends neither on other sentences, nor on their order, nor on the number of threads.
 """
 
 from collections import deque

@@ -4,10 +4,6 @@ A plug-in is an entry point in the group `translators`: a function of a model fo
 `[translate]` and a number of threads that returns a `TranslationEngine`. The translation memory
 stores outputs under the engine's `identity`, which must therefore contain everything that an output
 depends on.
-
-A plug-in of the group `translators` is a function of a model folder, `[translate]` and a number of
-threads that returns a `TranslationEngine`. Everything that its outputs depend on must be in
-`identity`, under which the translation memory stores them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -2,9 +2,6 @@
 
 A translation has no full stop that the source lacks, is uppercase if the whole source is, and
 begins in lowercase if the source does. A lowercase query stays lowercase, including names.
-
-An output gets no full stop that the source lacks, is uppercase if the whole source is, and begins
-in lowercase if the source does. A lowercase query stays lowercase, names included.
 """
 
 import re

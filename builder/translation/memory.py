@@ -3,10 +3,6 @@
 Keys are 128-bit hashes of model hash, decoding options and normalized sentence, so that several
 models can share a file. Each block is one transaction; if the process is killed, complete blocks
 remain. The memory never changes a translation, it only saves time.
-
-Keys are 128-bit hashes of model hash, decoding options and normalised sentence, so that several
-models can share a file. Each block is one transaction; after a kill, complete blocks remain. The
-memory never changes an output, it only saves time.
 """
 
 import zlib

@@ -3,9 +3,6 @@
 Decoding uses all cores and runs in a background thread; splitting and joining is Python and uses
 the main thread. The translation of an unchanged document is looked up as a whole (see
 `text_cache`).
-
-Decoding uses all cores and runs in a background thread; splitting and joining is Python and uses
-the main thread. The translation of an unchanged page is looked up as a whole (see `text_cache`).
 """
 
 from collections import deque

@@ -3,10 +3,6 @@
 A row with a wrong checksum counts as missing; a damaged file is recreated. Each call that adds rows
 is one transaction, so that either all or none of them survive a crash. A cache may be used by one
 thread at a time, not necessarily the same one.
-
-A row with a wrong checksum counts as missing; a damaged file is recreated. Each call that adds rows
-is one transaction, so that a kill or a power cut leaves all of them or none. A cache may be used by
-one thread at a time, not necessarily the same one.
 """
 
 import hashlib

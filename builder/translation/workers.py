@@ -2,8 +2,6 @@
 
 A translation does not depend on the worker (see `engine`), so that the caller can store it in its
 translation memory.
-
-Outputs do not depend on the worker (see `engine`), so that the caller's memory can store them.
 """
 
 from collections.abc import Iterable, Iterator

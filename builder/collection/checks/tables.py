@@ -1,4 +1,4 @@
-"""Checks of single tables: contract, rules, keys, sort order, row counts and ids."""
+"""Checks of single tables: columns, rules, keys, sort order, row counts and ids."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def _find_wrong_row_counts(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
-    """Report missing values that only imported releases are allowed to have."""
+    """Report missing values that are permitted only in imported releases."""
     if context.is_imported:
         return
     missing_conditions = {

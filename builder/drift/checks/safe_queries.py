@@ -1,4 +1,4 @@
-"""Queries that were frequent enough to stay in the other snapshot under the same rules.
+"""Finds queries frequent enough that the same rules would have selected them again.
 
 When interest fades, the rare queries of a topic fall below the selection threshold first; its
 frequent queries stay, with fewer impressions. When a topic is deleted from the list, or a filter
@@ -126,7 +126,7 @@ GROUP BY listed.topic ORDER BY listed.topic
 
 @dataclass(frozen=True)
 class SafeCounts:
-    """Counts of safe queries.
+    """Numbers of safe queries, which the same selection rules should have selected again.
 
     Args:
         safe: All of them.
@@ -145,23 +145,23 @@ class SafeCounts:
 
     @property
     def exceeds_fading(self) -> bool:
-        """Whether missing queries are too many, relative to faded ones, for fading interest."""
+        """Whether more queries are missing than fading interest explains."""
         return self.missing >= MIN_MISSING_PER_FADED * self.faded
 
     @property
     def missing_rate(self) -> float:
-        """Estimated probability that a safe query is missing, in (0, 1) (Laplace's rule)."""
+        """Probability that a safe query is missing, in (0, 1), by Laplace's rule of succession."""
         return (self.missing + 1) / (self.safe + 2)
 
     def subtract(self, part: "SafeCounts") -> "SafeCounts":
-        """Return the counts of the queries that are not in `part`."""
+        """Return the counts of the queries that are not in another set of counts, `part`."""
         return SafeCounts(
             self.safe - part.safe, self.missing - part.missing, self.faded - part.faded
         )
 
 
 def create_safe_queries(connection: duckdb.DuckDBPyConnection, here: str, there: str) -> None:
-    """Create the table `safe_queries` of snapshot `here`: `query_id, topics, missing, faded`.
+    """Create a table of the queries of one snapshot that the other one should contain too.
 
     Args:
         connection: Connection with the views of the pair.
@@ -174,7 +174,7 @@ def create_safe_queries(connection: duckdb.DuckDBPyConnection, here: str, there:
 def changed_topics(
     connection: duckdb.DuckDBPyConnection, here: str, there: str
 ) -> dict[str, SafeCounts]:
-    """Return the topics of snapshot `here` whose safe queries are missing in `there`.
+    """Return the topics of a snapshot whose safe queries are missing from the other one.
 
     Creates the table `safe_queries`; see `create_safe_queries`.
     """
@@ -189,14 +189,14 @@ def changed_topics(
 
 
 def count_without_topics(connection: duckdb.DuckDBPyConnection, topics: list[str]) -> SafeCounts:
-    """Count the safe queries that have none of the topics."""
+    """Count the safe queries that have none of the given topics."""
     return SafeCounts(*connection.execute(WITHOUT_TOPICS, [topics]).fetchall()[0])
 
 
 def detectable_topics(
     connection: duckdb.DuckDBPyConnection, here: str, there: str
 ) -> dict[str, bool]:
-    """Return for each topic of snapshot `here` whether its deletion would be detected."""
+    """Return for each topic whether the checks would notice that the topic was deleted."""
     create_safe_queries(connection, here, there)
     rate = count_without_topics(connection, []).missing_rate
     rows = connection.execute(_format(SAFE_IF_DELETED, here, there)).fetchall()
@@ -207,7 +207,7 @@ def detectable_topics(
 
 
 def _is_outlier(topic: SafeCounts, others: SafeCounts) -> bool:
-    """Whether queries are missing from a topic far more often than from the others."""
+    """Whether a topic lacks far more of its safe queries than all other topics."""
     if topic.safe < MIN_SAFE_IN_TOPIC or not topic.exceeds_fading:
         return False
     if topic.missing_share < max(MIN_MISSING_SHARE, others.missing_share + MIN_SHARE_ABOVE_OTHERS):
