@@ -21,8 +21,8 @@ from pathlib import Path
 from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.work_item import MutationSpec
 
-from tests.mutants.selection import SELECTED, Selection, record_coverage, select_tests
 from tests.mutants.sample import sample_mutants
+from tests.mutants.selection import SELECTED, Selection, record_coverage, select_tests
 
 SHORTEST_TIMEOUT = 60.0
 """Seconds; a run of the tests on a mutant may take three times as long as one without."""
