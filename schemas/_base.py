@@ -25,7 +25,7 @@ class Contract(dy.Schema):
     """Sort columns; empty: sorted by the primary key."""
 
     revision: ClassVar[str] = "1"
-    """Version of the contract, incremented when the meaning of a column changes."""
+    """Version of the schema, incremented when the meaning of a column changes."""
 
     @classmethod
     def table_name(cls) -> str:

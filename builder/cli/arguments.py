@@ -37,7 +37,7 @@ VARIADIC_OPTIONS: dict[str, Callable[[str], bool]] = {
     "--measures": _is_measure_list,
     "--over": lambda argument: Path(argument).is_file(),
 }
-"""Options followed by one or more values, with the test for values after the first."""
+"""Options that take one or more values, with the test that further values must pass."""
 
 COMMA_SEPARATED_OPTIONS = {
     *("--measures", "--split", "--cutoff", "--granularity", "--snapshot"),

@@ -76,7 +76,7 @@ class Comparison:
 
 
 OpenLog = Callable[..., LogSummary]
-"""`open_log` with its progress and log parameters bound."""
+"""Function that opens a log: `open_log` with progress and log parameters bound."""
 
 CREATE_LOGGED = """
 CREATE TEMP TABLE logged (query VARCHAR, results VARCHAR[], clicks USMALLINT[], is_test BOOLEAN)

@@ -60,7 +60,7 @@ SELECT *, attractiveness * satisfaction AS relevance FROM posterior
 """
 
 SDBN_ESTIMATES = "SELECT * FROM estimates"
-"""Already sorted: the underlying table is, and DuckDB preserves insertion order."""
+"""Needs no ORDER BY: the underlying table is sorted, and DuckDB preserves its order."""
 
 MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
 

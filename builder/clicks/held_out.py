@@ -79,7 +79,7 @@ SPLIT_PAGES = "SELECT query, results, clicks, train, test FROM held_out_pages"
 
 
 Diagnostic = tuple[str, int, int, int, float, str]
-"""Row of the contract `ClickDiagnostics`: measure, rank, count, total, value, model."""
+"""Row of the table `click_diagnostics`: measure, rank, count, total, value, model."""
 
 
 def held_out_diagnostics(

@@ -80,7 +80,7 @@ HAS_UNCLEAN_QUERIES = """
 SELECT count(*) > 0 FROM records
 WHERE query <> '' AND (NOT regexp_full_match(query, $clean) OR length(query) > $max_chars)
 """
-"""Whether a query is not normalised or too long; null and empty queries are rejected anyway."""
+"""SQL query: whether any query is not normalized or too long; empty ones are rejected anyway."""
 
 REJECTED = """
 SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason

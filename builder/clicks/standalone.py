@@ -35,7 +35,7 @@ SELECT query, doc AS url, impressions, examinations, clicks, last_clicks,
        attractiveness, satisfaction, relevance
 FROM estimates WHERE impressions > 0
 """
-"""Already sorted under sDBN: the underlying table is, and DuckDB preserves insertion order."""
+"""Needs no ORDER BY under sDBN: the table is sorted, and DuckDB preserves its order."""
 
 ORDERED_ROWS = f"{ROWS} ORDER BY query, url"
 

@@ -128,7 +128,7 @@ PAIR_COUNTS = """
 INSERT INTO pair_counts SELECT * FROM unordered_counts ORDER BY query, doc;
 DROP TABLE unordered_counts
 """
-"""Separate from the grouping, so that DuckDB does not spill both at the same time."""
+"""Statement separate from the grouping, so that DuckDB does not spill both at once."""
 
 SHOWN_RESULTS = """
 SELECT coalesce(sum(len(results)), 0)::BIGINT, coalesce(bool_and(typeof(query) = 'UBIGINT'), false)

@@ -34,7 +34,7 @@ from builder.runtime.progress import Progress
 
 SHINGLE_SIZE = 5
 MEMORY_SHARE = 16
-"""Divisor of the memory limit that bounds the pages in memory, and those of a key range."""
+"""Divisor of the memory limit: the quotient limits the pages in memory and in a key range."""
 MIN_POOL_BYTES = 2**29
 """Minimum total size of the files at which worker processes are started: a process can detect the
 language of only one text at a time."""

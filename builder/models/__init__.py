@@ -5,7 +5,7 @@ from pathlib import Path
 from builder.errors import DataError
 
 EMBEDDED = "embedded"
-"""What `[translate] model` says to mean this model."""
+"""Value of `model` in section `[translate]` that selects the included model."""
 
 
 def is_embedded(model: Path) -> bool:

@@ -83,7 +83,7 @@ From = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[0])]
 To = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[1])]
 """The table of the second snapshot of the pair."""
 Training = Annotated[Sequence[Table[TableContract]], Located(_training_snapshots)]
-"""The tables of the training snapshots; of those before this one, if it is one of them."""
+"""The tables of all training snapshots or, for a training snapshot, of those before it."""
 All = Annotated[
     Mapping[str, Table[TableContract]],
     Located(lambda w, _: {name: name for name in w.snapshot_names}),

@@ -22,7 +22,7 @@ Arguments = typing_extensions.ParamSpec("Arguments", default=...)
 Declared = ParamSpec("Declared")
 
 CONTRACTS: dict[str, type[Contract]] = {**TABLES, **INTERMEDIATE_TABLES}
-"""Contract of every table of the pipeline, including unpublished tables."""
+"""Schema of every table of the pipeline, including unpublished tables."""
 
 
 @dataclass(eq=False)

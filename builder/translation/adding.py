@@ -27,7 +27,7 @@ PREFIXES: tuple[tuple[str, str | None], ...] = (
     ("__fr__", "__en__"),
     (">>eng<<", None),
 )
-"""First pieces of source and target of multilingual models: NLLB, M2M-100, OPUS-MT."""
+"""First tokens of source and target in multilingual models: NLLB, M2M-100, OPUS-MT."""
 LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
 _FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
 
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 MODEL_TYPES = {"marian": Kind.MARIAN, "m2m_100": Kind.NLLB}
-"""Kinds by `model_type` of a Transformers folder."""
+"""Model formats by the `model_type` of a Transformers folder."""
 
 
 def add_model(
@@ -97,7 +97,7 @@ def detect_format(folder: Path) -> Kind:
     except (OSError, ValueError, KeyError, TypeError):
         raise FormatError(
             f"expected {WEIGHTS} (CTranslate2), {MARIAN} (OPUS-MT) or a config.json with "
-            f"model_type {' or '.join(MODEL_TYPES)} (Transformers); but found none of them",
+            f"model_type {' or '.join(MODEL_TYPES)} (Transformers), found none of them",
             folder,
         ) from None
 

@@ -18,9 +18,9 @@ ABBREVIATIONS = frozenset(
         "ste sté subst suiv suppl t tabl tél tit trad univ v vols vs x",
     )
 )
-"""Words, without their stop, after which a sentence seldom ends."""
+"""Abbreviations, without the full stop, after which a sentence seldom ends."""
 BEFORE_NUMBERS = frozenset("al art c col d dec doc ex l no nos tom vol".split())
-"""Words that are abbreviations where a number follows, and often words otherwise."""
+"""Abbreviations if a number follows, otherwise mostly ordinary words."""
 
 _CLOSING = r"(?:[”’\")\]]|\s?[»])*"
 _OPENING = r"(?:[\"«“‘(\[]\s?)*"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 LONGEST_WORD = 80
-"""Longer runs without a space are no words."""
+"""Maximum length of a word; longer strings without a space are copied."""
 
 _BOUNDARIES = tuple(
     re.compile(pattern)
@@ -22,7 +22,7 @@ _BOUNDARIES = tuple(
     )
 )
 _MIDDLE = (0.25, 0.75)
-"""A boundary outside this part of a sentence would leave a part that is as long."""
+"""Range of offsets at which a sentence may be split, as fractions of its length."""
 
 _ADDRESS = r"(?:https?|ftp)://\S+|www\.\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 _COPIED = re.compile(rf"{_ADDRESS}|\S{{{LONGEST_WORD},}}", re.IGNORECASE)

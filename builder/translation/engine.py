@@ -24,11 +24,11 @@ from builder.translation.parts import Block, Output, SplitSentence
 
 EOS = "</s>"
 CAREFUL = {"beam_size": 4, "no_repeat_ngram_size": 4}
-"""The second decoding, of what went wrong in the first."""
+"""Options for decoding a sentence again if the first output is defective."""
 GROWTH, SLACK = 2, 32
-"""An output may have this many pieces a source piece, and so many more."""
+"""Maximum output tokens per source token, and additional tokens for short sentences."""
 BATCHES_AHEAD = 8
-"""Batches for each thread that wait while another is decoded."""
+"""Maximum number of batches per thread that wait to be decoded."""
 PROBES, PIECES = 12, 16
 
 
@@ -192,7 +192,7 @@ class Engine:
             yield
         except RuntimeError as error:
             raise FormatError(
-                f"CTranslate2 failed: {error}; where sentences are too long for the model, lower "
+                f"CTranslate2 failed: {error}; if sentences are too long for the model, lower "
                 "translate.max_source_pieces and max_target_pieces",
                 self.model.folder,
             ) from None

@@ -7,7 +7,7 @@ begins in lowercase if the source does. A lowercase query stays lowercase, inclu
 import re
 
 LEAST_LETTERS = 6
-"""Letters below which a text in capitals may be an acronym."""
+"""Minimum number of letters of an uppercase text that is not taken for an acronym."""
 _STOPPED = re.compile(r"[.!?…:;][\"»”’)\]\s]*$")
 _STOP = re.compile(r"(?<![.])\.$")
 _ABBREVIATION = re.compile(r"(?:\b[A-Za-z]|\betc|\bvs|\bInc|\bLtd|\bNo|\bMr|\bDr|\bSt)\.$")

@@ -27,7 +27,7 @@ SHARED = (
     "spiece.model",
 )
 LEAST_KNOWN = 0.5
-"""A smaller share of its pieces in the vocabulary: a SentencePiece model of something else."""
+"""Minimum share of a SentencePiece model's pieces that the model's vocabulary must contain."""
 
 Processor = sentencepiece.SentencePieceProcessor
 

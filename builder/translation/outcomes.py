@@ -8,7 +8,7 @@ from builder.translation.parts import Output
 from builder.translation.quality import output_flags
 
 RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_source")
-"""Flags of an output that is decoded again, the worst first."""
+"""Flags of outputs to be decoded again, most serious first."""
 POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 """Flags whose policy is a parameter `on_<flag>`."""
 

@@ -19,9 +19,9 @@ from builder.translation.translator import PreparedTexts, Translator
 
 FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
-"""Text of the pages that are looked up at once."""
+"""Approximate bytes of text that are looked up in the cache at once."""
 NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
-"""New text of a group, enough for full batches of every length; and the most text of all."""
+"""Bytes of text to translate, and of all text, at which a group is full."""
 
 Fields = dict[str, list[Translation]]
 

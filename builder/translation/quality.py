@@ -10,13 +10,13 @@ from collections import Counter
 from builder.translation.language import function_words
 
 SHORTER, LONGER = 0.4, 1.9
-"""Bounds of the length ratio, in characters, English to French."""
+"""Minimum and maximum ratio of the English to the French length in characters."""
 LESS, MORE = 6, 12
-"""Characters that short sentences may differ by beyond the bounds."""
+"""Number of characters by which short sentences may be outside these bounds."""
 LONGEST_UNIT = 12
-"""Words in the longest phrase whose repetition is looked for."""
+"""Maximum number of words of a phrase whose repetitions are counted."""
 REPEATS = 4
-"""So many times the same phrase in a row is a runaway; of one that is longer, one less."""
+"""Number of consecutive occurrences of a word that marks a faulty output; one less for a phrase."""
 REPEATED_CHARACTERS = re.compile(r"([^\W\d_]{1,6}?)\1{7,}")
 
 _WORD = re.compile(r"[^\W_]+")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 KEYS_A_QUERY = 500
-"""SQLite takes 999 parameters at least."""
+"""Maximum number of SQL parameters that every version of SQLite accepts."""
 
 
 class SqliteCache:
@@ -27,7 +27,7 @@ class SqliteCache:
     TABLE: ClassVar[str]
     """SQL that creates the table if it does not exist."""
     PAGE: ClassVar[int] = 4096
-    """Bytes of a page of the file; a longer row fills whole pages."""
+    """Page size of the file in bytes; longer rows occupy whole pages."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -46,9 +46,9 @@ from schemas import (
 )
 
 MEMORY, TEXTS = "memory.sqlite", "texts.sqlite"
-"""Files of the memory: outputs of sentences, and translations of whole texts."""
+"""Cache files: the translation memory of sentences, and the cache of whole texts."""
 SAMPLED = 100
-"""Documents from which the pieces of all are estimated, for the progress bar."""
+"""Number of documents from which the number of tokens is estimated, for the progress bar."""
 
 
 def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ def _find_wrong_query_ids(context: ValidationContext) -> Iterator[Defect]:
 CHECKS = (
     Check(
         "LB101",
-        "tables have the columns of their contract",
+        "tables have the columns of their schema",
         "error",
         "files whose content does not match their extension, so that readers skip or misread them",
         REBUILD,
@@ -100,7 +100,7 @@ CHECKS = (
     ),
     Check(
         "LB102",
-        "rows satisfy the rules of their contract",
+        "rows satisfy the rules of their schema",
         "error",
         "empty texts, grades out of range, malformed ids",
         REBUILD,

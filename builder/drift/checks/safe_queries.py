@@ -20,23 +20,23 @@ import duckdb
 from builder.statistics.significance import binomial_p_value
 
 MARGIN = 4
-"""A query is safe if its topic's trend predicts this many times the minimum of impressions."""
+"""Number of times the minimum of impressions that its topic's trend predicts for a safe query."""
 
 MARGIN_WITHOUT_TREND = 20
-"""The same for topics without queries in both snapshots, by the trend of all queries."""
+"""Same multiple for topics without queries in both snapshots, by the trend of all queries."""
 
 MIN_MISSING_PER_FADED = 4
-"""Missing queries per faded query from which a rule, not interest, explains them."""
+"""Minimum number of missing queries per faded query that indicates a changed rule."""
 
 MIN_SAFE_IN_TOPIC = 3
 MIN_MISSING_SHARE = 0.5
-"""Minimum share of a topic's safe queries that are missing in a changed topic, ..."""
+"""Minimum share of its safe queries that a changed topic lacks."""
 
 MIN_SHARE_ABOVE_OTHERS = 0.3
-"""... its minimum distance from the share in all other topics, ..."""
+"""Minimum difference between this share and that of all other topics."""
 
 MAX_P_VALUE = 1e-4
-"""... and the maximum probability of that many if they were missing at the rate of the others."""
+"""Maximum p-value of the hypothesis that a changed topic lacks queries at the others' rate."""
 
 TRENDS = """
 listed AS (
@@ -60,7 +60,7 @@ steepest_fall AS (
 ),
 threshold AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there})
 """
-"""Queries by topic, trends of all queries and of each topic, and the minimum of impressions."""
+"""SQL of queries by topic, trends of all queries and of each topic, and the minimum count."""
 
 OUTLASTS_STEEPEST_FALL = """(
     steepest_fall.impressions IS NULL
@@ -121,7 +121,7 @@ SELECT
 FROM listed LEFT JOIN steepest_fall ON true, overall, threshold
 GROUP BY listed.topic ORDER BY listed.topic
 """
-"""Queries of each topic that would be safe if the whole topic were deleted."""
+"""SQL that counts the queries of each topic that would be safe if it were deleted."""
 
 
 @dataclass(frozen=True)

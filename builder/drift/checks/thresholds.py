@@ -27,7 +27,7 @@ LOG10_CHANCE = -6.0
 """log10 of the probability below which a moved minimum is not due to chance."""
 
 EXPECTED = -LOG10_CHANCE * math.log(10)
-"""Number of rows expected below a raised minimum at which their absence has this probability."""
+"""Expected number of rows for which finding no row has the probability 10^LOG10_CHANCE."""
 
 FACTOR = 4
 """A rise of a minimum by this factor must be detectable; else the check is undecided."""

@@ -27,7 +27,7 @@ SUPERSETS = {
     "iso8859-11": "cp874",
     "shift_jis": "cp932",
 }
-"""Python codecs that cover all that the standard's decoder of the same name decodes."""
+"""Python codecs that decode at least what the standard's decoder of that name decodes."""
 MAC_CYRILLIC = dict.fromkeys(("x-mac-cyrillic", "x-mac-ukrainian"), "mac-cyrillic")
 """Labels of the standard that resiliparse does not support."""
 DECLARATION_SEARCH_BYTES = 2048

@@ -32,9 +32,9 @@ from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 
 WARC, WARC_SUFFIXES = b"WARC/", (".warc", ".wet")
-"""Signature of a WARC file, and file names that mean WARC if the first record is damaged."""
+"""Signature of a WARC file, and file names of WARC files with a damaged first record."""
 CHUNK = 16 * 2**20
-"""Maximum bytes of lines parsed together: a fifth faster than 4 MB."""
+"""Maximum bytes of lines that are parsed together; a fifth faster than 4 MB."""
 MEMORY_SHARE = 64
 """Divisor of the memory limit that bounds a chunk."""
 BLOCK_ROWS = 8192

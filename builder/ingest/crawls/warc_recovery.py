@@ -23,7 +23,7 @@ BLANK = len(b"\r\n\r\n")
 EMBEDDED_RECORD = re.compile(rb"\r?\n\r?\nWARC/\d\.\d{1,2}\r?\nWARC-")
 """Start of a record within a body, which suggests that the declared length is too large."""
 BLANK_LINE_OR_END = re.compile(rb"\r?\n\r?\n|\Z")
-"""What follows a complete record."""
+"""Bytes that follow a complete WARC record."""
 MEMBER_MAGIC = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
 """First bytes of compressed files, and of their gzip members or zstd frames."""
 PEEK_BYTES = 512
