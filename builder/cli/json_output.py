@@ -62,7 +62,7 @@ def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
 
 
 def _skipped_files(plan: "ImportPlan") -> dict[str, Any]:
-    """Return what an import skips: files, links that leave the release, and missing datasets."""
+    """Return what an import skips: files, links to outside the release, and missing datasets."""
     return {
         "unread": dict(plan.unread_files),
         "outside": list(plan.external_links),

@@ -165,7 +165,7 @@ def _print_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
 
 
 def _print_skipped_files(plan: "ImportPlan") -> None:
-    """Print the skipped files, links that leave the release, and missing datasets of an import."""
+    """Print the files, the links to outside the release and the datasets that an import skips."""
     if plan.unread_files:
         files = _format_file_counts(plan.unread_files)
         typer.echo(f"skipped files (no snapshot, or duplicate content): {files}")
@@ -178,14 +178,14 @@ def _print_skipped_files(plan: "ImportPlan") -> None:
 
 
 def _format_names(names: Sequence[str]) -> str:
-    """Join the first few names, and count the rest."""
+    """Join the first names, and append the number of further names: `a, b and 3 more`."""
     remaining = len(names) - MAX_LISTED_FILES
     listed = ", ".join(escape_control(name) for name in names[:MAX_LISTED_FILES])
     return listed + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
 def _format_file_counts(counts: Mapping[str, int]) -> str:
-    """Join the first few files and folders with their file counts, and count the rest."""
+    """Join the first files and folders, and append the number of further ones."""
     listed = [
         f"{escape_control(name)} ({count:,} files)" if count > 1 else escape_control(name)
         for name, count in list(counts.items())[:MAX_LISTED_FILES]

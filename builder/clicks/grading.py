@@ -115,7 +115,7 @@ ORDER BY query
 
 
 def _first_snapshot(workflow: Workflow, key: str) -> tuple[str, ...]:
-    """Return the first snapshot if its grade cuts also apply to this one, else no snapshot."""
+    """Return the first snapshot if this snapshot uses its grade cuts, otherwise no snapshot."""
     first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and key != first else ()
 

@@ -245,7 +245,7 @@ def _convert_to_parquet(
     progress: Progress,
     log_params: LogParameters,
 ) -> None:
-    """Convert a log to Parquet (schema `PAGES`), and count its records and rejects in `summary`."""
+    """Convert a log to Parquet (schema `PAGES`), and count records and rejects in `summary`."""
     progress.start(f"read {log.name}", None, "records")
     source = Source(log, str(log))
     if note := inspect_log(source, log_params).note:

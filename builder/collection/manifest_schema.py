@@ -76,7 +76,7 @@ class _Manifest(_ManifestModel):
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest file, and return its content if it is valid.
+    """Read a manifest file, validate the content and return it.
 
     Raises:
         FormatError: The file is not valid JSON, or a key is missing, has the wrong type, or is a

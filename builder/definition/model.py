@@ -140,7 +140,7 @@ class Workflow(Parameters):
     snapshots: tuple[SnapshotDefinition, ...] = Field(min_length=1)
 
     def snapshot(self, name: str) -> SnapshotDefinition:
-        """Return the definition of the snapshot with a name, which must exist."""
+        """Return the definition of a snapshot by name; the snapshot must exist."""
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:

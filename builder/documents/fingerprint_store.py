@@ -58,7 +58,7 @@ class RowGroupBatch(NamedTuple):
 
 
 class FilteredPages(NamedTuple):
-    """Pages of a row group that the rules accept, and counts of those that they exclude.
+    """Pages of a row group that the rules accept, and numbers of excluded pages.
 
     Args:
         pages: Accepted pages with their fingerprints and `key`.
@@ -125,7 +125,7 @@ class FingerprintStore:
         self.pages.add(pages)
 
     def _write(self, name: str, rows: pl.DataFrame) -> Path:
-        """Write rows to the next scratch file with a name."""
+        """Write rows to the next scratch file with this name and a number."""
         path = self._folder / f"{name}-{len(self._keys):06d}.parquet"
         rows.write_parquet(path, compression="lz4")
         return path
@@ -176,7 +176,7 @@ def build_fingerprint_store(
     limits: Limits,
     progress: Progress,
 ) -> FingerprintStore:
-    """Read all pages once and store the fingerprints of those that the rules accept."""
+    """Read all pages once, and store the fingerprints of the pages that the rules accept."""
     store = FingerprintStore(limits)
     process = partial(_process_row_group, rules=rules, params=params)
     size = sum(group.size for group in groups)
@@ -214,7 +214,7 @@ def _process_batch(
 def _process_row_group(
     row_group: RowGroup, _: Limits, rules: PageRules, params: DocumentParameters
 ) -> FilteredPages:
-    """Apply the rules to the pages of a row group, and fingerprint the accepted ones."""
+    """Apply the rules to the pages of a row group, and fingerprint the accepted pages."""
     pages = rules.apply(row_group.read_pages())
     excluded = Counter(pages["reason"].drop_nulls().to_list())
     accepted = pages.filter(pl.col("reason").is_null()).drop("reason")

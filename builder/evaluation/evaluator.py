@@ -79,7 +79,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _RunLoader:
-    """Function that loads a run, or a table of its scores, when the run is scored."""
+    """Run, or table of its scores, that is only loaded when the run is scored."""
 
     system: str
     snapshot: str

@@ -236,7 +236,7 @@ class DecompressedStream:
 
 
 def read_into(file: BufferedIOBase, buffer: memoryview) -> tuple[int, str | None]:
-    """Read bytes into a buffer; return the number, and the reason of a failure or None.
+    """Read bytes into a buffer; return their number and, if reading failed, the reason.
 
     `readinto1` returns the bytes decompressed before the damage, which `readinto` would discard.
     """

@@ -77,7 +77,7 @@ def numbered_rows(
 
 
 def batch_rows(batch: pa.RecordBatch) -> list[Row | str]:
-    """Return the rows of a batch as dictionaries without nulls, or the reason of a failure."""
+    """Return the rows of a batch as dictionaries without nulls, or the reason for a failure."""
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError, pa.ArrowException):

@@ -21,7 +21,7 @@ class BackgroundThread:
         self._running: Future[None] | None = None
 
     def start(self, work: Callable[[], None]) -> None:
-        """Wait for the previous function and re-raise its exception; then start a function."""
+        """Start a function after the previous one has finished; re-raise an exception it raised."""
         self.wait()
         self._running = self._pool.submit(work)
 

@@ -89,7 +89,7 @@ class AnonymousQueries:
         self.connection.unregister("selected")
 
     def write_candidates(self, path: Path) -> int:
-        """Count the distinct users of each candidate, and write and count the candidates.
+        """Count the users of each candidate, write table `candidates`, and return its row count.
 
         Args:
             path: Parquet file to write (contract `Candidates`).

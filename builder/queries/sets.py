@@ -113,7 +113,7 @@ def _links_within_splits(
 
 
 def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Return the group into which each group is merged: `group`, `leader`, `similarity`."""
+    """Return the groups that are merged into another group, with that group as `leader`."""
     is_fixed = pl.col("earlier_set").is_not_null() | pl.col("manual_set").is_not_null()
     ordered = (
         groups.group_by("group")
@@ -152,7 +152,7 @@ def _absorb_neighbors(
 
 
 def _earlier_representatives(earlier: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the representatives of earlier snapshots with the index of the first one, `since`."""
+    """Return the representatives in earlier snapshots: `query`, `since` (index of the snapshot)."""
     frames = [
         table.filter(pl.col("query") == pl.col("representative")).select(
             "query", pl.lit(index, pl.Int64).alias("since")

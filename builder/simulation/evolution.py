@@ -36,7 +36,7 @@ class PageStates:
 
 
 def count_pages(params: Simulation, snapshot: int) -> int:
-    """Return how many pages were added up to a snapshot, including those removed since."""
+    """Return the number of pages added up to a snapshot, including pages that were removed."""
     return params.documents + snapshot * round(params.added * params.documents)
 
 

@@ -30,7 +30,7 @@ def insert_malformed_lines(
     kinds: tuple[str, ...],
     faults: list[Fault],
 ) -> Iterator[bytes]:
-    """Yield the lines, and after a random sample of them a corrupted copy.
+    """Yield all lines, inserting a corrupted copy after some of the lines at random.
 
     Args:
         lines: JSON objects, without line ends.

@@ -185,7 +185,7 @@ def _draw_result_orders(params: Simulation, counts: IntArray, rng: np.random.Gen
 def _draw_forms(
     params: Simulation, queries: Sequence[Query], query: IntArray, rng: np.random.Generator
 ) -> IntArray:
-    """Draw which of its texts the query of each impression is typed as."""
+    """Draw the text that the user types for the query of each impression."""
     counts = np.array([len(queries[q].forms) for q in query.tolist()])
     limits = np.cumsum(VARIANT_PROBABILITIES)
     variant = 1 + np.searchsorted(limits, rng.random(len(query)) * 0.999999)

@@ -70,7 +70,7 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
 def translate_blocks(
     engine: TranslationEngine, blocks: Iterable[list[str]], *, careful: bool = False
 ) -> Iterator[list[Output]]:
-    """Yield the translations of each block of sentences, in order, streamed if the engine can."""
+    """Yield the translations of each block of sentences, streamed if the engine supports it."""
     if isinstance(engine, StreamingEngine):
         return engine.translate_blocks(blocks, careful=careful)
     return (engine.translate(block, careful=careful) for block in blocks)

@@ -80,7 +80,7 @@ def single_segment(text: str) -> Layout:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the lines of each paragraph wrapped at a margin, with their line endings."""
+    """Yield the wrapped lines that form one logical line each time, with their line endings."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]
@@ -97,7 +97,7 @@ def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _add_line(lines: list[str], ends: list[str], segments: list[Segment], gaps: list[str]) -> None:
-    """Split a logical line into sentences, and append them and the gaps after them to the lists."""
+    """Split a logical line into sentences; append the sentences and gaps to the lists."""
     body, breaks = _join(lines, ends)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))
     start = marker.end() if marker else 0

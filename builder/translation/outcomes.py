@@ -15,7 +15,7 @@ POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 
 @dataclass(frozen=True)
 class Outcome:
-    """A sentence's translation by the model, with its quality flags."""
+    """Translation of a sentence by the model, with quality flags."""
 
     output: Output
     flags: frozenset[str]
@@ -27,7 +27,7 @@ class Outcome:
 
 
 def evaluate_output(text: str, output: Output) -> Outcome:
-    """Return a translation with its quality flags.
+    """Determine the quality flags of a translation, and return both.
 
     Args:
         text: Source text as decoded.

@@ -31,7 +31,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Translation:
-    """English translation of a text, with the same lines, and its sentences in order."""
+    """English translation of a text, line by line, and all sentences with translation and flags."""
 
     text: str
     sentences: tuple[Sentence, ...]

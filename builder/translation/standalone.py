@@ -141,7 +141,7 @@ def _translate_table(
 
 
 def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
-    """Return the properties of a translation model, and its translations of three sentences.
+    """Return the properties of a translation model and three sample translations.
 
     Args:
         params: Section `[translate]` of the definition, with a model.

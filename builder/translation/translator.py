@@ -119,7 +119,7 @@ class Translator:
         return best
 
     def finish(self, prepared: PreparedTexts, best: Mapping[str, Outcome]) -> list[Translation]:
-        """Put the translated sentences back into their texts."""
+        """Return the translated texts, assembled from the translated sentences."""
         found = []
         for layout, flags in zip(prepared.layouts, prepared.copied, strict=True):
             sentences = tuple(
@@ -136,7 +136,7 @@ class Translator:
             self.engine.stop()
 
     def _copied(self, layouts: Sequence[Layout], form: TextKind) -> Iterator[list[str | None]]:
-        """Yield for each text why its sentences are copied; None for those to decode."""
+        """Yield for each text why a sentence is copied, by sentence; None if it is decoded."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or form is TextKind.QUERY:
             english = [[False] * len(texts) for texts in sentences]

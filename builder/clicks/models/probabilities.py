@@ -84,7 +84,7 @@ class ExaminationChain:
         return self.forward(pages)[0]
 
     def forward(self, pages: Pages) -> tuple[Floats, Floats]:
-        """Return `conditional` and P(examined | clicks above) of each result, float64[m] each."""
+        """Return P(click or skip) and P(examined), both given the clicks above, float64[m]."""
         result, examinations = np.empty(len(pages.pair)), np.empty(len(pages.pair))
         examined = np.ones(len(pages))
         for page, shown in pages.by_rank():

@@ -1,4 +1,4 @@
-"""Files of a snapshot of a release, and months in file names and metadata."""
+"""Files of a snapshot in a release, and the snapshot's month in file names and metadata."""
 
 import os
 import re

@@ -100,7 +100,7 @@ def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> 
 
 
 def _drop_combined_files(snapshot: SnapshotFiles) -> None:
-    """Drop files of queries or qrels that only repeat those of the individual splits."""
+    """Drop files that combine the queries or qrels of all splits, which have their own files."""
     splits = {split for _, _, split in snapshot.queries}
     if splits & {"train", "heldout"}:
         snapshot.queries = [q for q in snapshot.queries if q[2] in ("train", "heldout")]

@@ -145,7 +145,7 @@ def detect_qrels_variant(path: Path) -> str | None:
 
 
 def _select_qrels_variant(paths: list[Path]) -> list[Path]:
-    """Return the qrels files of the preferred variant, and those without a variant."""
+    """Return the qrels files of the preferred variant, and qrels files without a variant."""
     variants = {detect_qrels_variant(path) for path in paths}
     selected = next(
         (qrels_variant for qrels_variant in QRELS_VARIANTS if qrels_variant in variants), None

@@ -103,7 +103,7 @@ def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome
 
 
 def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Measure how many judged pairs recur, of those with query and document in both snapshots."""
+    """Measure the share of judged pairs that recur if query and document are in both snapshots."""
     numbers = fetch_row(connection, RECURRENCE)
     either = numbers["pairs_from"] + numbers["pairs_to"] - numbers["pairs_common"]
     recurring = share(numbers["pairs_common"], either)

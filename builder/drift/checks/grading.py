@@ -127,7 +127,7 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of grades of pairs in both snapshots and, if they jump, the evidence."""
+    """Compare the grade shares of common pairs; if they jump, compare grades at equal evidence."""
     table = [[0, 0, 0] for _ in range(3)]
     for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
         table[before][after] = pairs

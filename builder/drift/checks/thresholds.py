@@ -81,7 +81,7 @@ class MinimumCountModel:
 
     @property
     def minimum(self) -> int:
-        """Smallest count of the snapshot, at which its minimum lies."""
+        """Smallest count of the snapshot, which is taken as its minimum."""
         return self.counts[0][0]
 
     def expected_below(self, raised_minimum: int) -> float:

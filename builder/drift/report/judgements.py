@@ -31,7 +31,7 @@ GRADE_COLOURS = ("unchanged", "updated", "added")
 
 
 def judgements_section(drift: Drift) -> Markup:
-    """Render a report section on how grades changed, and how stable they are by evidence."""
+    """Render a report section on how grades changed, and how stability depends on evidence."""
     if not any(sum(s["grades"]) for s in drift["snapshots"]):
         return section("judgements", "Judgements", None, empty_note("There are no judgements."))
     compared = [pair for pair in drift["pairs"] if pair["qrels"]["pairs_common"]]

@@ -87,7 +87,7 @@ class Measure:
 
 
 def find_family(name: str) -> Family:
-    """Return the family of measures with a name or alias: built-in, or from a plug-in.
+    """Return a family of measures by name or alias: built-in, or from a plug-in.
 
     Raises:
         UsageError: The name is unknown, or the plug-in does not provide a valid family.

@@ -85,7 +85,7 @@ def infer_layout(chunk: Chunk, names: FieldNames) -> ColumnLayout | None:
 def _pages_from_columns(
     columns: pa.RecordBatch, numbers: np.ndarray, names: FieldNames, params: CrawlParameters
 ) -> tuple[pl.DataFrame, Mask]:
-    """Return the raw pages of rows that are valid for certain, and the mask of these rows."""
+    """Return the raw pages of all rows that are certainly valid, and a mask of these rows."""
     seconds, is_dated = _coalesce_times(columns, names, params)
     url, text = columns[names.url], _coalesce_texts(columns, names)
     is_certain: Mask = is_dated & _valid_mask(url) & _valid_mask(text)
@@ -112,7 +112,7 @@ def _valid_mask(column: pa.Array) -> Mask:
 def _coalesce_times(
     columns: pa.RecordBatch, names: FieldNames, params: CrawlParameters
 ) -> tuple[pa.Array, Mask]:
-    """Return the first time of each row in Unix seconds, and a mask of unambiguous values."""
+    """Return the time of each row in Unix seconds, and a mask of the unambiguous times."""
     seconds = np.zeros(len(columns), dtype=np.int64)
     has_time = np.zeros(len(columns), dtype=bool)
     is_certain = has_time.copy()
@@ -129,7 +129,7 @@ def _coalesce_times(
 
 
 def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
-    """Return the first non-empty text of each row or, without one, the first text."""
+    """Return the text of each row: the first field that is not empty."""
     texts = [columns[name] for name in names.texts]
     first = texts[0]
     if len(texts) == 1 or (not first.null_count and pc.min(pc.binary_length(first)).as_py() != 0):

@@ -99,7 +99,7 @@ class LatestFetches:
             yield from zip(batch["file"].to_pylist(), batch["line"].to_pylist(), strict=True)
 
     def write(self, path: Path) -> int:
-        """Write the table `pages`, once all superseded fetches were read; return the row count."""
+        """Write the table `pages` after reading all superseded fetches; return the row count."""
         return write_query(self._connection, PAGES, path, Pages)
 
     def __enter__(self) -> Self:

@@ -134,7 +134,7 @@ class _Section:
             self.next_start = find_record(self._file, stop.offset + 1)
 
     def _recover(self) -> Iterator[str]:
-        """Yield the reason of a read error, and find the start of the next section."""
+        """Yield the reason for a read error, and find the start of the next section."""
         stop = find_stop(self._file, self._offset, self._length)
         if stop is not None and stop.is_truncated:
             yield FILE_TRUNCATED

@@ -54,7 +54,7 @@ def detect_challenge(first: Sequence[bytes]) -> str | None:
 def read_2011(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Yield the result pages of a 2011 log, numbered by the line of their query."""
+    """Yield the result pages of a 2011 log, numbered by the line of the query."""
     start, address = _log_start(interval, params), params.address or URL_TEMPLATE
     session, pages = "", list[Page]()
     for number, action in _read_actions(source, params, ACTIONS_2011):
@@ -75,7 +75,7 @@ def read_2011(
 def read_2014(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Yield the result pages of a 2014 log, numbered by the line of their query."""
+    """Yield the result pages of a 2014 log, numbered by the line of the query."""
     address = params.address or URL_TEMPLATE
     session = _Session("", "", 0)
     for number, action in _read_actions(source, params, ACTIONS_2014):

@@ -201,7 +201,7 @@ def _compute_measures(
     ideal_gain: float,
     total_relevance: float,
 ) -> list[float]:
-    """Return the official measures, with every update weighted by its share of the weights."""
+    """Return the official measures, with every update weighted by its weight / total weight."""
 
     def weighted_sum(values: Iterator[float]) -> float:
         weighted = (value * weight for value, weight in zip(values, weights, strict=True))
