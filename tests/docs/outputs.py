@@ -1,8 +1,8 @@
-"""Run the blocks of a manual page in order, and compare the outputs that it shows with the real ones.
+"""Run the code blocks of a manual page in order, and compare the shown outputs with the real ones.
 
 A ```sh block is run by bash, a ```python block by Python; a ```text block shows the output of the
-blocks since the previous ```text block. A line `...` stands for any number of lines. Durations, sizes
-and rates may differ. Commands that must not run in a test are ```bash blocks.
+blocks since the previous ```text block. A line `...` stands for any number of lines. Durations,
+sizes and rates may differ. Commands that a test must not run are ```bash blocks.
 """
 
 import os
@@ -77,11 +77,12 @@ def run_blocks(blocks: list[Block], folder: Path) -> list[str]:
 
 
 def compare(shown: str, output: str) -> str:
-    """Return how a shown output differs from the real one, as a unified diff; empty if it agrees."""
+    """Return the unified diff of a shown and a real output; empty if they agree."""
     expected, found = (VOLATILE.sub(" #", text).splitlines() for text in (shown, output))
     if matches(expected, [line.rstrip() for line in found]):
         return ""
-    return "\n".join(unified_diff(shown.splitlines(), output.splitlines(), "shown", "real", n=1))
+    lines = unified_diff(shown.splitlines(), output.splitlines(), "shown", "real", n=1, lineterm="")
+    return "\n".join(lines)
 
 
 def matches(expected: list[str], found: list[str]) -> bool:
