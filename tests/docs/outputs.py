@@ -1,8 +1,9 @@
 """Run the code blocks of a manual page in order, and compare the shown outputs with the real ones.
 
 A ```sh block is run by bash, a ```python block by Python; a ```text block shows the output of the
-blocks since the previous ```text block. A line `...` stands for any number of lines. Durations,
-sizes and rates may differ. Commands that a test must not run are ```bash blocks.
+last block before it. A line `...` stands for any number of lines, and `...` in a
+line for any characters. Durations, sizes and rates may differ. Commands that a test must not run
+are ```bash blocks.
 """
 
 import os
@@ -34,11 +35,11 @@ class Block:
     text: str
 
     def as_bash(self) -> str:
-        """Return bash commands that run the block, and none for a block of output."""
+        """Return bash commands that run the block; empty for a block of output."""
+        if self.language == "text":
+            return ""
         if self.language == "python":
             return f"python - <<'CELL'\n{self.text}CELL\n"
-        if self.language == "text":
-            return f"echo '{END}'\n"
         lines = self.text.splitlines(keepends=True)
         return "".join(line for line in lines if not line.startswith(NOT_RUN))
 
@@ -54,7 +55,7 @@ def has_commands(page: Path) -> bool:
 
 
 def run_blocks(blocks: list[Block], folder: Path) -> list[str]:
-    """Run blocks in a folder; return what the blocks before each `text` block wrote.
+    """Run blocks in a folder; return for each `text` block what the last block before it wrote.
 
     Standard output and standard error are one stream, as on a terminal.
 
@@ -62,8 +63,9 @@ def run_blocks(blocks: list[Block], folder: Path) -> list[str]:
         AssertionError: a command failed.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    script = "".join(f"{block.as_bash()}echo '{END}'\n" for block in blocks)
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "".join(block.as_bash() for block in blocks)],
+        ["bash", "-euo", "pipefail", "-c", script],
         cwd=folder,
         env={**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
@@ -73,7 +75,8 @@ def run_blocks(blocks: list[Block], folder: Path) -> list[str]:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:]
-    return done.stdout.split(f"{END}\n")[:-1]
+    written = ["", *done.stdout.split(f"{END}\n")]
+    return [written[index] for index, block in enumerate(blocks) if block.language == "text"]
 
 
 def compare(shown: str, output: str) -> str:
@@ -86,8 +89,9 @@ def compare(shown: str, output: str) -> str:
 
 
 def matches(expected: list[str], found: list[str]) -> bool:
-    """Return whether lines are equal, where an expected `...` stands for any number of lines."""
+    """Return whether lines agree; an expected `...` stands for any lines or any characters."""
     pattern = "".join(
-        r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in expected
+        r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + r"\n"
+        for line in expected
     )
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in found)) is not None

@@ -40,6 +40,7 @@ def test_every_command_runs_and_prints_what_the_page_shows(page: Path, tmp_path:
         ("log    3 records  0.5 s\n", "log    3 records  12.25 s\n"),
         ("peak   12 MiB, 1,024 MB/s\n", "peak 9 MiB, 7 MB/s\n"),
         ("a.b (c)*\n", "a.b (c)*  \n"),
+        ("(no_topic 9, ...)\n", "(no_topic 9, url_like 1)\n"),
     ],
 )
 def test_outputs_agree_but_for_elided_lines_and_measured_numbers(shown: str, output: str) -> None:
@@ -53,7 +54,8 @@ def test_outputs_agree_but_for_elided_lines_and_measured_numbers(shown: str, out
         ("kept 3\n", "kept 3\nwrote a\n"),
         ("...\nwrote a\n", "wrote a\nend\n"),
         ("a  1\n", "a 1\n"),
-        ("axb\n", "a.b\n"),
+        ("a.b\n", "axb\n"),
+        ("(no_topic 9, ...)\n", "(no_topic 8, url_like 1)\n"),
         ("3 snapshots\n", "4 snapshots\n"),
     ],
 )
