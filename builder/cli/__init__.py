@@ -25,6 +25,7 @@ from builder.cli import (
     queries,
     release,
     runs,
+    simulate,
     start,
     summarization,
     translation,
@@ -51,6 +52,7 @@ app = typer.Typer(
 
 for module in (
     start,
+    simulate,
     build,
     collection,
     release,

@@ -83,7 +83,12 @@ def rank_topics(
 
 @topics.command("audit")
 def audit_topics(
-    topic_file: Annotated[Path, typer.Argument(metavar="TOPICS", help="Topic table (TSV).")],
+    topic_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TOPICS", help="Topic table: TSV, or topics.parquet of a collection."
+        ),
+    ],
     query_files: Annotated[list[Path], typer.Argument(metavar="QUERIES...", help=QUERY_FILE_HELP)],
     examples: Annotated[
         int, typer.Option(min=0, max=MAX_ROWS, help="Maximum number of examples per topic.")

@@ -115,7 +115,7 @@ def grade_evidence(row: Row) -> list[tuple[str, str]]:
                 numbers.format_decimal(row["score_low"]),
                 numbers.format_decimal(row["score_high"]),
             )
-            facts.append(("95 % interval", f"{low} to {high}"))
+            facts.append(("Credible interval", f"{low} to {high}"))
         if row["stability"] is not None:
             facts.append(("Stability", numbers.format_percent(row["stability"])))
     else:

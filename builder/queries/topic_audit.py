@@ -10,10 +10,9 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.io.sources import Source
 from builder.queries.matching import POLICIES, match_topics, topic_patterns
 from builder.queries.texts import read_query_texts
-from builder.queries.topics import parse_topics
+from builder.queries.topics import read_topic_table
 from builder.text.keys import fold
 
 
@@ -97,14 +96,14 @@ def audit_topic_file(
     """Compare on query files which topics each matching policy finds.
 
     Args:
-        topics: TSV file of topics; see `topics.read_topics`.
+        topics: TSV file of topics (see `topics.read_topics`), or `topics.parquet` of a collection.
         queries: Query files; see `texts.read_query_texts`.
         examples: Maximum number of rows per topic in `differences` and `false_words`.
 
     Raises:
         FormatError: a file is malformed.
     """
-    table, _ = parse_topics(Source(Path(topics), str(topics)))
+    table = read_topic_table(Path(topics))
     texts = pl.concat(read_query_texts(Path(path)) for path in queries)
     return audit_topics(table, texts, examples)
 

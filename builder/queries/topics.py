@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import polars as pl
 
 from builder.errors import DataError, FormatError
+from builder.io import parquet
 from builder.io.sources import Source
 from builder.io.tables import write_frame
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -81,6 +82,33 @@ def parse_topics(source: Source) -> tuple[pl.DataFrame, list[int]]:
     blank = [number for number, line in enumerate(lines, 2) if not line.strip()]
     topics = pl.DataFrame(list(_parse_lines(header, lines, source)), schema=Topics.dtypes())
     return topics, blank
+
+
+def read_topic_table(path: Path) -> pl.DataFrame:
+    """Return the topics of a TSV file, or of the `topics.parquet` of a collection.
+
+    Args:
+        path: A file whose name ends in `.parquet` is read as a table of `schemas.Topics`, any other
+            as TSV; see `read_topics`.
+
+    Returns:
+        Columns of `schemas.Topics`.
+
+    Raises:
+        UsageError: the file does not exist.
+        FormatError: the file is malformed, or rows violate the contract.
+    """
+    if path.suffix != ".parquet":
+        return parse_topics(Source(path, str(path)))[0]
+    table = parquet.read_columns(path, Topics.dtypes(), "topics")
+    violations = Topics.filter(table)[1].counts()
+    if violations:
+        found = ", ".join(f"{rule} in {count} rows" for rule, count in violations.items())
+        raise FormatError(
+            f"expected topics as described by `longeval schema topics`, found violations: {found}",
+            path,
+        )
+    return table
 
 
 def topic_differences(published: pl.DataFrame, topics: pl.DataFrame) -> tuple[str, ...]:

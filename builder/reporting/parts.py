@@ -97,6 +97,11 @@ def grid(*figures: Content) -> Markup:
     return render_macro("block", "grid", join_markup(figures))
 
 
+def grid_cell(*content: Content) -> Markup:
+    """Render a chart and its legend as one cell of a grid."""
+    return render_macro("block", "cell", join_markup(content))
+
+
 def figure_pair(*figures: Content) -> Markup:
     """Render two small figures side by side."""
     return render_macro("block", "twins", join_markup(figures))
