@@ -15,13 +15,13 @@ MEMORY_SHARE = 6
 ROWS_PER_BATCH = 2048
 
 OFFSETS = """
-CREATE TEMP TABLE offsets AS
+CREATE TABLE offsets AS
 SELECT doc, number, (sum(text_bytes) OVER (ORDER BY doc) - text_bytes)::UBIGINT AS first_byte
 FROM pages
 """
 
 KEY_RANGE = """
-CREATE OR REPLACE TEMP TABLE key_range AS
+CREATE OR REPLACE TABLE key_range AS
 SELECT doc, number FROM offsets WHERE first_byte >= $start AND first_byte < $stop
 """
 

@@ -97,7 +97,7 @@ def test_the_same_bytes(
     assert ledger.rejected["not_in_sample"] > 50
     assert all(other == (parts, ledger) for other in found[1:])
     documents = pl.read_parquet(sorted((tmp_path / "0/gathered").iterdir()))
-    for size in (1, 10**9):  # a part for each bucket that has pages, and one for all
+    for size in (1, 10**9):  # a part for each first byte of the keys, and one for all
         monkeypatch.setattr(import_module("builder.documents.stage"), "PART_BYTES", size)
         folder = tmp_path / f"parts-{size}"
         folder.mkdir()
