@@ -11,9 +11,12 @@ import pyarrow.parquet as pq
 from builder.io import parquet
 from builder.io.tables import Table
 from builder.text.keys import key_to_id
+from schemas import Fetches, Pages
 
 DECODED_ROWS = 1024
 """Texts decoded together."""
+NO_PAGES = pl.DataFrame(schema={**Pages.dtypes(), "doc_id": pl.String(), **Fetches.dtypes()})
+"""Pages with texts, of a crawl without any."""
 
 
 class RowGroup(NamedTuple):
