@@ -52,7 +52,7 @@ def translate_texts(
         return Translator(engine, memory, params).translate(texts, form)
 
 
-def load(params: TranslateParameters, limits: Limits) -> Engine:
+def _load_engine(params: TranslateParameters, limits: Limits) -> Engine:
     """Load the translation model that the parameters name.
 
     Raises:
@@ -151,7 +151,7 @@ def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
         UsageError: no model.
         FormatError: the folder is not a model.
     """
-    engine = load(params, limits)
+    engine = _load_engine(params, limits)
     model = engine.model
     examples = translate_texts(list(EXAMPLES), params, limits)
     return {
