@@ -28,7 +28,7 @@ PAGES_READ = 1000
 """Maximum number of judged pages to read; the smallest ids are a random sample."""
 
 MENTION_DROP, HALVED = 0.1, 0.5
-"""Drop of the share of judged pages that mention the query: absolute, and relative."""
+"""Minimum absolute and relative drop of the share of judged pages that mention the query."""
 
 RECURRING = 0.35
 """Minimum share of recurring pairs if query and document are judged in both snapshots."""
