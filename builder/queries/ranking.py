@@ -170,7 +170,7 @@ def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") 
 def write_topics(
     ranked: pl.DataFrame, path: Path, language: str, stability: Stability = "cv"
 ) -> None:
-    """Write ranked candidates to a TSV file of topics, as read by a definition.
+    """Write ranked candidates to a TSV file of topics, which a collection definition can name.
 
     Args:
         ranked: Selected rows of `rank_topics`.

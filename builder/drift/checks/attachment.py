@@ -103,7 +103,7 @@ def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome
 
 
 def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Measure the share of judged pairs that recur if query and document are in both snapshots."""
+    """Measure how many judged pairs recur, where both snapshots have the query and the document."""
     numbers = fetch_row(connection, RECURRENCE)
     either = numbers["pairs_from"] + numbers["pairs_to"] - numbers["pairs_common"]
     recurring = share(numbers["pairs_common"], either)
