@@ -108,7 +108,7 @@ def translate(
         return ledger
 
 
-def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
+def _worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
     """Return a function that decodes blocks of sentences on the workers of `limits.executor`."""
     folder = params.model or Path()
 
