@@ -281,6 +281,16 @@ def test_dcm_continues_by_rank() -> None:
     assert conditional == pytest.approx([0.5, 0.5 * 2 / 4, 0.5 * 1 / 3])
 
 
+def test_dcm_continues_beyond_the_ranks_of_training_with_the_prior_mean() -> None:
+    model = trained("dcm", HAND, prior_alpha=3.0, prior_beta=1.0)
+    pages = encoded([([3, 3, 3, 3, 3], [1, 2, 3, 4, 5])], 4)
+    # result 3 was never examined: 3/4; clicks that were not the last: 1 of 2, 0 of 1, 0 of 0;
+    # training has three ranks, so that the fourth has the prior mean, 3/4, as the third
+    continuation = [4 / 6, 3 / 5, 3 / 4, 3 / 4]
+    conditional = model.predict(pages).conditional(pages)
+    assert conditional == pytest.approx([3 / 4, *(3 / 4 * value for value in continuation)])
+
+
 def test_ctr_by_hand() -> None:
     pages = encoded(HAND)
     rates = {
@@ -292,9 +302,12 @@ def test_ctr_by_hand() -> None:
     assert rates["document-ctr"][:3].tolist() == [2 / 4, 2 / 4, 2 / 5]
 
 
-def test_ranks_beyond_training_get_the_prior() -> None:
+@pytest.mark.parametrize("name", ["rank-ctr", "pbm", "ubm"])
+def test_ranks_beyond_training_get_the_prior_mean(name: str) -> None:
     longer = encoded([([0, 1, 2, 3], [])])
-    assert trained("rank-ctr", HAND).predict(longer).marginal(longer)[3] == 0.5
+    model = trained(name, HAND, prior_alpha=3.0, prior_beta=1.0)
+    attractiveness = 1.0 if name == "rank-ctr" else model.attractiveness[3]
+    assert model.predict(longer).marginal(longer)[3] == pytest.approx(attractiveness * 3 / 4)
 
 
 def test_probabilities_of_dbn_pyclick_by_hand() -> None:
