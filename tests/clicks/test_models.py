@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builder.clicks.models import Pages, TrainingOptions, get_model
+from builder.clicks.models import MIN_PROBABILITY, Pages, TrainingOptions, get_model
 from builder.clicks.models.browsing import BrowsingPrediction
+from builder.clicks.models.cascade import CascadeChain
 from builder.clicks.models.ccm import Continuation, examination_chain, posterior_satisfaction
 from builder.clicks.models.dbn_pyclick import (
     below_last_click,
@@ -16,6 +17,7 @@ from builder.clicks.models.dbn_pyclick import (
 )
 from builder.clicks.models.inference import infer_examination
 from builder.clicks.models.probabilities import ExaminationChain, IndependentClicks
+from builder.clicks.scores import evaluate
 from builder.parameters import CLICK_MODELS, ClickParameters
 
 Log = list[tuple[list[int], list[int]]]
@@ -271,6 +273,20 @@ def test_cascade_counts_to_the_first_click() -> None:
     assert model.attractiveness.tolist() == [2 / 4, 1 / 3, 2 / 4, 1 / 2]
     probabilities = model.predict(encoded(HAND, 4)).conditional(encoded(HAND, 4))
     assert probabilities[1] == 0.0  # a click after a click cannot be
+
+
+def test_cascade_by_the_convention_of_pyclick_has_the_smallest_probability_below_a_click() -> None:
+    """PyClick's task centric evaluation: marginal above and at the first click, 1e-6 below it."""
+    pages = encoded([([0, 1, 2], [2]), ([1, 0], [])])
+    chain = CascadeChain(np.array([0.5, 0.25, 0.5])[pages.pair], np.zeros(5))
+    # marginal: 1/2, 1/2 1/4, ..; the second page has no click: 3/4, 1 - 3/4 1/2
+    expected = [0.5, 0.125, MIN_PROBABILITY, 0.75, 0.625]
+    assert chain.pyclick_conditional(pages).tolist() == expected
+    assert chain.conditional(pages).tolist() == [0.5, 0.25, 1.0, 0.75, 0.5]
+    pyclick, per_rank = evaluate(chain, pages)
+    logs = np.log(expected)
+    assert pyclick.log_likelihood == pytest.approx((logs[:3].mean() + logs[3:].mean()) / 2)
+    assert per_rank.log_likelihood == pytest.approx(np.log([0.5 * 0.25, 0.75 * 0.5]).mean())
 
 
 def test_dcm_continues_by_rank() -> None:
