@@ -442,7 +442,7 @@ def test_reading_a_sheet_of_judgements_leaves_long_cells_of_logs_readable(tmp_pa
 def test_offsets_of_lists_do_not_wrap() -> None:
     sizes = np.array([2**31 - 1, 1])
     with pytest.raises(
-        pa.ArrowInvalid, match="^Integer value 2147483648 not in range: -2147483648 to 2147483647$"
+        pa.ArrowInvalid, match=r"^Integer value 2147483648 not in range: -2147483648 to 2147483647$"
     ):
         build_list_array(sizes, pa.nulls(0))
     assert build_list_array(np.array([2, 0, 1]), pa.array([7, 8, 9])).to_pylist() == [
