@@ -11,6 +11,7 @@ from builder.clicks.models.browsing import BrowsingPrediction
 from builder.clicks.models.cascade import CascadeChain
 from builder.clicks.models.ccm import Continuation, examination_chain, posterior_satisfaction
 from builder.clicks.models.dbn_pyclick import (
+    _expected_continuations,
     below_last_click,
     click_below_probability,
     no_click_from_top,
@@ -335,10 +336,26 @@ def test_probabilities_of_dbn_pyclick_by_hand() -> None:
     # ranks 1 and 2, rank 1, no rank: as many as there are below the result
     expected = [0.7 * (0.8 * 0.4 + 0.2), 0.7, 1]
     assert no_click_from_top(pages, a, 0.8) == pytest.approx(expected)
+    # the same on a page after others, of which one is longer
+    several = encoded([([2], []), ([1, 0, 2, 1], []), ([0, 1, 2], [])])
+    assert no_click_from_top(several, a[several.pair], 0.8)[-3:] == pytest.approx(expected)
     assert below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [
         *(False, False, True),
         False,
     ]
+
+
+def test_continuations_of_dbn_pyclick_by_hand() -> None:
+    """A page whose first result is the only click, and one without a click."""
+    pages = encoded([([0, 1], [1]), ([1], [])])
+    a, s, g = np.array([0.3, 0.6])[pages.pair], np.array([0.7, 0.2])[pages.pair], 0.8
+    chain = ExaminationChain(a, g * (1 - s), g)
+    continued, could = _expected_continuations(pages, chain, s, g)
+    # at the click: satisfied, or not and no click below (1 - .3, by the deviation of PyClick);
+    # below it: examined with .8 .3, and nothing follows
+    click, skip = 0.3 * (0.8 * 0.7 + 0.2) + 0.7, 1 + (1 - 0.24) / 0.24
+    assert continued == pytest.approx([0.3 * 0.8 * 0.7 / click, 0.8 / skip, 1])
+    assert could == pytest.approx([0.3 * (0.8 * 0.7 + 0.2) / click, 1 / skip, 1])
 
 
 def test_one_step_of_dbn_pyclick_by_hand() -> None:
