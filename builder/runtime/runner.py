@@ -76,7 +76,7 @@ class Runner:
             reasons = self._reasons(unit, self._identity(unit))
             is_conditional = bool(stages and not reasons)
             if is_conditional:
-                reasons = (f"if a table of {' or '.join(stages)} changes",)
+                reasons = (f"if a table of {_alternatives([*stages])} changes",)
             if reasons:
                 running.add(unit)
             steps.append(Step(unit, reasons, is_conditional=is_conditional))
@@ -189,6 +189,11 @@ class Runner:
         if isinstance(units, dict):
             return {name: open_table(unit_key) for name, unit_key in units.items()}
         return tuple(open_table(unit_key) for unit_key in units)
+
+
+def _alternatives(names: Sequence[str]) -> str:
+    """Join names as `a`, `a or b`, `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:

@@ -20,7 +20,7 @@ from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.references import All, Files, From, Same, To
-from builder.runtime.runner import Runner, Step
+from builder.runtime.runner import Runner, Step, _alternatives
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from builder.runtime.store import Store
@@ -215,6 +215,13 @@ def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
     steps = run(folder)
     assert ran(steps) == ALL[2:5]
     assert steps["shout 2022-06"].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [(["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")]
+)
+def test_alternatives_are_joined(names: list[str], text: str) -> None:
+    assert _alternatives(names) == text
 
 
 def test_explain_writes_nothing(folder: Path) -> None:
