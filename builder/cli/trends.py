@@ -20,7 +20,7 @@ from builder.cli.filtering import (
     Zeta,
     create_filtering_parameters,
 )
-from builder.cli.options import CollectionFolder, Format, Measures, OutputFormat, RunPaths
+from builder.cli.options import CollectionFolder, Format, Measures, OutputFormat, ScoredRuns
 from builder.cli.output import print_frames
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def fit_filtering_trends(
 @trend.command("snapshots")
 def fit_snapshot_trends(
     collection: CollectionFolder,
-    runs: RunPaths,
+    runs: ScoredRuns,
     measures: Measures = None,
     residuals: Residuals = "raw",
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
@@ -103,11 +103,18 @@ def fit_snapshot_trends(
     Example: longeval trend snapshots demo/collection runs/bm25 --measures nDCG@10
     """
     from builder.collection.read import open_collection
-    from builder.evaluation import EvaluationParameters, evaluate_paths, evaluation_trend
+    from builder.evaluation import (
+        EvaluationParameters,
+        evaluate_paths,
+        evaluation_trend,
+        extract_archives,
+    )
 
     qrels = qrels_by_snapshot(open_collection(collection))
     names = tuple(measures or ("nDCG@10",))
-    evaluation = evaluate_paths(qrels, runs, EvaluationParameters(measures=names, resamples=0))
+    parameters = EvaluationParameters(measures=names, resamples=0)
+    with extract_archives(runs) as files:
+        evaluation = evaluate_paths(qrels, files, parameters)
     report = evaluation_trend(evaluation, residuals)  # type: ignore[arg-type]  # validated there
     _print_report(format, report)
 

@@ -377,3 +377,63 @@ def test_a_change_of_score_is_attributed(
     only.write_bytes((runs / "2022-06.txt.gz").read_bytes())
     assert run("attribute", built.root, only.parent) == 2
     assert "for two consecutive snapshots" in capsys.readouterr().err
+
+
+def test_queries_are_expanded_by_earlier_judgements(
+    built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    for method in ("rm3", "keyquery"):
+        command = ("baseline", built.root, "--out", tmp_path / method, "--expand", method)
+        assert run(*command, "--depth", "50", "--fb-docs", "3", "--fb-terms", "4") == 0
+    lines = capsys.readouterr().out.splitlines()
+    queries = pl.read_parquet(next(built.root.glob("*/snapshots/2022-06/queries.parquet"))).height
+    assert lines[0].endswith(
+        f"(queries with earlier judgements: 0, pseudo-relevance feedback: {queries}, "
+        "no expansion: 0)"
+    )
+    assert lines[3].endswith(
+        "(queries with earlier judgements: 0, pseudo-relevance feedback: 0, "
+        f"no expansion: {queries})"
+    )
+    assert run("baseline", built.root, "--out", tmp_path / "bm25", "--depth", "50") == 0
+    command = ("evaluate", built.root, *(tmp_path / name for name in ("bm25", "rm3", "keyquery")))
+    capsys.readouterr()
+    assert run(*command, "--measures", "nDCG@10", "--resamples", "0", "--format", "json") == 0
+    rows = json.loads(capsys.readouterr().out)["effectiveness"]
+    means = {(r["system"], r["snapshot"]): r["value"] for r in rows if r["topic_set"] == "full"}
+    assert means["keyquery", "2022-06"] == means["bm25", "2022-06"]
+    for snapshot in ("2022-07", "2022-08"):
+        assert means["bm25", snapshot] < means["keyquery", snapshot]
+        assert means["bm25", snapshot] + 0.05 < means["rm3", snapshot]
+    weights = ("--out", tmp_path / "original", "--depth", "50", "--quiet", "--expand", "rm3")
+    assert run("baseline", built.root, *weights, "--original-weight", "1") == 0
+    with (
+        gzip.open(tmp_path / "original/2022-06.txt.gz", "rt") as original,
+        gzip.open(tmp_path / "bm25/2022-06.txt.gz", "rt") as plain,
+    ):
+        first = [line.split()[:3:2] for line in original]
+        assert {tuple(pair) for pair in first} == {tuple(line.split()[:3:2]) for line in plain}
+
+
+def test_embeddings_are_searched(tmp_path: Path, capsys: Captured) -> None:
+    documents, queries = tmp_path / "documents.parquet", tmp_path / "queries.parquet"
+    pl.DataFrame({"doc_id": ["a", "b"], "vector": [[1.0, 0.0], [0.5, 2.0]]}).write_parquet(
+        documents
+    )
+    pl.DataFrame({"query_id": ["q"], "vector": [[2.0, 1.0]]}).write_parquet(queries)
+    out = tmp_path / "run.txt"
+    assert run("dense", documents, queries, "--out", out, "--tag", "mine") == 0
+    assert capsys.readouterr().out == f"wrote {out}: 2 lines\n"
+    assert out.read_text() == "q Q0 b 1 3.0 mine\nq Q0 a 2 2.0 mine\n"
+    assert run("dense", documents, queries, "--out", out, "--depth", "1") == 0
+    assert out.read_text() == "q Q0 b 1 3.0 dense\n"
+    capsys.readouterr()
+    assert run("dense", documents, queries, "--out", documents) == 2
+    assert capsys.readouterr().err == (
+        f"longeval: {documents}: the output would overwrite an input; choose another path\n"
+    )
+    pl.DataFrame({"query_id": ["q"], "vector": [[2.0]]}).write_parquet(queries)
+    assert run("dense", documents, queries, "--out", out) == 1
+    assert capsys.readouterr().err == (
+        f"longeval: {documents}: expected vectors of length 1, found lengths ['2']\n"
+    )
