@@ -18,6 +18,7 @@ from builder.evaluation.measures.registry import DEFAULT_MEASURES, Measure, pars
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.reports.page import html_report
 from builder.evaluation.reports.summary import summary_rows, to_json, write_query_scores
+from builder.evaluation.reports.trends import trend_chart
 from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.checker import check_submissions
 from builder.evaluation.runs.qrels import read_qrels
@@ -69,6 +70,7 @@ __all__ = [
     "snapshot_trend_path",
     "summary_rows",
     "to_json",
+    "trend_chart",
     "write_query_scores",
     "write_run",
 ]

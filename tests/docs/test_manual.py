@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CELL = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+TEXT = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)|src=\"([^\"]+)\"")
 
 
@@ -48,6 +49,11 @@ def test_every_command_runs(page: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{page}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    if page.name == "trends.md":  # its tables and its figure are those of its commands
+        for table in TEXT.findall(page.read_text("utf-8")):
+            assert table in done.stdout
+        image = ROOT / "docs/images/trends.svg"
+        assert (tmp_path / "trends.svg").read_text("utf-8") == image.read_text("utf-8")
 
 
 def test_the_cells_of_the_notebook_run_in_order(tmp_path: Path) -> None:
