@@ -71,7 +71,7 @@ def baseline(
     opened = open_collection(collection)
     searched, suffix = opened.resolve_language(language)
     parameters = Bm25(language=searched, depth=depth)
-    expansions = {
+    expansions: dict[Expansion, Rm3 | KeyQuery] = {
         Expansion.RM3: Rm3(fb_docs, fb_terms, original_weight),
         Expansion.KEYQUERY: KeyQuery(fb_docs, fb_terms),
     }

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import shutil
+import zipfile
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -383,8 +384,8 @@ def test_queries_are_expanded_by_earlier_judgements(
     built: BuildReport, tmp_path: Path, capsys: Captured
 ) -> None:
     for method in ("rm3", "keyquery"):
-        command = ("baseline", built.root, "--out", tmp_path / method, "--expand", method)
-        assert run(*command, "--depth", "50", "--fb-docs", "3", "--fb-terms", "4") == 0
+        options = ("--expand", method, "--depth", "50", "--fb-docs", "3", "--fb-terms", "4")
+        assert run("baseline", built.root, "--out", tmp_path / method, *options) == 0
     lines = capsys.readouterr().out.splitlines()
     queries = pl.read_parquet(next(built.root.glob("*/snapshots/2022-06/queries.parquet"))).height
     assert lines[0].endswith(
@@ -437,3 +438,35 @@ def test_embeddings_are_searched(tmp_path: Path, capsys: Captured) -> None:
     assert capsys.readouterr().err == (
         f"longeval: {documents}: expected vectors of length 1, found lengths ['2']\n"
     )
+
+
+def test_zipped_runs_are_those_of_their_folder(
+    built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    folder = tmp_path / "bm25"
+    assert run("baseline", built.root, "--out", folder, "--depth", "20", "--quiet") == 0
+    with zipfile.ZipFile(tmp_path / "team.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, f"bm25/{path.name}")
+    capsys.readouterr()
+    for command in (("attribute",), ("reproducibility",), ("trend", "snapshots"), ("evaluate",)):
+        outputs = []
+        for runs in (folder, tmp_path / "team.zip"):
+            assert run(*command, built.root, runs, "--format", "json") == 0
+            outputs.append(json.loads(capsys.readouterr().out))
+        assert outputs[0] == outputs[1]
+
+
+def test_missing_documents_are_reported(
+    built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    shutil.copytree(built.root, tmp_path / "collection")
+    (documents,) = tmp_path.glob("collection/[0-9]*/snapshots/2022-06/documents")
+    count = sum(pl.read_parquet(path).height for path in documents.iterdir())
+    shutil.rmtree(documents)
+    (tmp_path / "2022-06.txt").write_text("q Q0 d 1 1 t\n")
+    message = f"{documents}: expected {count} documents according to the manifest, found none"
+    for command in (("sanity",), ("runs", "check")):
+        runs = [tmp_path / "2022-06.txt"] if command[0] == "runs" else []
+        assert run(*command, tmp_path / "collection", *runs) == 1
+        assert capsys.readouterr().err == f"longeval: {message}\n"

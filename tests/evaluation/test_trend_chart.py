@@ -1,5 +1,6 @@
 """The chart of trends, by hand."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -16,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 MONTHS = ("2022-06", "2022-07", "2022-08", "2022-09")
 
 
-def scores_of(**systems: list[float | None]) -> pl.DataFrame:
+def scores_of(**systems: Sequence[float | None]) -> pl.DataFrame:
     rows = [
         (system, "AP", month, score)
         for system, scores in systems.items()

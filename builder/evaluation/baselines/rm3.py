@@ -106,7 +106,8 @@ def relevance_model(documents: Sequence[TermIds], weights: Floats) -> tuple[Term
         return np.zeros(0, np.int32), np.zeros(0)
     lengths = np.array([len(terms) for terms in documents])
     terms, inverse = np.unique(np.concatenate(documents), return_inverse=True)
-    return terms, np.bincount(inverse, np.repeat(weights / weights.sum() / lengths, lengths))
+    shares = np.repeat(weights / weights.sum() / lengths, lengths)
+    return terms, np.asarray(np.bincount(inverse, weights=shares), dtype=np.float64)
 
 
 def most_probable(terms: TermIds, weights: Floats, limit: int) -> tuple[TermIds, Floats]:
@@ -127,5 +128,5 @@ def _interpolate(
         [np.full(len(query), alpha / max(len(query), 1)), (1 - alpha) * kept / kept.sum()]
     )
     mixed, inverse = np.unique(np.concatenate([query, terms]), return_inverse=True)
-    weights = np.bincount(inverse, shares)
+    weights = np.asarray(np.bincount(inverse, weights=shares), dtype=np.float64)
     return most_probable(mixed[weights > 0], weights[weights > 0], len(mixed))

@@ -34,8 +34,12 @@ def read_delimited(
             of fields than the header, or a number is malformed or not finite.
     """
     text = io.StringIO(read_text(Source(path, str(path))), newline="")
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    reader = csv.reader(text, delimiter=separator, quoting=quoting, strict=True)
+    reader = csv.reader(
+        text,
+        delimiter=separator,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=True,
+    )
     rows = []
     try:
         header = next(reader, [])
