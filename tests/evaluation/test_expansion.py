@@ -157,6 +157,15 @@ def test_a_query_without_a_keyquery_is_unchanged() -> None:
     assert keyquery(index, queries(q="nuit", p="chat"), gone)["source"].to_list() == ["none"] * 2
 
 
+def test_the_idf_of_a_term() -> None:
+    """Of 3 documents, chat and noir are in 2, blanc in 1."""
+    index = index_of(CORPUS)
+    (terms,) = index.query_terms(pl.Series(["chat noir blanc"]))
+    expected = [math.log(1 + 1.5 / 2.5)] * 2 + [math.log(1 + 2.5 / 1.5)]
+    assert index.idf(terms).tolist() == pytest.approx(expected)
+    assert len(index) == 3
+
+
 def test_candidates_are_the_terms_of_the_query_and_the_most_specific_of_the_documents() -> None:
     """P(w|R) is 1/3 for each term of d5; jour and blanc have df 2, chien too, noir has 3."""
     index = index_of({**ANIMALS, "d6": "jour"})

@@ -44,7 +44,7 @@ def test_a_line_from_the_first_to_the_last_batch_and_a_dot_per_score() -> None:
         "few, 2022-09-01: 0.300",
     ]
     second = dots["rising, 2022-07-01: 0.298"]
-    assert float(second.get("cx", "")) == pytest.approx(62 + 388 * 30 / 92, abs=0.01)
+    assert second.get("cx") == "188.52"  # 62 + 388 * 30 / 92
     assert float(second.get("cy", "")) == pytest.approx(206 - 180 * 30 / 92, abs=0.01)
     assert second.get("class") == "dot series-0"
     labels = {text.text: text.get("class") for text in image.iter(f"{SVG}text")}
@@ -55,7 +55,7 @@ def test_a_line_from_the_first_to_the_last_batch_and_a_dot_per_score() -> None:
 
 
 def test_a_filtering_system_is_drawn_at_its_best_cutoff() -> None:
-    rows = [
+    rows: list[tuple[object, ...]] = [
         ("s", "f_pr", cutoff, hour * 3600, score, 1.0)
         for cutoff, values in ((50.0, [0.1, 0.2, 0.3]), (100.0, [0.5, 0.4, 0.6]))
         for hour, score in enumerate(values)
@@ -69,6 +69,11 @@ def test_a_filtering_system_is_drawn_at_its_best_cutoff() -> None:
     # the line through them has the intercept 0.45 and the end point 0.55
     (path,) = (path.get("d") for path in image.iter(f"{SVG}path"))
     assert path == "M62.0 161.0L450.0 71.0"
+    without = frame.filter(cutoff=100.0).with_columns(cutoff=pl.lit(None, pl.Float64))
+    report = trend_report(without, ["system", "measure", "cutoff"], "raw", 3600)
+    assert trend_chart(report) == trend_chart(
+        trend_report(frame.filter(cutoff=100.0), ["system", "measure", "cutoff"], "raw", 3600)
+    )
 
 
 def test_a_chart_has_one_measure() -> None:

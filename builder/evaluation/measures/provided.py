@@ -34,7 +34,7 @@ def parse_ir_measure(name: str) -> Any:
         is_supported = any(
             provider.supports(measure) for provider in package.DefaultPipeline.providers
         )
-    except (NameError, ValueError, SyntaxError, TypeError, KeyError, AssertionError) as error:
+    except (NameError, ValueError, KeyError, AssertionError) as error:
         raise UsageError(f"measure {name!r}: unknown to ir_measures ({error})") from error
     if not is_supported:
         raise UsageError(f"measure {name!r}: no installed provider of ir_measures supports it")
