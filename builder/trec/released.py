@@ -80,3 +80,18 @@ def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
         joined = rows.join(keys, on=column, how="left", maintain_order="left")
         rows = joined.with_columns(pl.coalesce("key", column).alias(column)).drop("key")
     return rows
+
+
+def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
+    """Replace the keys in `query_id` and `doc_id` with the ids of a snapshot.
+
+    Keys without an id are unchanged; a row whose key has several ids is repeated for each of them.
+    """
+    ids = read_release_ids(snapshot)
+    if ids is None:
+        return rows
+    for column, kind in (("query_id", "query"), ("doc_id", "document")):
+        keys = ids.filter(kind=kind).select(pl.col("key").alias(column), "id")
+        joined = rows.join(keys, on=column, how="left", maintain_order="left_right")
+        rows = joined.with_columns(pl.coalesce("id", column).alias(column)).drop("id")
+    return rows
