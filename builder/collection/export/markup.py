@@ -57,16 +57,20 @@ def join_lines(*texts: pl.Expr) -> pl.Expr:
     return normalized.str.replace_all(r"\s*\n\s*", "\n").str.strip_chars()
 
 
-def document_bodies(titles: pl.Series, texts: pl.Series) -> pl.Series:
-    """Join each title with its text and normalize the lines, as `join_lines` does.
+def document_body(title: str, text: str) -> pl.Expr:
+    """Return an expression that joins a title column with a text column with LF.
+
+    The title is the first line; blank lines and spaces at the end of lines remain.
+    """
+    return pl.concat_str(title, text, separator="\n", ignore_nulls=True).str.strip_chars()
+
+
+def normalize_lines(bodies: pl.Series) -> pl.Series:
+    """Normalize the lines of each document body, as `join_lines` does.
 
     Only texts that contain something to normalize are processed, which is much faster.
     """
-    frame = pl.DataFrame({"title": titles, "text": texts})
-    joined = frame.select(
-        pl.concat_str("title", "text", separator="\n", ignore_nulls=True).str.strip_chars()
-    ).to_series()
-    return _apply_where(joined, joined.str.contains_any(_NEEDS_JOINING), join_lines(pl.col("text")))
+    return _apply_where(bodies, bodies.str.contains_any(_NEEDS_JOINING), join_lines(pl.col("text")))
 
 
 def escape_series(texts: pl.Series) -> pl.Series:
