@@ -105,7 +105,7 @@ def test_a_table_without_rows_has_no_file(layout: str, tmp_path: Path) -> None:
     """An empty file was taken for a damaged one, and refused when it was imported again."""
     RELEASES[layout](tmp_path / "r", ())
     report = imported(tmp_path / "r", layout)
-    out = export(report.version, layout, tmp_path / "out")
+    out = export(report.version, layout, tmp_path / "export")
     documents = [
         p for p in out.rglob("*") if p.suffix in (".trec", ".jsonl") or "kodicare" in p.name
     ]

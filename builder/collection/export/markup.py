@@ -15,6 +15,8 @@ ESCAPING_RULE = (
     "TREC tags in texts are escaped: < as &lt;, and & before an already escaped tag as &amp;"
 )
 """Description of the escaping, recorded in `longeval-export.json`."""
+NOT_ESCAPED = "none"
+"""Recorded there if the texts of a layout are not escaped."""
 
 _TAGS = "DOC|DOCNO|DOCID|TEXT|TITLE|HEADLINE|top|num|title|desc|narr"
 _ESCAPED_TAG = rf"(?i)&((?:amp;)*lt;/?(?:{_TAGS})\b)"
