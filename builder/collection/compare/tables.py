@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builder.collection.export.markup import join_lines
+from builder.collection.export.markup import document_body
 from builder.errors import FormatError
 from builder.io.tables import Table
 
 RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "documents": {
-        "french": join_lines(pl.col("title"), pl.col("text")),
-        "english": join_lines(pl.col("title_en"), pl.col("text_en")),
+        "french": document_body("title", "text"),
+        "english": document_body("title_en", "text_en"),
     },
     "queries": {"text": pl.col("text"), "text_en": pl.col("text_en")},
     "qrels": {"grade": pl.col("grade")},

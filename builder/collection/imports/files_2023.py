@@ -93,7 +93,7 @@ def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> 
         stem = parts[-1].partition(".")[0]
         split = stem if stem in ("train", "heldout") else "test"
         snapshot.queries.append((path, language, split))
-    elif parts[0] == "qrels":
+    elif parts[0] == "qrels" and not NON_DOCUMENT.fullmatch(parts[-1]):
         snapshot.qrels.append(path)
     elif parts[-1].partition(".")[0] == "urls":
         snapshot.url_list = path
