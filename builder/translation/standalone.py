@@ -110,7 +110,9 @@ def translate_file(
         if file.suffix == ".parquet":
             return _translate_table(file, out, params, limits, column, form)
     elif file.suffix == ".parquet":
-        raise UsageError(f"{file.name}: a Parquet file is translated to a file; set --out")
+        raise UsageError(
+            f"{file.name}: expected an output file for a Parquet table, found none; give --out"
+        )
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
