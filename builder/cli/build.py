@@ -111,7 +111,7 @@ def build(
 
 
 def _print_verification(version: Path, differing: Sequence[str], *, as_json: bool) -> None:
-    """Print the files that differ; exit with code 1 if there are any."""
+    """Print the files that differ from the rebuilt version; exit with code 1 if there are any."""
     if as_json:
         print_json(verification_to_json(version, differing))
     else:
@@ -124,7 +124,7 @@ def _print_verification(version: Path, differing: Sequence[str], *, as_json: boo
 
 
 def _print_plan(report: "BuildReport") -> None:
-    """Print every unit with the reasons why it would run or be skipped."""
+    """Print for every unit (a stage of one snapshot) whether it would run, and why."""
     for step in report.steps:
         action, reason = ("run ", join_reasons(step)) if step.ran else ("skip", "up to date")
         typer.echo(f"{action}  {step.unit!s:<24} {reason}")
@@ -132,7 +132,7 @@ def _print_plan(report: "BuildReport") -> None:
 
 
 def _print_result(report: "BuildReport") -> None:
-    """Print what a build ran and published."""
+    """Print which units of a build ran and which version was published."""
     typer.echo(f"{report.units_run} of {len(report.steps)} units ran, the others were up to date")
     if report.version is None:
         typer.echo(f"a partial build publishes nothing; its tables are in {report.root}")

@@ -1,4 +1,4 @@
-"""Commands that create, combine and check runs: `baseline`, `dense`, `fuse`, `runs check`, ..."""
+"""Commands that create, combine and check runs, such as `baseline`, `fuse` and `runs check`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -78,7 +78,7 @@ def boost(
     ] = 1.0,
     tag: Tag = "boost",
 ) -> None:
-    """Promote documents that were relevant to the same query in earlier snapshots.
+    """Rerank a run: promote documents that were relevant to the same query in earlier snapshots.
 
     Example: longeval boost bm25/2022-07.txt.gz 2022-06/qrels.parquet --out boost/2022-07.txt.gz
     """
@@ -135,7 +135,7 @@ def rerank(
 
 
 def _write_run(run: "Run", path: Path, *, quiet: bool = False) -> None:
-    """Write a run and print its path and number of lines."""
+    """Write a run to a file, and print the path and the number of lines."""
     from builder.evaluation import write_run
 
     write_run(run, path)
@@ -159,7 +159,7 @@ def check_runs(
     ],
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Check runs by the rules of the LongEval submission checker.
+    """Check runs against the rules of the LongEval submission checker.
 
     Also prints team, system and resources from the `ir-metadata.yml` of each run.
 

@@ -121,7 +121,7 @@ def simulate(
 
 
 def _print_sanity(rows: "list[SanityRow] | None") -> None:
-    """Print BM25 scores of the demo collection, or the extras that they require."""
+    """Print the BM25 scores of the demo collection, or how to install the missing packages."""
     from builder.cli.evaluation import format_sanity_rows
 
     if rows is None:
@@ -131,7 +131,7 @@ def _print_sanity(rows: "list[SanityRow] | None") -> None:
 
 
 def _format_next_steps(world: Path, report: "BuildReport") -> str:
-    """Return the folders of the demo and commands to try next."""
+    """Return the lines that name the folders of the demo and suggest commands to try next."""
     from builder.collection.read import open_collection
 
     version = report.version or report.root

@@ -1,4 +1,4 @@
-"""Build a collection from a definition, or verify one: `longeval build`."""
+"""Build a collection from a definition, or verify a published version: `longeval build`."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -47,11 +47,11 @@ class BuildReport:
 
     @property
     def units_run(self) -> int:
-        """Number of units that were run, or that would be run with `explain`."""
+        """Number of units that ran, or that would run if the build was only explained."""
         return sum(step.ran for step in self.steps)
 
     def _repr_html_(self) -> str:
-        """Return an HTML table of the units, for notebooks."""
+        """Return an HTML table with one row per unit of the build, for notebooks."""
         rows = [
             (
                 str(step.unit),
@@ -191,6 +191,6 @@ def verify(
 
 
 def _file_hashes(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the relative path and SHA-256 of every file of a version except `SHA256SUMS`."""
+    """Yield the relative path and SHA-256 of every file in a version folder except `SHA256SUMS`."""
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != SUMS):
         yield path.relative_to(folder).as_posix(), sha256(path)

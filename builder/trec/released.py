@@ -1,4 +1,4 @@
-"""Convert between document ids of runs, ids of imported releases and alignment keys.
+"""Converts document ids between runs, imported releases and ids common to all snapshots.
 
 An imported snapshot has the file `release_ids.parquet`, which maps each id of the release to the
 key that identifies the same query or document in every snapshot. In snapshots built from raw data
@@ -37,7 +37,7 @@ def read_snapshot_run(path: Path, depth: int | None, snapshot: Path | None) -> R
 
 
 def to_release_ids(run: Run, snapshot: Path) -> Run:
-    """Convert document ids of a run to those of the qrels, for example `doc12` to `12`.
+    """Convert the document ids of a run to those of the qrels, for example `doc12` to `12`.
 
     Args:
         run: The run to convert.
@@ -71,7 +71,7 @@ def read_query_keys(snapshot: Path) -> dict[str, str]:
 
 
 def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
-    """Replace `query_id` and `doc_id` with their keys; ids without a key are unchanged."""
+    """Replace `query_id` and `doc_id` with ids that are equal in all snapshots."""
     ids = read_release_ids(snapshot)
     if ids is None:
         return rows

@@ -1,4 +1,4 @@
-"""Format the differences between two versions as a change log in Markdown."""
+"""Formats the differences between two versions as a change log in Markdown."""
 
 from builder.collection.compare import VersionDifference
 from builder.collection.compare.judgements import JudgementDifference
@@ -29,7 +29,7 @@ def format_changelog(difference: VersionDifference) -> str:
 
 
 def summary_lines(difference: VersionDifference) -> list[str]:
-    """Return one plain-text line per change of grades, definition and tools."""
+    """Return one line of plain text per change of grades, definition and software versions."""
     labels = [line for found in difference.judgements for line in _label_lines(found)]
     return [*labels, *difference.definition[:MAX_LINES], *difference.tools]
 

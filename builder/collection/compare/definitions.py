@@ -1,4 +1,4 @@
-"""Compare two definitions key by key."""
+"""Compares two definitions key by key."""
 
 from typing import Any
 

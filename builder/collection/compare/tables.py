@@ -1,4 +1,4 @@
-"""Compare the rows of two versions of a table.
+"""Compares the rows of two versions of a table.
 
 Rows are matched by the primary key of the schema and compared by a hash of the other columns, so
 that only keys and hashes are kept in memory.
@@ -89,7 +89,7 @@ def compare_tables(
 def _hash_rows(
     table: Table, release_ids: ReleaseIdFrame, keys: list[str], values: dict[str, pl.Expr]
 ) -> pl.LazyFrame:
-    """Return the key columns and a hash of the other values, comparable within this process."""
+    """Return the key columns and a hash of all other values of each row."""
     if not table.paths:
         empty = pl.DataFrame(schema=table.contract.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))

@@ -1,4 +1,4 @@
-"""Find the files of each snapshot in layout `longeval-2023`, used by the releases of 2023 and 2024.
+"""Finds the files of each snapshot in layout `longeval-2023`, used in 2023 and 2024.
 
 Each snapshot is a folder with the subfolders `French` and `English`, which contain `Documents`,
 `Queries` and optionally `Qrels`. Qrels of test snapshots may be in a separate folder.
@@ -65,7 +65,7 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
 
 
 def _snapshot_month(language_folder: Path) -> str:
-    """Return the month of a language folder from its metadata or its parent's name.
+    """Return the month of a language folder, from its metadata or the name of its parent.
 
     Raises:
         UsageError: the month cannot be determined.
@@ -100,7 +100,7 @@ def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> 
 
 
 def _drop_combined_files(snapshot: SnapshotFiles) -> None:
-    """Drop query and qrels files that only combine those of the individual splits."""
+    """Drop files that combine the queries or qrels of all splits, which have their own files."""
     splits = {split for _, _, split in snapshot.queries}
     if splits & {"train", "heldout"}:
         snapshot.queries = [q for q in snapshot.queries if q[2] in ("train", "heldout")]

@@ -89,7 +89,7 @@ def bm25_snapshot(
 
 
 def _read_documents(parts: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
-    """Yield batches of `doc_id` and `text`: title and text, separated by a line break."""
+    """Yield batches of documents: `doc_id`, and title and text joined as `text`."""
     title, text = f"title{suffix}", f"text{suffix}"
     for part in parts:
         try:
@@ -180,7 +180,7 @@ def _build_index(terms: "list[array[int]]", analyzer: Analyzer, parameters: Bm25
 def _top_documents(
     scores: npt.NDArray[np.float32], depth: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Return index and score of the top `depth` documents, and of those that tie with the last."""
+    """Return index and score of the top `depth` documents and of all that tie with the last one."""
     positive = np.flatnonzero(scores > 0)
     values = scores[positive]
     if len(values) > depth:

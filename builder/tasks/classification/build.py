@@ -1,4 +1,4 @@
-"""Build a classification collection from timestamped posts, as in task 2 of LongEval 2023.
+"""Builds a classification collection from timestamped posts, as in task 2 of LongEval 2023.
 
 A published version contains
 
@@ -168,7 +168,7 @@ def _write_tables(
     limits: Limits,
     scratch: Path,
 ) -> None:
-    """Write all tables of a version."""
+    """Write all tables of a version of the collection."""
     human_labels = majority_labels(inputs.read_human_labels())
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
@@ -191,7 +191,7 @@ def _write_tables(
 
 
 def _write_splits(connection: duckdb.DuckDBPyConnection, folder: Path) -> int:
-    """Write the posts and labels of every split and return the number of posts."""
+    """Write the posts and labels of every split, and return the number of posts."""
     rows = 0
     for split in SPLITS:
         posts = folder / "posts" / f"{split}.parquet"
