@@ -17,7 +17,7 @@ from pathlib import Path
 FENCE = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VOLATILE = re.compile(r" *\b[\d.,]*\d(?= ?(?:m?s|min|[kKMG]i?B)(?:/s)?\b)")
 """Numbers followed by a unit of time, size or rate, with the spaces that align them."""
-NOT_RUN = ("make ", "git clone", "cd ")
+NOT_RUN = ("make ", "git clone", "cd ", "source ")
 """Commands of a fresh clone; CI runs `make` itself."""
 END = "-- end of block --"
 
