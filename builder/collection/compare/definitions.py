@@ -42,8 +42,8 @@ def diff_producers(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
         old: `producer_versions` of the old version.
         new: Those of the new version.
     """
-    sides = [
+    before, after = (
         {k: v for k, v in side.items() if k in other or not k.startswith(STAGE_PREFIX)}
         for side, other in ((old, new), (new, old))
-    ]
-    return diff_values(*sides)
+    )
+    return diff_values(before, after)
